@@ -1,0 +1,1 @@
+"""What every room shares: sentences for errors, names, paths, registries, progress and precision."""
