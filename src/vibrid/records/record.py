@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from vibrid.core.errors import InputError, nearest, unknown_name
+from vibrid.records.operations import Operations
 
 QUANTITIES: dict[str, str] = {
     "displacement": "m",  # relative to the ground
@@ -52,7 +53,7 @@ class Channel:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class Record(Operations):
     """Measured or simulated signals, immutable: every operation returns a new record and adds a line to `history`.
 
     Arguments
@@ -114,7 +115,8 @@ class Record:
     def __repr__(self) -> str:
         rate = f"{1 / self.step:g} Hz" if self.step else "uneven sampling"
         lines = [f"Record '{self.name}': {len(self)} samples, {rate}, {self.duration:g} s"]
-        lines += [f"  {c.name} [{c.unit or '-'}] {c.quantity} {c.location} {c.direction}".rstrip() for c in self.channels]
+        for c in self.channels:
+            lines.append(f"  {c.name} [{c.unit or '-'}] {c.quantity} {c.location} {c.direction}".rstrip())
         return "\n".join(lines)
 
     @property

@@ -1,0 +1,80 @@
+"""Readers, one format per file, chosen by content.
+
+A reader is a module with `NAME`, `recognises(source)` and `read(source, layout)`, which returns one record for every
+sampling that the file holds. To add a format, write such a module and put it in `READERS` before the formats that are
+less particular than it.
+"""
+
+from __future__ import annotations
+
+from vibrid.core.errors import FileProblem, VibridError, unknown_name
+from vibrid.records.readers import csv, peer
+from vibrid.records.readers.layout import Layout, make_layout
+from vibrid.records.readers.source import Limits, Source
+from vibrid.records.record import Record
+
+READERS = (peer, csv)
+"""All readers, the most particular first."""
+
+
+def read_records(path, *, format: str | None = None, sidecar=None, columns=None, step: float | None = None,
+                 rate: float | None = None, time: str | int | None = None, units=None, quantities=None,
+                 name: str | None = None, limits: Limits | None = None) -> list[Record]:
+    """All records in a file, one for each sampling that it holds; the arguments are those of `read_record`."""
+    source = Source(path, limits=limits)
+    layout = make_layout(path, sidecar, columns=columns, step=step, rate=rate, time=time, name=name, units=units,
+                         quantities=quantities)
+    return read_source(source, layout, format)
+
+
+def read_record(path, *, format: str | None = None, sidecar=None, columns=None, step: float | None = None,
+                rate: float | None = None, time: str | int | None = None, units=None, quantities=None,
+                name: str | None = None, limits: Limits | None = None) -> Record:
+    """The record in a file of any known format, found out from its content; SI units inside.
+
+    Arguments
+        path: the file.
+        format: name of the format, when it should not be found out (see `formats()`).
+        sidecar: TOML file that describes the columns; without it `<path>.toml` is used where it exists.
+        columns: names of the data columns, for files that do not name them.
+        step, rate: seconds between samples, or samples per second, for files that do not say.
+        time: name or number (from 1) of the time column, when it should not be found out.
+        units: unit of all columns, or one for each, or a mapping from names to units. `g` is standard gravity.
+        quantities: likewise, from `vibrid.records.QUANTITIES`; without it guessed from units and names.
+        name: what the record is called; without it the name of the file.
+        limits: what may be spent on the file (`Limits`).
+
+    A file with several samplings is refused here; `read_records` returns all of them.
+    """
+    records = read_records(path, format=format, sidecar=sidecar, columns=columns, step=step, rate=rate, time=time,
+                           units=units, quantities=quantities, name=name, limits=limits)
+    if len(records) > 1:
+        kinds = "; ".join(f"{len(r.channels)} channels of {len(r)} samples" for r in records[:6])
+        raise FileProblem(
+            path, f"it holds {len(records)} records with different sampling ({kinds}); read_records returns them all."
+        )
+    return records[0]
+
+
+def formats() -> tuple[str, ...]:
+    """Names of the formats that can be read."""
+    return tuple(reader.NAME for reader in READERS)
+
+
+def read_source(source: Source, layout: Layout, format: str | None = None) -> list[Record]:
+    """Choose the reader and run it; whatever goes wrong becomes a sentence about the file."""
+    if source.size == 0:
+        raise source.problem("the file is empty.")
+    if format is not None:
+        chosen = [reader for reader in READERS if reader.NAME.lower() == format.lower()]
+        if not chosen:
+            raise unknown_name("format", format, formats())
+        return chosen[0].read(source, layout)
+    for reader in READERS:
+        if reader.recognises(source):
+            return reader.read(source, layout)
+    kind = "binary" if source.encoding is None else "text"
+    raise source.problem(f"this {kind} file is in none of the formats that can be read ({', '.join(formats())}).")
+
+
+__all__ = ["READERS", "Layout", "Limits", "VibridError", "formats", "read_record", "read_records", "read_source"]

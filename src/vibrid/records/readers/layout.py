@@ -1,0 +1,168 @@
+"""What a file does not say about itself: names, units and sampling of its columns, from the caller or a sidecar TOML.
+
+A sidecar is a small TOML file beside the data file, called like it with `.toml` added (`wn_01.dat.toml`):
+
+    rate = 100.0                       # or: step = 0.01, or: time = "t" (name or number of the time column)
+    name = "white noise 1"
+    [[columns]]                        # one table per column, in the order of the file
+    name = "roof"
+    unit = "V"                         # unit of the numbers after the gain
+    gain = -9.8                        # optional: numbers are multiplied by it
+    quantity = "absolute_acceleration" # optional: else guessed from unit and name
+    location = "5F"
+    direction = "x"
+    skip = false                       # true leaves the column out
+    key = "data[:, 3]"                 # MATLAB, NumPy, HDF5, JSON only: which variable (and column) it is
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from vibrid.core.errors import FileProblem, InputError, nearest
+from vibrid.records.record import QUANTITIES
+from vibrid.records.units import unit_factor
+
+_SIDECAR_BYTES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known about one column of a file."""
+
+    name: str = ""
+    unit: str | None = None
+    quantity: str | None = None
+    location: str = ""
+    direction: str = ""
+    gain: float = 1.0
+    skip: bool = False
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is known about a file besides its content; None means: ask the file."""
+
+    columns: tuple[Column, ...] | None = None
+    step: float | None = None
+    time: str | int | None = None
+    name: str | None = None
+    units: str | Mapping[str, str] | Sequence[str] | None = None
+    quantities: str | Mapping[str, str] | Sequence[str] | None = None
+
+    def column(self, index: int, name: str, count: int) -> Column:
+        """What is known about data column `index` (time not counted), called `name` by the file, out of `count`."""
+        known = Column()
+        if self.columns is not None:
+            known = self.columns[index]
+        known = replace(known, name=known.name or name)
+        unit = _pick(self.units, index, known.name, count, "units")
+        quantity = _pick(self.quantities, index, known.name, count, "quantities")
+        return replace(
+            known,
+            unit=known.unit if unit is None else unit,
+            quantity=known.quantity if quantity is None else quantity,
+        )
+
+
+def _pick(given, index: int, name: str, count: int, what: str):
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, Mapping):
+        return given.get(name)
+    if len(given) != count:
+        raise InputError(f"There are {count} columns of data and {len(given)} {what}; give one for each.")
+    return given[index]
+
+
+def make_layout(path, sidecar=None, *, columns=None, step=None, rate=None, time=None, name=None, units=None,
+                quantities=None) -> Layout:
+    """The layout of a file from its sidecar (found beside it, or named) and from the caller, who has the last word."""
+    if sidecar is None:
+        candidate = Path(f"{path}.toml")
+        try:
+            sidecar = candidate if candidate.is_file() else None
+        except (OSError, ValueError):
+            sidecar = None
+    layout = read_sidecar(sidecar) if sidecar is not None else Layout()
+    if step is not None and rate is not None:
+        raise InputError("Give the sampling step or the rate, not both.")
+    if rate is not None:
+        step = 1.0 / _positive(rate, "rate", InputError)
+    elif step is not None:
+        step = _positive(step, "step", InputError)
+    if columns is not None:
+        columns = tuple(c if isinstance(c, Column) else Column(name=str(c)) for c in columns)
+    changes = {"columns": columns, "step": step, "time": time, "name": name, "units": units, "quantities": quantities}
+    return replace(layout, **{k: v for k, v in changes.items() if v is not None})
+
+
+def _positive(value, what: str, error) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        raise error(f"The {what} must be a positive number, not {value!r}.")
+    return float(value)
+
+
+def read_sidecar(path) -> Layout:
+    """The layout written in a sidecar TOML; unknown keys, units and quantities are refused with the nearest name."""
+    try:
+        if Path(path).stat().st_size > _SIDECAR_BYTES:
+            raise FileProblem(path, "a sidecar file has at most 1 MB.")
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise FileProblem(path, f"the sidecar cannot be read ({problem}).") from None
+
+    def refuse(sentence):
+        return FileProblem(path, sentence)
+
+    allowed = ("columns", "name", "rate", "step", "time")
+    for key in content:
+        if key not in allowed:
+            raise refuse(f"there is no key '{key}' in a sidecar; {nearest(key, allowed)}")
+    if "rate" in content and "step" in content:
+        raise refuse("give the step or the rate, not both.")
+    step = content.get("step")
+    if "rate" in content:
+        step = 1.0 / _positive(content["rate"], "rate", refuse)
+    elif step is not None:
+        step = _positive(step, "step", refuse)
+    time = content.get("time")
+    if time is not None and (isinstance(time, bool) or not isinstance(time, (str, int))):
+        raise refuse("`time` is the name or the number of the time column.")
+    if not isinstance(content.get("name", ""), str):
+        raise refuse("`name` is a text.")
+    columns = content.get("columns")
+    if columns is not None:
+        if not isinstance(columns, list) or not all(isinstance(c, dict) for c in columns):
+            raise refuse("`columns` is written as [[columns]] tables.")
+        columns = tuple(_column(c, i, refuse) for i, c in enumerate(columns, 1))
+    return Layout(columns=columns, step=step, time=time, name=content.get("name"))
+
+
+def _column(content: dict, number: int, refuse) -> Column:
+    kinds = {f.name: f.type for f in fields(Column)}
+    for key, value in content.items():
+        if key not in kinds:
+            raise refuse(f"column {number}: there is no key '{key}'; {nearest(key, kinds)}")
+        if key == "gain":
+            good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        else:
+            good = isinstance(value, bool if key == "skip" else str)
+        if not good:
+            raise refuse(f"column {number}: '{key}' cannot be {value!r}.")
+    if "unit" in content:
+        try:
+            unit_factor(content["unit"])
+        except InputError as problem:
+            raise refuse(f"column {number}: {problem}") from None
+    if "quantity" in content and content["quantity"] not in QUANTITIES:
+        raise refuse(
+            f"column {number}: there is no quantity called '{content['quantity']}'; "
+            f"{nearest(content['quantity'], QUANTITIES)}"
+        )
+    return Column(**content)

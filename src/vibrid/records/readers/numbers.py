@@ -1,0 +1,145 @@
+"""Numbers in text: blocks in fixed-width or free columns, and rows of a table, fast when clean and exact when not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+
+from vibrid.records.readers.source import Source
+
+_CHUNK = 100_000  # lines parsed at once
+_MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "#n/a"})
+
+
+def number(text: str) -> float | None:
+    """A number written in Fortran, C or German-free style; None when it is none."""
+    text = text.strip()
+    if len(text) > 60 or "_" in text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        try:
+            return float(re.sub(r"(?<=[\d.])[dD](?=[-+\d])", "e", text))
+        except ValueError:
+            return None
+
+
+def check_finite(source: Source, values: np.ndarray, first_line: int | None = None) -> None:
+    """Refuse infinite numbers; NaN is allowed, it means that a sample is missing."""
+    endless = np.isinf(values)
+    if endless.any():
+        index = np.argwhere(endless)[0]
+        line = None if first_line is None or values.ndim != 2 else first_line + int(index[0])
+        raise source.problem(f"sample {int(index[0]) + 1} is infinite; a missing sample is written NaN.", line)
+
+
+def block(
+    source: Source, lines: Sequence[str], first_line: int, width: int | None = None, enough: int | None = None
+) -> np.ndarray:
+    """All numbers of a block of text, read row by row.
+
+    lines: the block; first_line: number of its first line in the file (from 1); width: characters per number when the
+    columns are fixed and may touch; enough: stop after this many numbers (what follows in the block is ignored).
+    """
+    if len(lines) > source.limits.numbers:
+        raise source.problem(f"more than {source.limits.numbers} lines of numbers.")
+    try:
+        values = np.array(" ".join(lines).split(), dtype=np.float64)
+    except ValueError:
+        values = np.array(list(_one_by_one(source, lines, first_line, width, enough)), dtype=np.float64)
+    values = values if enough is None else values[:enough]
+    if values.size > source.limits.numbers:
+        raise source.problem(f"more than {source.limits.numbers} numbers.")
+    check_finite(source, values)
+    return values
+
+
+def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
+    found = 0
+    for offset, line in enumerate(lines):
+        words = line.split()
+        values = [number(word) for word in words]
+        if None in values and width:
+            pieces = [line[i : i + width] for i in range(0, len(line.rstrip()), width)]
+            words, values = pieces, [number(piece) for piece in pieces]
+        for word, value in zip(words, values, strict=True):
+            if value is None:
+                raise source.problem(f"'{word.strip()[:40]}' is not a number.", first_line + offset)
+            yield value
+            found += 1
+            if enough is not None and found >= enough:
+                return
+
+
+def fortran_width(text: str) -> int | None:
+    """Characters per number from a Fortran format such as (8F10.3) or 5E15.7; None when there is none."""
+    found = re.search(r"\(?\s*(?:\d*P,?\s*)?\d*\s*[FEGDI]\s*(\d{1,2})(?:\.\d+)?", text, re.I)
+    width = int(found.group(1)) if found else 0
+    return width or None
+
+
+def table(
+    source: Source, lines: Iterable[str], first_line: int, delimiter: str | None, columns: int | None = None
+) -> np.ndarray:
+    """Rows of numbers, (rows, columns); empty cells and NaN are missing samples.
+
+    delimiter: the character between cells, or None for white space. Blank lines and lines that start with # are
+    skipped. Memory stays at the result plus one chunk of lines.
+    """
+    lines, chunks, line_number, total = iter(lines), [], first_line, 0
+    while chunk := list(islice(lines, _CHUNK)):
+        values = _fast(chunk, delimiter, columns)
+        if values is None:
+            values = _careful(source, chunk, line_number, delimiter, columns)
+        if values.size:
+            columns = values.shape[1]
+            total += values.size
+            if total > source.limits.numbers:
+                raise source.problem(f"more than {source.limits.numbers} numbers; pass larger `limits` to read it.")
+            chunks.append(values)
+        line_number += len(chunk)
+    if not chunks:
+        return np.empty((0, columns or 0))
+    return np.concatenate(chunks) if len(chunks) > 1 else chunks[0]
+
+
+def _fast(chunk: list[str], delimiter: str | None, columns: int | None) -> np.ndarray | None:
+    """NumPy's own parser; None where it cannot be trusted to say exactly what is wrong."""
+    try:
+        values = np.loadtxt(chunk, delimiter=delimiter, comments="#", ndmin=2, dtype=np.float64)
+    except Exception:
+        return None
+    bad = values.size == 0 or (columns is not None and values.shape[1] != columns) or np.isinf(values).any()
+    return None if bad else values
+
+
+def _careful(source, chunk, first_line, delimiter, columns) -> np.ndarray:
+    rows = []
+    for offset, line in enumerate(chunk):
+        text = line.split("#", 1)[0].strip()
+        if not text:
+            continue
+        cells = text.split(delimiter) if delimiter else text.split()
+        if delimiter and len(cells) > 1 and columns == len(cells) - 1 and not cells[-1].strip():
+            cells.pop()  # a delimiter at the end of the line
+        if columns is None:
+            columns = len(cells)
+        if len(cells) != columns:
+            raise source.problem(
+                f"{len(cells)} values where the lines before have {columns}.", first_line + offset
+            )
+        row = []
+        for cell in cells:
+            bare = cell.strip().strip('"')
+            value = np.nan if bare.lower() in _MISSING else number(bare)
+            if value is None:
+                raise source.problem(f"'{bare[:40]}' is not a number.", first_line + offset)
+            if np.isinf(value):
+                raise source.problem("a value is infinite; a missing sample is written NaN.", first_line + offset)
+            row.append(value)
+        rows.append(row)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), columns or 0)

@@ -1,0 +1,102 @@
+"""PEER strong-motion files: AT2 (acceleration), VT2 (velocity), DT2 (displacement), old and NGA headers.
+
+Four header lines, then numbers in free or fixed columns, row by row:
+
+    PEER NGA STRONG MOTION DATABASE RECORD
+    Kobe Japan, 1/16/1995, KJMA, 0
+    ACCELERATION TIME SERIES IN UNITS OF G
+    NPTS=   7500, DT=   .0200 SEC
+
+Older files write the last line as `4096    0.0100    NPTS, DT`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vibrid.core.errors import InputError
+from vibrid.records.readers import numbers
+from vibrid.records.readers.assemble import build, stem
+from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.source import Source
+from vibrid.records.record import Channel, Record
+from vibrid.records.units import unit_factor
+
+NAME = "PEER"
+_EQUALS = re.compile(r"NPTS\s*=\s*([0-9.]+)\s*,?\s*DT\s*=\s*([0-9.EeDd+-]+|)", re.I)
+_TRAILING = re.compile(r"^\s*([0-9]+)\s+([0-9.EeDd+-]+)\s+NPTS\s*,\s*DT", re.I)
+_QUANTITIES = {
+    "acceleration": ("ground_acceleration", "m/s^2"),
+    "velocity": ("ground_velocity", "m/s"),
+    "displacement": ("ground_displacement", "m"),
+}
+
+
+def recognises(source: Source) -> bool:
+    return any(re.search(r"\bNPTS\b", line, re.I) for line in source.head_lines[:12])
+
+
+def read(source: Source, layout: Layout) -> list[Record]:
+    lines = list(source.lines())
+    header, count, step = _count_line(source, lines)
+    quantity, unit = _quantity(source, lines[:header], header)
+    width = None
+    for line in lines[:header]:
+        width = width or (numbers.fortran_width(line) if re.search(r"\d\s*[FE]\s*\d+\.\d", line, re.I) else None)
+    values = numbers.block(source, lines[header + 1 :], header + 2, width=width or 15)
+    if values.size != count:
+        what = "the file is cut short" if values.size < count else "the header is wrong"
+        raise source.problem(f"NPTS says {count} values and {values.size} follow: {what}.", header + 1)
+    if layout.step is not None:
+        step = layout.step
+    if step is None:
+        raise source.problem("the header gives no time step DT; give `step`.", header + 1)
+    title = lines[1].strip() if header >= 2 else ""
+    component = re.search(r",\s*([A-Za-z0-9+-]{1,6})\s*(?:\([^)]*\))?\s*$", title)
+    direction = component.group(1) if component else ""
+    channel = Channel("ground", quantity, location="ground", direction=direction)
+    factor = unit_factor(unit)[0]
+    return [
+        build(source, values[:, None] * factor, [channel], {"step": step}, layout.name or stem(source),
+              [f"read from {source.name} ({NAME}, {count} values in {unit}): {title}"])
+    ]
+
+
+def _count_line(source: Source, lines: list[str]) -> tuple[int, int, float | None]:
+    """Index of the line with NPTS and DT, and both numbers."""
+    for index, line in enumerate(lines[:12]):
+        found = _EQUALS.search(line) or _TRAILING.search(line)
+        if found:
+            count, step = numbers.number(found.group(1)), numbers.number(found.group(2))
+            if count is None or not 1 <= count <= source.limits.numbers or count != int(count):
+                raise source.problem(f"NPTS is '{found.group(1)}', which is not a count of values.", index + 1)
+            if found.group(2) and (step is None or not 0 < step < 1e6):
+                raise source.problem(f"DT is '{found.group(2)}', which is not a time step.", index + 1)
+            return index, int(count), step
+    for index, line in enumerate(lines[:12]):
+        found = re.search(r"NPTS\s*=\s*([0-9]{1,12})", line, re.I)
+        if found:
+            return index, int(found.group(1)), None
+    raise source.problem("the header names NPTS but not the number of values.")
+
+
+def _quantity(source: Source, header: list[str], line: int) -> tuple[str, str]:
+    """Quantity and unit from the header: 'ACCELERATION TIME SERIES IN UNITS OF G', 'The units are (g)'."""
+    text = " ".join(header)
+    word = re.search(r"\b(ACCELERATION|VELOCITY|DISPLACEMENT)\s+TIME", text, re.I)
+    found = re.search(r"UNITS\s+(?:OF|ARE|IN|:)\s*\(?\s*([A-Za-z][A-Za-z0-9/^*]*)", text, re.I)
+    if found is None:
+        raise source.problem("the header does not say the unit of the numbers (UNITS OF G).", max(line, 1))
+    unit = found.group(1).lower()
+    try:
+        symbol = unit_factor(unit)[1]
+    except InputError as problem:
+        raise source.problem(str(problem), max(line, 1)) from None
+    for name, (quantity, expected) in _QUANTITIES.items():
+        if word is not None and word.group(1).lower() == name:
+            if symbol != expected:
+                raise source.problem(f"the header speaks of {name} in '{unit}', which do not fit.", max(line, 1))
+            return quantity, unit
+        if word is None and symbol == expected:
+            return quantity, unit
+    raise source.problem(f"'{unit}' is not a unit of acceleration, velocity or displacement.", max(line, 1))

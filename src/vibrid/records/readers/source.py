@@ -1,0 +1,123 @@
+"""A file under examination: its first bytes, its text, its lines, each within stated limits."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+from vibrid.core.errors import FileProblem
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a reader may spend on one file.
+
+    file_bytes: largest file that is opened; expanded_bytes: largest size of anything after decompression;
+    numbers: most numbers in one record; members: most files in one archive; line_bytes: longest line of text.
+    """
+
+    file_bytes: int = 2 * 1024**3
+    expanded_bytes: int = 512 * 1024**2
+    numbers: int = 100_000_000
+    members: int = 2000
+    line_bytes: int = 1_000_000
+
+
+HEAD_BYTES = 16 * 1024
+
+
+class Source:
+    """The content of one file, from disk or from inside an archive.
+
+    path: what the user calls it (used in every sentence); content: the bytes, when they are not on disk.
+    """
+
+    def __init__(self, path, content: bytes | None = None, limits: Limits | None = None):
+        self.path, self.limits = path, limits or Limits()
+        self._content = content
+        if content is not None:
+            self.size, self.head = len(content), content[:HEAD_BYTES]
+            return
+        file = Path(path)
+        try:
+            if file.is_dir():
+                raise FileProblem(path, "this is a folder, not a file.")
+            self.size = file.stat().st_size
+            if not file.is_file():
+                raise FileProblem(path, "this is not an ordinary file.")
+            with file.open("rb") as stream:
+                self.head = stream.read(HEAD_BYTES)
+        except FileNotFoundError:
+            raise FileProblem(path, "there is no such file.") from None
+        except (OSError, ValueError) as problem:
+            raise FileProblem(path, f"it cannot be opened ({problem}).") from None
+        if self.size > self.limits.file_bytes:
+            raise self.problem(
+                f"it has {self.size / 1e9:.1f} GB, more than the {self.limits.file_bytes / 1e9:.1f} GB that are read; "
+                "cut it into parts or pass larger `limits`."
+            )
+
+    def problem(self, sentence: str, line: int | None = None) -> FileProblem:
+        return FileProblem(self.path, sentence, line)
+
+    @property
+    def name(self) -> str:
+        return Path(str(self.path)).name
+
+    @cached_property
+    def content(self) -> bytes:
+        """All bytes."""
+        if self._content is not None:
+            return self._content
+        try:
+            return Path(self.path).read_bytes()
+        except OSError as problem:
+            raise self.problem(f"it cannot be read ({problem}).") from None
+
+    @cached_property
+    def encoding(self) -> str | None:
+        """Text encoding, or None for binary content."""
+        head = self.head
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return "utf-16"
+        if b"\x00" in head:
+            return None
+        control = sum(byte < 32 and byte not in b"\t\n\r\f\x1a" for byte in head)
+        if control > 0.01 * len(head):
+            return None
+        return "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
+
+    @cached_property
+    def head_lines(self) -> list[str]:
+        """The complete lines of the first bytes (the last one perhaps cut), for recognising a format."""
+        if self.encoding is None:
+            return []
+        return self.head.decode(self.encoding, errors="replace").splitlines()[:200]
+
+    def _open(self):
+        if self._content is not None:
+            return io.BytesIO(self._content)
+        try:
+            return Path(self.path).open("rb")
+        except OSError as problem:
+            raise self.problem(f"it cannot be read ({problem}).") from None
+
+    def lines(self) -> Iterator[str]:
+        """Lines of text one after another, without holding the whole file; bytes that are not UTF-8 become '?'."""
+        if self.encoding is None:
+            raise self.problem("it is binary, not text.")
+        limit = self.limits.line_bytes
+        with self._open() as raw, io.TextIOWrapper(raw, encoding=self.encoding, errors="replace") as stream:
+            number = 0
+            while line := stream.readline(limit):
+                number += 1
+                if len(line) >= limit:
+                    raise self.problem(f"the line is longer than {limit} characters.", number)
+                yield line.rstrip("\r\n\x1a")
+
+    def first_lines(self, count: int) -> list[str]:
+        return list(islice(self.lines(), count))
