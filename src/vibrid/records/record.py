@@ -24,11 +24,13 @@ QUANTITIES: dict[str, str] = {
     "ground_velocity": "m/s",
     "ground_displacement": "m",
     "load": "N",  # force applied at a place
+    "imposed_displacement": "m",  # deformation that a machine imposes on a device
+    "imposed_velocity": "m/s",
     "other": "",
 }
 """Every quantity a channel can carry, with the SI unit it is stored in."""
 
-EXCITATIONS = ("ground_acceleration", "load")
+EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity")
 """Quantities that drive a structure; all others are answers."""
 
 

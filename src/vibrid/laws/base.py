@@ -1,0 +1,152 @@
+"""The law contract: how one part of a structure resists.
+
+A law is written for one part. `e` and `w` are its deformation and deformation rate: scalars for a spring-like part,
+`(components,)` vectors for parts with several (a section, an element). Laws of one type are stacked and evaluated
+together by the model.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core.errors import Refusal
+from vibrid.core.registry import Registry
+
+LAWS = Registry("law")
+
+
+class Motion(NamedTuple):
+    """Deformation `e` and deformation rate `w` of a part at one instant."""
+
+    e: jax.Array
+    w: jax.Array
+
+
+class Law(eqx.Module):
+    """How a part resists: a force from its deformation, its rate and a state.
+
+    A *path law* overrides `start`, `force` and `advance`: its state follows the path of the deformation. Laws whose
+    state obeys a differential equation derive from `RateLaw`; laws without a state from `StaticLaw`.
+    """
+
+    components: ClassVar[int] = 1  # number of deformations; 1 means scalars
+    is_linear: ClassVar[bool] = False
+    is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
+
+    def start(self):
+        """The state at rest, from the parameters."""
+        return ()
+
+    def force(self, e, w, s):
+        """The force at deformation `e`, rate `w` and state `s`; has no side effect."""
+        raise NotImplementedError
+
+    def advance(self, s, before: Motion, after: Motion, dt):
+        """The state after a step of `dt` seconds from the committed state `s`, moving from `before` to `after`.
+
+        May be called again from the same `s` with another `after`: nothing is remembered between calls.
+        """
+        raise NotImplementedError
+
+    def initial_stiffness(self):
+        """dF/de at rest, along a quick small deformation from rest."""
+        zero = self._zero()
+        h = 1e-9
+
+        def path(e):
+            s = self.advance(self.start(), Motion(zero, e / h), Motion(e, e / h), h)
+            return self.force(e, zero, s)
+
+        return jax.jacfwd(path)(zero)
+
+    def initial_damping(self):
+        """dF/dw at rest."""
+        zero = self._zero()
+        return jax.jacfwd(lambda w: self.force(zero, w, self.start()))(zero)
+
+    def _zero(self):
+        return jnp.zeros(() if self.components == 1 else (self.components,))
+
+
+class RateLaw(Law):
+    """A law whose state obeys `ds/dt = state_rate(e, w, s)`."""
+
+    def state_rate(self, e, w, s):
+        """ds/dt at deformation `e`, rate `w` and state `s`."""
+        raise NotImplementedError
+
+    def advance(self, s, before, after, dt):
+        """The midpoint rule: second order, two evaluations; stiff laws override it with an implicit step."""
+        half = _axpy(0.5 * dt, self.state_rate(before.e, before.w, s), s)
+        e_mid = 0.5 * (before.e + after.e) + dt / 8.0 * (before.w - after.w)
+        w_mid = 0.5 * (before.w + after.w)
+        return _axpy(dt, self.state_rate(e_mid, w_mid, half), s)
+
+
+class StaticLaw(RateLaw):
+    """A law without a state."""
+
+    def state_rate(self, e, w, s):
+        return ()
+
+    def advance(self, s, before, after, dt):
+        return ()
+
+
+class Parallel(Law):
+    """Several laws that share one deformation; their forces add. Written `Parallel([law, law])`."""
+
+    laws: tuple[Law, ...] = eqx.field(converter=tuple)
+
+    @property
+    def is_linear(self):
+        return all(law.is_linear for law in self.laws)
+
+    @property
+    def is_stiff(self):
+        return any(law.is_stiff for law in self.laws)
+
+    def start(self):
+        return tuple(law.start() for law in self.laws)
+
+    def force(self, e, w, s):
+        return sum(law.force(e, w, own) for law, own in zip(self.laws, s, strict=True))
+
+    def state_rate(self, e, w, s):
+        for law in self.laws:
+            refuse_without_rate(law)
+        return tuple(law.state_rate(e, w, own) for law, own in zip(self.laws, s, strict=True))
+
+    def advance(self, s, before, after, dt):
+        return tuple(law.advance(own, before, after, dt) for law, own in zip(self.laws, s, strict=True))
+
+
+def has_rate(law: Law) -> bool:
+    """Whether the state of a law obeys a differential equation (or the law has no state)."""
+    if isinstance(law, Parallel):
+        return all(has_rate(part) for part in law.laws)
+    return isinstance(law, RateLaw)
+
+
+def refuse_without_rate(law: Law) -> None:
+    """Refuse what needs ds/dt for a path law."""
+    if not has_rate(law):
+        raise Refusal(
+            f"{type(law).__name__} remembers the path of its deformation and has no rate equation. "
+            "Use an integrator that advances the path (Newmark, CentralDifference, KRAlpha, MKRAlpha)."
+        )
+
+
+def _axpy(a, x, y):
+    return jax.tree.map(lambda xi, yi: yi + a * xi, x, y)
+
+
+def absolute_power(z, exponent):
+    """`|z|**exponent` with value 0 and a finite gradient at z = 0, for any positive exponent."""
+    size = jnp.abs(z)
+    safe = jnp.where(size > 1e-30, size, 1.0)
+    return jnp.where(size > 1e-30, jnp.exp(exponent * jnp.log(safe)), 0.0)

@@ -1,0 +1,31 @@
+"""Bilinear (elasto-plastic) hysteresis with kinematic hardening."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, Law
+
+
+@LAWS.register("bilinear")
+class Bilinear(Law):
+    """A spring in parallel with an elastic–perfectly-plastic slider.
+
+    `F = a k e + (1 − a) k (e − p)` with |e − p| ≤ u_y; the state p is the plastic deformation, moved by exact return
+    mapping. `a` is the ratio of the stiffness after yield to the stiffness before it.
+    """
+
+    stiffness: object = parameter("elastic stiffness k", "N/m", positive=True)
+    yield_deformation: object = parameter("deformation at first yield u_y", "m", positive=True)
+    post_yield_ratio: object = parameter("stiffness after yield / before", "", positive=True, default=0.0)
+
+    def start(self):
+        return jnp.zeros(())
+
+    def force(self, e, w, s):
+        return self.post_yield_ratio * self.stiffness * e + (1.0 - self.post_yield_ratio) * self.stiffness * (e - s)
+
+    def advance(self, s, before, after, dt):
+        elastic = jnp.clip(after.e - s, -self.yield_deformation, self.yield_deformation)
+        return after.e - elastic

@@ -1,0 +1,32 @@
+"""Bouc–Wen smooth hysteresis."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, RateLaw, absolute_power
+
+
+@LAWS.register("bouc-wen")
+class BoucWen(RateLaw):
+    """`F = a k e + (1 − a) k z`, `dz/dt = w − β |w| |z|ⁿ⁻¹ z − γ w |z|ⁿ` (Bouc 1967, Wen 1976).
+
+    z is the hysteretic deformation in metres; it saturates at (β + γ)^(−1/n). β and γ have the unit m^−n, so they are
+    pure numbers times m^−1 for n = 1. With `post_yield_ratio` a = 0 the force is k z.
+    """
+
+    stiffness: object = parameter("initial stiffness k", "N/m", positive=True)
+    beta: object = parameter("loop shape β", "m^-n", positive=True)
+    gamma: object = parameter("loop shape γ", "m^-n")
+    exponent: object = parameter("sharpness of yield n", "", positive=True, default=1.0)
+    post_yield_ratio: object = parameter("stiffness after yield / before", "", positive=True, default=0.0)
+
+    def start(self):
+        return jnp.zeros(())
+
+    def force(self, e, w, s):
+        return self.stiffness * (self.post_yield_ratio * e + (1.0 - self.post_yield_ratio) * s)
+
+    def state_rate(self, e, w, s):
+        return w - absolute_power(s, self.exponent) * (self.beta * jnp.abs(w) * jnp.sign(s) + self.gamma * w)

@@ -1,0 +1,31 @@
+"""Linear spring and linear dashpot."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, StaticLaw
+
+
+@LAWS.register("linear")
+class Linear(StaticLaw):
+    """A linear spring with an optional linear dashpot beside it: `F = k e + c w`."""
+
+    stiffness: object = parameter("stiffness k", "N/m", positive=True)
+    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+    is_linear: ClassVar[bool] = True
+
+    def force(self, e, w, s):
+        return self.stiffness * e + self.damping * w
+
+
+@LAWS.register("viscous")
+class Viscous(StaticLaw):
+    """A linear dashpot: `F = c w`."""
+
+    damping: object = parameter("viscous damping c", "N s/m", positive=True)
+    is_linear: ClassVar[bool] = True
+
+    def force(self, e, w, s):
+        return self.damping * w

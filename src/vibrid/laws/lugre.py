@@ -1,0 +1,49 @@
+"""LuGre dry friction."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, RateLaw
+
+
+@LAWS.register("lugre")
+class LuGre(RateLaw):
+    """`F = σ0 z + σ1 dz/dt + σ2 w`, `dz/dt = w − σ0 |w| z / g(w)`,
+    `g(w) = Fc + (Fs − Fc) exp(−(w / vs)²)` (Canudas de Wit et al. 1995).
+
+    The Coulomb and static forces may differ by direction (a banded device grips one way more than the other). The
+    bristles are stiff: a step is backward Euler, which has a closed form and never overshoots g.
+    """
+
+    bristle_stiffness: object = parameter("bristle stiffness σ0", "N/m", positive=True)
+    bristle_damping: object = parameter("bristle damping σ1", "N s/m", positive=True)
+    coulomb_positive: object = parameter("Coulomb force for w > 0", "N", positive=True)
+    coulomb_negative: object = parameter("Coulomb force for w < 0", "N", positive=True)
+    static_positive: object = parameter("static force for w > 0", "N", positive=True)
+    static_negative: object = parameter("static force for w < 0", "N", positive=True)
+    stribeck_velocity: object = parameter("Stribeck velocity vs", "m/s", positive=True)
+    viscous: object = parameter("viscous friction σ2", "N s/m", positive=True, default=0.0)
+    is_stiff: ClassVar[bool] = True
+
+    def capacity(self, w):
+        """g(w): the force at which the bristles slip at velocity w, in newtons."""
+        coulomb = jnp.where(w >= 0, self.coulomb_positive, self.coulomb_negative)
+        static = jnp.where(w >= 0, self.static_positive, self.static_negative)
+        return coulomb + (static - coulomb) * jnp.exp(-jnp.square(w / self.stribeck_velocity))
+
+    def start(self):
+        return jnp.zeros(())
+
+    def state_rate(self, e, w, s):
+        return w - self.bristle_stiffness * jnp.abs(w) * s / self.capacity(w)
+
+    def force(self, e, w, s):
+        return self.bristle_stiffness * s + self.bristle_damping * self.state_rate(e, w, s) + self.viscous * w
+
+    def advance(self, s, before, after, dt):
+        w = after.w
+        return (s + dt * w) / (1.0 + dt * self.bristle_stiffness * jnp.abs(w) / self.capacity(w))

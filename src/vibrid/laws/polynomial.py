@@ -1,0 +1,32 @@
+"""Polynomial springs."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, StaticLaw
+
+
+@LAWS.register("cubic")
+class Cubic(StaticLaw):
+    """A Duffing spring: `F = k e + k3 e³`; hardening for k3 > 0."""
+
+    stiffness: object = parameter("linear stiffness k", "N/m", positive=True)
+    cubic: object = parameter("cubic stiffness k3", "N/m^3")
+
+    def force(self, e, w, s):
+        return self.stiffness * e + self.cubic * e * e * e
+
+
+@LAWS.register("polynomial")
+class Polynomial(StaticLaw):
+    """`F = k1 e + k2 e² + … + kn eⁿ`; `coefficients` lists k1 … kn in N/m, N/m², …"""
+
+    coefficients: object = parameter("stiffness coefficients k1, k2, …", "N/m^i")
+
+    def force(self, e, w, s):
+        total = jnp.zeros_like(e)
+        for i in range(self.coefficients.shape[-1] - 1, -1, -1):
+            total = (total + self.coefficients[i]) * e
+        return total

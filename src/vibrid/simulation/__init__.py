@@ -1,0 +1,34 @@
+"""How it moves: one integrator per file, and `simulate`."""
+
+from vibrid.simulation.alpha import KRAlpha, MKRAlpha
+from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, Integrator, State
+from vibrid.simulation.exact import ExactLinear, Imposed
+from vibrid.simulation.explicit import CentralDifference
+from vibrid.simulation.newmark import Newmark
+from vibrid.simulation.response import Response
+from vibrid.simulation.run import Everything, Readings, Start, run
+from vibrid.simulation.runge_kutta import RungeKutta3, RungeKutta4
+from vibrid.simulation.simulate import default_integrator, simulate, simulate_many
+
+__all__ = [
+    "INTEGRATORS",
+    "CentralDifference",
+    "Everything",
+    "ExactLinear",
+    "ExplicitIntegrator",
+    "Imposed",
+    "Integrator",
+    "KRAlpha",
+    "MKRAlpha",
+    "Newmark",
+    "Readings",
+    "Response",
+    "RungeKutta3",
+    "RungeKutta4",
+    "Start",
+    "State",
+    "default_integrator",
+    "run",
+    "simulate",
+    "simulate_many",
+]

@@ -1,0 +1,76 @@
+"""The integrator contract: one step of the equations of motion."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+
+from vibrid.core.registry import Registry
+
+INTEGRATORS = Registry("integrator")
+
+
+class State(NamedTuple):
+    """Where a structure is: displacement, velocity, acceleration, states of its laws, and the integrator's own notes."""
+
+    x: jax.Array
+    v: jax.Array
+    a: jax.Array
+    s: Any
+    notes: Any = ()
+
+
+class Trial(NamedTuple):
+    """A predicted end of step: the new x and v, and the motion at which forces are wanted."""
+
+    x: jax.Array
+    v: jax.Array
+    at: tuple[jax.Array, jax.Array]
+
+
+class Integrator(eqx.Module):
+    """Moves a state over one step of `dt` seconds.
+
+    `prepare` computes what is constant over a run (effective masses, exponentials). `step` takes `u`: `u(fraction)` gives
+    the inputs inside the step, `u.end` their value at its end, where the next step begins.
+    """
+
+    needs_rates: ClassVar[bool] = False  # ds/dt of every law: path laws are refused
+
+    def prepare(self, model, dt):
+        """Constants of a run."""
+        return ()
+
+    def start(self, model, constants, x, v, s, u) -> State:
+        """The first state: accelerations from the equation of motion."""
+        return State(x, v, model.acceleration(x, v, s, u), s)
+
+    def step(self, model, constants, state: State, u, dt) -> State:
+        raise NotImplementedError
+
+
+class ExplicitIntegrator(Integrator):
+    """A step that predicts the motion before it knows the forces: `finish(predict(…))`.
+
+    A hybrid test imposes the predicted motion on its devices and hands their forces to `finish`.
+    """
+
+    def predict(self, constants, state: State, dt) -> Trial:
+        """The motion at the end of the step, from the past alone."""
+        raise NotImplementedError
+
+    def finish(self, model, constants, state: State, trial: Trial, s, forces, u, dt) -> State:
+        """The state at the end of the step, given the states `s` and all non-inertial `forces` at `trial.at`."""
+        raise NotImplementedError
+
+    def standing(self, state: State) -> tuple[jax.Array, jax.Array]:
+        """The motion at which the committed law states stand."""
+        return state.x, state.v
+
+    def step(self, model, constants, state, u, dt):
+        trial = self.predict(constants, state, dt)
+        s = model.advance(state.s, self.standing(state), trial.at, dt)
+        forces = model.forces(*trial.at, s)
+        return self.finish(model, constants, state, trial, s, forces, u, dt)

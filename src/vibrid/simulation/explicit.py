@@ -1,0 +1,30 @@
+"""Central difference, in the form that predicts before it asks for forces."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, State, Trial
+
+
+@INTEGRATORS.register("central-difference")
+class CentralDifference(ExplicitIntegrator):
+    """Newmark's explicit member (β = 0, γ = 1/2): second order, stable for dt < 2/ω_max.
+
+    `x₁ = x₀ + dt v₀ + dt²/2 a₀`; forces are taken at x₁ and the predicted velocity `v₀ + dt a₀`; damping of the first
+    slope is treated implicitly: `(M + dt/2 C) a₁ = L u₁ − f + dt/2 C a₀`, then `v₁ = v₀ + dt/2 (a₀ + a₁)`.
+    """
+
+    def prepare(self, model, dt):
+        mass, damping, _ = model.initial_matrices()
+        return jnp.linalg.inv(mass + 0.5 * dt * damping), damping
+
+    def predict(self, constants, state, dt):
+        x = state.x + dt * state.v + 0.5 * dt * dt * state.a
+        v = state.v + dt * state.a
+        return Trial(x, v, (x, v))
+
+    def finish(self, model, constants, state, trial, s, forces, u, dt):
+        effective, damping = constants
+        a = model.times(effective, model.load(u.end) - forces + 0.5 * dt * model.times(damping, state.a))
+        return State(trial.x, state.v + 0.5 * dt * (state.a + a), a, s)

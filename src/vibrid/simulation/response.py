@@ -1,0 +1,106 @@
+"""The response: how a structure moved, and what sensors would have read of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.records.record import EXCITATIONS, Record
+from vibrid.structures.base import Structure
+from vibrid.structures.sensors import Sensors
+
+
+@eqx.filter_jit
+def _outputs(structure, loads, sensors, x, v, a, s, u):
+    model = structure.model(loads)
+    arrays = structure.sensor_arrays(model, sensors)
+    return jax.vmap(lambda *at: model.output(arrays, *at))(x, v, a, s, u)
+
+
+@eqx.filter_jit
+def _part_motion(structure, loads, x, v, s):
+    model = structure.model(loads)
+    return jax.vmap(lambda x, v, s: (model.deformations(x, v).e, model.part_forces(x, v, s)))(x, v, s)
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """How a structure moved under an excitation. Arrays have time first: (samples, degrees of freedom).
+
+    `displacement`, `velocity` and `acceleration` are relative to the ground; `states` are those of the laws.
+    """
+
+    structure: Structure
+    excitation: Record
+    loads: tuple
+    inputs: np.ndarray
+    displacement: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    states: tuple
+
+    @property
+    def time(self) -> np.ndarray:
+        return self.excitation.time
+
+    def readings(self, sensors: Sensors) -> np.ndarray:
+        """(samples, sensors) true readings: gain and delay applied, no noise."""
+        y = _outputs(
+            self.structure, self.loads, tuple(sensors), self.displacement, self.velocity, self.acceleration, self.states,
+            self.inputs,
+        )
+        return np.asarray(delayed(y, jnp.stack([s.delay for s in sensors]), self.excitation.step))
+
+    def measure(self, sensors: Sensors, noise: float = 0.0, key: int = 0) -> Record:
+        """A record as a laboratory would have made it: the excitation and the sensors' readings with noise.
+
+        `noise` is the standard deviation of the noise over that of the clean signal, for sensors that do not give their
+        own. The same `key` gives the same noise.
+        """
+        y = self.readings(sensors)
+        own = np.array([float(s.noise) for s in sensors])
+        sigma = np.where(np.isfinite(own), own, noise * y.std(axis=0))
+        y = y + sigma * np.random.default_rng(key).standard_normal(y.shape)
+        drive = self.excitation.select(quantity=EXCITATIONS)
+        taken = set(drive.names) & {s.label for s in sensors}
+        if taken:
+            raise InputError(f"A sensor has the name of an excitation channel: {', '.join(sorted(taken))}.")
+        return self.excitation.replace(
+            f"measured by {len(sensors)} sensors, noise {noise:g} of each signal, key {key}",
+            data=np.concatenate([drive.data, y], axis=1),
+            channels=drive.channels + Sensors(sensors).channels(),
+        )
+
+    def part(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Deformation (m) and force (N) of one part, e.g. "storeys[0]": the two axes of a hysteresis loop."""
+        row = self.structure.model(self.loads).part_row(name)
+        e, f = _part_motion(self.structure, self.loads, self.displacement, self.velocity, self.states)
+        return np.asarray(e[:, row]), np.asarray(f[:, row])
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the parts with laws."""
+        return tuple(name for name, _ in self.structure.model(self.loads).parts)
+
+
+def delayed(y, delays, step):
+    """Signals (samples, channels) seen `delays` seconds late, by cubic interpolation between samples.
+
+    Differentiable in the delays. Before the first sample a signal keeps its first value.
+    """
+    n = y.shape[0]
+    shift = jnp.arange(n)[:, None] - delays[None, :] / step
+    low = jnp.floor(shift)
+    t = shift - low
+    base = low.astype(int)
+
+    def at(offset):
+        return jnp.take_along_axis(y, jnp.clip(base + offset, 0, n - 1), axis=0)
+
+    y0, y1, y2, y3 = at(-1), at(0), at(1), at(2)
+    return y1 + 0.5 * t * (y2 - y0 + t * (2 * y0 - 5 * y1 + 4 * y2 - y3 + t * (3 * (y1 - y2) + y3 - y0)))

@@ -1,0 +1,73 @@
+"""The time loop: one compiled scan over the samples, recording only what is asked for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.simulation.base import Integrator, State
+from vibrid.simulation.excitation import Drive, Input
+
+
+class Everything(eqx.Module):
+    """Record the motion: x, v, a and the states of the laws."""
+
+    def __call__(self, model, state: State, u):
+        return state.x, state.v, state.a, state.s
+
+
+class Readings(eqx.Module):
+    """Record what sensors read."""
+
+    sensors: eqx.Module
+
+    def __call__(self, model, state: State, u):
+        return model.output(self.sensors, state.x, state.v, state.a, state.s, u)
+
+
+class Start(NamedTuple):
+    """The motion at the first sample; law states of None mean rest."""
+
+    x: jax.Array
+    v: jax.Array
+    s: tuple | None = None
+
+
+def advance_sample(model, integrator: Integrator, constants, state, coefficients, end, dt, substeps: int):
+    """Move a state from one sample to the next in `substeps` steps of `dt / substeps`."""
+    pieces = coefficients.shape[0]
+    h = dt / substeps
+
+    def small(state, j):
+        piece = j * pieces // substeps
+        first = (j % (substeps // pieces)) / (substeps // pieces) if pieces < substeps else 0.0
+        share = pieces / substeps
+        u = Input(coefficients[piece], first, share, jnp.zeros(()))
+        last = u(1.0)
+        u = Input(coefficients[piece], first, share, jnp.where(j == substeps - 1, end, last))
+        return integrator.step(model, constants, state, u, h), None
+
+    if substeps == 1:
+        return integrator.step(model, constants, state, Input(coefficients[0], 0.0, 1.0, end), h)
+    return jax.lax.scan(small, state, jnp.arange(substeps))[0]
+
+
+def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Start | None = None, substeps: int = 1):
+    """States or readings at every sample, stacked along time. Pure: batch it with vmap, differentiate it."""
+    n = model.size
+    start = Start(jnp.zeros(n), jnp.zeros(n)) if start is None else start
+    s = model.start() if start.s is None else start.s
+    constants = integrator.prepare(model, dt / substeps)
+    state = integrator.start(model, constants, start.x, start.v, s, drive.samples[0])
+
+    def body(state, sample):
+        coefficients, end = sample
+        state = advance_sample(model, integrator, constants, state, coefficients, end, dt, substeps)
+        return state, observe(model, state, end)
+
+    first = observe(model, state, drive.samples[0])
+    _, rest = jax.lax.scan(body, state, (drive.coefficients, drive.samples[1:]))
+    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, rest)

@@ -1,0 +1,135 @@
+"""The structure contract: an engineer's description that compiles to a `Model`."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core import paths
+from vibrid.core.errors import InputError, Refusal
+from vibrid.core.registry import Registry
+from vibrid.laws.base import Law
+from vibrid.structures.damping import Damping, Explicit
+from vibrid.structures.model import Model, stack_laws
+from vibrid.structures.sensors import SensorArrays, compile_sensors
+
+STRUCTURES = Registry("structure")
+
+GROUND = (("ground_acceleration", ""),)
+"""The usual input: one ground acceleration."""
+
+
+class Attachment(eqx.Module):
+    """A law between a place and the ground, or between two places.
+
+    Deformation = displacement of `at` − displacement of `to` (0 when `to` is the ground).
+    """
+
+    law: Law
+    at: str = eqx.field(static=True, converter=str)
+    to: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))
+
+
+class Structure(eqx.Module):
+    """What every structure offers. Subclasses give `matrices`, `row` and, where they have them, `parts`.
+
+    Fields that subclasses declare: `damping` (None, a `Damping`, or laws) and `attachments`.
+    """
+
+    # -- what a subclass gives -------------------------------------------------------------------------------------
+
+    def matrices(self):
+        """(M, K): mass (n,) or (n, n) and the linear stiffness (n, n) or None, supports applied."""
+        raise NotImplementedError
+
+    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
+        """(name, law, rows) of the laws that belong to the structure itself."""
+        return []
+
+    def row(self, place: str) -> np.ndarray:
+        """(n,): the displacement at a place is `row @ x`."""
+        raise NotImplementedError
+
+    def drift_row(self, place: str) -> np.ndarray:
+        raise Refusal(f"A {type(self).__name__} has no drifts to measure; use displacement at two places.")
+
+    def strain_row(self, place: str):
+        raise Refusal(f"A {type(self).__name__} has no strain to measure.")
+
+    def force_row(self, place: str):
+        raise InputError(f"'{place}' is not a part whose force can be measured here.")
+
+    def ground(self, direction: str = "") -> np.ndarray:
+        """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
+        raise NotImplementedError
+
+    # -- what everyone gets ----------------------------------------------------------------------------------------
+
+    def replace(self, changes):
+        """A copy with the values at some paths changed: `replace({"storeys[0].stiffness": 50.0})`."""
+        return paths.replace(self, changes)
+
+    def model(self, loads=GROUND) -> Model:
+        """Compile for the given inputs: a tuple of ("ground_acceleration", direction) or ("load", place).
+
+        A `Damping` of the whole structure follows its own stiffness, attachments excepted.
+        """
+        mass, stiffness = self.matrices()
+        n = mass.shape[-1]
+        parts = list(self.parts())
+        own = len(parts)
+        for i, a in enumerate(getattr(self, "attachments", ())):
+            row = self.row(a.at) - (0.0 if a.to is None else self.row(a.to))
+            parts.append((f"attachments[{i}]", a.law, np.asarray(row)[None, :]))
+        rows, groups, names = stack_laws(parts, n)
+        full = jnp.diag(mass) if mass.ndim == 1 else mass
+        columns, carried = [], []
+        for quantity, place in loads:
+            if quantity == "ground_acceleration":
+                r = jnp.asarray(self.ground(place))
+                columns.append(-(full @ r))
+                carried.append(r)
+            else:
+                columns.append(jnp.asarray(self.row(place), dtype=float))
+                carried.append(jnp.zeros(n))
+        made = Model(
+            mass=mass,
+            inverse_mass=1.0 / mass if mass.ndim == 1 else jnp.linalg.inv(mass),
+            damping=None,
+            stiffness=stiffness,
+            rows=rows,
+            groups=groups,
+            load_matrix=jnp.stack(columns, axis=1) if columns else jnp.zeros((n, 0)),
+            carried=jnp.stack(carried, axis=1) if carried else jnp.zeros((n, 0)),
+            parts=names,
+        )
+        damping = getattr(self, "damping", None)
+        if isinstance(damping, Damping):
+            rows, groups, names = stack_laws(parts[:own], n)
+            bare = dataclasses.replace(made, rows=rows, groups=groups, parts=names)
+            made = dataclasses.replace(made, damping=damping.matrix(made.mass_matrix, bare.initial_matrices()[2]))
+        return made
+
+    def sensor_arrays(self, model: Model, sensors) -> SensorArrays:
+        """The sensors compiled for a model of this structure."""
+        return compile_sensors(self, model, sensors)
+
+
+def as_damping(value):
+    """Accept None, a Damping, one law, several laws, or a matrix of numbers."""
+    if value is None or isinstance(value, Damping | Law):
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(v, Law) for v in value):
+        return tuple(value)
+    return Explicit(value)
+
+
+def as_attachments(value) -> tuple[Attachment, ...]:
+    made = tuple(value)
+    for item in made:
+        if not isinstance(item, Attachment):
+            raise InputError(f"An attachment is written Attachment(law, at=place), not {item!r}.")
+    return made

@@ -1,0 +1,74 @@
+"""Damping of a whole structure: Rayleigh, modal, or a matrix of one's own."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import solve_triangular
+
+from vibrid.core.errors import InputError
+from vibrid.core.linalg import damping_function
+from vibrid.core.parameters import parameter
+from vibrid.core.registry import Registry
+
+DAMPINGS = Registry("damping")
+
+
+class Damping(eqx.Module):
+    """How a whole structure dissipates: a damping matrix from its mass and initial stiffness."""
+
+    def matrix(self, mass, stiffness):
+        """C in N s/m from M (n, n) and K (n, n)."""
+        raise NotImplementedError
+
+
+@DAMPINGS.register("rayleigh")
+class Rayleigh(Damping):
+    """`C = a M + b K`."""
+
+    mass: object = parameter("mass factor a", "1/s", positive=True)
+    stiffness: object = parameter("stiffness factor b", "s", positive=True)
+
+    def matrix(self, mass, stiffness):
+        return self.mass * mass + self.stiffness * stiffness
+
+    @staticmethod
+    def from_ratios(frequencies, ratios) -> Rayleigh:
+        """Rayleigh damping with the given ratios at two frequencies in Hz."""
+        f1, f2 = (2.0 * np.pi * float(f) for f in frequencies)
+        if not 0 < f1 < f2:
+            raise InputError("Rayleigh damping needs two frequencies in Hz, the lower one first.")
+        r1, r2 = np.broadcast_to(np.asarray(ratios, float), (2,))
+        b = 2.0 * (r2 * f2 - r1 * f1) / (f2**2 - f1**2)
+        return Rayleigh(mass=2.0 * r1 * f1 - b * f1**2, stiffness=b)
+
+
+@DAMPINGS.register("modal")
+class Modal(Damping):
+    """The same ratio, or one ratio a mode, of critical damping; modes beyond the list take its last ratio.
+
+    `C = L Q diag(2 ζ ω) Qᵀ Lᵀ` with M = L Lᵀ. Its derivative is that of a matrix function, so it is finite at repeated
+    frequencies, and the ratios follow the modes in order of frequency.
+    """
+
+    ratios: object = parameter("damping ratio of each mode", "", positive=True)
+
+    def matrix(self, mass, stiffness):
+        n = mass.shape[0]
+        given = jnp.atleast_1d(self.ratios)[:n]
+        ratios = jnp.concatenate([given, jnp.full(n - given.shape[0], given[-1])])
+        lower = jnp.linalg.cholesky(mass)
+        half = solve_triangular(lower, stiffness, lower=True)
+        dynamic = solve_triangular(lower, half.T, lower=True)
+        return lower @ damping_function(0.5 * (dynamic + dynamic.T), ratios) @ lower.T
+
+
+@DAMPINGS.register("matrix")
+class Explicit(Damping):
+    """A damping matrix given as numbers."""
+
+    values: object = parameter("damping matrix C", "N s/m")
+
+    def matrix(self, mass, stiffness):
+        return self.values

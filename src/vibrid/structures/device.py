@@ -1,0 +1,43 @@
+"""A device in a testing machine: its deformation is imposed, its force is the answer."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.laws.base import Law
+from vibrid.structures.base import STRUCTURES, Structure
+
+IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
+"""The inputs of a device test."""
+
+
+@STRUCTURES.register("device")
+class Device(Structure):
+    """One law under an imposed deformation: a damper in a testing machine, a storey in a cyclic test.
+
+    The record imposes `imposed_displacement` (and `imposed_velocity`; differentiated from it when absent). Sensors read
+    `element_force` at "device".
+    """
+
+    law: Law
+
+    def matrices(self):
+        return jnp.ones(1), None
+
+    def parts(self):
+        return [("device", self.law, np.ones((1, 1)))]
+
+    def model(self, loads=IMPOSED):
+        if tuple(q for q, _ in loads) != tuple(q for q, _ in IMPOSED):
+            raise InputError("A device is driven by imposed_displacement and imposed_velocity, not by loads.")
+        return super().model(loads)
+
+    def row(self, place):
+        if str(place) not in ("device", "0"):
+            raise InputError(f"A device has one place, 'device'; '{place}' is not it.")
+        return np.ones(1)
+
+    def ground(self, direction=""):
+        return np.zeros(1)

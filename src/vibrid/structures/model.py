@@ -1,0 +1,215 @@
+"""The model: what every structure compiles to. Arrays and stacked laws, pure functions, nothing else.
+
+    M ẍ + C ẋ + K x + Bᵀ f(Bx, Bẋ, s) = L u
+
+x are displacements relative to the ground; each row of B turns them into one deformation; f are the forces of the
+laws; u are the inputs (ground acceleration, loads at places).
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError, Refusal, unknown_name
+from vibrid.core.linalg import matvec
+from vibrid.laws.base import Law, Motion, refuse_without_rate
+
+
+class Group(eqx.Module):
+    """Laws of one type, stacked: every array of `law` has a leading axis of `count` parts."""
+
+    law: Law
+    count: int = eqx.field(static=True)
+    first: int = eqx.field(static=True)  # its first row in B
+
+    @property
+    def components(self) -> int:
+        return self.law.components
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.first, self.first + self.count * self.components)
+
+    def cut(self, values):
+        """This group's part of a vector over all rows: (count,) or (count, components)."""
+        own = values[self.rows]
+        return own if self.components == 1 else own.reshape(self.count, self.components)
+
+
+class Model(eqx.Module):
+    """M, C, K, the rows B with their laws, and the inputs. Built by `Structure.model(loads)`."""
+
+    mass: jax.Array  # (n, n), or (n,) when diagonal
+    inverse_mass: jax.Array  # the same shape
+    damping: jax.Array | None  # (n, n) N s/m
+    stiffness: jax.Array | None  # (n, n) N/m
+    rows: jax.Array | None  # B: (r, n)
+    groups: tuple[Group, ...]
+    load_matrix: jax.Array  # L: (n, m)
+    carried: jax.Array  # (n, m): what the ground adds to relative acceleration to make it absolute
+    parts: tuple[tuple[str, int], ...] = eqx.field(static=True)  # name of each part and its first row
+    batched: bool = eqx.field(static=True, default=False)
+
+    @property
+    def size(self) -> int:
+        return self.mass.shape[-1]
+
+    # -- products ----------------------------------------------------------------------------------------------
+
+    def times(self, matrix, vector):
+        return matvec(matrix, vector, self.batched)
+
+    def mass_times(self, a):
+        return self.mass * a if self.mass.ndim == 1 else self.times(self.mass, a)
+
+    def divide_mass(self, f):
+        return self.inverse_mass * f if self.inverse_mass.ndim == 1 else self.times(self.inverse_mass, f)
+
+    def load(self, u):
+        """L u: the load vector in newtons."""
+        return self.times(self.load_matrix, u)
+
+    @property
+    def mass_matrix(self):
+        return jnp.diag(self.mass) if self.mass.ndim == 1 else self.mass
+
+    # -- the laws ----------------------------------------------------------------------------------------------
+
+    def start(self):
+        """States of all laws at rest: one entry a group."""
+        return tuple(jax.vmap(lambda law: law.start(), axis_size=g.count)(g.law) for g in self.groups)
+
+    def deformations(self, x, v) -> Motion:
+        """Deformation and rate of every row."""
+        if self.rows is None:
+            return Motion(jnp.zeros(0), jnp.zeros(0))
+        return Motion(self.times(self.rows, x), self.times(self.rows, v))
+
+    def part_forces(self, x, v, s):
+        """The force of every row, in the order of `parts`."""
+        motion = self.deformations(x, v)
+        forces = [
+            jax.vmap(lambda law, e, w, own: law.force(e, w, own))(g.law, g.cut(motion.e), g.cut(motion.w), own).reshape(-1)
+            for g, own in zip(self.groups, s, strict=True)
+        ]
+        return jnp.concatenate(forces) if len(forces) > 1 else (forces[0] if forces else jnp.zeros(0))
+
+    def forces(self, x, v, s):
+        """All forces that oppose the motion, inertia excepted: C v + K x + Bᵀ f."""
+        total = jnp.zeros_like(x)
+        if self.stiffness is not None:
+            total = total + self.times(self.stiffness, x)
+        if self.damping is not None:
+            total = total + self.times(self.damping, v)
+        if self.rows is not None:
+            total = total + self.times(self.rows.T, self.part_forces(x, v, s))
+        return total
+
+    def rates(self, x, v, s):
+        """ds/dt of every state; a path law is refused with a sentence."""
+        motion = self.deformations(x, v)
+        for g in self.groups:
+            refuse_without_rate(g.law)
+        return tuple(
+            jax.vmap(lambda law, e, w, own: law.state_rate(e, w, own))(g.law, g.cut(motion.e), g.cut(motion.w), own)
+            for g, own in zip(self.groups, s, strict=True)
+        )
+
+    def advance(self, s, before: tuple, after: tuple, dt):
+        """States after a step from the motion `before` = (x, v) to `after`; `s` is the committed state."""
+        if self.rows is None:
+            return s
+        b, a = self.deformations(*before), self.deformations(*after)
+        return tuple(
+            jax.vmap(lambda law, own, e0, w0, e1, w1: law.advance(own, Motion(e0, w0), Motion(e1, w1), dt))(
+                g.law, own, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w)
+            )
+            for g, own in zip(self.groups, s, strict=True)
+        )
+
+    def acceleration(self, x, v, s, u):
+        """Relative acceleration of every degree of freedom in m/s²."""
+        return self.divide_mass(self.load(u) - self.forces(x, v, s))
+
+    def residual(self, x, v, a, s, ds, u):
+        """How far a motion is from obeying the equations: (force residual in N, ds/dt residual)."""
+        dynamic = self.mass_times(a) + self.forces(x, v, s) - self.load(u)
+        return dynamic, jax.tree.map(lambda given, law: given - law, ds, self.rates(x, v, s))
+
+    # -- linear views --------------------------------------------------------------------------------------------
+
+    def initial_matrices(self):
+        """M, C, K of small quick motions about rest, with every law replaced by its first slope."""
+        n = self.size
+        stiffness = jnp.zeros((n, n)) if self.stiffness is None else self.stiffness
+        damping = jnp.zeros((n, n)) if self.damping is None else self.damping
+        for g in self.groups:
+            rows = self.rows[g.rows].reshape(g.count, g.components, n)
+            shape = (g.count, g.components, g.components)
+            k = jax.vmap(lambda law: law.initial_stiffness())(g.law).reshape(shape)
+            c = jax.vmap(lambda law: law.initial_damping())(g.law).reshape(shape)
+            stiffness = stiffness + jnp.einsum("gan,gab,gbm->nm", rows, k, rows)
+            damping = damping + jnp.einsum("gan,gab,gbm->nm", rows, c, rows)
+        return self.mass_matrix, damping, stiffness
+
+    @property
+    def is_linear(self) -> bool:
+        return all(g.law.is_linear for g in self.groups)
+
+    def linear(self):
+        """M, C, K, L of a linear structure; a nonlinear one is refused with the names of the laws in the way."""
+        if not self.is_linear:
+            guilty = sorted({type(g.law).__name__ for g in self.groups if not g.law.is_linear})
+            raise Refusal(
+                f"The structure is not linear ({', '.join(guilty)}), so it has no M, C, K of its own. "
+                "Use initial_matrices() for small motions about rest, or a method that accepts nonlinear laws."
+            )
+        return (*self.initial_matrices(), self.load_matrix)
+
+    # -- measuring -----------------------------------------------------------------------------------------------
+
+    def part_row(self, name: str) -> int:
+        """The row of B that belongs to a part, for sensors of its deformation or force."""
+        for known, row in self.parts:
+            if known == name:
+                return row
+        raise unknown_name("part", name, [known for known, _ in self.parts])
+
+    def output(self, sensors, x, v, a, s, u):
+        """What the sensors read (`SensorArrays`), noise and delay excepted."""
+        y = self.times(sensors.inputs, u)
+        if sensors.displacement is not None:
+            y = y + self.times(sensors.displacement, x)
+        if sensors.velocity is not None:
+            y = y + self.times(sensors.velocity, v)
+        if sensors.acceleration is not None:
+            y = y + self.times(sensors.acceleration, a)
+        if sensors.forces is not None:
+            y = y + self.times(sensors.forces, self.part_forces(x, v, s))
+        return sensors.gain * y
+
+
+def stack_laws(parts: list[tuple[str, Law, np.ndarray]], size: int):
+    """Gather parts with laws of one type (and one structure) into groups.
+
+    `parts` are (name, law, rows) with rows of shape (components, n). Returns rows B, groups and part names.
+    """
+    kinds: dict = {}
+    for name, law, rows in parts:
+        shapes = tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(law))
+        kinds.setdefault((jax.tree.structure(law), shapes), []).append((name, law, rows))
+    blocks, groups, names, first = [], [], [], 0
+    for members in kinds.values():
+        law = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[m[1] for m in members])
+        groups.append(Group(law, len(members), first))
+        for name, one, rows in members:
+            if rows.shape != (one.components, size):
+                raise InputError(f"Part '{name}' needs {one.components} rows of {size} numbers, not {rows.shape}.")
+            names.append((name, first))
+            first += one.components
+            blocks.append(rows)
+    rows = jnp.concatenate(blocks) if blocks else None
+    return rows, tuple(groups), tuple(names)

@@ -1,0 +1,123 @@
+"""Sensors: what is measured, where, and how well."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.parameters import parameter
+from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
+
+MEASURABLE = tuple(q for q in QUANTITIES if q not in EXCITATIONS and not q.startswith("ground") and q != "other")
+
+
+class Sensor(eqx.Module):
+    """One sensor: `reading(t) = gain · quantity(t − delay) + noise`.
+
+    `place` is what the structure calls the spot (a floor number, a node and direction, a part). `noise` is the standard
+    deviation of the reading in its unit; NaN means unknown, to be estimated from the data.
+    """
+
+    quantity: str = eqx.field(static=True)
+    place: str = eqx.field(static=True, converter=str)
+    gain: object = parameter("reading / true value", "", default=1.0)
+    delay: object = parameter("delay of the reading", "s", default=0.0)
+    noise: object = parameter("standard deviation of the noise", "", positive=True, default=np.nan)
+    name: str = eqx.field(static=True, default="")
+
+    def __check_init__(self):
+        if self.quantity not in MEASURABLE:
+            raise unknown_name("measurable quantity", self.quantity, MEASURABLE)
+
+    @property
+    def label(self) -> str:
+        return self.name or f"{self.quantity}_{self.place}"
+
+
+class Sensors(tuple):
+    """The sensors of a test, in the order of their readings.
+
+    `Sensors(acceleration=[0, 1], displacement=["roof"])` lists places by quantity; `Sensors([Sensor(…), …])` takes
+    sensors with gains, delays and noise of their own.
+    """
+
+    def __new__(cls, sensors=(), **by_quantity):
+        made = list(sensors)
+        for quantity, places in by_quantity.items():
+            if isinstance(places, str | int):
+                places = [places]
+            made += [Sensor(quantity, place) for place in places]
+        labels = [s.label for s in made]
+        if not made:
+            raise InputError("A test needs at least one sensor: Sensors(acceleration=[0, 1, 2]).")
+        if len(set(labels)) < len(labels):
+            raise InputError(f"Two sensors have the same name among {', '.join(labels)}; give one of them a name.")
+        return super().__new__(cls, made)
+
+    @classmethod
+    def of(cls, record: Record) -> Sensors:
+        """The sensors that a record's channels describe: every channel with a measurable quantity and a location."""
+        found = [
+            Sensor(c.quantity, c.location, name=c.name) for c in record.channels if c.quantity in MEASURABLE and c.location
+        ]
+        if not found:
+            raise InputError(
+                f"Record '{record.name}' has no channel that says what was measured and where; "
+                "give sensors=Sensors(...) or set quantity and location of its channels."
+            )
+        return cls(found)
+
+    def channels(self) -> tuple[Channel, ...]:
+        """The record channels these sensors fill."""
+        return tuple(Channel(s.label, s.quantity, QUANTITIES[s.quantity], s.place) for s in self)
+
+
+class SensorArrays(eqx.Module):
+    """Sensors compiled for one structure: `y = gain (Rd x + Rv v + Ra a + Ru u + Rf f)`. None where nothing is read."""
+
+    displacement: jax.Array | None
+    velocity: jax.Array | None
+    acceleration: jax.Array | None
+    inputs: jax.Array
+    forces: jax.Array | None
+    gain: jax.Array
+
+    @property
+    def count(self) -> int:
+        return self.gain.shape[0]
+
+
+def compile_sensors(structure, model, sensors) -> SensorArrays:
+    """The arrays that turn the motion of `model` (of `structure`) into the readings of `sensors`."""
+    n, m, ny = model.size, model.load_matrix.shape[1], len(sensors)
+    rows = {kind: np.zeros((ny, n)) for kind in ("displacement", "velocity", "acceleration")}
+    absolute = np.zeros(ny)
+    force_rows = np.zeros((ny, 0 if model.rows is None else model.rows.shape[0]))
+    traced = None
+    for i, sensor in enumerate(sensors):
+        q = sensor.quantity
+        if q in ("displacement", "rotation"):
+            rows["displacement"][i] = structure.row(sensor.place)
+        elif q in ("velocity", "acceleration"):
+            rows[q][i] = structure.row(sensor.place)
+        elif q == "absolute_acceleration":
+            rows["acceleration"][i], absolute[i] = structure.row(sensor.place), 1.0
+        elif q in ("drift", "drift_velocity"):
+            rows["displacement" if q == "drift" else "velocity"][i] = structure.drift_row(sensor.place)
+        elif q == "element_force" and any(sensor.place == name for name, _ in model.parts):
+            force_rows[i, model.part_row(sensor.place)] = 1.0
+        else:  # strain, or the force of a linear element: a row that may depend on parameters
+            row = structure.strain_row(sensor.place) if q == "strain" else structure.force_row(sensor.place)
+            traced = jnp.zeros((ny, n)) if traced is None else traced
+            traced = traced.at[i].set(row)
+    displacement = rows["displacement"] if traced is None else rows["displacement"] + traced
+    use = {
+        kind: jnp.asarray(value) if (traced is not None and kind == "displacement") or np.any(value) else None
+        for kind, value in (rows | {"displacement": displacement} | {"forces": force_rows}).items()
+    }
+    inputs = jnp.asarray(absolute)[:, None] * (jnp.asarray(rows["acceleration"]) @ model.carried.reshape(n, m))
+    gain = jnp.stack([jnp.asarray(s.gain) for s in sensors])
+    return SensorArrays(use["displacement"], use["velocity"], use["acceleration"], inputs, use["forces"], gain)

@@ -1,0 +1,85 @@
+"""The shear building: floors that move sideways, storeys that resist drift."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import Law
+from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
+from vibrid.structures.damping import Damping
+
+
+@STRUCTURES.register("shear-building")
+class ShearBuilding(Structure):
+    """A chain of floor masses joined by storey laws; floor 0 is the lowest above the ground.
+
+    Arguments
+        masses: kg, one per floor, lowest first.
+        storeys: one law per storey; storey i joins floor i − 1 (the ground for i = 0) to floor i. `Parallel([...])`
+            puts several laws in one storey.
+        damping: None; a law used in every storey (its parameters shared, its state not); one law per storey; or
+            `Rayleigh`, `Modal`, or a matrix for the whole building.
+        attachments: further laws between floors, or between a floor and the ground.
+
+    Places are floor numbers "0" … "N−1" and "roof". Drift i belongs to storey i.
+    """
+
+    masses: object = parameter("floor masses", "kg", positive=True)
+    storeys: tuple[Law, ...] = eqx.field(converter=tuple)
+    damping: Damping | Law | tuple[Law, ...] | None = eqx.field(converter=as_damping, default=None)
+    attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
+
+    def __check_init__(self):
+        n = self.masses.shape[0] if self.masses.ndim == 1 else 0
+        if n == 0 or len(self.storeys) != n:
+            raise InputError(
+                f"A shear building needs one storey law for each floor: {n} masses and {len(self.storeys)} storeys given."
+            )
+        for i, law in enumerate(self.storeys):
+            if not isinstance(law, Law):
+                raise InputError(f"Storey {i} needs a law such as Linear(stiffness=...), not {law!r}.")
+        if isinstance(self.damping, tuple) and len(self.damping) != n:
+            raise InputError(f"Give one damping law for each of the {n} storeys, not {len(self.damping)}.")
+
+    @property
+    def floors(self) -> int:
+        return len(self.storeys)
+
+    def matrices(self):
+        return self.masses, None
+
+    def parts(self):
+        made = [(f"storeys[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.storeys)]
+        if isinstance(self.damping, Law):
+            made += [(f"damping[{i}]", self.damping, self._rows(self.damping, i)) for i in range(self.floors)]
+        elif isinstance(self.damping, tuple):
+            made += [(f"damping[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.damping)]
+        return made
+
+    def _rows(self, law: Law, storey: int) -> np.ndarray:
+        """Drift of the storey, and the floor's displacement for laws that ask for a second deformation."""
+        drift = self.drift_row(str(storey))
+        return np.stack([drift, self.row(str(storey))][: law.components])
+
+    def row(self, place):
+        return np.eye(self.floors)[self._floor(place)]
+
+    def drift_row(self, place):
+        i = self._floor(place)
+        return self.row(place) - (self.row(str(i - 1)) if i else 0.0)
+
+    def ground(self, direction=""):
+        return np.ones(self.floors)
+
+    def _floor(self, place: str) -> int:
+        text = str(place).strip().lower()
+        if text in ("roof", "top"):
+            return self.floors - 1
+        if text.isdigit() and int(text) < self.floors:
+            return int(text)
+        raise InputError(
+            f"'{place}' is not a floor of this building; floors are numbered 0 to {self.floors - 1}, the last is 'roof'."
+        )
