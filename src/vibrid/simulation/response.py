@@ -25,7 +25,7 @@ def _outputs(structure, loads, sensors, x, v, a, s, u):
 @eqx.filter_jit
 def _part_motion(structure, loads, x, v, s):
     model = structure.model(loads)
-    return jax.vmap(lambda x, v, s: (model.deformations(x, v).e, model.part_forces(x, v, s)))(x, v, s)
+    return jax.vmap(lambda x, v, s: (model.part_deformations(x, v).e, model.part_forces(x, v, s)))(x, v, s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,9 @@ class Response:
 
     def part(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Deformation (m) and force (N) of one part, e.g. "storeys[0]": the two axes of a hysteresis loop."""
-        row = self.structure.model(self.loads).part_row(name)
+        place = self.structure.model(self.loads).part_index(name)
         e, f = _part_motion(self.structure, self.loads, self.displacement, self.velocity, self.states)
-        return np.asarray(e[:, row]), np.asarray(f[:, row])
+        return np.asarray(e[:, place]), np.asarray(f[:, place])
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -23,20 +23,28 @@ class Group(eqx.Module):
 
     law: Law
     count: int = eqx.field(static=True)
-    first: int = eqx.field(static=True)  # its first row in B
+    index: tuple[int, ...] = eqx.field(static=True)  # the row of B behind each deformation of each part
 
     @property
     def components(self) -> int:
         return self.law.components
 
     @property
-    def rows(self) -> slice:
-        return slice(self.first, self.first + self.count * self.components)
+    def rows(self) -> slice | np.ndarray:
+        """Its rows in B: a slice where they follow each other, which is faster than a list."""
+        first, last = self.index[0], self.index[-1]
+        return slice(first, last + 1) if self.index == tuple(range(first, last + 1)) else np.array(self.index)
 
     def cut(self, values):
         """This group's part of a vector over all rows: (count,) or (count, components)."""
         own = values[self.rows]
         return own if self.components == 1 else own.reshape(self.count, self.components)
+
+    def add(self, total, own):
+        """`total` over all rows with this group's forces added."""
+        if self.index == tuple(range(total.shape[0])):
+            return total + own
+        return total.at[self.rows].add(own)
 
 
 class Model(eqx.Module):
@@ -46,11 +54,11 @@ class Model(eqx.Module):
     inverse_mass: jax.Array  # the same shape
     damping: jax.Array | None  # (n, n) N s/m
     stiffness: jax.Array | None  # (n, n) N/m
-    rows: jax.Array | None  # B: (r, n)
+    rows: jax.Array | None  # B: (r, n), each deformation once however many laws share it
     groups: tuple[Group, ...]
     load_matrix: jax.Array  # L: (n, m)
     carried: jax.Array  # (n, m): what the ground adds to relative acceleration to make it absolute
-    parts: tuple[tuple[str, int], ...] = eqx.field(static=True)  # name of each part and its first row
+    parts: tuple[tuple[str, int], ...] = eqx.field(static=True)  # name of each part and its place among part forces
     batched: bool = eqx.field(static=True, default=False)
 
     @property
@@ -88,14 +96,21 @@ class Model(eqx.Module):
             return Motion(jnp.zeros(0), jnp.zeros(0))
         return Motion(self.times(self.rows, x), self.times(self.rows, v))
 
-    def part_forces(self, x, v, s):
-        """The force of every row, in the order of `parts`."""
+    def _group_forces(self, x, v, s) -> list:
         motion = self.deformations(x, v)
-        forces = [
+        return [
             jax.vmap(lambda law, e, w, own: law.force(e, w, own))(g.law, g.cut(motion.e), g.cut(motion.w), own).reshape(-1)
             for g, own in zip(self.groups, s, strict=True)
         ]
-        return jnp.concatenate(forces) if len(forces) > 1 else (forces[0] if forces else jnp.zeros(0))
+
+    def part_forces(self, x, v, s):
+        """The forces of every part, in the order of `parts`."""
+        return jnp.concatenate([jnp.zeros(0), *self._group_forces(x, v, s)])
+
+    def part_deformations(self, x, v) -> Motion:
+        """The deformations of every part and their rates, in the order of `parts`."""
+        motion = self.deformations(x, v)
+        return Motion(*(jnp.concatenate([jnp.zeros(0)] + [value[g.rows] for g in self.groups]) for value in motion))
 
     def forces(self, x, v, s):
         """All forces that oppose the motion, inertia excepted: C v + K x + Bᵀ f."""
@@ -105,7 +120,10 @@ class Model(eqx.Module):
         if self.damping is not None:
             total = total + self.times(self.damping, v)
         if self.rows is not None:
-            total = total + self.times(self.rows.T, self.part_forces(x, v, s))
+            by_row = jnp.zeros(self.rows.shape[0])
+            for g, own in zip(self.groups, self._group_forces(x, v, s), strict=True):
+                by_row = g.add(by_row, own)
+            total = total + self.times(self.rows.T, by_row)
         return total
 
     def rates(self, x, v, s):
@@ -171,11 +189,11 @@ class Model(eqx.Module):
 
     # -- measuring -----------------------------------------------------------------------------------------------
 
-    def part_row(self, name: str) -> int:
-        """The row of B that belongs to a part, for sensors of its deformation or force."""
-        for known, row in self.parts:
+    def part_index(self, name: str) -> int:
+        """The place of a part among `part_forces`."""
+        for known, index in self.parts:
             if known == name:
-                return row
+                return index
         raise unknown_name("part", name, [known for known, _ in self.parts])
 
     def output(self, sensors, x, v, a, s, u):
@@ -201,15 +219,21 @@ def stack_laws(parts: list[tuple[str, Law, np.ndarray]], size: int):
     for name, law, rows in parts:
         shapes = tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(law))
         kinds.setdefault((jax.tree.structure(law), shapes), []).append((name, law, rows))
-    blocks, groups, names, first = [], [], [], 0
+    unique: dict[bytes, int] = {}
+    blocks, groups, names, place = [], [], [], 0
     for members in kinds.values():
+        index = []
+        for name, law, rows in members:
+            rows = np.ascontiguousarray(rows, dtype=float) + 0.0
+            if rows.shape != (law.components, size):
+                raise InputError(f"Part '{name}' needs {law.components} rows of {size} numbers, not {rows.shape}.")
+            names.append((name, place))
+            place += law.components
+            for row in rows:
+                if row.tobytes() not in unique:
+                    unique[row.tobytes()] = len(blocks)
+                    blocks.append(row)
+                index.append(unique[row.tobytes()])
         law = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[m[1] for m in members])
-        groups.append(Group(law, len(members), first))
-        for name, one, rows in members:
-            if rows.shape != (one.components, size):
-                raise InputError(f"Part '{name}' needs {one.components} rows of {size} numbers, not {rows.shape}.")
-            names.append((name, first))
-            first += one.components
-            blocks.append(rows)
-    rows = jnp.concatenate(blocks) if blocks else None
-    return rows, tuple(groups), tuple(names)
+        groups.append(Group(law, len(members), tuple(index)))
+    return (jnp.asarray(np.stack(blocks)) if blocks else None), tuple(groups), tuple(names)

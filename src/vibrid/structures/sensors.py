@@ -95,7 +95,7 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
     n, m, ny = model.size, model.load_matrix.shape[1], len(sensors)
     rows = {kind: np.zeros((ny, n)) for kind in ("displacement", "velocity", "acceleration")}
     absolute = np.zeros(ny)
-    force_rows = np.zeros((ny, 0 if model.rows is None else model.rows.shape[0]))
+    force_rows = np.zeros((ny, sum(len(g.index) for g in model.groups)))
     traced = None
     for i, sensor in enumerate(sensors):
         q = sensor.quantity
@@ -108,7 +108,7 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
         elif q in ("drift", "drift_velocity"):
             rows["displacement" if q == "drift" else "velocity"][i] = structure.drift_row(sensor.place)
         elif q == "element_force" and any(sensor.place == name for name, _ in model.parts):
-            force_rows[i, model.part_row(sensor.place)] = 1.0
+            force_rows[i, model.part_index(sensor.place)] = 1.0
         else:  # strain, or the force of a linear element: a row that may depend on parameters
             row = structure.strain_row(sensor.place) if q == "strain" else structure.force_row(sensor.place)
             traced = jnp.zeros((ny, n)) if traced is None else traced
