@@ -4,7 +4,7 @@ from vibrid.records.motions.synthetic import synthetic_motion
 from vibrid.records.readers import Limits, formats, read_record, read_records
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
 from vibrid.records.units import STANDARD_GRAVITY
-from vibrid.records.writers import write_csv
+from vibrid.records.writers import write_csv, write_hdf5
 
 __all__ = [
     "EXCITATIONS",
@@ -18,4 +18,5 @@ __all__ = [
     "read_records",
     "synthetic_motion",
     "write_csv",
+    "write_hdf5",
 ]

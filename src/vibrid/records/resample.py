@@ -9,6 +9,7 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import firwin, resample_poly
 
 from vibrid.core.errors import InputError
+from vibrid.records.gaps import bridge
 from vibrid.records.record import Record
 
 _LARGEST_FACTOR = 2000
@@ -37,7 +38,7 @@ def resample(record: Record, rate: float) -> Record:
     if ratio == 1:
         return record
     gone = np.isnan(record.data)
-    data = _polyphase(_bridge(record.data), ratio.numerator, ratio.denominator)
+    data = _polyphase(bridge(record.data), ratio.numerator, ratio.denominator)
     new_count = int(np.floor((len(record) - 1) * float(ratio) + 1e-9)) + 1
     data = data[:new_count]
     if gone.any():
@@ -62,18 +63,6 @@ def _polyphase(data: np.ndarray, up: int, down: int) -> np.ndarray:
         data = np.vstack([before, data, after])
     out = resample_poly(data, up, down, axis=0, window=taps, padtype="constant", cval=0.0)
     return out[max(pad, 0) * up // down :]
-
-
-def _bridge(data: np.ndarray) -> np.ndarray:
-    """Missing samples replaced by straight lines (zeros where a whole channel is missing)."""
-    if not np.isnan(data).any():
-        return np.array(data)
-    out = np.array(data)
-    index = np.arange(len(out))
-    for column in out.T:
-        known = ~np.isnan(column)
-        column[~known] = np.interp(index[~known], index[known], column[known]) if known.any() else 0.0
-    return out
 
 
 def _from_uneven(record: Record, rate: float) -> Record:

@@ -75,3 +75,40 @@ def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, d
             rows = (row_format % tuple(row) for row in data[first : first + _ROWS].tolist())
             stream.write("".join(row.replace("nan", "") + "\n" for row in rows))
     return Path(path)
+
+
+def write_hdf5(record: Record, path) -> Path:
+    """Write a record as HDF5 that netCDF-4 programs read as well: one variable per channel on the dimension `time`.
+
+    Missing samples are NaN, which is also the `_FillValue`. `read_record` gives the same record back.
+    """
+    import h5py
+
+    with whole_file(path) as temporary, h5py.File(temporary, "w", track_order=True) as file:
+        file.attrs["Conventions"] = "CF-1.8"
+        file.attrs["title"] = record.name
+        file.attrs["history"] = "\n".join(record.history)
+        file.attrs["vibrid_record"] = 1
+        time = file.create_dataset("time", data=record.time)
+        time.attrs["units"] = "s"
+        time.make_scale("time")
+        variables = [f"channel_{i:03d}" for i in range(1, len(record.channels) + 1)]
+        for key, channel in zip(variables, record.channels, strict=True):
+            dataset = file.create_dataset(
+                key, data=record[channel.name], compression="gzip", shuffle=True, fletcher32=True,
+                chunks=(min(max(len(record), 1), 65536),), fillvalue=np.nan,
+            ) if len(record) else file.create_dataset(key, data=record[channel.name])
+            dataset.dims[0].attach_scale(time)
+            dataset.attrs["_FillValue"] = np.array([np.nan])
+            dataset.attrs["long_name"] = channel.name
+            dataset.attrs["units"] = channel.unit
+            for word in ("quantity", "location", "direction"):
+                dataset.attrs[word] = getattr(channel, word)
+        text = h5py.string_dtype()
+        file.attrs.create("vibrid_channels", np.array(record.names, dtype=object), dtype=text)
+        file.attrs.create("vibrid_variables", np.array(variables, dtype=object), dtype=text)
+        if record.history:
+            file.attrs.create("vibrid_history", np.array(record.history, dtype=object), dtype=text)
+        if record.step is not None:
+            file.attrs["vibrid_step"], file.attrs["vibrid_start"] = record.step, record.start
+    return Path(path)

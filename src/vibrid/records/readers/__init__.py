@@ -7,13 +7,26 @@ less particular than it.
 
 from __future__ import annotations
 
-from vibrid.core.errors import FileProblem, VibridError, unknown_name
-from vibrid.records.readers import csv, peer
+from vibrid.core.errors import FileProblem, unknown_name
+from vibrid.records.readers import (
+    archive,
+    columns,
+    cosmos,
+    csmip,
+    csv,
+    hdf5,
+    json_file,
+    knet,
+    matlab,
+    numpy_file,
+    peer,
+    uff58,
+)
 from vibrid.records.readers.layout import Layout, make_layout
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
 
-READERS = (peer, csv)
+READERS = (matlab, hdf5, numpy_file, archive, uff58, cosmos, csmip, knet, peer, json_file, csv, columns)
 """All readers, the most particular first."""
 
 
@@ -77,4 +90,4 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
     raise source.problem(f"this {kind} file is in none of the formats that can be read ({', '.join(formats())}).")
 
 
-__all__ = ["READERS", "Layout", "Limits", "VibridError", "formats", "read_record", "read_records", "read_source"]
+__all__ = ["READERS", "Layout", "Limits", "formats", "read_record", "read_records", "read_source"]

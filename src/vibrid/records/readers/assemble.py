@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.sampling import looks_like_time, uniform_step
 from vibrid.records.readers.source import Source
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.records.units import guess_quantity, unit_factor
@@ -23,39 +25,6 @@ def split_unit(header: str) -> tuple[str, str | None]:
     if found and found.group(1):
         return found.group(1).strip(), found.group(2).strip()
     return text, None
-
-
-def uniform_step(time: np.ndarray) -> float | None:
-    """The step of a time axis that is uniform to the digits it is printed with; None when it is not."""
-    if time.size < 2 or not np.isfinite(time[[0, -1]]).all():
-        return None
-    step = (time[-1] - time[0]) / (time.size - 1)
-    if not step > 0:
-        return None
-    largest = max(abs(time[0]), abs(time[-1]))
-    tolerance = max(1e-3 * step, 4e-7 * largest if largest > 1e3 * step else 0.0, 1e-12)
-    grid = time[0] + step * np.arange(time.size)
-    if not np.all(np.abs(time - grid) <= min(tolerance, 0.25 * step)):
-        return None
-    short = float(f"{step:.6g}")  # 0.0100000001 s is 0.01 s
-    return short if abs(short - step) * (time.size - 1) <= tolerance else step
-
-
-def looks_like_time(values: np.ndarray) -> bool:
-    """Whether an unnamed first column is a time axis: it starts at or near zero and rises in equal steps."""
-    step = uniform_step(values) if values.size >= 3 else None
-    if step is None:
-        step = _printed_step(values)
-    return step is not None and 0 <= values[0] <= 10 * step + 1e-12
-
-
-def _printed_step(values: np.ndarray) -> float | None:
-    """The step of a time axis whose rounding to few digits makes its steps differ, as in 0.003, 0.005, 0.008."""
-    if values.size < 3 or not np.all(np.diff(values) > 0):
-        return None
-    step = (values[-1] - values[0]) / (values.size - 1)
-    drift = np.abs(values - values[0] - step * np.arange(values.size)).max()
-    return step if drift <= 0.5 * step else None
 
 
 def assemble(
@@ -84,8 +53,7 @@ def assemble(
         time_column = _find_time(source, data, names, layout, step, named)
         keep = [i for i in range(data.shape[1]) if i != time_column]
         if layout.columns is not None and len(layout.columns) == data.shape[1] and time_column is not None:
-            known = [layout.columns[i] for i in keep]
-            layout = Layout(tuple(known), layout.step, layout.time, layout.name, layout.units, layout.quantities)
+            layout = replace(layout, columns=tuple(layout.columns[i] for i in keep))
         if not keep:
             raise source.problem("it holds a time axis and nothing else.")
         if layout.columns is not None and len(layout.columns) != len(keep):
@@ -134,8 +102,6 @@ def build(source: Source, data, channels, axis: dict, name: str, history) -> Rec
 
 def unique(channels: Sequence[Channel]) -> tuple[Channel, ...]:
     """The channels with repeated names numbered: acc, acc_2, acc_3."""
-    from dataclasses import replace
-
     seen: set[str] = set()
     result = []
     for channel in channels:

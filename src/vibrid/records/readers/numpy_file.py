@@ -1,0 +1,68 @@
+"""NumPy .npy and .npz files. Arrays of Python objects need pickle, which can run any code: they are never read."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+
+from vibrid.records.readers.archive import open_zip, read_member
+from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.source import Source
+from vibrid.records.readers.variables import from_variables
+from vibrid.records.record import Record
+
+NAME = "NumPy"
+_MAGIC = b"\x93NUMPY"
+
+
+def recognises(source: Source) -> bool:
+    if source.head.startswith(_MAGIC):
+        return True
+    if not source.head.startswith(b"PK\x03\x04"):
+        return False
+    size = int.from_bytes(source.head[26:28], "little")
+    return source.head[30 : 30 + size].endswith(b".npy")
+
+
+def read(source: Source, layout: Layout) -> list[Record]:
+    if source.head.startswith(_MAGIC):
+        array = _array(source, source.content, "data")
+        return from_variables(source, {} if array is None else {"data": array}, layout, "NumPy npy")
+    arrays, budget = {}, source.limits.expanded_bytes
+    with open_zip(source) as archive:
+        for member in archive.infolist():
+            if member.filename.endswith(".npy"):
+                name = member.filename[:-4]
+                array = _array(source, read_member(source, archive, member), name)
+                if array is not None:
+                    arrays[name] = array
+                    budget -= array.nbytes
+                if budget < 0:
+                    raise source.problem("its arrays are larger than the limit.")
+    return from_variables(source, arrays, layout, "NumPy npz")
+
+
+def _array(source: Source, content: bytes, name: str) -> np.ndarray | None:
+    """The array in the bytes of an .npy file; None for text, records and objects."""
+    stream = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=4096)
+        elif version == (2, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream, max_header_size=4096)
+        else:
+            raise ValueError(f"version {version}")
+    except Exception as problem:  # the header is Python text: syntax, unicode, memory and value errors
+        raise source.problem(f"the header of '{name[:60]}' is damaged ({str(problem)[:80]}).") from None
+    if dtype.hasobject:
+        raise source.problem(f"'{name[:60]}' holds Python objects, which are not read because they could run code.")
+    if dtype.kind not in "fiub":
+        return None
+    count = 1
+    for side in shape:
+        count *= side
+    if any(side < 0 for side in shape) or len(shape) > 8 or count * dtype.itemsize != len(content) - stream.tell():
+        raise source.problem(f"'{name[:60]}' says it is {str(shape)[:60]} and holds something else.")
+    return np.frombuffer(content, dtype=dtype, offset=stream.tell()).reshape(shape, order="F" if fortran else "C")

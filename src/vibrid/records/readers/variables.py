@@ -1,0 +1,126 @@
+"""Named arrays, as MATLAB, NumPy, JSON and HDF5 files hold them, made into a record.
+
+Which array is the time, the step or a channel is found from names and lengths: the time is called like a time (t, time,
+Tout...), the step like a step (dt, Ts) or a rate (fs, rate); channels are all arrays as long as the time, or, without a
+time, of the most common length. Arrays of other lengths or with infinite values are left out, which the history says.
+A sidecar's `key` chooses instead: `key = "x_F[:, 2]"` is the third column of x_F.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from vibrid.core.errors import nearest
+from vibrid.records.readers.assemble import TIME_NAME, assemble
+from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.source import Source
+from vibrid.records.record import Record
+
+_STEP_NAME = re.compile(r"(^|\.)(dt|ts|step|delta|sampling_?(step|interval|period))$", re.I)
+_RATE_NAME = re.compile(r"(^|\.)(fs|rate|sample_?rate|sampling_?(rate|freq\w*)|f_?samp\w*)$", re.I)
+_SHORTEST = 3
+
+
+def from_variables(source: Source, variables: Mapping[str, np.ndarray], layout: Layout, kind: str,
+                   units: Mapping[str, str] | None = None) -> list[Record]:
+    """One record from named arrays of real numbers; `units` as far as the file states them."""
+    units = dict(units or {})
+    arrays = {}
+    step = None
+    for name, array in variables.items():
+        array = np.asarray(array)
+        if array.dtype.kind not in "fiub" or array.ndim > 2:
+            continue
+        if array.size == 1:
+            value = float(array.reshape(()))
+            if np.isfinite(value) and value > 0:
+                if _STEP_NAME.search(name):
+                    step = value
+                elif _RATE_NAME.search(name) and step is None:
+                    step = 1.0 / value
+            continue
+        if array.ndim == 2 and array.shape[0] < array.shape[1]:
+            array = array.T  # samples along the longer side
+        array = array.reshape(len(array), -1) if array.size else np.empty((0, 1))
+        if array.size > source.limits.numbers:
+            raise source.problem(f"'{name}' has {array.size} numbers; at most {source.limits.numbers} are read.")
+        if len(array) >= _SHORTEST and 1 <= array.shape[1] <= 4096:
+            arrays[name] = array
+    if not arrays:
+        raise source.problem("it holds no array of real numbers that could be a signal.")
+    if layout.columns is not None and any(c.key for c in layout.columns):
+        return [_by_keys(source, arrays, layout, kind, step, units)]
+    return [_by_length(source, arrays, layout, kind, step, units)]
+
+
+def _by_length(source, arrays, layout, kind, step, units) -> Record:
+    named_time = [n for n in arrays if arrays[n].shape[1] == 1 and TIME_NAME.match(n.rsplit(".", 1)[-1])]
+    if isinstance(layout.time, str) and layout.time in arrays:
+        named_time = [layout.time]
+    lengths = Counter()
+    for array in arrays.values():
+        lengths[len(array)] += array.shape[1]
+    common = lengths.most_common(2)
+    named_time.sort(key=lambda n: -lengths[len(arrays[n])])
+    if named_time:
+        length = len(arrays[named_time[0]])
+    elif len(common) > 1 and common[0][1] == common[1][1]:
+        shapes = ", ".join(f"{n} {arrays[n].shape}" for n in list(arrays)[:8])
+        raise source.problem(f"its arrays have different lengths ({shapes}); choose with `columns` and `key`.")
+    else:
+        length = common[0][0]
+    chosen = {n: a for n, a in arrays.items() if len(a) == length and n not in named_time[1:]}
+    if named_time:
+        chosen = {named_time[0]: chosen[named_time[0]], **chosen}
+    left_out = [f"{n} ({'a second time' if n in named_time else 'another length'})" for n in arrays if n not in chosen]
+    endless = [n for n, a in chosen.items() if a.dtype.kind == "f" and np.isinf(a).any() and n not in named_time]
+    if len(endless) < len(chosen) - len(named_time[:1]):  # what is computed beside the signals may be infinite
+        left_out += [f"{n} (infinite values)" for n in endless]
+        chosen = {n: a for n, a in chosen.items() if n not in endless}
+    names, column_units = [], []
+    for name, array in chosen.items():
+        names += [name] if array.shape[1] == 1 else [f"{name}_{i}" for i in range(1, array.shape[1] + 1)]
+        column_units += [units.get(name)] * array.shape[1]
+    data = np.hstack(list(chosen.values())).astype(float)
+    if named_time and layout.time is None:
+        layout = replace(layout, time=named_time[0])
+    record = assemble(source, data, names, column_units, layout, kind=kind, step=None if named_time else step,
+                      named=len(chosen) > 1 or data.shape[1] == 1)
+    return record.replace(f"left out: {', '.join(left_out[:8])}") if left_out else record
+
+
+def _by_keys(source, arrays, layout, kind, step, units) -> Record:
+    columns, names, column_units, described = [], [], [], []
+    if isinstance(layout.time, str):
+        columns.append(_take(source, arrays, layout.time))
+        names.append(layout.time)
+        column_units.append(units.get(layout.time))
+    for column in layout.columns:
+        key = column.key or column.name
+        columns.append(_take(source, arrays, key))
+        names.append(column.name or key)
+        column_units.append(units.get(key.split("[")[0]))
+        described.append(column)
+    lengths = {len(c) for c in columns}
+    if len(lengths) > 1:
+        raise source.problem(f"the chosen arrays have different lengths ({', '.join(map(str, sorted(lengths)))}).")
+    layout = replace(layout, columns=tuple(described))
+    return assemble(source, np.column_stack(columns).astype(float), names, column_units, layout, kind=kind,
+                    step=None if layout.time is not None else step)
+
+
+def _take(source, arrays, key: str) -> np.ndarray:
+    """A column by a key such as `force`, `data[:, 3]` or `data[3]`; columns count from 0 as in Python."""
+    found = re.fullmatch(r"\s*([^\[\]]+?)\s*(?:\[\s*(?::\s*,\s*)?(\d{1,5})\s*\])?\s*", key)
+    name = found.group(1) if found else key
+    if name not in arrays:
+        raise source.problem(f"there is no array '{name}'; {nearest(name, arrays)}")
+    array, column = arrays[name], int(found.group(2) or 0)
+    if column >= array.shape[1]:
+        raise source.problem(f"'{name}' has {array.shape[1]} columns, counted from 0; there is no {column}.")
+    return array[:, column]
