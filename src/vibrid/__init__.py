@@ -1,12 +1,34 @@
-"""vibrid: structural system identification and hybrid simulation, one model of a structure for every job."""
+"""vibrid: structural system identification and hybrid simulation, one model of a structure for every job.
 
-from vibrid.core import precision as _precision
+The public names of the rooms are gathered here on first use, so that `vibrid --help` need not wait for JAX.
+"""
 
-_precision.configure()
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
-from vibrid.laws import *  # noqa: E402, F403
-from vibrid.records import *  # noqa: E402, F403
-from vibrid.simulation import *  # noqa: E402, F403
-from vibrid.structures import *  # noqa: E402, F403
+if TYPE_CHECKING:
+    from vibrid.laws import *  # noqa: F403
+    from vibrid.records import *  # noqa: F403
+    from vibrid.simulation import *  # noqa: F403
+    from vibrid.structures import *  # noqa: F403
 
 __version__ = "0.1.0"
+
+_ROOMS = ("laws", "records", "structures", "simulation")
+
+
+def _gather() -> dict:
+    rooms = [_import_module(f"vibrid.{room}") for room in _ROOMS]
+    return {name: getattr(room, name) for room in rooms for name in room.__all__}
+
+
+def __getattr__(name: str):
+    if not name.startswith("_"):
+        globals().update(_gather())
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module 'vibrid' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *_gather()})
