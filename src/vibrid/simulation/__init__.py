@@ -5,6 +5,7 @@ from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, Integrator, 
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.explicit import CentralDifference
 from vibrid.simulation.newmark import Newmark
+from vibrid.simulation.reference import simulate_reference
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Everything, Readings, Start, run
 from vibrid.simulation.runge_kutta import RungeKutta3, RungeKutta4
@@ -31,4 +32,5 @@ __all__ = [
     "run",
     "simulate",
     "simulate_many",
+    "simulate_reference",
 ]
