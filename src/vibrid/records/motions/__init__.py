@@ -1,1 +1,33 @@
 """Ground motions: synthetic ones, targets, scaling, selection and the similitude of model tests."""
+
+from vibrid.records.motions.scale import Scaling, scale_to_target
+from vibrid.records.motions.scenario import scenario_parameters
+from vibrid.records.motions.select import Suite, select_suite
+from vibrid.records.motions.similitude import Similitude
+from vibrid.records.motions.synthetic import synthetic_motion
+from vibrid.records.motions.targets import (
+    Target,
+    asce7_target,
+    conditional_mean_target,
+    correlation,
+    eurocode8_target,
+    table_target,
+    uniform_hazard_target,
+)
+
+__all__ = [
+    "Scaling",
+    "Similitude",
+    "Suite",
+    "Target",
+    "asce7_target",
+    "conditional_mean_target",
+    "correlation",
+    "eurocode8_target",
+    "scale_to_target",
+    "scenario_parameters",
+    "select_suite",
+    "synthetic_motion",
+    "table_target",
+    "uniform_hazard_target",
+]

@@ -26,16 +26,18 @@ def uniform_step(time: np.ndarray) -> float | None:
 
 def _rounding(time: np.ndarray) -> np.ndarray | None:
     """Half a unit of the last digit that the times are written with, in seconds; None when they have many digits."""
+    rounding = None
     for decimals in range(7):
         scaled = time * 10**decimals
         if np.all(np.abs(scaled - np.round(scaled)) < 1e-5):
-            return np.full(time.size, 0.5 * 10.0**-decimals)
+            rounding = np.full(time.size, 0.5 * 10.0**-decimals)
+            break
     magnitude = np.floor(np.log10(np.maximum(np.abs(time), 1e-300)))
     for digits in range(4, 8):
         unit = 10.0 ** np.clip(magnitude - digits + 1, -12, None)
         if np.all(np.abs(time / unit - np.round(time / unit)) < 1e-5):
-            return 0.5 * unit
-    return None
+            return 0.5 * unit if rounding is None else np.maximum(rounding, 0.5 * unit)
+    return rounding
 
 
 def looks_like_time(values: np.ndarray) -> bool:

@@ -1,0 +1,302 @@
+"""Commands about records and ground motions: `vibrid record`, `vibrid spectrum`, `vibrid motions`.
+
+Thin: every command reads its arguments, calls the library and prints. Errors are `VibridError`s, which the main program
+turns into one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from vibrid.core.errors import FileProblem, InputError
+
+record = typer.Typer(no_args_is_help=True, help="Look at, convert and draw measured records.")
+motions = typer.Typer(no_args_is_help=True, help="Select, scale and synthesise ground motions.")
+
+Files = Annotated[list[Path], typer.Argument(help="Files of any known format.", show_default=False)]
+Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)]
+Folder = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the scaled motions, as CSV files.")]
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Step = Annotated[float | None, typer.Option(help="Seconds between samples, when the file does not say.")]
+Units = Annotated[str | None, typer.Option(help="Unit of all columns, or one for each, separated by commas.")]
+Columns = Annotated[str | None, typer.Option(help="Names of the columns, separated by commas.")]
+Quantities = Annotated[str | None, typer.Option(help="Quantity of all columns, or one for each, by commas.")]
+Sidecar = Annotated[Path | None, typer.Option(help="TOML file that describes the columns.")]
+Band = Annotated[str, typer.Option("--periods", help="Period range in s, as LOW:HIGH.")]
+TargetText = Annotated[str, typer.Option("--target", help="asce7:SDS,SD1 | ec8:AG,SOIL | a CSV file of period [s], "
+                                         "sa [unit] and perhaps deviation.", show_default=False)]
+
+
+def _split(text: str | None):
+    parts = None if text is None else [p.strip() for p in text.split(",")]
+    return parts[0] if parts is not None and len(parts) == 1 else parts
+
+
+def _read(path: Path, step=None, units=None, columns=None, quantities=None, sidecar=None):
+    from vibrid.records import read_records
+
+    names = None if columns is None else [c.strip() for c in columns.split(",")]
+    return read_records(path, step=step, units=_split(units), columns=names, quantities=_split(quantities),
+                        sidecar=sidecar)
+
+
+def _one(path: Path, **options):
+    records = _read(path, **options)
+    if len(records) > 1:
+        raise FileProblem(path, f"it holds {len(records)} records with different sampling; convert it first.")
+    return records[0]
+
+
+def _range(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(x) for x in text.split(":"))
+    except ValueError:
+        raise InputError(f"A range is written LOW:HIGH, as in 0.1:2, not '{text}'.") from None
+    return low, high
+
+
+def _target(text: str):
+    from vibrid.records.motions import asce7_target, eurocode8_target
+    from vibrid.records.motions.tables import read_target
+
+    kind, _, rest = text.partition(":")
+    words = [w.strip() for w in rest.split(",")]
+    try:
+        if kind == "asce7" and len(words) == 2:
+            return asce7_target(float(words[0]), float(words[1]))
+        if kind == "ec8" and len(words) == 2:
+            return eurocode8_target(float(words[0]), words[1])
+    except ValueError:
+        raise InputError(f"'{text}' is not a target; write asce7:1.0,0.6 or ec8:0.3,C or the name of a file.") from None
+    return read_target(text)
+
+
+def _summary(r) -> dict:
+    from vibrid.records.intensity import intensity
+
+    channels = []
+    for c in r.channels:
+        values = r[c.name]
+        known = np.isfinite(values)
+        entry = {"name": c.name, "quantity": c.quantity, "unit": c.unit, "location": c.location,
+                 "direction": c.direction, "peak": float(np.abs(values[known]).max()) if known.any() else None,
+                 "missing": int((~known).sum())}
+        if c.quantity == "ground_acceleration" and r.step is not None and known.sum() > 1:
+            part = _trimmed(r.select([c.name]))
+            if np.isfinite(part.data).all():
+                entry["intensity"] = intensity(part).as_dict()
+                final = abs(float(np.trapezoid(part.data[:, 0], dx=part.step)))
+                entry["drifts"] = final > 0.1 * entry["intensity"]["pgv"]
+        channels.append(entry)
+    return {"name": r.name, "samples": len(r), "step": r.step, "duration": r.duration, "channels": channels,
+            "history": list(r.history)}
+
+
+@record.command("info")
+def record_info(files: Files, step: Step = None, units: Units = None, columns: Columns = None,
+                quantities: Quantities = None, sidecar: Sidecar = None, as_json: Json = False):
+    """What is in a file: sampling, channels, peaks, and the intensity of ground accelerations.
+
+    Example: vibrid record info RSN1106_KOBE_KJM000.AT2
+    """
+    found = [_summary(r) for path in files for r in _read(path, step, units, columns, quantities, sidecar)]
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    for entry in found:
+        rate = f"{1 / entry['step']:g} Hz" if entry["step"] else "uneven sampling"
+        typer.echo(f"{entry['name']}: {entry['samples']} samples, {rate}, {entry['duration']:g} s")
+        for c in entry["channels"]:
+            peak = "nothing known" if c["peak"] is None else f"peak {c['peak']:.4g} {c['unit']}".rstrip()
+            gone = f", {c['missing']} missing" if c["missing"] else ""
+            typer.echo(f"  {c['name']}: {c['quantity']} {c['location']} {c['direction']}".rstrip() + f", {peak}{gone}")
+            if "intensity" in c:
+                i = c["intensity"]
+                typer.echo(f"    PGA {i['pga'] / 9.80665:.4f} g, PGV {i['pgv']:.3g} m/s, PGD {i['pgd']:.3g} m, "
+                           f"Arias {i['arias']:.3g} m/s, D5-95 {i['significant_duration']:.2f} s")
+                if c["drifts"]:
+                    typer.echo("    its integral does not come to rest: correct the baseline before using PGV and PGD")
+        for line in entry["history"]:
+            typer.echo(f"  - {line}")
+
+
+@record.command("convert")
+def record_convert(file: Annotated[Path, typer.Argument(help="File of any known format.", show_default=False)],
+                   output: Output, step: Step = None, units: Units = None, columns: Columns = None,
+                   quantities: Quantities = None, sidecar: Sidecar = None,
+                   rate: Annotated[float | None, typer.Option(help="New rate in samples per second.")] = None):
+    """Write a record as CSV (.csv) or HDF5/netCDF (.h5, .hdf5, .nc), in SI units.
+
+    Several samplings in one file become several outputs, numbered. Example:
+    vibrid record convert test.mat -o test.csv --rate 200
+    """
+    endings = {".csv": "write_csv", ".h5": "write_hdf5", ".hdf5": "write_hdf5", ".nc": "write_hdf5"}
+    if output.suffix.lower() not in endings:
+        raise InputError(f"'{output}' should end in .csv, .h5, .hdf5 or .nc.")
+    records = _read(file, step, units, columns, quantities, sidecar)
+    for number, r in enumerate(records, 1):
+        r = r if rate is None else r.resample(rate)
+        path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
+        getattr(r, endings[output.suffix.lower()])(path)
+        typer.echo(f"wrote {path}: {len(r)} samples, {len(r.channels)} channels")
+
+
+@record.command("plot")
+def record_plot(files: Files, output: Output = Path("record.png"), step: Step = None, units: Units = None,
+                columns: Columns = None, quantities: Quantities = None, sidecar: Sidecar = None):
+    """Draw records over time (PNG, PDF or SVG, by the ending of the output).
+
+    Example: vibrid record plot RSN1106_KOBE_KJM000.AT2 -o kobe.png
+    """
+    from vibrid.report.record_plots import plot_record, save
+
+    records = [r for path in files for r in _read(path, step, units, columns, quantities, sidecar)]
+    for number, r in enumerate(records, 1):
+        path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
+        save(plot_record(r), path)
+        typer.echo(f"wrote {path}")
+
+
+def spectrum(files: Files, damping: Annotated[float, typer.Option(help="Ratio to critical damping.")] = 0.05,
+             periods: Band = "0.01:10", count: Annotated[int, typer.Option(help="Number of periods.")] = 200,
+             output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture or .csv to write.")] = None,
+             step: Step = None, units: Units = None, columns: Columns = None, quantities: Quantities = None,
+             sidecar: Sidecar = None, as_json: Json = False):
+    """Response spectra of accelerations.
+
+    Example: vibrid spectrum RSN1106_KOBE_KJM000.AT2 --damping 0.05 -o kobe.png
+    """
+    from vibrid.records.motions.tables import write_spectra
+    from vibrid.report.record_plots import plot_spectrum, save
+
+    low, high = _range(periods)
+    if not (0 < low < high and 2 <= count <= 10_000):
+        raise InputError("The periods must rise from a positive value, and there must be 2 to 10000 of them.")
+    axis = np.geomspace(low, high, count)
+    found = []
+    for path in files:
+        for r in _read(path, step, units, columns, quantities, sidecar):
+            for c in r.channels:
+                if c.quantity in ("ground_acceleration", "absolute_acceleration"):
+                    part = r.select([c.name]).replace(name=r.name if len(r.channels) == 1 else f"{r.name} {c.name}")
+                    found.append(_trimmed(part).spectrum(axis, damping))
+    if not found:
+        raise InputError("There is no acceleration in these files; say so with --units g --quantities "
+                         "ground_acceleration when a file does not.")
+    if output is not None and output.suffix.lower() == ".csv":
+        write_spectra(found, output)
+    elif output is not None:
+        save(plot_spectrum(found), output)
+    if as_json:
+        typer.echo(json.dumps([{"name": s.name, "damping": s.damping, "period": s.periods.tolist(),
+                                "pseudo_acceleration": s.pseudo_acceleration.tolist(),
+                                "displacement": s.displacement.tolist()} for s in found]))
+        return
+    for s in found:
+        top = int(np.argmax(s.pseudo_acceleration))
+        some = [f", Sa({t:g} s) {float(s.at(t)) / 9.80665:.4g} g" for t in (0.2, 1.0, 2.0) if low <= t <= high]
+        peak = s.pseudo_acceleration[top] / 9.80665
+        typer.echo(f"{s.name}: largest Sa {peak:.4g} g at {s.periods[top]:.3g} s" + "".join(some))
+    if output is not None:
+        typer.echo(f"wrote {output}")
+
+
+def _trimmed(r):
+    """A channel without the missing samples at its ends."""
+    known = np.flatnonzero(np.isfinite(r.data[:, 0]))
+    return r if not known.size else r.cut(float(r.time[known[0]]), float(r.time[known[-1]]))
+
+
+@motions.command("scale")
+def motions_scale(files: Files, target: TargetText, periods: Band = "0.1:2",
+                  limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
+                  pair: Annotated[bool, typer.Option(help="The two files are components of one motion.")] = False,
+                  output: Folder = None,
+                  step: Step = None, units: Units = None, quantities: Quantities = None, as_json: Json = False):
+    """Scale motions to a target spectrum over a range of periods, by least squares in logarithms.
+
+    Example: vibrid motions scale a.AT2 b.AT2 --target asce7:1.0,0.6 --periods 0.2:1.5
+    """
+    from vibrid.records.motions import scale_to_target
+
+    records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
+    if pair and len(records) != 2:
+        raise InputError("--pair needs exactly two files.")
+    wanted = _target(target)
+    groups = [records] if pair else records
+    _report([scale_to_target(g, wanted, _range(periods), limit=_range(limit)) for g in groups], output, as_json)
+
+
+@motions.command("select")
+def motions_select(files: Files, target: TargetText, count: Annotated[int, typer.Option(help="Motions to choose.")] = 7,
+                   periods: Band = "0.1:2",
+                   limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
+                   key: Annotated[int, typer.Option(help="Seed.")] = 0,
+                   output: Folder = None,
+                   plot: Annotated[Path | None, typer.Option(help="Picture of the suite.")] = None,
+                   step: Step = None, units: Units = None, quantities: Quantities = None, as_json: Json = False):
+    """Choose a suite from many files that matches a target in mean and, where it has one, in scatter.
+
+    Example: vibrid motions select *.AT2 --target ec8:0.3,C --count 7 --plot suite.png
+    """
+    from vibrid.records.motions import select_suite
+    from vibrid.report.record_plots import save
+
+    records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
+    suite = select_suite(records, _target(target), count, _range(periods), _range(limit), key=key)
+    if plot is not None:
+        save(suite.plot(), plot)
+    _report(suite.motions, output, as_json, mean_error=suite.mean_error, deviation_error=suite.deviation_error)
+
+
+def _report(scalings, output: Path | None, as_json: bool, **errors) -> None:
+    rows = [{"name": s.name, "factor": s.factor, "misfit": s.misfit, "limited": s.limited} for s in scalings]
+    if output is not None:
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise FileProblem(output, f"the folder cannot be made ({problem.strerror}).") from None
+        for number, s in enumerate(scalings, 1):
+            for r in s.records:
+                r.write_csv(output / f"{number:02d}_{Path(r.name).name or 'motion'}.csv")
+    if as_json:
+        numbers = {k: v for k, v in errors.items() if np.isfinite(v)}
+        typer.echo(json.dumps({"motions": rows, **numbers}, indent=1))
+        return
+    for row in rows:
+        at_limit = " (at the limit)" if row["limited"] else ""
+        typer.echo(f"{row['name']}: factor {row['factor']:.4g}{at_limit}, misfit {row['misfit']:.3f} in ln Sa")
+    if errors:
+        text = f"largest error of the mean {errors['mean_error']:.3f}"
+        if np.isfinite(errors["deviation_error"]):
+            text += f", of the deviation {errors['deviation_error']:.3f}"
+        typer.echo(f"suite of {len(rows)}: {text} (ln Sa)")
+
+
+@motions.command("synthesise")
+def motions_synthesise(output: Output, key: Annotated[int, typer.Option(help="Seed of the first motion.")] = 0,
+                       count: Annotated[int, typer.Option(help="How many motions.")] = 1,
+                       duration: Annotated[float, typer.Option(help="Length in s.")] = 30.0,
+                       rate: Annotated[float, typer.Option(help="Samples per second.")] = 200.0,
+                       pga: Annotated[float, typer.Option(help="Peak acceleration in g.")] = 0.3,
+                       frequency: Annotated[float, typer.Option(help="Predominant frequency in Hz.")] = 4.0,
+                       bandwidth: Annotated[float, typer.Option(help="Damping ratio of the filter.")] = 0.25):
+    """Write synthetic ground motions as CSV (Rezaeian–Der Kiureghian 2010); the same seed gives the same motion.
+
+    Example: vibrid motions synthesise -o motion.csv --key 1 --pga 0.4
+    """
+    from vibrid.records import STANDARD_GRAVITY, synthetic_motion
+
+    if not 1 <= count <= 10_000:
+        raise InputError(f"Between 1 and 10000 motions can be made, not {count}.")
+    for number in range(count):
+        motion = synthetic_motion(key + number, duration, rate, pga=pga * STANDARD_GRAVITY, frequency=frequency,
+                                  bandwidth=bandwidth)
+        path = output if count == 1 else output.with_stem(f"{output.stem}_{number + 1:03d}")
+        motion.write_csv(path)
+        typer.echo(f"wrote {path}: {len(motion)} samples, seed {key + number}")

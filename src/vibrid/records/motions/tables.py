@@ -1,0 +1,53 @@
+"""Target spectra from files, and response spectra to files, as CSV tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.records.motions.targets import Target, table_target
+from vibrid.records.readers import numbers
+from vibrid.records.readers.assemble import split_unit
+from vibrid.records.readers.source import Source
+from vibrid.records.spectra import ResponseSpectrum
+from vibrid.records.units import unit_factor
+from vibrid.records.writers import whole_file
+
+
+def read_target(path) -> Target:
+    """A target from a CSV file: period in s, acceleration (unit in the heading, g without one), and perhaps deviation.
+
+        period [s], sa [g], deviation
+        0.05, 0.62, 0.58
+    """
+    source = Source(path)
+    lines = list(source.lines())
+    first = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), None)
+    if first is None:
+        raise source.problem("the table is empty.")
+    cells = lines[first].split(",")
+    headed = any(numbers.number(cell) is None for cell in cells)
+    data = numbers.table(source, lines[first + headed :], first + headed + 1, ",", len(cells))
+    if data.shape[1] not in (2, 3) or len(data) < 2 or np.isnan(data).any():
+        raise source.problem("a target is a table of period, acceleration and perhaps deviation, two rows at least.")
+    unit = (split_unit(cells[1])[1] if headed else None) or "g"
+    try:
+        if unit_factor(unit)[2] != "acceleration":
+            raise source.problem(f"'{unit}' is not a unit of acceleration.", first + 1)
+        return table_target(data[:, 0], data[:, 1], unit, data[:, 2] if data.shape[1] == 3 else None, Path(path).stem)
+    except InputError as problem:
+        raise source.problem(str(problem)) from None
+
+
+def write_spectra(spectra: Sequence[ResponseSpectrum], path) -> Path:
+    """Pseudo-accelerations in m/s² of spectra with common periods, one column each, written whole or not at all."""
+    names = [f"{s.name or f'spectrum {i}'}".replace(",", " ") for i, s in enumerate(spectra, 1)]
+    table = np.column_stack([spectra[0].periods, *(s.pseudo_acceleration for s in spectra)])
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write(",".join(["period [s]", *(f"{name} [m/s^2]" for name in names)]) + "\n")
+        for row in table.tolist():
+            stream.write(",".join(map(repr, row)) + "\n")
+    return Path(path)

@@ -1,0 +1,152 @@
+"""Pictures of records and spectra. Every function takes and returns axes; none opens a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+STANDARD_GRAVITY = 9.80665
+_INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
+_MOST = 8  # channels drawn one above another
+_WORDS = {
+    "ground_acceleration": "ground acceleration", "absolute_acceleration": "absolute acceleration",
+    "element_force": "force", "ground_velocity": "ground velocity", "ground_displacement": "ground displacement",
+    "drift_velocity": "drift velocity", "other": "",
+}
+
+
+def new_axes(rows: int = 1, width: float = 8.0, height: float = 2.2, **options):
+    """Figure and axes without a window: `Figure` objects need no display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, max(3.2, height * rows)), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.subplots(rows, 1, **options)
+
+
+def _tidy(ax):
+    ax.grid(True, color="#e3e7eb", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: bool = True):
+    """Channels over time, one above another (the first eight); accelerations in g; the peak of each marked.
+
+    With `ax` given, all chosen channels are drawn into it. Returns the axes, an array when there are several.
+    """
+    names = list(record.names if channels is None else channels)
+    if ax is not None:
+        for name in names:
+            values, unit = _in_g(record, name)
+            ax.plot(record.time, values, linewidth=0.8, label=name)
+        ax.set_xlabel("time [s]")
+        ax.set_ylabel(f"[{unit}]" if names else "")
+        ax.legend(frameon=False, fontsize=8)
+        return _tidy(ax)
+    left_out = names[_MOST:]
+    names = names[:_MOST]
+    axes = np.atleast_1d(new_axes(len(names), sharex=True))
+    for axis, name in zip(axes, names, strict=True):
+        values, unit = _in_g(record, name)
+        axis.plot(record.time, values, color=_INK, linewidth=0.7)
+        channel = record.channel(name)
+        what = _WORDS.get(channel.quantity, channel.quantity)
+        axis.set_ylabel(f"{what or name}\n[{unit or '-'}]", fontsize=8)
+        place = " ".join(dict.fromkeys(w for w in (name, channel.location, channel.direction) if w))
+        axis.set_title(place, fontsize=9, loc="left")
+        if peaks and np.isfinite(values).any():
+            top = int(np.nanargmax(np.abs(values)))
+            axis.plot(record.time[top], values[top], "o", color=_ACCENT, markersize=4)
+            axis.annotate(f"{values[top]:.3g} {unit} at {record.time[top]:.2f} s", (record.time[top], values[top]),
+                          textcoords="offset points", xytext=(6, -3), fontsize=8, color=_ACCENT)
+        _tidy(axis)
+    axes[-1].set_xlabel("time [s]")
+    more = f" (and {len(left_out)} more channels)" if left_out else ""
+    axes[0].figure.suptitle(f"{record.name}{more}", fontsize=10)
+    return axes if len(axes) > 1 else axes[0]
+
+
+def _in_g(record, name: str) -> tuple[np.ndarray, str]:
+    unit = record.channel(name).unit
+    return (record[name] / STANDARD_GRAVITY, "g") if unit == "m/s^2" else (record[name], unit)
+
+
+def plot_spectrum(spectra, ax=None, target=None):
+    """Pseudo-acceleration in g over the period, for one response spectrum or several; returns the axes."""
+    several = list(spectra) if isinstance(spectra, Sequence) else [spectra]
+    ax = new_axes(1, 6.5, 4.2) if ax is None else ax
+    few = len(several) <= 8
+    for spectrum in several:
+        style = {"linewidth": 1.4, "label": spectrum.name} if few else {"linewidth": 0.7, "color": _SOFT}
+        ax.loglog(spectrum.periods, spectrum.pseudo_acceleration / STANDARD_GRAVITY, **style)
+    if len(several) > 1:
+        common = np.exp(np.mean([np.log(s.pseudo_acceleration) for s in several], axis=0))
+        ax.loglog(several[0].periods, common / STANDARD_GRAVITY, color=_INK, linewidth=2, label="geometric mean")
+    if target is not None:
+        _draw_target(ax, target)
+    ax.set_xlabel("period [s]")
+    ax.set_ylabel("pseudo-acceleration [g]")
+    ax.set_title(f"response spectrum, {100 * several[0].damping:g} % damping", fontsize=10, loc="left")
+    ax.legend(frameon=False, fontsize=8)
+    return _tidy(ax)
+
+
+def _draw_target(ax, target) -> None:
+    sa = target.acceleration / STANDARD_GRAVITY
+    ax.loglog(target.periods, sa, color=_ACCENT, linewidth=2, label=target.name)
+    if target.deviation is not None:
+        for sign in (-1, 1):
+            ax.loglog(target.periods, sa * np.exp(sign * target.deviation), color=_ACCENT, linewidth=1, linestyle="--",
+                      label="target ± one deviation" if sign > 0 else None)
+
+
+def plot_suite(suite, ax=None):
+    """Spectra of a selected suite, their mean and scatter, against the target; returns the axes."""
+    ax = new_axes(1, 6.5, 4.2) if ax is None else ax
+    logs = np.log([m.acceleration / STANDARD_GRAVITY for m in suite.motions])
+    for row in logs:
+        ax.loglog(suite.periods, np.exp(row), color=_SOFT, linewidth=0.8)
+    mean, deviation = logs.mean(axis=0), logs.std(axis=0, ddof=1) if len(logs) > 1 else 0.0
+    ax.loglog(suite.periods, np.exp(mean), color=_INK, linewidth=2, label=f"mean of {len(logs)} motions")
+    if suite.target.deviation is not None:
+        for sign in (-1, 1):
+            ax.loglog(suite.periods, np.exp(mean + sign * deviation), color=_INK, linewidth=1, linestyle=":",
+                      label="suite ± one deviation" if sign > 0 else None)
+    _draw_target(ax, suite.target)
+    ax.set_xlim(suite.periods[0], suite.periods[-1])
+    inside = (suite.target.periods >= suite.periods[0]) & (suite.target.periods <= suite.periods[-1])
+    everything = np.concatenate([np.exp(logs).ravel(), suite.target.acceleration[inside] / STANDARD_GRAVITY])
+    ax.set_ylim(0.7 * everything.min(), 1.5 * everything.max())
+    ax.set_xlabel("period [s]")
+    ax.set_ylabel("pseudo-acceleration [g]")
+    ax.legend(frameon=False, fontsize=8)
+    return _tidy(ax)
+
+
+def plot_wavelet(wavelet, ax=None, lowest: float | None = None):
+    """Amplitude over time and frequency; the stretches that the record's ends disturb are veiled. Returns the axes."""
+    ax = new_axes(1, 8.0, 4.0) if ax is None else ax
+    amplitude = np.abs(wavelet.coefficients)
+    stride = max(1, amplitude.shape[1] // 2000)
+    time, amplitude, reliable = wavelet.times[::stride], amplitude[:, ::stride], wavelet.reliable[:, ::stride]
+    mesh = ax.pcolormesh(time, wavelet.frequencies, amplitude, shading="auto", cmap="viridis", rasterized=True)
+    ax.contourf(time, wavelet.frequencies, np.where(reliable, 0.0, 1.0), levels=[0.5, 1.5], colors="white", alpha=0.45)
+    ax.set_yscale("log")
+    if lowest is not None:
+        ax.set_ylim(bottom=lowest)
+    ax.set_xlabel("time [s]")
+    ax.set_ylabel("frequency [Hz]")
+    ax.set_title(wavelet.name, fontsize=9, loc="left")
+    ax.figure.colorbar(mesh, ax=ax, label=f"amplitude [{wavelet.unit or '-'}]")
+    return ax
+
+
+def save(ax, path) -> None:
+    """Write the figure of the axes to a file (PNG, PDF, SVG by its ending)."""
+    axis = ax if not isinstance(ax, np.ndarray) else ax.flat[0]
+    axis.figure.savefig(path, dpi=150)
