@@ -1,0 +1,101 @@
+"""From a method's numbers to the one result: predictions, fit, limits and warnings."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.identification.diagnostics import channel_fits, verdict
+from vibrid.identification.identifiability import identifiability
+from vibrid.identification.problem import Problem, predict
+from vibrid.identification.result import Identification
+
+
+def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.ndarray:
+    """Noise of every sensor from what a fit leaves over, corrected for the number of unknowns."""
+    squares = np.zeros(len(problem.sensors))
+    for data, y in zip(problem.data, predictions, strict=True):
+        squares += np.sum(((np.asarray(data.readings) - y) * np.asarray(data.present)) ** 2, axis=0)
+    counts = problem.counts()
+    spent = len(problem.unknowns) / len(problem.sensors)
+    floor = 1e-12 * problem.signal_size()
+    return np.maximum(np.sqrt(squares / np.maximum(counts - spent, 1.0)), floor)
+
+
+def conclude(
+    problem: Problem,
+    method,
+    free: np.ndarray,
+    *,
+    started: float,
+    covariance: np.ndarray | None = None,
+    noise: np.ndarray | None = None,
+    warnings: tuple[str, ...] = (),
+    **rest,
+) -> Identification:
+    """Put an answer together. `noise` defaults to what is stated, else to the residual rms of each sensor."""
+    free = np.asarray(free, dtype=float)
+    predictions = [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
+    left = residual_deviations(problem, predictions)
+    if noise is None:
+        given = problem.given_deviations()
+        noise = np.where(np.isfinite(given), given, left)
+    fits = channel_fits(problem, predictions)
+    limits = identifiability(problem, free, noise)
+    notes = list(warnings) + _warnings(problem, free, limits)
+    if not verdict(fits)[0] and covariance is not None:
+        notes.append("Because the model does not fit, treat ± 2σ as a lower limit of the uncertainty.")
+    return Identification(
+        method=type(method).__name__,
+        settings=settings_of(method),
+        problem=problem,
+        free=free,
+        free_covariance=covariance,
+        noise=noise,
+        predictions=predictions,
+        fits=fits,
+        limits=limits,
+        warnings=tuple(notes),
+        seconds=time.perf_counter() - started,
+        versions=versions(),
+        **rest,
+    )
+
+
+def settings_of(method) -> dict:
+    """A method's settings as plain values."""
+    made = {}
+    for f in dataclasses.fields(method):
+        value = getattr(method, f.name)
+        made[f.name] = np.asarray(value).tolist() if isinstance(value, jax.Array | np.ndarray) else value
+    return {k: v if isinstance(v, int | float | str | bool | type(None)) else repr(v) for k, v in made.items()}
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computed the answer."""
+    made = {name: importlib.metadata.version(name) for name in ("vibrid", "jax", "numpy", "scipy")}
+    return made | {"device": jax.devices()[0].platform}
+
+
+def _warnings(problem: Problem, free, limits) -> list[str]:
+    u = problem.unknowns
+    value = np.asarray(u.to_physical(jnp.asarray(free)))
+    notes = []
+    for i, name in enumerate(u.names):
+        low, high = float(u.low[i]), float(u.high[i])
+        if u.kinds[i] == "interval":
+            share = (value[i] - low) / (high - low)
+            if share < 0.01 or share > 0.99:
+                notes.append(f"'{name}' sits on its bound {low if share < 0.5 else high:g}; widen the bounds or doubt it.")
+        elif u.kinds[i] == "log" and (abs(free[i]) > 7):
+            notes.append(f"'{name}' has run away to {value[i]:.3g} from {float(u.start[i]):.3g}; the data hardly hold it.")
+    weak = [n for n, ok in zip(u.names, limits.identifiable, strict=True) if not ok]
+    if weak:
+        notes.append(f"Not identifiable from these data: {', '.join(weak)}.")
+    notes += [f"The data cannot separate: {words}." for words in limits.faint[:3]]
+    return notes

@@ -1,0 +1,99 @@
+"""Does the answer fit? Residual whiteness, scores, and words for both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ChannelFit:
+    """How well one sensor is reproduced."""
+
+    name: str
+    residual: float  # rms of measured − predicted, in the sensor's unit
+    relative: float  # the same over the rms of the measured signal about its mean
+    autocorrelation: float  # rms of the residual's autocorrelation at lags 1 … 20; 1/√n for white noise
+    white: bool
+    held_out: float = float("nan")  # relative error on samples that were kept for scoring
+
+
+def relative_error(measured: np.ndarray, predicted: np.ndarray, present: np.ndarray | None = None) -> float:
+    """rms(measured − predicted) / rms(measured − its mean) over the samples that are there; NaN when there are none."""
+    keep = np.isfinite(measured) if present is None else np.asarray(present, bool) & np.isfinite(measured)
+    if not keep.any():
+        return float("nan")
+    y = measured[keep]
+    size = np.sqrt(np.mean((y - y.mean()) ** 2))
+    return float(np.sqrt(np.mean((y - predicted[keep]) ** 2)) / (size if size > 0 else np.nan))
+
+
+def correlation(measured: np.ndarray, predicted: np.ndarray) -> float:
+    """Pearson's correlation coefficient."""
+    keep = np.isfinite(measured) & np.isfinite(predicted)
+    return float(np.corrcoef(measured[keep], predicted[keep])[0, 1]) if keep.sum() > 1 else float("nan")
+
+
+def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -> float:
+    """rms of the normalised autocorrelation at lags 1 … `lags`, missing samples left out."""
+    keep = np.asarray(present, bool)
+    r = np.where(keep, residual - residual[keep].mean(), 0.0)
+    power = np.mean(r[keep] ** 2)
+    if power == 0.0:
+        return 0.0
+    lags = min(lags, len(r) // 4)
+    values = []
+    for lag in range(1, lags + 1):
+        pairs = max((keep[lag:] & keep[:-lag]).sum(), 1)
+        values.append(np.sum(r[lag:] * r[:-lag]) / pairs / power)
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def channel_fits(problem, predictions: list[np.ndarray]) -> list[ChannelFit]:
+    """Fit of every sensor, all records together."""
+    made = []
+    for c, sensor in enumerate(problem.sensors):
+        squares = used = signal = 0.0
+        rho, scored = [], []
+        for data, kept, predicted in zip(problem.data, problem.held_out, predictions, strict=True):
+            y, m, k = (np.asarray(a)[:, c] for a in (data.readings, data.present, kept))
+            keep = m.astype(bool)
+            r = y - predicted[:, c]
+            squares += np.sum(r[keep] ** 2)
+            used += keep.sum()
+            signal += np.sum((y[keep] - y[keep].mean()) ** 2)
+            rho.append((autocorrelation(r, keep), keep.sum()))
+            if k.any():
+                scored.append(relative_error(y, predicted[:, c], k))
+        total = sum(n for _, n in rho)
+        level = float(sum(r * n for r, n in rho) / total)
+        made.append(
+            ChannelFit(
+                sensor.label,
+                float(np.sqrt(squares / used)),
+                float(np.sqrt(squares / max(signal, 1e-300))),
+                level,
+                bool(level < 3.0 / np.sqrt(total / len(rho))),
+                float(np.mean(scored)) if scored else float("nan"),
+            )
+        )
+    return made
+
+
+def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str]:
+    """Whether the model fits, and the sentence that says so.
+
+    A model fits when what it leaves over looks like noise, or is negligible beside the signal. Structured residuals
+    mean that the model is not the one that made the data, whatever the numbers' standard deviations say.
+    """
+    bad = [f for f in fits if not f.white and f.relative > negligible]
+    worst = max(fits, key=lambda f: f.relative)
+    if not bad:
+        return True, f"The model fits: residuals look like noise (worst channel {worst.name}, {100 * worst.relative:.2g} %)."
+    named = ", ".join(f"{f.name} ({100 * f.relative:.2g} %, autocorrelation {f.autocorrelation:.2f})" for f in bad[:4])
+    more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
+    return False, (
+        f"The model does not fit: residuals are not noise in {named}{more}. The standard deviations below assume the "
+        "model is right, so they are too small; try another law or more unknowns."
+    )

@@ -1,0 +1,100 @@
+"""What the data can and cannot say: Fisher information, Cramér–Rao bounds, and the combinations that stay unseen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+FAINT = 0.5
+"""A parameter (or combination) is called identifiable when its bound is below this share of its own size."""
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """Fisher information in the free space and what follows from it.
+
+    `bound` is the Cramér–Rao bound: the standard deviation no unbiased method can beat, per unknown in its unit; it is
+    infinite where the data say nothing.
+    """
+
+    names: tuple[str, ...]
+    information: np.ndarray  # (p, p), free space
+    bound: np.ndarray  # (p,), physical
+    relative_bound: np.ndarray  # bound over the size of the value
+    correlation: np.ndarray  # (p, p)
+    faint: tuple[str, ...]  # combinations the data cannot separate, in words
+
+    @property
+    def identifiable(self) -> np.ndarray:
+        return self.relative_bound < FAINT
+
+
+@eqx.filter_jit
+def fisher_information(problem, free, deviations):
+    """Σ Jᵀ J / σ² over all samples, J = d(reading)/dφ through the whole simulation. Priors are not counted."""
+
+    def readings(q):
+        return jnp.concatenate(
+            [(problem.predict(q, i) * d.present / deviations).reshape(-1) for i, d in enumerate(problem.data)]
+        )
+
+    jacobian = jax.jacfwd(readings)(free)
+    return jacobian.T @ jacobian
+
+
+def identifiability(problem, free: np.ndarray, deviations: np.ndarray) -> Identifiability:
+    """The limits at θ(φ) when the sensors have the given noise."""
+    information = np.asarray(fisher_information(problem, jnp.asarray(free), jnp.asarray(deviations)))
+    slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
+    value = np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))
+    return describe_information(problem.unknowns.names, information, slope, value, np.asarray(problem.unknowns.scale))
+
+
+def describe_information(names, information, slope, value, scale) -> Identifiability:
+    """Bounds, correlations and unseen combinations of an information matrix."""
+    size = np.where(value != 0, np.abs(value), scale)
+    relative = slope / size  # d ln θ / dφ
+    per_log = information / np.outer(relative, relative)  # information about relative changes
+    covariance, variances, directions = _inverse(per_log)
+    deviation = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore"):
+        correlation = covariance / np.outer(deviation, deviation)
+    correlation = np.where(np.isfinite(correlation), correlation, np.eye(len(names)))
+    faint = tuple(
+        _in_words(names, directions[:, i], np.sqrt(variances[i]))
+        for i in np.argsort(-variances)
+        if np.sqrt(variances[i]) > FAINT
+    )
+    return Identifiability(tuple(names), information, deviation * size, deviation, correlation, faint)
+
+
+def _inverse(information: np.ndarray):
+    """Covariance with infinite entries where the information vanishes; variances and directions of its axes."""
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    seen = values > 1e-12 * len(values)
+    safe = np.where(seen, values, 1.0)
+    inverse = ((vectors * np.where(seen, 1.0 / safe, 0.0)) @ vectors.T) / np.outer(scale, scale)
+    blind = (vectors[:, ~seen] ** 2).sum(axis=1) > 1e-6
+    covariance = inverse.copy()
+    covariance[blind, :] = covariance[:, blind] = 0.0
+    covariance[blind, blind] = np.inf
+    raw_values, raw_vectors = np.linalg.eigh(information)
+    variances = np.where(raw_values > 1e-14 * raw_values.max(), 1.0 / np.maximum(raw_values, 1e-300), np.inf)
+    return covariance, variances, raw_vectors
+
+
+def _in_words(names, direction: np.ndarray, deviation: float) -> str:
+    """`0.71 ln(k1) − 0.70 ln(c1)`: the combination and how badly it is known."""
+    direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
+    order = [i for i in np.argsort(-np.abs(direction)) if abs(direction[i]) > 0.1]
+    text = ""
+    for i in order:
+        sign = ("" if direction[i] > 0 else "−") if not text else (" + " if direction[i] > 0 else " − ")
+        text += f"{sign}{abs(direction[i]):.2f} ln({names[i]})"
+    known = "not at all" if not np.isfinite(deviation) or deviation > 1e3 else f"only to ± {100 * deviation:.0f} %"
+    return f"{text} is known {known}"

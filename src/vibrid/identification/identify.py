@@ -1,0 +1,59 @@
+"""`identify`: a structure, data and what is unknown; an answer with its limits."""
+
+from __future__ import annotations
+
+from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.method import Method, refuse_impossible
+from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.problem import make_problem
+from vibrid.identification.result import Identification
+from vibrid.records.record import Record
+
+
+def identify(
+    structure,
+    data: Record | list[Record],
+    unknown,
+    method: Method | None = None,
+    *,
+    sensors=None,
+    initial=None,
+    integrator=None,
+    hold: str = "linear",
+    substeps: int = 1,
+    hold_out: float = 0.0,
+    key: int = 0,
+    progress: Progress = SILENT,
+) -> Identification:
+    """Find the unknowns of a structure from measurements.
+
+    Arguments
+        structure: what was tested, with first guesses for the unknown parameters.
+        data: one record or several (shared parameters), each with its excitation and readings; NaN is missing.
+        unknown: paths such as "storeys[*].stiffness", or `Unknown(path, bounds=…, prior=…, tied=…)`. Everything that is
+            not named stays as it is.
+        method: `TrajectoryFit()` by default.
+        sensors: what the channels are, when the record does not say it itself.
+        initial: displacement and velocity at the start of each record; rest by default.
+        integrator, hold, substeps: as for `simulate`.
+        hold_out: share at the end of each record that is not fitted but scored.
+        key: seed of everything random.
+
+    Example
+        >>> fit = identify(building, record, ["storeys[*].stiffness"])
+        >>> print(fit)
+    """
+    method = TrajectoryFit() if method is None else method
+    problem = make_problem(
+        structure,
+        data,
+        unknown,
+        sensors=sensors,
+        initial=initial,
+        integrator=integrator,
+        hold=hold,
+        substeps=substeps,
+        hold_out=hold_out,
+    )
+    refuse_impossible(problem, method)
+    return method.solve(problem, key, progress)

@@ -1,0 +1,72 @@
+"""The method contract, and the honest refusal of what a method cannot do."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+
+from vibrid.core.errors import Refusal
+from vibrid.core.progress import SILENT, Progress
+from vibrid.core.registry import Registry
+
+METHODS = Registry("method")
+
+NEEDS = {
+    "partial sensors": "not every degree of freedom has displacement, velocity and acceleration measured",
+    "latent states": "the laws have states that no sensor reads",
+    "path laws": "a law remembers the path of its deformation",
+    "unaveraged memory": "a law's memory cannot be averaged over guesses",
+    "several records": "there are several records",
+    "missing samples": "samples are missing",
+    "sensor delay": "a sensor is delayed",
+    "sensor gain": "the gain of a sensor is unknown",
+    "initial state": "the state at the start is unknown",
+    "unknown noise": "the noise of a sensor is itself an unknown",
+}
+"""What a problem can ask of a method, each with the reason in words."""
+
+
+class Method(eqx.Module):
+    """A way to answer a `Problem`. `abilities` names the needs it can meet."""
+
+    abilities: ClassVar[frozenset[str]] = frozenset()
+    uncertainty: ClassVar[bool] = True  # whether the answer carries a covariance or samples
+    online: ClassVar[bool] = False
+
+    def solve(self, problem, key: int = 0, progress: Progress = SILENT):
+        """Answer the problem with an `Identification`."""
+        raise NotImplementedError
+
+
+class Sample(NamedTuple):
+    """One time sample: readings with a mask, the inputs at its start and end, and the step. Fixed shapes."""
+
+    readings: jax.Array
+    present: jax.Array
+    before: jax.Array  # inputs at the previous sample
+    inputs: jax.Array  # inputs at this sample
+    dt: float
+
+
+class Sequential(Method):
+    """A method that also runs sample by sample: `state = init(problem)`, then `state = step(problem, state, sample)`."""
+
+    online: ClassVar[bool] = True
+
+    def init(self, problem, key: int = 0):
+        raise NotImplementedError
+
+    def step(self, problem, state, sample: Sample):
+        raise NotImplementedError
+
+
+def refuse_impossible(problem, method: Method) -> None:
+    """Refuse a problem the method cannot answer, with the reason and the methods that could."""
+    missing = sorted(problem.needs - method.abilities)
+    if missing:
+        able = [name for name in METHODS if problem.needs <= METHODS[name].abilities]
+        reasons = "; ".join(NEEDS[need] for need in missing)
+        could = f"Methods that can: {', '.join(able)}." if able else "No method here can answer all of it at once."
+        raise Refusal(f"{type(method).__name__} cannot answer this: {reasons}. {could}")

@@ -1,0 +1,251 @@
+"""The problem: an experiment, its unknowns and the data, with the functions every method needs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core import paths
+from vibrid.core.errors import InputError, Refusal
+from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.unknowns import UnknownSet, compile_unknowns
+from vibrid.laws.base import has_rate
+from vibrid.records.record import Record
+from vibrid.simulation.base import Integrator
+from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
+from vibrid.simulation.response import delayed
+from vibrid.simulation.run import Readings, Start, run
+from vibrid.simulation.simulate import default_integrator
+from vibrid.structures.base import Structure
+from vibrid.structures.sensors import Sensors
+
+
+class Data(eqx.Module):
+    """One record, ready for computing: readings with a mask of what is there, and the inputs."""
+
+    readings: jax.Array  # (nt, ny), zero where missing
+    present: jax.Array  # (nt, ny), 1 where a sample is there and used
+    drive: Drive
+    step: float = eqx.field(static=True)
+    loads: tuple = eqx.field(static=True)
+    name: str = eqx.field(static=True)
+
+    @property
+    def samples(self) -> int:
+        return self.readings.shape[0]
+
+
+class Problem(eqx.Module):
+    """What is asked: find the unknowns of an experiment from data.
+
+    Functions take the free vector φ; `unknowns` maps it to physical values.
+    """
+
+    experiment: Experiment
+    unknowns: UnknownSet
+    data: tuple[Data, ...]
+    held_out: tuple[jax.Array, ...]  # 1 where a sample is kept for scoring instead of fitting
+    integrator: Integrator
+    substeps: int = eqx.field(static=True)
+    hold: str = eqx.field(static=True)
+    delays: bool = eqx.field(static=True)
+    needs: frozenset[str] = eqx.field(static=True)
+
+    @property
+    def sensors(self):
+        return self.experiment.sensors
+
+    @property
+    def start(self) -> np.ndarray:
+        """φ of the first guess."""
+        return self.unknowns.to_free(np.asarray(self.unknowns.start))
+
+    def predict(self, free, record: int = 0):
+        """(nt, ny): what the sensors would read if the unknowns were θ(φ)."""
+        return self.predict_data(self.unknowns.apply(self.experiment, free), self.data[record], record)
+
+    def predict_data(self, experiment: Experiment, data: Data, record: int):
+        """(nt, ny): readings of an experiment under the inputs of one record."""
+        model = experiment.structure.model(data.loads)
+        sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
+        first = experiment.initial[record]
+        start = Start(first.displacement, first.velocity)
+        y = run(model, self.integrator, data.drive, data.step, Readings(sensors), start, self.substeps)
+        if self.delays:
+            y = delayed(y, jnp.stack([s.delay for s in experiment.sensors]), data.step)
+        return y
+
+    def residuals(self, free, deviations):
+        """Weighted misfit (measured − predicted)/σ of all records and the priors, one long vector."""
+        parts = [
+            ((d.readings - self.predict(free, i)) * d.present / deviations).reshape(-1) for i, d in enumerate(self.data)
+        ]
+        return jnp.concatenate([*parts, -self.unknowns.prior_residual(free)])
+
+    def counts(self) -> np.ndarray:
+        """Samples used of every sensor."""
+        return np.sum([np.asarray(d.present).sum(axis=0) for d in self.data], axis=0)
+
+    def signal_size(self) -> np.ndarray:
+        """Standard deviation of every sensor's readings over all records."""
+        sums = np.zeros((3, len(self.sensors)))
+        for d in self.data:
+            y, m = np.asarray(d.readings), np.asarray(d.present)
+            sums += np.stack([m.sum(axis=0), (y * m).sum(axis=0), (y * y * m).sum(axis=0)])
+        mean = sums[1] / sums[0]
+        return np.sqrt(np.maximum(sums[2] / sums[0] - mean**2, 0.0)) + 1e-300
+
+    def given_deviations(self) -> np.ndarray:
+        """Noise of every sensor as stated; NaN where it is to be estimated."""
+        return np.array([float(s.noise) for s in self.sensors])
+
+
+def make_problem(
+    structure: Structure,
+    data: Record | list[Record],
+    unknown,
+    *,
+    sensors: Sensors | None = None,
+    initial: list[Initial] | None = None,
+    integrator: Integrator | None = None,
+    hold: str = "linear",
+    substeps: int = 1,
+    hold_out: float = 0.0,
+) -> Problem:
+    """Check the data against the structure and put everything into one problem. See `identify` for the arguments."""
+    records = [data] if isinstance(data, Record) else list(data)
+    if not records:
+        raise InputError("No record was given.")
+    sensors = Sensors.of(records[0]) if sensors is None else Sensors(sensors)
+    if not 0.0 <= hold_out < 0.9:
+        raise InputError(f"hold_out is the share of each record kept for scoring, from 0 to 0.9, not {hold_out}.")
+    size = structure.model(loads_of(structure, records[0])).size
+    experiment = Experiment(
+        structure, tuple(sensors), tuple(initial) if initial else tuple(Initial.rest(size) for _ in records)
+    )
+    if len(experiment.initial) != len(records):
+        raise InputError(f"{len(records)} records need as many initial states, not {len(experiment.initial)}.")
+    unknowns = compile_unknowns(experiment, unknown)
+    made, kept = [], []
+    for record in records:
+        one, out = _data(structure, record, sensors, hold, substeps, hold_out)
+        made.append(one)
+        kept.append(out)
+    integrator = default_integrator(structure, hold) if integrator is None else integrator
+    delays = any(".delay" in p for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
+    problem = Problem(
+        experiment, unknowns, tuple(made), tuple(kept), integrator, substeps, hold, delays, frozenset()
+    )
+    _check_size(problem)
+    return dataclasses.replace(problem, needs=_needs(problem))
+
+
+def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float):
+    if len(record) < 20:
+        raise InputError(f"Record '{record.name}' has {len(record)} samples; identification needs at least 20.")
+    inputs = inputs_of(structure, record)
+    if not np.any(inputs):
+        raise InputError(
+            f"The excitation of record '{record.name}' is zero throughout: nothing moves, so nothing can be identified."
+        )
+    columns = []
+    for sensor in sensors:
+        column = record[channel_of(record, sensor)]
+        if not np.isfinite(column).any():
+            raise InputError(f"Channel '{sensor.label}' of record '{record.name}' has no sample at all; leave it out.")
+        columns.append(column)
+    y = np.stack(columns, axis=1)
+    present = np.isfinite(y)
+    last = np.zeros_like(present)
+    if hold_out:
+        last[int(round(len(record) * (1 - hold_out))) :] = True
+    data = Data(
+        readings=jnp.asarray(np.where(present, y, 0.0)),
+        present=jnp.asarray((present & ~last).astype(float)),
+        drive=drive(inputs, hold, substeps),
+        step=float(record.step),
+        loads=loads_of(structure, record),
+        name=record.name,
+    )
+    return data, jnp.asarray((present & last).astype(float))
+
+
+def channel_of(record: Record, sensor) -> str:
+    """The channel that holds a sensor's readings: by name, or by quantity and location."""
+    if sensor.label in record.names:
+        return sensor.label
+    fits = [c.name for c in record.channels if c.quantity == sensor.quantity and c.location == sensor.place]
+    if len(fits) == 1:
+        return fits[0]
+    raise InputError(
+        f"Record '{record.name}' has no channel for the sensor '{sensor.label}' ({sensor.quantity} at {sensor.place}); "
+        f"its channels are {', '.join(record.names)}."
+    )
+
+
+def _check_size(problem: Problem) -> None:
+    """Refuse data whose size is absurd beside what the model predicts from the first guess: a unit is wrong."""
+    measured = problem.signal_size()
+    predicted = np.sqrt(
+        np.mean([np.var(np.asarray(predict(problem, jnp.asarray(problem.start), i)), axis=0) for i in range(len(problem.data))], axis=0)
+    )
+    for sensor, m, p in zip(problem.sensors, measured, predicted, strict=True):
+        if np.isfinite(p) and p > 0 and not 1 / 300 < m / p < 300:
+            raise InputError(
+                f"The readings of '{sensor.label}' are {m / p:.2g} times what the model predicts from the first guess "
+                f"({m:.3g} against {p:.3g} in SI units): check the unit of this channel, or the first guess."
+            )
+
+
+@eqx.filter_jit
+def predict(problem: Problem, free, record: int):
+    """Compiled `problem.predict`."""
+    return problem.predict(free, record)
+
+
+def _needs(problem: Problem) -> frozenset[str]:
+    """Work out what a method must be able to do to answer."""
+    structure, sensors = problem.experiment.structure, problem.sensors
+    model = structure.model(problem.data[0].loads)
+    needs = set()
+    read = {q: 0 for q in ("displacement", "velocity", "acceleration")}
+    for s in sensors:
+        q = "acceleration" if s.quantity == "absolute_acceleration" else s.quantity
+        read[q] = read.get(q, 0) + 1
+    if min(read[q] for q in ("displacement", "velocity", "acceleration")) < model.size:
+        needs.add("partial sensors")
+    if jax.tree.leaves(model.start()):
+        needs.add("latent states")
+    if not all(has_rate(g.law) for g in model.groups):
+        needs.add("path laws")
+    if len(problem.data) > 1:
+        needs.add("several records")
+    if not all(bool(np.all(d.present)) for d in problem.data):
+        needs.add("missing samples")
+    if problem.delays:
+        needs.add("sensor delay")
+    places = [p for own in problem.unknowns.places for p in own]
+    if any(p.startswith("initial") for p in places):
+        needs.add("initial state")
+    if any(p.endswith(".gain") for p in places):
+        needs.add("sensor gain")
+    if any(p.endswith(".noise") for p in places):
+        needs.add("unknown noise")
+    if any("mass" in p for p in places) and not np.any([q == "load" for d in problem.data for q, _ in d.loads]):
+        scaled = all(s.quantity != "element_force" for s in sensors)
+        if scaled and _everything_scales(structure, places):
+            raise Refusal(
+                "Masses and stiffnesses cannot be found together from ground motion alone: multiplying all of them by the "
+                "same factor leaves the response unchanged. Fix one mass, or measure a force."
+            )
+    return frozenset(needs)
+
+
+def _everything_scales(structure, places: list[str]) -> bool:
+    """Whether every mass of a structure is unknown."""
+    masses = paths.expand(structure, "masses") if hasattr(structure, "masses") else []
+    return bool(masses) and all(f"structure.{m}" in places for m in masses)

@@ -1,0 +1,228 @@
+"""The one result type: what was found, how sure it is, and whether it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import jax.numpy as jnp
+import numpy as np
+from scipy import stats
+
+from vibrid.core.errors import InputError
+from vibrid.identification.diagnostics import ChannelFit, correlation, relative_error, verdict
+from vibrid.identification.identifiability import Identifiability
+from vibrid.identification.problem import Problem, channel_of
+from vibrid.records.record import Record
+from vibrid.simulation.response import Response
+from vibrid.simulation.simulate import simulate
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """The answer of any method, the same for all.
+
+    `estimate`, `deviation` are physical values in the order of `names`; `free` and `free_covariance` are the same in the
+    method's own space, from which intervals are mapped so that they respect signs and bounds. `samples` are posterior
+    samples (physical) where the method has them.
+    """
+
+    method: str
+    settings: dict
+    problem: Problem
+    free: np.ndarray
+    free_covariance: np.ndarray | None
+    noise: np.ndarray  # standard deviation of every sensor's noise, given or estimated
+    predictions: list[np.ndarray]
+    fits: list[ChannelFit]
+    limits: Identifiability
+    history: dict[str, np.ndarray] = field(default_factory=dict)  # "cost" (k,), "estimate" (k, p), perhaps "deviation"
+    samples: np.ndarray | None = None
+    convergence: dict = field(default_factory=dict)  # the method's own diagnostics
+    warnings: tuple[str, ...] = ()
+    seed: int = 0
+    seconds: float = float("nan")
+    cut_short: bool = False
+    versions: dict[str, str] = field(default_factory=dict)
+
+    # -- numbers -----------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.problem.unknowns.names
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        return self.problem.unknowns.units
+
+    @property
+    def estimate(self) -> np.ndarray:
+        return np.asarray(self.problem.unknowns.to_physical(jnp.asarray(self.free)))
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(p, p) in physical units, to first order; NaN where the method gives none."""
+        if self.free_covariance is None:
+            return np.full((len(self.names),) * 2, np.nan)
+        slope = np.asarray(self.problem.unknowns.slope(jnp.asarray(self.free)))
+        return self.free_covariance * np.outer(slope, slope)
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """Standard deviation of every estimate, in its unit."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def interval(self, level: float = 0.95) -> np.ndarray:
+        """(p, 2) limits that hold the true value with the given probability if the model is right."""
+        if self.samples is not None:
+            tail = 50 * (1 - level)
+            return np.percentile(self.samples, [tail, 100 - tail], axis=0).T
+        if self.free_covariance is None:
+            return np.full((len(self.names), 2), np.nan)
+        reach = stats.norm.ppf(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
+        ends = [np.asarray(self.problem.unknowns.to_physical(jnp.asarray(self.free + s * reach))) for s in (-1, 1)]
+        return np.sort(np.stack(ends, axis=1), axis=1)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Estimates by name."""
+        return dict(zip(self.names, map(float, self.estimate), strict=True))
+
+    @property
+    def model_fits(self) -> bool:
+        return verdict(self.fits)[0]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on whether the model explains the data."""
+        return verdict(self.fits)[1]
+
+    @property
+    def held_out(self) -> float:
+        """Mean relative error on the samples kept for scoring; NaN when none were."""
+        scored = [f.held_out for f in self.fits if np.isfinite(f.held_out)]
+        return float(np.mean(scored)) if scored else float("nan")
+
+    # -- using the answer --------------------------------------------------------------------------------------
+
+    @property
+    def experiment(self):
+        """The experiment with the estimates put in."""
+        return self.problem.unknowns.apply(self.problem.experiment, jnp.asarray(self.free))
+
+    @property
+    def structure(self):
+        """The identified structure."""
+        return self.experiment.structure
+
+    def predict(self, record: Record) -> Response:
+        """How the identified structure moves under another excitation."""
+        p = self.problem
+        return simulate(self.structure, record, integrator=p.integrator, hold=p.hold, substeps=p.substeps)
+
+    def validate(self, record: Record) -> Validation:
+        """Predict a record that was not used and compare with what its sensors read."""
+        sensors = self.experiment.sensors
+        there = []
+        for s in sensors:
+            try:
+                there.append((s, channel_of(record, s)))
+            except InputError:
+                continue
+        if not there:
+            raise InputError(f"Record '{record.name}' has none of the sensors {', '.join(s.label for s in sensors)}.")
+        response = self.predict(record)
+        predicted = response.readings([s for s, _ in there])
+        measured = np.stack([record[name] for _, name in there], axis=1)
+        return Validation(record, tuple(name for _, name in there), measured, predicted, response)
+
+    def table(self) -> list[dict]:
+        """One row an unknown: name, unit, estimate, deviation, interval, bounds, Cramér–Rao bound, identifiable."""
+        u, interval = self.problem.unknowns, self.interval()
+        return [
+            {
+                "name": name,
+                "unit": u.units[i],
+                "estimate": float(self.estimate[i]),
+                "standard_deviation": float(self.deviation[i]),
+                "interval_95": [float(v) for v in interval[i]],
+                "bounds": [None if not np.isfinite(b[i]) else float(b[i]) for b in (u.low, u.high)],
+                "cramer_rao_bound": float(self.limits.bound[i]),
+                "identifiable": bool(self.limits.identifiable[i]),
+            }
+            for i, name in enumerate(self.names)
+        ]
+
+    def __str__(self) -> str:
+        width = max(len(n) for n in self.names) + 2
+        head = f"{'parameter':<{width}}{'estimate':>12}{'± 2σ':>12}{'bound':>12}  identifiable"
+        rows = [
+            f"{r['name']:<{width}}{r['estimate']:>12.6g}{2 * r['standard_deviation']:>12.3g}"
+            f"{r['cramer_rao_bound']:>12.3g}  {'yes' if r['identifiable'] else 'no'}"
+            + (f"  [{r['unit']}]" if r["unit"] else "")
+            for r in self.table()
+        ]
+        notes = [self.verdict, *self.warnings]
+        ending = " (cut short)" if self.cut_short else ""
+        return "\n".join([f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *notes])
+
+    __repr__ = __str__
+
+    def replace(self, **changes) -> Identification:
+        return replace(self, **changes)
+
+    # -- files and pictures ------------------------------------------------------------------------------------
+
+    def save(self, path) -> None:
+        """Write to one HDF5 file; `load_identification` reads it back."""
+        from vibrid.identification.archive import save
+
+        save(self, path)
+
+    def plot(self):
+        """Estimates, overlays and residuals in one figure."""
+        from vibrid.report.identification_plots import plot_identification
+
+        return plot_identification(self)
+
+    def report(self, path, **keywords) -> None:
+        """Write the self-contained HTML report."""
+        from vibrid.report.html import write_report
+
+        write_report(self, path, **keywords)
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """A prediction beside measurements that were not used."""
+
+    record: Record
+    channels: tuple[str, ...]
+    measured: np.ndarray
+    predicted: np.ndarray
+    response: Response
+
+    @property
+    def relative_error(self) -> dict[str, float]:
+        """rms error over rms signal, by channel."""
+        return {
+            name: relative_error(self.measured[:, i], self.predicted[:, i]) for i, name in enumerate(self.channels)
+        }
+
+    @property
+    def correlation(self) -> dict[str, float]:
+        return {name: correlation(self.measured[:, i], self.predicted[:, i]) for i, name in enumerate(self.channels)}
+
+    def __str__(self) -> str:
+        error, rho = self.relative_error, self.correlation
+        width = max(len(c) for c in self.channels) + 2
+        rows = [f"{c:<{width}}{100 * error[c]:>10.3g} %{rho[c]:>14.5f}" for c in self.channels]
+        title = f"Validation on '{self.record.name}'"
+        return "\n".join([title, f"{'channel':<{width}}{'error':>12}{'correlation':>14}", *rows])
+
+    __repr__ = __str__
+
+    def plot(self):
+        """Measured and predicted, channel by channel."""
+        from vibrid.report.identification_plots import plot_validation
+
+        return plot_validation(self)

@@ -1,0 +1,196 @@
+"""Unknowns: what is to be found, stated apart from the model as paths into the experiment.
+
+Methods work in a free space φ of plain real numbers; bounds and signs are built into the map from φ to the physical
+parameters θ, so that no method can leave the allowed range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core import paths
+from vibrid.core.errors import InputError
+from vibrid.identification.experiment import Experiment
+
+KINDS = ("log", "interval", "above", "below", "linear")
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """One entry of what is to be found; a path with `[*]` stands for one unknown at every index.
+
+    Arguments
+        path: where it lives: `storeys[*].stiffness`, `sensors[0].gain`, `initial[0].displacement[2]`, …
+        bounds: (low, high), either may be None. Parameters that must be positive are so without bounds.
+        start: first guess; the value in the experiment by default. One value, or one for each index of `[*]`.
+        prior: (mean, standard deviation) of a normal prior, in the parameter's unit.
+        tied: all places of the path share one value.
+        scale: a typical size of the change, for parameters whose first guess is zero.
+        name: what to call it in tables; the path by default.
+    """
+
+    path: str | Sequence[str]
+    bounds: tuple[float | None, float | None] | None = None
+    start: float | Sequence[float] | None = None
+    prior: tuple[float, float] | None = None
+    tied: bool = False
+    scale: float | None = None
+    name: str = ""
+
+
+class UnknownSet(eqx.Module):
+    """The unknowns of a problem, compiled: places, transformations, first guesses and priors."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    units: tuple[str, ...] = eqx.field(static=True)
+    places: tuple[tuple[str, ...], ...] = eqx.field(static=True)
+    kinds: tuple[str, ...] = eqx.field(static=True)
+    low: jax.Array
+    high: jax.Array
+    start: jax.Array  # θ at φ = 0 for "log" and "linear"
+    scale: jax.Array
+    prior_mean: jax.Array  # NaN where there is none
+    prior_deviation: jax.Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _is(self, kind: str):
+        return jnp.asarray(np.array([k == kind for k in self.kinds]))
+
+    def to_physical(self, free):
+        """θ from φ."""
+        e = jnp.exp(jnp.clip(free, -60.0, 60.0))
+        low, high = jnp.where(jnp.isfinite(self.low), self.low, 0.0), jnp.where(jnp.isfinite(self.high), self.high, 0.0)
+        interval = low + (high - low) * jax.nn.sigmoid(free)
+        out = self.start + self.scale * free
+        out = jnp.where(self._is("log"), self.start * e, out)
+        out = jnp.where(self._is("interval"), interval, out)
+        out = jnp.where(self._is("above"), low + self.scale * e, out)
+        return jnp.where(self._is("below"), high - self.scale * e, out)
+
+    def to_free(self, physical) -> np.ndarray:
+        """φ from θ; values on or outside a bound are moved a little inside."""
+        out = []
+        for i, kind in enumerate(self.kinds):
+            value, start, scale = float(physical[i]), float(self.start[i]), float(self.scale[i])
+            low, high = float(self.low[i]), float(self.high[i])
+            if kind == "log":
+                out.append(np.log(max(value / start, 1e-12)))
+            elif kind == "interval":
+                share = np.clip((value - low) / (high - low), 1e-6, 1 - 1e-6)
+                out.append(np.log(share / (1 - share)))
+            elif kind == "above":
+                out.append(np.log(max((value - low) / scale, 1e-12)))
+            elif kind == "below":
+                out.append(np.log(max((high - value) / scale, 1e-12)))
+            else:
+                out.append((value - start) / scale)
+        return np.array(out)
+
+    def slope(self, free):
+        """dθ/dφ, one number an unknown."""
+        return jax.jvp(self.to_physical, (free,), (jnp.ones_like(free),))[1]
+
+    def apply(self, experiment: Experiment, free) -> Experiment:
+        """The experiment with the unknowns set to θ(φ)."""
+        values = self.to_physical(free)
+        return paths.replace(
+            experiment, {place: values[i] for i, own in enumerate(self.places) for place in own}
+        )
+
+    def prior_residual(self, free):
+        """(θ − mean)/deviation of every prior; zero where there is none."""
+        given = jnp.isfinite(self.prior_mean)
+        r = (self.to_physical(free) - jnp.where(given, self.prior_mean, 0.0)) / jnp.where(given, self.prior_deviation, 1.0)
+        return jnp.where(given, r, 0.0)
+
+
+def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown]) -> UnknownSet:
+    """Expand paths, choose transformations, and check that every first guess is allowed."""
+    rows: list[dict] = []
+    for entry in unknown:
+        entry = Unknown(entry) if isinstance(entry, str) else entry
+        rows += _expand(experiment, entry)
+    if not rows:
+        raise InputError("Nothing is unknown: name at least one parameter, e.g. unknown=['storeys[*].stiffness'].")
+    taken = [place for row in rows for place in row["places"]]
+    twice = sorted({p for p in taken if taken.count(p) > 1})
+    if twice:
+        raise InputError(f"{', '.join(twice)} is named as unknown more than once.")
+
+    def column(key):
+        return jnp.asarray([float(row[key]) for row in rows])
+
+    return UnknownSet(
+        names=tuple(r["name"] for r in rows),
+        units=tuple(r["unit"] for r in rows),
+        places=tuple(r["places"] for r in rows),
+        kinds=tuple(r["kind"] for r in rows),
+        low=column("low"),
+        high=column("high"),
+        start=column("start"),
+        scale=column("scale"),
+        prior_mean=column("mean"),
+        prior_deviation=column("deviation"),
+    )
+
+
+def _expand(experiment: Experiment, entry: Unknown) -> list[dict]:
+    given = [entry.path] if isinstance(entry.path, str) else list(entry.path)
+    places = [p for path in given for p in paths.expand(experiment, experiment.full_path(path))]
+    groups = [tuple(places)] if entry.tied or not isinstance(entry.path, str) else [(p,) for p in places]
+    starts = np.broadcast_to(np.asarray(np.nan if entry.start is None else entry.start, dtype=float), (len(groups),))
+    made = []
+    for group, start in zip(groups, starts, strict=True):
+        label = experiment.short_path(group[0]) if len(group) == 1 else experiment.short_path(given[0])
+        name = entry.name if entry.name and len(groups) == 1 else label
+        info = paths.info(experiment, group[0])
+        value = float(paths.get(experiment, group[0])) if np.isnan(start) else float(start)
+        if not np.isfinite(value):
+            raise InputError(f"'{name}' has no finite first guess; give start=... for it.")
+        made.append(_row(name, info, group, value, entry))
+    return made
+
+
+def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown) -> dict:
+    low, high = entry.bounds or (None, None)
+    low = 0.0 if low is None and info.positive else low
+    if low is not None and high is not None and not low < high:
+        raise InputError(f"The bounds of '{name}' must be (low, high) with low < high, not ({low}, {high}).")
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise InputError(
+            f"The first guess of '{name}', {value:g}, is outside its bounds ({low}, {high}); give start=... inside them."
+        )
+    mean, deviation = entry.prior or (np.nan, np.nan)
+    if entry.prior and not deviation > 0:
+        raise InputError(f"The prior of '{name}' needs a positive standard deviation, not {deviation}.")
+    scale = entry.scale or abs(value) or (deviation if entry.prior else 1.0)
+    if low is not None and high is not None:
+        kind = "interval"
+    elif low == 0.0 and value > 0.0:
+        kind = "log"
+    elif low is not None:
+        kind, scale = "above", max(value - low, 0.1 * scale)
+    elif high is not None:
+        kind, scale = "below", max(high - value, 0.1 * scale)
+    else:
+        kind = "linear"
+    return {
+        "name": name,
+        "unit": info.unit,
+        "places": places,
+        "kind": kind,
+        "low": np.nan if low is None else low,
+        "high": np.nan if high is None else high,
+        "start": value,
+        "scale": scale,
+        "mean": mean,
+        "deviation": deviation,
+    }
