@@ -53,6 +53,10 @@ class Structure(eqx.Module):
         """(n,): the displacement at a place is `row @ x`."""
         raise NotImplementedError
 
+    def rotation_row(self, place: str) -> np.ndarray:
+        """(n,): the rotation at a place is `rotation_row @ x`."""
+        return self.row(place)
+
     def drift_row(self, place: str) -> np.ndarray:
         raise Refusal(f"A {type(self).__name__} has no drifts to measure; use displacement at two places.")
 
@@ -65,6 +69,19 @@ class Structure(eqx.Module):
     def ground(self, direction: str = "") -> np.ndarray:
         """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
         raise NotImplementedError
+
+    def ground_inertia(self, direction: str = ""):
+        """(n,) kg: inertia force of every degree of freedom per unit ground acceleration, `M r`.
+
+        Structures whose consistent mass couples free nodes to supported ones add what the supports carry along.
+        """
+        mass = self.matrices()[0]
+        r = jnp.asarray(self.ground(direction))
+        return mass * r if mass.ndim == 1 else mass @ r
+
+    def carried(self, place: str, direction: str = "") -> float:
+        """How far a place moves with a unit ground displacement: what makes a relative motion absolute."""
+        return float(self.row(place) @ self.ground(direction))
 
     # -- what everyone gets ----------------------------------------------------------------------------------------
 
@@ -85,16 +102,10 @@ class Structure(eqx.Module):
             row = self.row(a.at) - (0.0 if a.to is None else self.row(a.to))
             parts.append((f"attachments[{i}]", a.law, np.asarray(row)[None, :]))
         rows, groups, names = stack_laws(parts, n)
-        full = jnp.diag(mass) if mass.ndim == 1 else mass
-        columns, carried = [], []
-        for quantity, place in loads:
-            if quantity == "ground_acceleration":
-                r = jnp.asarray(self.ground(place))
-                columns.append(-(full @ r))
-                carried.append(r)
-            else:
-                columns.append(jnp.asarray(self.row(place), dtype=float))
-                carried.append(jnp.zeros(n))
+        columns = [
+            -self.ground_inertia(place) if quantity == "ground_acceleration" else jnp.asarray(self.row(place), float)
+            for quantity, place in loads
+        ]
         made = Model(
             mass=mass,
             inverse_mass=1.0 / mass if mass.ndim == 1 else jnp.linalg.inv(mass),
@@ -103,7 +114,7 @@ class Structure(eqx.Module):
             rows=rows,
             groups=groups,
             load_matrix=jnp.stack(columns, axis=1) if columns else jnp.zeros((n, 0)),
-            carried=jnp.stack(carried, axis=1) if carried else jnp.zeros((n, 0)),
+            loads=tuple(loads),
             parts=names,
         )
         damping = getattr(self, "damping", None)

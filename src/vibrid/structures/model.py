@@ -57,7 +57,7 @@ class Model(eqx.Module):
     rows: jax.Array | None  # B: (r, n), each deformation once however many laws share it
     groups: tuple[Group, ...]
     load_matrix: jax.Array  # L: (n, m)
-    carried: jax.Array  # (n, m): what the ground adds to relative acceleration to make it absolute
+    loads: tuple[tuple[str, str], ...] = eqx.field(static=True)  # (quantity, place or direction) of each input
     parts: tuple[tuple[str, int], ...] = eqx.field(static=True)  # name of each part and its place among part forces
     batched: bool = eqx.field(static=True, default=False)
 

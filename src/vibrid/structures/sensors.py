@@ -60,9 +60,8 @@ class Sensors(tuple):
     @classmethod
     def of(cls, record: Record) -> Sensors:
         """The sensors that a record's channels describe: every channel with a measurable quantity and a location."""
-        found = [
-            Sensor(c.quantity, c.location, name=c.name) for c in record.channels if c.quantity in MEASURABLE and c.location
-        ]
+        chosen = [c for c in record.channels if c.quantity in MEASURABLE and c.location]
+        found = [Sensor(c.quantity, c.location, name=c.name) for c in chosen]
         if not found:
             raise InputError(
                 f"Record '{record.name}' has no channel that says what was measured and where; "
@@ -94,17 +93,23 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
     """The arrays that turn the motion of `model` (of `structure`) into the readings of `sensors`."""
     n, m, ny = model.size, model.load_matrix.shape[1], len(sensors)
     rows = {kind: np.zeros((ny, n)) for kind in ("displacement", "velocity", "acceleration")}
-    absolute = np.zeros(ny)
+    inputs = np.zeros((ny, m))
     force_rows = np.zeros((ny, sum(len(g.index) for g in model.groups)))
     traced = None
     for i, sensor in enumerate(sensors):
         q = sensor.quantity
-        if q in ("displacement", "rotation"):
+        if q == "displacement":
             rows["displacement"][i] = structure.row(sensor.place)
+        elif q == "rotation":
+            rows["displacement"][i] = structure.rotation_row(sensor.place)
         elif q in ("velocity", "acceleration"):
             rows[q][i] = structure.row(sensor.place)
         elif q == "absolute_acceleration":
-            rows["acceleration"][i], absolute[i] = structure.row(sensor.place), 1.0
+            rows["acceleration"][i] = structure.row(sensor.place)
+            inputs[i] = [
+                structure.carried(sensor.place, direction) if quantity == "ground_acceleration" else 0.0
+                for quantity, direction in model.loads
+            ]
         elif q in ("drift", "drift_velocity"):
             rows["displacement" if q == "drift" else "velocity"][i] = structure.drift_row(sensor.place)
         elif q == "element_force" and any(sensor.place == name for name, _ in model.parts):
@@ -118,6 +123,6 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
         kind: jnp.asarray(value) if (traced is not None and kind == "displacement") or np.any(value) else None
         for kind, value in (rows | {"displacement": displacement} | {"forces": force_rows}).items()
     }
-    inputs = jnp.asarray(absolute)[:, None] * (jnp.asarray(rows["acceleration"]) @ model.carried.reshape(n, m))
     gain = jnp.stack([jnp.asarray(s.gain) for s in sensors])
+    inputs = jnp.asarray(inputs)
     return SensorArrays(use["displacement"], use["velocity"], use["acceleration"], inputs, use["forces"], gain)

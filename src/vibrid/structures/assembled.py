@@ -1,0 +1,115 @@
+"""What structures made of elements between nodes share: assembly, supports, places, ground motion."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.structures.base import Structure
+from vibrid.structures.elements import assemble
+from vibrid.structures.nodes import Nodes
+
+
+class Assembled(Structure):
+    """A structure of elements between nodes. Subclasses give the nodes, the elements' terms and the rows of a place.
+
+    Fields that subclasses declare: `masses` (point masses), `attachments` and `mass_model` ("consistent" or "lumped").
+    """
+
+    directions: ClassVar[tuple[str, ...]]
+    default_direction: ClassVar[str] = ""  # of a place given without one; empty: it must be given
+    ground_direction: ClassVar[str]  # of a ground motion given without one
+
+    def nodes_and_supports(self) -> Nodes:
+        raise NotImplementedError
+
+    def connectivity(self) -> np.ndarray:
+        """(elements, 2): the nodes at the ends of each element."""
+        raise NotImplementedError
+
+    def stiffness_terms(self) -> list:
+        """(factor, unit matrices) whose sum is the stiffness of the elements."""
+        raise NotImplementedError
+
+    def mass_terms(self) -> list:
+        raise NotImplementedError
+
+    def place_rows(self, where: str) -> np.ndarray:
+        """(directions, size): the motion of a place given without a direction, before supports."""
+        nodes = self.nodes_and_supports()
+        return nodes.rows(nodes.number(where))
+
+    def check_places(self) -> None:
+        """Refuse supports, point masses and attachments at places that do not exist."""
+        free = self.nodes_and_supports().free
+        for point in self.masses:
+            self.place_rows(point.at)
+        for i, attachment in enumerate(self.attachments):
+            row = self._whole_row(attachment.at) - (0.0 if attachment.to is None else self._whole_row(attachment.to))
+            if not np.any(row[free]):
+                raise InputError(f"Attachment {i}, at '{attachment.at}', joins places that cannot move.")
+
+    # -- matrices --------------------------------------------------------------------------------------------------
+
+    def matrices(self):
+        nodes = self.nodes_and_supports()
+        free = np.ix_(nodes.free, nodes.free)
+        stiffness = assemble(nodes.size, nodes.dofs(self.connectivity()), *self.stiffness_terms())[free]
+        mass = self._whole_mass()[free]
+        return (jnp.diagonal(mass) if self._mass_is_diagonal() else mass), stiffness
+
+    def _whole_mass(self):
+        """M before supports, point masses included."""
+        nodes = self.nodes_and_supports()
+        mass = assemble(nodes.size, nodes.dofs(self.connectivity()), *self.mass_terms())
+        for point in self.masses:
+            for direction, row in zip(self.directions, self.place_rows(point.at), strict=True):
+                mass = mass + (point.rotary if direction == "rotation" else point.mass) * np.outer(row, row)
+        return mass
+
+    def _mass_is_diagonal(self) -> bool:
+        on_nodes = all(np.count_nonzero(self.place_rows(p.at)) == len(self.directions) for p in self.masses)
+        return self.mass_model == "lumped" and on_nodes
+
+    def ground_inertia(self, direction=""):
+        """M r over free and supported nodes alike: with a consistent mass the supports carry their neighbours along."""
+        nodes = self.nodes_and_supports()
+        return self._whole_mass()[nodes.free] @ nodes.rigid(self._ground_direction(direction))
+
+    def ground(self, direction=""):
+        nodes = self.nodes_and_supports()
+        return nodes.rigid(self._ground_direction(direction))[nodes.free]
+
+    def _ground_direction(self, direction: str) -> str:
+        removed = self.nodes_and_supports().removed
+        valid = [d for d in self.directions if d != "rotation" and d not in removed]
+        chosen = direction or self.ground_direction
+        if chosen not in valid:
+            raise unknown_name("direction of ground motion", chosen, valid)
+        return chosen
+
+    # -- places ----------------------------------------------------------------------------------------------------
+
+    @property
+    def degrees_of_freedom(self) -> tuple[str, ...]:
+        """What the degrees of freedom of the model are called, in order; each is a place."""
+        return self.nodes_and_supports().names
+
+    def row(self, place):
+        return self._whole_row(place)[self.nodes_and_supports().free]
+
+    def carried(self, place, direction=""):
+        """How far a place, on a support or off it, moves with a unit ground displacement."""
+        return float(self._whole_row(place) @ self.nodes_and_supports().rigid(self._ground_direction(direction)))
+
+    def _whole_row(self, place: str) -> np.ndarray:
+        where, direction = self.nodes_and_supports().split(place)
+        direction = direction or self.default_direction
+        rows = self.place_rows(where)
+        if not direction:
+            examples = " or ".join(f"'{where}.{d}'" for d in self.directions)
+            raise InputError(f"'{place}' needs a direction: write {examples}.")
+        return rows[self.directions.index(direction)]

@@ -1,0 +1,166 @@
+"""Modes: natural frequencies, shapes, damping ratios and how much mass moves with each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+from jax.scipy.linalg import solve_triangular
+from scipy.optimize import linear_sum_assignment
+
+from vibrid.core.errors import InputError
+from vibrid.structures.base import Structure
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The modes of a structure about rest, lowest first; printing them gives a table.
+
+    Fields
+        structure: whose modes they are.
+        frequencies: (k,) Hz, undamped.
+        ratios: (k,) share of critical damping.
+        shapes: (n, k), scaled to unit modal mass: φᵀ M φ = 1.
+        participation: (k,) Γ = φᵀ M r for the direction of ground motion; √kg with this scaling.
+        effective_mass: (k,) kg, Γ²: the mass that moves with each mode.
+        moving_mass: kg, the sum over all modes, those not listed included.
+        poles: (k,) 1/s, −ζω + iω√(1 − ζ²), of the damped structure.
+        complex_shapes: (n, k) complex, where damping couples the modes; None where it does not (classical damping).
+    """
+
+    structure: Structure
+    frequencies: np.ndarray
+    ratios: np.ndarray
+    shapes: np.ndarray
+    participation: np.ndarray
+    effective_mass: np.ndarray
+    moving_mass: float
+    poles: np.ndarray
+    complex_shapes: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    @property
+    def periods(self) -> np.ndarray:
+        """(k,) s; infinite for a rigid-body motion."""
+        with np.errstate(divide="ignore"):
+            return 1.0 / self.frequencies
+
+    @property
+    def is_classical(self) -> bool:
+        """Whether damping leaves the undamped shapes as they are."""
+        return self.complex_shapes is None
+
+    def at(self, place: str) -> np.ndarray:
+        """(k,) motion of a place in each mode."""
+        return self.structure.row(place) @ self.shapes
+
+    def __repr__(self) -> str:
+        share = np.zeros(len(self)) if self.moving_mass == 0 else 100 * self.effective_mass / self.moving_mass
+        lines = ["mode  frequency   period     damping  participation  effective mass      sum",
+                 "             Hz        s           %            √kg       kg        %        %"]
+        columns = zip(
+            self.frequencies, self.periods, 100 * self.ratios, self.participation, self.effective_mass, share,
+            np.cumsum(share), strict=True,
+        )
+        for i, (f, period, ratio, gamma, mass, part, total) in enumerate(columns, 1):
+            lines.append(
+                f"{i:4d} {f:10.4g} {period:8.4g} {ratio:11.4g} {gamma:14.4g} {mass:8.4g} {part:8.2f} {total:8.2f}"
+            )
+        if not self.is_classical:
+            lines.append("Damping couples the modes: ratios are those of the complex modes.")
+        return "\n".join(lines)
+
+
+def modes(structure: Structure, count: int | None = None, direction: str = "") -> Modes:
+    """The modes of small motions about rest, every law (attachments too) replaced by its first slope.
+
+    Arguments
+        structure: any structure.
+        count: how many, lowest first; all by default.
+        direction: of the ground motion for participation and effective mass; the structure's own by default.
+
+    Where damping is classical, ζ = φᵀ C φ / 2ω. Where it couples the modes, the ratios come from the complex
+    eigenvalues of the damped structure, each pair given to the undamped mode it resembles most; a mode damped beyond
+    oscillation keeps φᵀ C φ / 2ω.
+
+    Example
+        >>> modes(ShearBuilding(masses=[1, 1], storeys=[Linear(40)] * 2, damping=Modal(0.02)))
+    """
+    model = structure.model((("ground_acceleration", direction),))
+    mass, damping, stiffness = (np.asarray(a) for a in model.initial_matrices())
+    n = len(mass)
+    count = n if count is None else count
+    if not 1 <= count <= n:
+        raise InputError(f"A structure of {n} degrees of freedom has 1 to {n} modes, not {count}.")
+    values, shapes = scipy.linalg.eigh(stiffness, mass)
+    omega = np.sqrt(np.maximum(values, 0.0))
+    shapes = shapes * np.where(shapes[np.abs(shapes).argmax(axis=0), np.arange(n)] < 0, -1.0, 1.0)
+    modal = shapes.T @ damping @ shapes
+    ratios = np.diag(modal) / np.where(omega > 0, 2 * omega, np.inf)
+    poles = omega * (-ratios + 1j * np.sqrt(np.maximum(1 - ratios**2, 0.0)))
+    complex_shapes = None
+    if not _uncoupled(modal, values):
+        ratios, poles, modal_shapes = _complex_modes(omega, modal, ratios, poles)
+        complex_shapes = (shapes @ modal_shapes)[:, :count]
+    inertia = -np.asarray(model.load_matrix[:, 0])
+    participation = shapes.T @ inertia
+    return Modes(
+        structure, omega[:count] / (2 * np.pi), ratios[:count], shapes[:, :count], participation[:count],
+        participation[:count] ** 2, float(np.sum(participation**2)), poles[:count], complex_shapes,
+    )
+
+
+def _uncoupled(modal: np.ndarray, values: np.ndarray) -> bool:
+    """Whether modal damping is diagonal up to rounding, between modes of different frequency."""
+    apart = np.abs(values[:, None] - values) / np.maximum(np.maximum.outer(np.abs(values), np.abs(values)), 1e-300)
+    own = np.abs(np.diag(modal))
+    allowed = 1e-6 * np.sqrt(np.outer(own, own)) + 1e3 * np.finfo(float).eps * np.abs(modal).max()
+    return bool(np.all(np.abs(modal - np.diag(np.diag(modal))) * apart <= allowed))
+
+
+def _complex_modes(omega, modal, ratios, poles):
+    """Ratios, poles and shapes (in undamped modes, by columns) of `q̈ + D q̇ + Ω² q = 0`, by undamped mode.
+
+    Solved for (Ω q, q̇), whose matrix [[0, Ω], [−Ω, −D]] is well scaled.
+    """
+    n = len(omega)
+    rates, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.diag(omega)], [-np.diag(omega), -modal]]))
+    swinging = rates.imag > 1e-9 * np.abs(rates).max()
+    rates, q = rates[swinging], vectors[n:, swinging] / rates[swinging]
+    weight = np.abs(q * omega[:, None]) ** 2
+    mode, pair = linear_sum_assignment(weight / weight.sum(axis=0), maximize=True)
+    ratios, poles, shapes = ratios.copy(), poles.copy(), np.eye(n, dtype=complex)
+    poles[mode] = rates[pair]
+    ratios[mode] = -rates[pair].real / np.abs(rates[pair])
+    shapes[:, mode] = q[:, pair] / q[mode, pair]
+    return ratios, poles, shapes
+
+
+@jax.custom_jvp
+def eigenvalues(matrix):
+    """Eigenvalues of a symmetric matrix, lowest first; `dλ = qᵀ dA q`, finite where eigenvalues repeat."""
+    return jnp.linalg.eigh(matrix)[0]
+
+
+@eigenvalues.defjvp
+def _eigenvalues_jvp(primals, tangents):
+    values, vectors = jnp.linalg.eigh(primals[0])
+    return values, jnp.einsum("ki,kl,li->i", vectors, tangents[0], vectors)
+
+
+def natural_frequencies(mass, stiffness):
+    """(n,) Hz from M (n, n) and K (n, n), lowest first, to be differentiated: `jax.jacfwd` and `jax.grad` stay finite.
+
+    Where frequencies repeat, a derivative belongs to one choice of shapes; the sum over the repeated ones does not.
+    """
+    lower = jnp.linalg.cholesky(mass)
+    half = solve_triangular(lower, stiffness, lower=True)
+    dynamic = solve_triangular(lower, half.T, lower=True)
+    values = eigenvalues(0.5 * (dynamic + dynamic.T))
+    moving = values > 0
+    return jnp.where(moving, jnp.sqrt(jnp.where(moving, values, 1.0)), 0.0) / (2 * jnp.pi)

@@ -1,0 +1,195 @@
+"""Reduction: a structure of many degrees of freedom moved by a few, and the way back.
+
+    x = T q        M_r = Tᵀ M T,  C_r = Tᵀ C T,  K_r = Tᵀ K T,  deformations B T q,  loads Tᵀ L u
+
+With kept (a) and other (o) degrees of freedom and the modes Φ of the whole:
+- Guyan (1965): static, x_o = −K_oo⁻¹ K_oa x_a.
+- IRS, improved reduced system (O'Callahan 1989): Guyan and the inertia of the others to first order,
+  T = T_s + [0; K_oo⁻¹] M T_s M_s⁻¹ K_s.
+- SEREP (O'Callahan, Avitabile, Riemer 1989): T = Φ Φ_a⁻¹ with as many modes as kept: those modes are exact.
+- Craig–Bampton (1968): Guyan and k modes of the structure held at the kept degrees of freedom.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.structures.base import GROUND, Structure
+
+METHODS = ("guyan", "irs", "serep", "craig-bampton")
+
+
+class Constant:
+    """An array that never changes, so that programs can be compiled for it."""
+
+    def __init__(self, values):
+        self.values = np.array(values, dtype=float)
+        self.values.flags.writeable = False
+        self._key = hashlib.sha256(self.values.tobytes()).digest(), self.values.shape
+
+    def __eq__(self, other):
+        return isinstance(other, Constant) and self._key == other._key
+
+    def __hash__(self):
+        return hash(self._key)
+
+    def __repr__(self):
+        return f"Constant{self.values.shape}"
+
+
+class Reduced(Structure):
+    """A structure moved by few coordinates, made by `reduce`; simulate, measure, load and identify it like any other.
+
+    Fields
+        full: the structure that was reduced, with its laws, damping and parameters: paths begin with `full.`, e.g.
+            `full.attachments[0].law.cubic`.
+        transformation: T (n, r), a constant: it does not follow when parameters of `full` change.
+        keep: places of the first coordinates; the rest, if any, are amplitudes of inner modes.
+
+    Places are all those of `full`; a place that was not kept moves as T tells.
+    """
+
+    full: Structure
+    transformation: Constant = eqx.field(static=True)
+    keep: tuple[str, ...] = eqx.field(static=True)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """T (n, r): `x = T q`."""
+        return self.transformation.values
+
+    def expand(self, q):
+        """Motion of the full structure from motion of this one: (…, r) to (…, n); displacement, velocity alike."""
+        return q @ self.matrix.T
+
+    def matrices(self):
+        """M and K of the coordinates; the full structure's own laws stay laws."""
+        t = self.matrix
+        mass, stiffness = self.full.matrices()
+        full = jnp.diag(mass) if mass.ndim == 1 else mass
+        return t.T @ full @ t, None if stiffness is None else t.T @ stiffness @ t
+
+    def model(self, loads=GROUND):
+        t = self.matrix
+        made = self.full.model(loads)
+        mass = t.T @ made.mass_matrix @ t
+        return dataclasses.replace(
+            made,
+            mass=mass,
+            inverse_mass=jnp.linalg.inv(mass),
+            damping=None if made.damping is None else t.T @ made.damping @ t,
+            stiffness=None if made.stiffness is None else t.T @ made.stiffness @ t,
+            rows=None if made.rows is None else made.rows @ t,
+            load_matrix=t.T @ made.load_matrix,
+        )
+
+    def row(self, place):
+        return self.full.row(place) @ self.matrix
+
+    def rotation_row(self, place):
+        return self.full.rotation_row(place) @ self.matrix
+
+    def drift_row(self, place):
+        return self.full.drift_row(place) @ self.matrix
+
+    def strain_row(self, place):
+        return self.full.strain_row(place) @ self.matrix
+
+    def force_row(self, place):
+        return self.full.force_row(place) @ self.matrix
+
+    def ground_inertia(self, direction=""):
+        return self.matrix.T @ self.full.ground_inertia(direction)
+
+    def carried(self, place, direction=""):
+        return self.full.carried(place, direction)
+
+
+def reduce(structure: Structure, keep: Sequence[str], method: str = "guyan", modes: int | None = None) -> Reduced:
+    """The same structure with fewer degrees of freedom.
+
+    Arguments
+        structure: what to reduce. Its laws, attachments and damping are carried over by the same transformation, which
+            is computed once, from the structure about rest without its attachments.
+        keep: places that stay, each one degree of freedom ("3.lateral").
+        method: "guyan", "irs", "serep" or "craig-bampton".
+        modes: for "craig-bampton", how many inner modes to add; "serep" uses as many as it keeps.
+
+    Example
+        >>> small = reduce(beam, keep=[f"{i}.lateral" for i in range(1, 16)], method="serep")
+        >>> response = simulate(small, record)
+        >>> small.expand(response.displacement)
+    """
+    if method not in METHODS:
+        raise unknown_name("reduction method", method, METHODS)
+    if isinstance(structure, Reduced):
+        raise InputError("This structure is reduced already; reduce the full one, which it holds as `.full`.")
+    mass, stiffness = _bare_matrices(structure)
+    kept = [_kept_index(structure, place) for place in keep]
+    if not kept or len(set(kept)) < len(kept) or len(kept) >= len(mass):
+        raise InputError(f"Keep between 1 and {len(mass) - 1} different degrees of freedom; {len(kept)} were given.")
+    others = np.setdiff1d(np.arange(len(mass)), kept)
+    if method == "craig-bampton":
+        if modes is None or not 1 <= modes <= len(others):
+            raise InputError(f"Say how many inner modes to add: modes= 1 to {len(others)} (none is Guyan's method).")
+    elif modes not in ((None, len(kept)) if method == "serep" else (None,)):
+        raise InputError(
+            f"SEREP uses as many modes as it keeps degrees of freedom, here {len(kept)}; with {modes} its mass matrix "
+            "would be singular." if method == "serep" else f"'{method}' uses no modes; leave out modes=."
+        )
+    if method == "serep":
+        _, shapes = scipy.linalg.eigh(stiffness, mass, subset_by_index=(0, len(kept) - 1))
+        if np.linalg.cond(shapes[kept]) > 1e10:
+            raise InputError("The kept degrees of freedom cannot tell the modes apart; keep others, or fewer.")
+        return Reduced(structure, Constant(np.linalg.solve(shapes[kept].T, shapes.T).T), tuple(map(str, keep)))
+    columns = [_static(stiffness, kept, others)]
+    if method == "irs":
+        columns = [_improved(columns[0], mass, stiffness, others)]
+    elif method == "craig-bampton":
+        inner = np.ix_(others, others)
+        _, shapes = scipy.linalg.eigh(stiffness[inner], mass[inner], subset_by_index=(0, modes - 1))
+        columns.append(np.zeros((len(mass), modes)))
+        columns[1][others] = shapes
+    return Reduced(structure, Constant(np.concatenate(columns, axis=1)), tuple(map(str, keep)))
+
+
+def _bare_matrices(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+    """M and K about rest, attachments left out."""
+    if getattr(structure, "attachments", ()):
+        structure = dataclasses.replace(structure, attachments=())
+    mass, _, stiffness = structure.model(()).initial_matrices()
+    return np.asarray(mass), np.asarray(stiffness)
+
+
+def _kept_index(structure: Structure, place: str) -> int:
+    row = structure.row(place)
+    found = np.flatnonzero(row)
+    if len(found) != 1 or row[found[0]] != 1:
+        raise InputError(f"'{place}' is not one degree of freedom that can move; keep nodes with a direction.")
+    return int(found[0])
+
+
+def _static(stiffness, kept, others) -> np.ndarray:
+    inner = stiffness[np.ix_(others, others)]
+    if np.linalg.cond(inner) > 1e14:
+        raise InputError("Held at the kept degrees of freedom the structure could still move freely; keep more of them.")
+    t = np.zeros((len(stiffness), len(kept)))
+    t[kept, np.arange(len(kept))] = 1.0
+    t[others] = -np.linalg.solve(inner, stiffness[np.ix_(others, kept)])
+    return t
+
+
+def _improved(static, mass, stiffness, others) -> np.ndarray:
+    small_mass, small_stiffness = static.T @ mass @ static, static.T @ stiffness @ static
+    inertia = mass @ static @ np.linalg.solve(small_mass, small_stiffness)
+    t = static.copy()
+    t[others] += np.linalg.solve(stiffness[np.ix_(others, others)], inertia[others])
+    return t
