@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core import precision  # noqa: F401  (64-bit numbers before the first array)
 from vibrid.core.errors import InputError
 
 _MISSING = object()

@@ -1,5 +1,6 @@
 """64-bit numbers for physics, and a compile cache on disk so that a program is compiled once per machine.
 
+Importing this module sets both; every module of the core that uses JAX imports it, so that no room can forget.
 `VIBRID_CACHE` names another folder for the cache; `VIBRID_CACHE=off` turns it off.
 """
 
@@ -20,9 +21,12 @@ def cache_folder() -> Path | None:
 
 
 def configure() -> None:
-    """Called once, when vibrid is imported."""
+    """Called once, when this module is imported."""
     jax.config.update("jax_enable_x64", True)
     folder = cache_folder()
     if folder is not None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+
+configure()

@@ -1,0 +1,165 @@
+"""From tables to things: laws, structures, sensors, unknowns. Every problem is noted where it stands in the file."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core import paths
+from vibrid.core.errors import InputError, VibridError
+from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.unknowns import Unknown, compile_unknowns
+from vibrid.laws.base import Law
+from vibrid.project.problems import Keys, Problem
+from vibrid.project.quantities import in_si
+from vibrid.project.section import Section
+from vibrid.project.sections import SensorTable, UnknownTable
+from vibrid.project.tables import MOST_PARTS
+from vibrid.records.record import QUANTITIES
+from vibrid.records.units import from_si
+from vibrid.structures.base import Structure
+from vibrid.structures.device import Device
+from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
+
+_NAMES = ("law", "kind", "name", "count")
+
+
+class Notes:
+    """Gathers problems, so that all of them are told at once."""
+
+    def __init__(self):
+        self.found: list[Problem] = []
+
+    def add(self, keys: Keys, sentence: str) -> None:
+        self.found.append(Problem(keys, sentence))
+
+    @contextmanager
+    def at(self, *keys):
+        """What goes wrong inside is a problem at these keys."""
+        try:
+            yield
+        except VibridError as problem:
+            self.add(keys, str(problem))
+
+
+def make(table: Section, keys: Keys, notes: Notes):
+    """The thing a table describes, or None when it cannot be made; the reasons are in the notes."""
+    before = len(notes.found)
+    given = {
+        name: _value(getattr(table, name), (*keys, name), notes)
+        for name in type(table).model_fields
+        if name in table.model_fields_set and not (name in _NAMES and not _is_field(table, name))
+    }
+    if len(notes.found) > before:
+        return None
+    try:
+        made = table.target(**given)
+        if isinstance(made, Law):
+            _check_law(made)
+        return made
+    except VibridError as problem:
+        notes.add(keys, str(problem))
+    except (TypeError, ValueError, IndexError) as problem:
+        notes.add(keys, f"{table.words} cannot be made of these values ({problem}).")
+    return None
+
+
+def _is_field(table: Section, name: str) -> bool:
+    """Whether a name is a field of what is made, and not a word of the project file alone."""
+    return name in getattr(table.target, "__dataclass_fields__", {})
+
+
+def _value(value, keys: Keys, notes: Notes):
+    if isinstance(value, Section):
+        if not _is_field(value, "count") and getattr(value, "count", 1) != 1:
+            notes.add((*keys, "count"), "there is room for one here, so it cannot be repeated.")
+        return make(value, keys, notes)
+    if isinstance(value, list):
+        if not any(isinstance(v, Section) for v in value):
+            return value
+        counts = [1 if _is_field(v, "count") else v.count for v in value]
+        if sum(counts) > MOST_PARTS:
+            notes.add(keys, f"{sum(counts)} parts are more than the {MOST_PARTS} that a list may have.")
+            return None
+        parts = [make(v, (*keys, i), notes) for i, v in enumerate(value)]
+        return tuple(part for part, count in zip(parts, counts, strict=True) for _ in range(count))
+    if isinstance(value, dict):
+        return {k: _value(v, (*keys, k), notes) for k, v in value.items()}
+    return value
+
+
+def _check_law(law: Law) -> None:
+    """A law that was given lists where it wants single numbers shows it in the shape of its force."""
+    zero = jnp.zeros(() if law.components == 1 else (law.components,))
+    try:
+        shape = jax.eval_shape(lambda: law.force(zero, zero, law.start())).shape
+    except (TypeError, ValueError, IndexError) as problem:
+        raise InputError(f"the law cannot be evaluated with these values ({problem}).") from None
+    if shape != zero.shape:
+        raise InputError("a list was given where this law wants one number (or one number where it wants a list).")
+
+
+def make_sensors(
+    tables: list[SensorTable], structure: Structure, notes: Notes
+) -> tuple[Sensors | None, dict[str, str]]:
+    """The sensors, each checked against the structure, and the unit of each channel in files."""
+    made: list[Sensor] = []
+    units: dict[str, str] = {}
+    model = structure.model() if isinstance(structure, Device) else structure.model(())
+    for i, table in enumerate(tables):
+        si_unit = QUANTITIES[table.quantity]
+        noise = np.nan
+        if table.noise is not None:
+            with notes.at("sensors", i, "noise"):
+                noise = in_si(table.noise, si_unit)
+        with notes.at("sensors", i, "unit"):
+            if table.unit:
+                from_si(1.0, table.unit, si_unit or "1")
+        if table.channel and len(table.place) > 1:
+            notes.add(("sensors", i, "channel"), "one channel cannot serve several places; write one table for each.")
+        for place in table.place:
+            sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, table.channel)
+            with notes.at("sensors", i, "place"):
+                compile_sensors(structure, model, (sensor,))
+            made.append(sensor)
+            if table.unit:
+                units[sensor.label] = table.unit
+    with notes.at("sensors"):
+        return (Sensors(made) if made else None), units
+    return None, units
+
+
+def make_unknowns(tables: list[UnknownTable], structure: Structure, sensors: Sensors | None, notes: Notes):
+    """The unknowns, each checked against the experiment."""
+    size = structure.model(()).size if not isinstance(structure, Device) else 1
+    experiment = Experiment(structure, tuple(sensors or ()), (Initial.rest(size),))
+    made = []
+    for i, table in enumerate(tables):
+        before = len(notes.found)
+        values = {}
+        unit = None
+        with notes.at("unknown", i, "path"):
+            given = [table.path] if isinstance(table.path, str) else table.path
+            places = [p for path in given for p in paths.expand(experiment, experiment.full_path(path))]
+            unit = paths.info(experiment, places[0]).unit
+        for name in ("bounds", "prior", "start", "scale"):
+            value = getattr(table, name)
+            with notes.at("unknown", i, name):
+                if isinstance(value, tuple | list):
+                    values[name] = tuple(in_si(v, unit) for v in value)
+                elif value is not None:
+                    values[name] = in_si(value, unit)
+        if len(notes.found) > before:
+            continue
+        path = table.path if isinstance(table.path, str) else tuple(table.path)
+        unknown = Unknown(path, tied=table.tied, name=table.name, **values)
+        with notes.at("unknown", i):
+            compile_unknowns(experiment, [unknown])
+        made.append(unknown)
+    if made and len(made) == len(tables):
+        with notes.at("unknown"):
+            compile_unknowns(experiment, made)
+    return tuple(made)

@@ -1,0 +1,121 @@
+"""Reading a project file: text, tables, things, each step telling all of its problems at once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from vibrid.core.errors import FileProblem
+from vibrid.project.build import Notes, make, make_sensors, make_unknowns
+from vibrid.project.problems import Problem, ProjectProblem, keys_of
+from vibrid.project.project import Project, Simulation
+from vibrid.project.quantities import in_si
+from vibrid.project.section import Section
+from vibrid.project.sections import AnyMethod, ExcitationTable
+from vibrid.project.tables import project_file
+from vibrid.records.record import QUANTITIES
+from vibrid.structures.base import Structure
+
+LARGEST = 1_000_000
+"""The largest project file in bytes."""
+
+
+def load_project(path) -> Project:
+    """The project that a TOML file describes.
+
+    Nothing in the file is executed or imported: it names registered laws, structures, integrators and methods. A file
+    that cannot be used is refused with every problem of it: file, line, key, and the nearest valid name.
+
+    Example
+        >>> project = load_project("examples/shear-building.toml")
+        >>> project.simulate().displacement.max()
+    """
+    path = Path(path)
+    text = _text(path)
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        line = re.search(r"at line (\d+)", str(problem))
+        sentence = re.sub(r" \(at .*\)$", "", str(problem))
+        raise FileProblem(path, f"this is not valid TOML: {sentence}.", int(line[1]) if line else None) from None
+    table = _table(path, text, data)
+    notes = Notes()
+    project = _project(path, table, notes)
+    if notes.found:
+        raise ProjectProblem(path, text, notes.found)
+    return project
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.exists():
+            raise FileProblem(path, "there is no such file.")
+        if not path.is_file():
+            raise FileProblem(path, "this is not a file.")
+        if path.stat().st_size > LARGEST:
+            raise FileProblem(path, f"a project file has at most {LARGEST // 1_000_000} MB.")
+        return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise FileProblem(path, "this is not a text file in UTF-8.") from None
+    except OSError as problem:
+        raise FileProblem(path, f"it cannot be read ({problem.strerror}).") from None
+
+
+def _table(path: Path, text: str, data: dict) -> Section:
+    try:
+        return project_file().model_validate(data)
+    except ValidationError as problem:
+        found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
+        raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
+
+
+def _project(path: Path, table: Section, notes: Notes) -> Project | None:
+    structure = make(table.structure, ("structure",), notes)
+    settings = table.simulation
+    integrator = settings.integrator and make(settings.integrator, ("simulation", "integrator"), notes)
+    method = table.method
+    if method is not None and not isinstance(method, AnyMethod):
+        method = make(method, ("method",), notes)
+    if structure is None:
+        return None
+    with notes.at("structure"):
+        sensors, units = make_sensors(table.sensors, structure, notes)
+    if notes.found:
+        return None
+    unknown = make_unknowns(table.unknown, structure, sensors, notes)
+    if table.excitation is not None:
+        _check_excitation(table.excitation, structure, notes)
+    return Project(
+        path=path,
+        title=table.title or path.stem,
+        structure=structure,
+        sensors=sensors,
+        unknown=unknown,
+        method=method,
+        simulation=Simulation(integrator, settings.hold, settings.substeps, settings.noise, settings.seed),
+        units=units,
+        excitation_table=table.excitation,
+        records_table=table.records,
+    )
+
+
+def _check_excitation(table: ExcitationTable, structure: Structure, notes: Notes) -> None:
+    """One source at most, and loads at places that exist."""
+    sources = [name for name in ("file", "synthetic", "cyclic") if getattr(table, name)]
+    if len(sources) > 1:
+        notes.add(("excitation",), f"{' and '.join(sources)} are given; an excitation has one source.")
+    if not sources and not table.channels:
+        notes.add(("excitation",), "give a file, a synthetic motion, a cyclic protocol, or channels of measured files.")
+    driven = [(("excitation", "channels", i, "place"), c.quantity, c.place) for i, c in enumerate(table.channels)]
+    if table.cyclic is not None:
+        driven.append((("excitation", "place"), table.quantity, table.place))
+        for i, amplitude in enumerate(table.cyclic.amplitudes):
+            with notes.at("excitation", "cyclic", "amplitudes", i):
+                in_si(amplitude, QUANTITIES[table.quantity])
+    for keys, quantity, place in driven:
+        if quantity == "load":
+            with notes.at(*keys):
+                structure.row(place)

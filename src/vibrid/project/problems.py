@@ -1,0 +1,134 @@
+"""What is wrong with a project file: every problem as one sentence with its line and its key."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from vibrid.core.errors import FileProblem
+
+Keys = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: where it stands in the file, and a sentence."""
+
+    keys: Keys
+    sentence: str
+
+
+class ProjectProblem(FileProblem):
+    """All that is wrong with a project file, one line a problem."""
+
+    def __init__(self, path: Path, text: str, found: list[Problem]):
+        lines = sorted((line_of(text, p.keys) or 0, i) for i, p in enumerate(found))
+        self.problems = tuple(found[i] for _, i in lines)
+        told = [
+            FileProblem(path, f"{spell(found[i].keys)}: {found[i].sentence}".removeprefix(": "), line or None)
+            for line, i in lines
+        ]
+        super().__init__(path, told[0].problem, told[0].line)
+        self.args = ("\n".join(str(t) for t in told),)
+
+
+def spell(keys: Keys) -> str:
+    """`structure.storeys[0].stiffness` from its keys."""
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return text
+
+
+def keys_of(location: tuple, data) -> Keys:
+    """The keys of the file behind a pydantic location: without the names of choices, `<…>`, and wrapped lists."""
+    keys: list[str | int] = []
+    for step in location:
+        if isinstance(step, str) and step.startswith("<"):
+            continue
+        if isinstance(step, int):
+            if not isinstance(data, list):
+                continue
+            data = data[step] if step < len(data) else None
+        else:
+            data = data.get(step) if isinstance(data, dict) else None
+        keys.append(step)
+    return tuple(keys)
+
+
+# -- finding the line ------------------------------------------------------------------------------------------------
+
+_HEADER = re.compile(r"^[ \t]*(\[\[?)([^\[\]\n]+)\]\]?[ \t]*(?:#.*)?$", re.MULTILINE)
+
+
+def line_of(text: str, keys: Keys) -> int | None:
+    """The line where a key stands, or the nearest table above it; None when nothing of it is found."""
+    if not keys:
+        return None
+    start, end, rest = _table(text, keys)
+    found = start
+    for key in rest:
+        place = _entry(text, found or 0, end, key) if isinstance(key, int) else _key(text, found or 0, end, key)
+        if place is None:
+            break
+        found = place
+    return None if found is None else text.count("\n", 0, found) + 1
+
+
+def _table(text: str, keys: Keys) -> tuple[int | None, int, Keys]:
+    """Start and end of the longest table header that leads to the keys, and the keys that are left."""
+    best: tuple[int | None, int, Keys] = (None, len(text), keys)
+    first = _HEADER.search(text)
+    if first is not None:
+        best = (None, first.start(), keys)
+    seen: dict[str, int] = {}
+    headers = list(_HEADER.finditer(text))
+    for i, header in enumerate(headers):
+        names = tuple(part.strip().strip("\"'") for part in header.group(2).split("."))
+        spelled: list[str | int] = []
+        for depth, name in enumerate(names):
+            spelled.append(name)
+            joined = ".".join(names[: depth + 1])
+            if depth == len(names) - 1 and header.group(1) == "[[":
+                seen[joined] = seen.get(joined, -1) + 1
+            if joined in seen:
+                spelled.append(seen[joined])
+        size = len(spelled)
+        if tuple(spelled) == keys[:size] and len(keys) - size < len(best[2]):
+            end = headers[i + 1].start() if i + 1 < len(headers) else len(text)
+            best = (header.start(2), end, keys[size:])
+    return best
+
+
+def _key(text: str, start: int, end: int, key: str) -> int | None:
+    match = re.compile(rf"(?<![\w.\-\"'])[\"']?{re.escape(key)}[\"']?[ \t]*[=.]").search(text, start, end)
+    return None if match is None else match.start()
+
+
+def _entry(text: str, start: int, end: int, index: int) -> int | None:
+    """Where entry `index` of the list that follows `start` begins."""
+    opening = text.find("[", start, end)
+    if opening < 0:
+        return None
+    depth, count, quote, place = 0, 0, "", opening
+    while place < end:
+        character = text[place]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == "#":
+            place = text.find("\n", place) if "\n" in text[place:end] else end
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+            if depth == 0:
+                return None
+        elif character == "," and depth == 1:
+            count += 1
+        if count == index and place > opening and character not in ", \t\r\n#":
+            return place
+        place += 1
+    return None

@@ -1,0 +1,83 @@
+"""The project: what a project file describes, ready for use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vibrid.core.errors import FileProblem
+from vibrid.project.excitation import make_excitation, read_measured
+from vibrid.project.sections import ExcitationTable, RecordsTable
+from vibrid.records.record import Record
+from vibrid.simulation.base import Integrator
+from vibrid.simulation.response import Response
+from vibrid.simulation.simulate import simulate
+from vibrid.structures.base import Structure
+from vibrid.structures.sensors import Sensors
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How a response is computed: the arguments of `vibrid.simulate`, and the noise of simulated sensors."""
+
+    integrator: Integrator | None = None
+    hold: str = "linear"
+    substeps: int = 1
+    noise: float = 0.0
+    seed: int = 0
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What `simulate` and `identify` take."""
+        return {"integrator": self.integrator, "hold": self.hold, "substeps": self.substeps}
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a project file describes.
+
+    `structure`, `sensors` and `unknown` are what `vibrid.identify` takes; `method` is the method by which to find them,
+    None when the file names none. `units` are the units of channels in files, where they are not SI.
+    """
+
+    path: Path
+    title: str
+    structure: Structure
+    sensors: Sensors | None
+    unknown: tuple
+    method: Any
+    simulation: Simulation
+    units: dict[str, str] = field(default_factory=dict)
+    excitation_table: ExcitationTable | None = None
+    records_table: RecordsTable = field(default_factory=RecordsTable)
+
+    def excitation(self) -> Record:
+        """The record that drives the structure in a simulation."""
+        return make_excitation(self)
+
+    def simulate(self, excitation: Record | None = None) -> Response:
+        """The response of the structure to an excitation, by default the project's own."""
+        return simulate(self.structure, excitation or self.excitation(), **self.simulation.arguments)
+
+    def measure(self, response: Response) -> Record:
+        """What the sensors read of a response, with the project's noise."""
+        if self.sensors is None:
+            raise FileProblem(self.path, "it names no sensors; add a [[sensors]] table with quantity and place.")
+        return response.measure(self.sensors, noise=self.simulation.noise, key=self.simulation.seed)
+
+    def read(self, path) -> Record:
+        """A measured file, its columns named and described by the project's sensors and excitation channels."""
+        return read_measured(self, path)
+
+    def records(self) -> list[Record]:
+        """The measured files that the project names for identification."""
+        return [self.read(self.beside(name)) for name in self.records_table.files]
+
+    def validation(self) -> list[Record]:
+        """The measured files that the project keeps for checking the answer."""
+        return [self.read(self.beside(name)) for name in self.records_table.validation]
+
+    def beside(self, name: str) -> Path:
+        """A file named in the project, relative to it."""
+        return self.path.parent / name

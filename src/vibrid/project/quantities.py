@@ -1,0 +1,127 @@
+"""Numbers of a project file: SI when bare, converted when they carry a unit (`"40 kN/m"`)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from vibrid.core.errors import InputError
+from vibrid.records.units import unit_factor
+
+_WITH_UNIT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL)
+
+MOST_NUMBERS = 1_000_000
+"""The most numbers in one entry of a project file, repetitions included."""
+
+
+def in_si(value, unit: str | None) -> float:
+    """One number in SI units. `unit` is the SI unit that is expected; None or one in symbols (m^-n) checks nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InputError(f"a number was expected, not {_spoken(value)}.")
+    if isinstance(value, str):
+        match = _WITH_UNIT.fullmatch(value)
+        if match is None:
+            example = f'"40 {unit or "kN/m"}"'
+            raise InputError(f"a number was expected, or a number with a unit such as {example}, not '{value}'.")
+        number, given = match.groups()
+        value = float(number) * _factor(given, unit)
+    value = float(value)
+    if math.isinf(value):
+        raise InputError("a finite number was expected.")
+    return value
+
+
+def _factor(given: str, unit: str | None) -> float:
+    if re.match(r"[\d.](?!\s*/)", given):
+        raise InputError(f"'{given}' is not a unit.")
+    factor, symbol, kind = unit_factor(given)
+    expected = _known(unit)
+    if expected is not None and given and symbol != expected[0]:
+        measures = kind if kind not in ("none", "other") else f"{symbol or 'a pure number'}"
+        wanted = f"in {unit}" if unit else "without a unit"
+        raise InputError(f"'{given}' measures {measures}; this number is {wanted}.")
+    return factor
+
+
+def _known(unit: str | None):
+    """SI symbol and kind of a declared unit, or None where it is written with symbols of the law (m^-n)."""
+    if unit is None:
+        return None
+    try:
+        return unit_factor(unit)[1:]
+    except InputError:
+        return None
+
+
+def numbers(value, unit: str | None, positive: bool = False):
+    """A number, or nested lists of them with equal lengths; `{value = ..., count = n}` repeats a value."""
+    if isinstance(value, dict):
+        if set(value) != {"value", "count"} or isinstance(value["count"], bool) or not isinstance(value["count"], int):
+            raise InputError("a repeated number is written {value = 1.0, count = 3}.")
+        if not 1 <= value["count"] <= MOST_NUMBERS:
+            raise InputError(f"'count' lies between 1 and {MOST_NUMBERS}.")
+        return [numbers(value["value"], unit, positive)] * value["count"]
+    if isinstance(value, list):
+        made = [numbers(v, unit, positive) for v in value]
+        if len({_shape(v) for v in made}) > 1:
+            raise InputError("the rows of a list of numbers must have the same length.")
+        return made
+    made = in_si(value, unit)
+    if positive and made < 0:
+        raise InputError(f"this number must not be negative, {value!r} is.")
+    return made
+
+
+def _shape(value) -> tuple:
+    return (len(value), *_shape(value[0])) if isinstance(value, list) and value else ()
+
+
+def _spoken(value) -> str:
+    return {bool: "true or false", dict: "a table", list: "a list"}.get(type(value), repr(value))
+
+
+def _checked(function, *fixed):
+    def check(value):
+        try:
+            return function(value, *fixed)
+        except InputError as problem:
+            raise PydanticCustomError("quantity", "{sentence}", {"sentence": str(problem)}) from None
+
+    return BeforeValidator(check)
+
+
+def array_type(meaning: str = "", unit: str | None = "", positive: bool = False):
+    """The type of a parameter: a number or array, with an optional unit that is checked against `unit`."""
+    schema = WithJsonSchema(_schema(meaning, unit, positive, array=True))
+    return Annotated[Any, _checked(numbers, unit, positive), schema]
+
+
+def number_type(meaning: str = "", unit: str | None = "", positive: bool = False):
+    """The type of one number, with an optional unit that is checked against `unit`."""
+
+    def one(value):
+        made = in_si(value, unit)
+        if positive and not made > 0:
+            raise InputError(f"a positive number was expected, not {value!r}.")
+        return made
+
+    return Annotated[float, _checked(one), WithJsonSchema(_schema(meaning, unit, positive, array=False))]
+
+
+def _schema(meaning: str, unit: str | None, positive: bool, array: bool) -> dict:
+    number = {"type": "number", "minimum": 0} if positive else {"type": "number"}
+    choices = [number, {"type": "string", "description": "a number with a unit"}]
+    if array:
+        repeated = {
+            "type": "object",
+            "properties": {"value": {}, "count": {"type": "integer", "minimum": 1}},
+            "required": ["value", "count"],
+            "additionalProperties": False,
+        }
+        choices += [{"type": "array"}, repeated]
+    described = meaning + (f" [{unit}]" if unit else "")
+    return {"anyOf": choices, **({"description": described} if described else {}), **({"unit": unit} if unit else {})}

@@ -1,0 +1,93 @@
+"""A table of a project file: a pydantic model that refuses unknown keys with the nearest valid name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from vibrid.core.errors import nearest
+
+
+class Section(BaseModel):
+    """Base of every table. `words` is what an engineer calls it; `target` is the class or function it is for."""
+
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, protected_namespaces=(), frozen=True)
+    words: ClassVar[str] = "this table"
+    target: ClassVar[Any] = None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _speak(cls, value, handler):
+        """Missing and unknown keys of this table, in words that only the table itself knows."""
+        if not isinstance(value, dict):
+            sentence = f"{cls.words} is a table, not {value!r}."
+            raise PydanticCustomError("table", "{sentence}", {"sentence": sentence})
+        try:
+            return handler(value)
+        except ValidationError as problem:
+            found = problem.errors(include_url=False)
+            unknown = [e["loc"][0] for e in found if _own(e, "extra_forbidden")]
+            meant = {name for key in unknown for name in get_close_matches(key, cls.model_fields, n=1)}
+            lines = [cls._say(e) for e in found if not (_own(e, "missing") and e["loc"][0] in meant)]
+            raise ValidationError.from_exception_data(cls.__name__, lines) from None
+
+    @classmethod
+    def _say(cls, error) -> InitErrorDetails:
+        key = error["loc"][-1] if error["loc"] else ""
+        sentence = error["msg"]
+        if _own(error, "extra_forbidden"):
+            sentence = f"there is no '{key}' in {cls.words}; {nearest(key, cls.model_fields)}"
+        elif _own(error, "missing"):
+            sentence = f"{cls.words} needs '{key}'{cls._meaning(key)}."
+        elif error["type"] in _SENTENCES:
+            sentence = _SENTENCES[error["type"]](error)
+        kind = PydanticCustomError("said", "{sentence}", {"sentence": sentence})
+        return InitErrorDetails(type=kind, loc=error["loc"], input=error["input"])
+
+    @classmethod
+    def _meaning(cls, key: str) -> str:
+        field = cls.model_fields.get(key)
+        return f" ({field.description})" if field is not None and field.description else ""
+
+
+def _own(error, kind: str) -> bool:
+    """Whether an error of this kind is about a key of the table itself."""
+    return error["type"] == kind and len(error["loc"]) == 1
+
+
+def _literal(error) -> str:
+    valid = [choice.strip("'") for choice in error["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+    return f"'{error['input']}' is not one of the names used here; {nearest(error['input'], valid)}"
+
+
+def _expected(what: str):
+    return lambda error: f"{what} was expected, not {error['input']!r}."
+
+
+def _beyond(words: str, key: str):
+    return lambda error: f"the number must be {words} {error['ctx'][key]}, not {error['input']!r}."
+
+
+_SENTENCES = {
+    "missing": lambda error: "an entry is missing here.",
+    "literal_error": _literal,
+    "string_type": _expected("a text"),
+    "int_type": _expected("a whole number"),
+    "int_parsing": _expected("a whole number"),
+    "int_from_float": _expected("a whole number"),
+    "float_type": _expected("a number"),
+    "float_parsing": _expected("a number"),
+    "bool_type": _expected("true or false"),
+    "bool_parsing": _expected("true or false"),
+    "list_type": _expected("a list"),
+    "tuple_type": _expected("a list"),
+    "dict_type": _expected("a table"),
+    "greater_than": _beyond("greater than", "gt"),
+    "greater_than_equal": _beyond("at least", "ge"),
+    "less_than_equal": _beyond("at most", "le"),
+    "too_short": lambda error: f"the list needs at least {error['ctx']['min_length']} entries.",
+    "too_long": lambda error: f"the list may have at most {error['ctx']['max_length']} entries.",
+}

@@ -1,0 +1,150 @@
+"""The tables of a project file that do not depend on what is registered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from vibrid.project.quantities import number_type
+from vibrid.project.section import Section
+from vibrid.records.record import EXCITATIONS
+from vibrid.simulation.excitation import HOLDS
+from vibrid.structures.sensors import MEASURABLE
+
+MOST_SENSORS = 2000
+
+Place = Annotated[str, Field(min_length=1, max_length=200)]
+Places = Annotated[list[Place], BeforeValidator(lambda value: value if isinstance(value, list) else [value])]
+Seconds = number_type("time", "s")
+WithUnit = Annotated[Any, Field(description="a number in SI units, or a text with a number and a unit")]
+
+
+class SensorTable(Section):
+    """What is measured, where, and how well."""
+
+    words: ClassVar[str] = "a sensor"
+    quantity: Literal[MEASURABLE] = Field(description="what is measured")
+    place: Places = Field(description="where: what the structure calls the spot, or a list of such places")
+    channel: str = Field("", description="name of its channel; made from quantity and place when not given")
+    unit: str = Field("", description="unit of the channel in files; SI when not given")
+    gain: number_type("reading / true value") = 1.0
+    delay: Seconds = 0.0
+    noise: WithUnit = Field(None, description="standard deviation of the noise, in SI units or with a unit")
+
+
+class SyntheticTable(Section):
+    """A synthetic earthquake: filtered noise whose strength and frequency change with time."""
+
+    words: ClassVar[str] = "a synthetic motion"
+    seed: int = Field(0, ge=0, description="the same seed gives the same motion")
+    duration: number_type("length of the motion", "s", positive=True) = 30.0
+    rate: number_type("samples per second", "Hz", positive=True) = 200.0
+    pga: number_type("largest acceleration", "m/s^2", positive=True) | None = None
+    arias: number_type("Arias intensity, instead of pga", "m/s", positive=True) | None = None
+    significant_duration: number_type("time from 5 to 95 % of the energy", "s", positive=True) | None = None
+    middle: number_type("time of 45 % of the energy", "s", positive=True) | None = None
+    frequency: number_type("frequency of the ground in the middle", "Hz", positive=True) = 4.0
+    frequency_slope: number_type("change of that frequency per second", "Hz/s") = -0.1
+    bandwidth: number_type("damping ratio of the ground filter", "", positive=True) = 0.25
+    corner: number_type("corner of the high-pass filter", "Hz", positive=True) = 0.1
+
+
+class CyclicTable(Section):
+    """Blocks of sine cycles, one block an amplitude: a loading protocol for a device, or a harmonic load."""
+
+    words: ClassVar[str] = "a cyclic protocol"
+    amplitudes: list[WithUnit] = Field(min_length=1, max_length=1000, description="of each block, lowest first")
+    frequency: number_type("cycles per second", "Hz", positive=True) = 1.0
+    cycles: int = Field(3, ge=1, le=10_000, description="cycles in each block")
+    rate: number_type("samples per second", "Hz", positive=True) = 200.0
+
+
+class InputTable(Section):
+    """A column of a file that drives the structure."""
+
+    words: ClassVar[str] = "an excitation channel"
+    column: str = Field(description="name of the column in the file")
+    quantity: Literal[EXCITATIONS] = "ground_acceleration"
+    place: str = Field("", description="where a load acts")
+    direction: str = Field("", description="direction of the ground motion, for structures that move in several")
+    unit: str = Field("", description="unit of the column, where the file does not say")
+
+
+class ExcitationTable(Section):
+    """What drives the structure: a file, a synthetic earthquake, a cyclic protocol, or measured columns."""
+
+    words: ClassVar[str] = "the excitation"
+    file: str = Field("", description="record file, relative to the project file")
+    synthetic: SyntheticTable | None = Field(None, description="a synthetic earthquake")
+    cyclic: CyclicTable | None = Field(None, description="blocks of sine cycles")
+    channels: list[InputTable] = Field([], max_length=100, description="which columns drive, and what they are")
+    quantity: Literal[EXCITATIONS] = Field("ground_acceleration", description="what a cyclic protocol is")
+    place: str = Field("", description="where a cyclic load acts")
+    direction: str = Field("", description="direction of a synthetic or cyclic ground motion")
+    format: str | None = Field(None, description="format of the file, when it should not be found out")
+    rate: number_type("samples per second, where the file does not say", "Hz", positive=True) | None = None
+    scale: number_type("factor on the excitation") = 1.0
+    start: Seconds | None = None
+    end: Seconds | None = None
+    resample: number_type("samples per second wanted", "Hz", positive=True) | None = None
+
+
+class UnknownTable(Section):
+    """A parameter that is to be found from measurements; `[*]` stands for every index."""
+
+    words: ClassVar[str] = "an unknown"
+    path: str | list[str] = Field(description='e.g. "storeys[*].stiffness"; several paths share one value')
+    bounds: tuple[WithUnit, WithUnit] | None = Field(None, description="lowest and highest value")
+    start: WithUnit = Field(None, description="first guess; the value in [structure] when not given")
+    prior: tuple[WithUnit, WithUnit] | None = Field(None, description="mean and standard deviation of a normal prior")
+    tied: bool = Field(False, description="all places of the path share one value")
+    scale: WithUnit = Field(None, description="a typical size of the change, where the first guess is zero")
+    name: str = Field("", description="what to call it in tables")
+
+
+class SimulationTable(Section):
+    """How the response is computed, and how noisy simulated sensors are."""
+
+    words: ClassVar[str] = "the simulation"
+    hold: Literal[HOLDS] = Field("linear", description="what the excitation does between its samples")
+    substeps: int = Field(1, ge=1, le=100_000, description="integrator steps per sample")
+    noise: number_type("noise of each sensor over its signal, where a sensor has none of its own") = 0.0
+    seed: int = Field(0, ge=0, description="the same seed gives the same noise")
+
+
+class RecordsTable(Section):
+    """Measured files, and how they are read."""
+
+    words: ClassVar[str] = "the table of records"
+    files: list[str] = Field([], max_length=1000, description="files to identify from, relative to the project file")
+    validation: list[str] = Field([], max_length=1000, description="files kept for checking the answer")
+    format: str | None = Field(None, description="format of the files, when it should not be found out")
+    rate: number_type("samples per second, where the files do not say", "Hz", positive=True) | None = None
+    start: Seconds | None = None
+    end: Seconds | None = None
+    resample: number_type("samples per second wanted", "Hz", positive=True) | None = None
+
+
+class AnyMethod(Section):
+    """A method by its name and settings, where no method is registered that they could be checked against."""
+
+    model_config = ConfigDict(extra="allow")
+    words: ClassVar[str] = "the method"
+    name: str
+
+
+class ProjectTable(Section):
+    """The whole file, but for the tables that depend on what is registered."""
+
+    words: ClassVar[str] = "a project file"
+    title: str = Field("", max_length=200, description="what the project is called in tables and reports")
+    structure: Any
+    sensors: list[SensorTable] = Field([], max_length=MOST_SENSORS, description="what is measured")
+    excitation: ExcitationTable | None = Field(None, description="what drives the structure")
+    unknown: list[UnknownTable] = Field([], max_length=1000, description="what is to be found")
+    method: Any = None
+    simulation: Any = None
+    records: RecordsTable = Field(default_factory=RecordsTable, description="what was measured")
+
+
