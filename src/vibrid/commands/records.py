@@ -90,8 +90,8 @@ def _summary(r) -> dict:
             part = _trimmed(r.select([c.name]))
             if np.isfinite(part.data).all():
                 entry["intensity"] = intensity(part).as_dict()
-                final = abs(float(np.trapezoid(part.data[:, 0], dx=part.step)))
-                entry["drifts"] = final > 0.1 * entry["intensity"]["pgv"]
+                moved = part.integrate().integrate()
+                entry["drifts"] = bool(abs(moved.data[-1, 0]) > 0.5 * entry["intensity"]["pgd"] > 0)
         channels.append(entry)
     return {"name": r.name, "samples": len(r), "step": r.step, "duration": r.duration, "channels": channels,
             "history": list(r.history)}

@@ -76,6 +76,16 @@ def _in_g(record, name: str) -> tuple[np.ndarray, str]:
     return (record[name] / STANDARD_GRAVITY, "g") if unit == "m/s^2" else (record[name], unit)
 
 
+def _plain_log(ax) -> None:
+    """Decades with 2 and 5 between them, written as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
 def plot_spectrum(spectra, ax=None, target=None):
     """Pseudo-acceleration in g over the period, for one response spectrum or several; returns the axes."""
     several = list(spectra) if isinstance(spectra, Sequence) else [spectra]
@@ -92,6 +102,8 @@ def plot_spectrum(spectra, ax=None, target=None):
     ax.set_xlabel("period [s]")
     ax.set_ylabel("pseudo-acceleration [g]")
     ax.set_title(f"response spectrum, {100 * several[0].damping:g} % damping", fontsize=10, loc="left")
+    ax.set_xlim(several[0].periods[0], several[0].periods[-1])
+    _plain_log(ax)
     ax.legend(frameon=False, fontsize=8)
     return _tidy(ax)
 
@@ -122,6 +134,7 @@ def plot_suite(suite, ax=None):
     inside = (suite.target.periods >= suite.periods[0]) & (suite.target.periods <= suite.periods[-1])
     everything = np.concatenate([np.exp(logs).ravel(), suite.target.acceleration[inside] / STANDARD_GRAVITY])
     ax.set_ylim(0.7 * everything.min(), 1.5 * everything.max())
+    _plain_log(ax)
     ax.set_xlabel("period [s]")
     ax.set_ylabel("pseudo-acceleration [g]")
     ax.legend(frameon=False, fontsize=8)

@@ -64,7 +64,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
     traces, spectra, others = [], 0, 0
     with open_zip(source) as archive:
         for member in archive.infolist():
-            if member.is_dir():
+            if member.filename.endswith("/"):
                 continue
             inner = Source(f"{source.path}:{member.filename}", read_member(source, archive, member), source.limits)
             reader = next((r for r in (csmip, cosmos, knet) if r.recognises(inner)), None)

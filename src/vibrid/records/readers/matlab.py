@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from vibrid.records.readers import hdf5, mat5
+from vibrid.records.readers import mat5
+from vibrid.records.readers.isolated import read_hdf5
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
 
 NAME = "MATLAB"
+_NO_NUMBERS = ("char", "cell", "function_handle")
 
 
 def recognises(source: Source) -> bool:
@@ -17,8 +19,9 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, layout: Layout) -> list[Record]:
     if source.head.startswith(b"MATLAB 7.3"):
-        arrays, _ = hdf5.numeric_arrays(source, transposed=True)
-        return from_variables(source, arrays, layout, "MATLAB 7.3")
+        _, arrays = read_hdf5(source)
+        numbers = {a.name: a.values.T for a in arrays if a.attributes.get("MATLAB_class") not in _NO_NUMBERS}
+        return from_variables(source, numbers, layout, "MATLAB 7.3")  # MATLAB stores columns first
     if len(source.head) < 128:
         raise source.problem("the MATLAB file ends inside its header.")
     return from_variables(source, mat5.numeric_arrays(source), layout, "MATLAB 5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 
 import numpy as np
 
@@ -47,13 +48,9 @@ def _array(source: Source, content: bytes, name: str) -> np.ndarray | None:
     """The array in the bytes of an .npy file; None for text, records and objects."""
     stream = io.BytesIO(content)
     try:
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=4096)
-        elif version == (2, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream, max_header_size=4096)
-        else:
-            raise ValueError(f"version {version}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a header that needs repair is damaged
+            shape, fortran, dtype = _header(stream)
     except Exception as problem:  # the header is Python text: syntax, unicode, memory and value errors
         raise source.problem(f"the header of '{name[:60]}' is damaged ({str(problem)[:80]}).") from None
     if dtype.hasobject:
@@ -66,3 +63,12 @@ def _array(source: Source, content: bytes, name: str) -> np.ndarray | None:
     if any(side < 0 for side in shape) or len(shape) > 8 or count * dtype.itemsize != len(content) - stream.tell():
         raise source.problem(f"'{name[:60]}' says it is {str(shape)[:60]} and holds something else.")
     return np.frombuffer(content, dtype=dtype, offset=stream.tell()).reshape(shape, order="F" if fortran else "C")
+
+
+def _header(stream) -> tuple[tuple[int, ...], bool, np.dtype]:
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(stream, max_header_size=4096)
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(stream, max_header_size=4096)
+    raise ValueError(f"version {version[0]}.{version[1]} of the format")

@@ -17,7 +17,8 @@ class Limits:
     """What a reader may spend on one file.
 
     file_bytes: largest file that is opened; expanded_bytes: largest size of anything after decompression;
-    numbers: most numbers in one record; members: most files in one archive; line_bytes: longest line of text.
+    numbers: most numbers in one record; members: most files in one archive; line_bytes: longest line of text;
+    seconds: for an HDF5 file, besides a second for every 10 MB.
     """
 
     file_bytes: int = 2 * 1024**3
@@ -25,9 +26,11 @@ class Limits:
     numbers: int = 100_000_000
     members: int = 2000
     line_bytes: int = 1_000_000
+    seconds: float = 20.0
 
 
 HEAD_BYTES = 16 * 1024
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\x1a"))
 
 
 class Source:
@@ -86,8 +89,7 @@ class Source:
             return "utf-16"
         if b"\x00" in head:
             return None
-        control = sum(byte < 32 and byte not in b"\t\n\r\f\x1a" for byte in head)
-        if control > 0.01 * len(head):
+        if len(head) - len(head.translate(None, _CONTROL)) > 0.01 * len(head):
             return None
         return "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
 

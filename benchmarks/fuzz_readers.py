@@ -1,0 +1,347 @@
+"""Damaged files for every reader: small valid files are mutated with a seed, and each must be read or refused.
+
+A refusal is a `VibridError` with a sentence. Any other exception, a crash of the interpreter, more than five seconds or
+more memory than the limit counts as a failure and is listed with the seed that makes the file again.
+
+    python benchmarks/fuzz_readers.py --count 100000
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import multiprocessing
+import resource
+import struct
+import tempfile
+import time
+import traceback
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+_WORDS = [b"NaN", b"inf", b"-inf", b"1e999", b"-1", b"0", b"999999999999", b"1e-320", b",", b";", b"\n", b"\r\n", b"\t",
+          b"\x00", b"\xff", b"[", b"]", b"{", b"}", b'"', b"E", b"D", b"=", b"(", b")", b"#", b"-", b".", b"NPTS",
+          b"2147483648", b"-2147483648", b"18446744073709551616", b"[kN]", b"[furlong]", b"null", b"true", b"\xe2\x82",
+          b"DT"]
+MEMORY = 4 * 1024**3
+_MEMORY_DISK = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+# -- small valid files ------------------------------------------------------------------------------------------------
+
+
+def _signal(count: int = 60) -> np.ndarray:
+    t = np.arange(count) * 0.01
+    return np.round(np.sin(9 * t) * np.exp(-t) + 0.1 * np.cos(31 * t), 6)
+
+
+def _rows(values, width: int, form: str) -> str:
+    lines = ["".join(form % v for v in values[i : i + width]) for i in range(0, len(values), width)]
+    return "\n".join(lines) + "\n"
+
+
+def _peer() -> list[bytes]:
+    x = 0.1 * _signal()
+    new = "PEER NGA STRONG MOTION DATABASE RECORD\nSomewhere, 1/2/1999, Station, 90\n"
+    new += "ACCELERATION TIME SERIES IN UNITS OF G\nNPTS=     60, DT=   .0100 SEC\n" + _rows(x, 5, "%15.7E")
+    old = "PEER STRONG MOTION DATABASE RECORD\nSomewhere\nVELOCITY TIME HISTORY IN UNITS OF CM/S\n"
+    old += "60    0.0100    NPTS, DT\n"
+    return [new.encode(), (old + _rows(x, 5, "%15.7E")).encode()]
+
+
+def _csmip() -> list[bytes]:
+    integers, reals = "    0" * 16 + "\n", "      .000" * 8 + "\n"
+    files = []
+    for volume in (1, 2):
+        text = ""
+        for channel in (1, 2):
+            name = "Uncorrected Accelerogram Data" if volume == 1 else "CORRECTED ACCELEROGRAM"
+            text += f"{name}  sample\nRcrd of\n(Origin)\n12345.XX   Start time:  7/06/19, 03:19:37.0 UTC\n"
+            text += f"Station Id. XYZ\nSample Station    N\nChan  {channel}:  90 Deg   Location: Roof\n"
+            text += integers + reals
+            if volume == 1:
+                text += " 60 Accelerogram points at 100 pts/sec in units of g.       Format: (8f9.6)\n"
+                text += _rows(0.1 * _signal(), 8, "%9.6f")
+            else:
+                for word, unit in (("ACCEL", "CM/SEC/SEC"), ("VELOC", "CM/SEC"), ("DISPL", "CM")):
+                    text += f" 60 POINTS OF {word} DATA EQUALLY SPACED AT  .010 SEC.  (UNITS: {unit})\n"
+                    text += _rows(_signal(), 8, "%10.3f")
+            text += f"/&  ----------  End of data for channel  {channel}  ----------\n"
+        files.append(text.encode())
+    return files
+
+
+def _cosmos() -> list[bytes]:
+    integers = np.full(100, -999)
+    integers[[0, 1, 2, 49, 53]] = 2, 1, 4, 1, 90
+    reals = np.full(100, -999.0)
+    reals[[33, 34, 61]] = 0.01, 0.6, 10.0
+    text = "Corrected acceleration  (Format v01.20 with 13 text lines)\nSomewhere earthquake\nLocation: Ground\n"
+    text += " 100 Integer-header values follow on  10 lines, Format= (10I8)\n" + _rows(integers, 10, "%8d")
+    text += " 100 Real-header values follow on  17 lines, Format= (6F13.6)\n" + _rows(reals, 6, "%13.6f")
+    text += '   1 Comment line(s) follow, each starting with a "|":\n| nothing\n'
+    text += "      60 acceleration pts, approx   1 secs, units=cm/sec2(04), Format=(8F10.5)\n"
+    return [(text + _rows(_signal(), 8, "%10.5f") + "End-of-data for Chan  1 acceleration\n").encode()]
+
+
+def _knet() -> list[bytes]:
+    lines = ["Origin Time       2011/03/11 14:46:00", "Lat.              38.1", "Long.             142.8",
+             "Depth. (km)       24", "Mag.              9.0", "Station Code      XYZ001", "Station Lat.      36.1",
+             "Station Long.     140.1", "Station Height(m) 27", "Record Time       2011/03/11 14:47:21",
+             "Sampling Freq(Hz) 100Hz", "Duration Time(s)  0.6", "Dir.              N-S",
+             "Scale Factor      3920(gal)/6182761", "Max. Acc. (gal)   12.3", "Last Correction   2011/03/11 14:47:06",
+             "Memo.             "]
+    return [("\n".join(lines) + "\n" + _rows((1e4 * _signal()).astype(int), 8, "%9d")).encode()]
+
+
+def _table(delimiter: str) -> str:
+    return "".join(f"{0.01 * i:.2f}{delimiter}{v:.6f}{delimiter}{2 * v:.6f}\n" for i, v in enumerate(_signal()))
+
+
+def _record():
+    from vibrid.records import Channel, Record
+
+    x = _signal()
+    channels = (Channel("roof", "absolute_acceleration", location="5F"), Channel("force", "load"))
+    return Record(np.column_stack([x, 3 * x]), channels, step=0.01, name="sample", history=("made here",))
+
+
+def _csv() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        own = _record().write_csv(Path(folder) / "own.csv").read_bytes()
+    comma = "time [s],roof_acc [m/s^2],force (kN)\n" + _table(",")
+    return [own, comma.encode(), b"t;a [g];b\n" + _table(";").encode()]
+
+
+def _matlab() -> list[bytes]:
+    import h5py
+    from scipy.io import savemat
+
+    x = _signal()
+    arrays = {"t": 0.01 * np.arange(60), "x": x, "data": np.column_stack([x, x]), "s": {"force": x}, "Ts": 0.01}
+    files = []
+    for compressed in (False, True):
+        stream = io.BytesIO()
+        savemat(stream, arrays, do_compression=compressed)
+        files.append(stream.getvalue())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.mat"
+        with h5py.File(path, "w", userblock_size=512) as file:
+            for name in ("t", "x"):
+                file.create_dataset(name, data=arrays[name][None, :]).attrs["MATLAB_class"] = np.bytes_("double")
+        content = bytearray(path.read_bytes())
+    head = b"MATLAB 7.3 MAT-file, Platform: any, HDF5 schema 1.00 .".ljust(116) + b"\x00" * 8
+    content[:128] = head + struct.pack("<H", 0x0200) + b"IM"
+    return [*files, bytes(content)]
+
+
+def _numpy() -> list[bytes]:
+    x = _signal()
+    files = []
+    for save in (np.savez, np.savez_compressed):
+        stream = io.BytesIO()
+        save(stream, time=0.01 * np.arange(60), x=x.astype(np.float32), both=np.column_stack([x, x]))
+        files.append(stream.getvalue())
+    stream = io.BytesIO()
+    np.save(stream, np.column_stack([0.01 * np.arange(60), x]))
+    return [*files, stream.getvalue()]
+
+
+def _json() -> list[bytes]:
+    x = _signal().tolist()
+    rows = [[0.01 * i, v] for i, v in enumerate(x)]
+    return [json.dumps(v).encode() for v in (
+        {"dt": 0.01, "roof": x, "roof unit": "g"}, {"columns": ["time", "a"], "units": ["s", "g"], "data": rows}, rows,
+        [{"time": t, "a": v} for t, v in rows])]
+
+
+def _hdf5() -> list[bytes]:
+    import h5py
+
+    with tempfile.TemporaryDirectory() as folder:
+        own = _record().write_hdf5(Path(folder) / "own.h5").read_bytes()
+        path = Path(folder) / "other.h5"
+        with h5py.File(path, "w") as file:
+            file["time"] = 0.01 * np.arange(60)
+            file.create_dataset("test/force", data=_signal(), compression="gzip").attrs["units"] = "kN"
+        return [own, path.read_bytes()]
+
+
+def uff58(values: np.ndarray, binary: bool = False, step: float = 0.01) -> bytes:
+    """A dataset 58 with one acceleration in m/s²."""
+    axis = "{:10d}    0    0    0 {:<20s} {:<20s}".format
+    head = ["roof", *["NONE"] * 4,
+            f"{1:5d}{0:10d}{0:5d}{0:10d} {'NONE':>10s}{5:10d}{1:4d} {'NONE':>10s}{0:10d}{0:4d}",
+            f"{4:10d}{len(values):10d}{1:10d}{0.0:13.5E}{step:13.5E}{0.0:13.5E}",
+            axis(17, "time", "s"), axis(12, "acceleration", "m/s^2"), axis(0, "NONE", "NONE"), axis(0, "NONE", "NONE")]
+    header = "\n".join(line.ljust(80) for line in head) + "\n"
+    if not binary:
+        return ("    -1\n    58\n" + header + _rows(values, 4, "%20.12E") + "    -1\n").encode()
+    first = f"{58:6d}b{1:6d}{2:6d}{11:12d}{8 * len(values):12d}{0:6d}{0:6d}{0:12d}{0:12d}"
+    return ("    -1\n" + first + "\n" + header).encode() + values.astype("<f8").tobytes() + b"\n    -1\n"
+
+
+def _archive() -> list[bytes]:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, content in enumerate((*_csmip(), *_knet()), 1):
+            archive.writestr(f"CHAN{number:02d}.V2", content)
+        archive.writestr("readme.txt", "nothing")
+    return [stream.getvalue()]
+
+
+def valid_files() -> dict[str, list[bytes]]:
+    """Small valid files for every reader, by its name."""
+    return {
+        "PEER": _peer(), "CSMIP": _csmip(), "COSMOS": _cosmos(), "K-NET": _knet(),
+        "columns": [_table(" ").encode(), _table(",").encode()], "CSV": _csv(), "MATLAB": _matlab(), "NumPy": _numpy(),
+        "JSON": _json(), "HDF5": _hdf5(), "UFF 58": [uff58(_signal()), uff58(_signal(), binary=True)],
+        "zip archive": _archive(),
+    }
+
+
+# -- mutation ---------------------------------------------------------------------------------------------------------
+
+
+def mutate(content: bytes, others: list[bytes], generator: np.random.Generator) -> bytes:
+    """One to eight changes: bits, bytes, words, cuts, repeats, numbers, splices with another file."""
+    data = bytearray(content)
+    for _ in range(int(generator.choice([1, 1, 1, 2, 2, 3, 5, 8]))):
+        size = len(data)
+        at = int(generator.integers(0, size + 1))
+        kind = int(generator.integers(0, 10))
+        if kind == 0 and size:
+            data[at % size] ^= 1 << int(generator.integers(0, 8))
+        elif kind == 1 and size:
+            data[at % size] = int(generator.integers(0, 256))
+        elif kind == 2:
+            data[at:at] = _WORDS[int(generator.integers(0, len(_WORDS)))]
+        elif kind == 3:
+            word = _WORDS[int(generator.integers(0, len(_WORDS)))]
+            data[at : at + len(word)] = word
+        elif kind == 4:
+            del data[at : at + int(generator.integers(1, 40))]
+        elif kind == 5 and generator.random() < 0.3:
+            del data[at:]
+        elif kind == 6:
+            data[at:at] = data[at : at + int(generator.integers(1, 200))]
+        elif kind == 7:
+            number = int(generator.choice([0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF]))
+            data[at : at + 4] = struct.pack(str(generator.choice(["<I", ">I"])), number)
+        elif kind == 8:
+            other = others[int(generator.integers(0, len(others)))]
+            data[at:] = other[int(generator.integers(0, len(other))) :]
+        elif kind == 9 and size:
+            end = min(size, at + int(generator.integers(1, 30)))
+            data[at:end] = generator.bytes(end - at)
+    return bytes(data[:200_000])
+
+
+def damaged(reader: str, index: int, files: dict[str, list[bytes]]) -> bytes:
+    """The file number `index` for a reader; the same number gives the same file."""
+    generator = np.random.default_rng([index, *reader.encode()])
+    own = files[reader]
+    return mutate(own[index % len(own)], own, generator)
+
+
+# -- running ----------------------------------------------------------------------------------------------------------
+
+
+def try_one(path: Path, content: bytes) -> tuple[str, str, float]:
+    """Read one file: 'read', 'refused' or 'failed', the sentence or traceback, and the seconds."""
+    from vibrid.core.errors import VibridError
+    from vibrid.records import Limits, read_records
+
+    path.write_bytes(content)
+    start = time.perf_counter()
+    try:
+        read_records(path, limits=Limits(expanded_bytes=64 * 1024**2, numbers=5_000_000, seconds=2.0))
+        outcome = ("read", "")
+    except VibridError as problem:
+        outcome = ("refused", str(problem))
+    except BaseException:
+        outcome = ("failed", traceback.format_exc())
+    return (*outcome, time.perf_counter() - start)
+
+
+def _work(reader: str, first: int, count: int, folder: str, pipe) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    files = valid_files()
+    path = Path(folder) / "file.bin"
+    tally = {"read": 0, "refused": 0, "failed": 0, "slowest": 0.0, "failures": []}
+    for index in range(first, first + count):
+        if index % 50 == 0:
+            pipe.send(("at", index, tally))
+        outcome, text, seconds = try_one(path, damaged(reader, index, files))
+        tally[outcome] += 1
+        tally["slowest"] = max(tally["slowest"], seconds)
+        if outcome == "failed" or seconds > 5:
+            tally["failures"].append({"index": index, "seconds": round(seconds, 2), "text": text[-600:]})
+    pipe.send(("done", first + count, tally))
+
+
+def fuzz(reader: str, count: int) -> dict:
+    """`count` damaged files for one reader in a process of its own, restarted after the file that ends it."""
+    context = multiprocessing.get_context("spawn")
+    total = {"files": count, "read": 0, "refused": 0, "failed": 0, "crashed": 0, "hung": 0, "slowest": 0.0,
+             "failures": []}
+    first, begun = 0, time.perf_counter()
+    while first < count:
+        with tempfile.TemporaryDirectory(dir=_MEMORY_DISK) as folder:
+            parent, child = context.Pipe()
+            process = context.Process(target=_work, args=(reader, first, count - first, folder, child))
+            process.start()
+            child.close()
+            last, at, ended = None, first, ""
+            while True:
+                try:
+                    if not parent.poll(60):
+                        ended = "hung"
+                        process.kill()
+                        break
+                    message = parent.recv()
+                    last, at = message[2], message[1]
+                    if message[0] == "done":
+                        break
+                except EOFError:
+                    ended = "crashed"
+                    break
+            process.join()
+        if last is not None:
+            for key in ("read", "refused", "failed"):
+                total[key] += last[key]
+            total["slowest"] = max(total["slowest"], last["slowest"])
+            total["failures"] += last["failures"]
+        if ended:  # between `at` and the next fifty files; which one is found by running them one by one
+            total[ended] += 1
+            total["failures"].append({"index": at, "text": f"the process {ended} within fifty files of this one"})
+            first = at + 50
+        else:
+            first = at
+    total["seconds"] = round(time.perf_counter() - begun, 1)
+    total["slowest"] = round(total["slowest"], 3)
+    return total
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--count", type=int, default=100_000, help="damaged files for each reader")
+    parser.add_argument("--readers", nargs="*", default=None, help="names of readers; all when not given")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "fuzz_readers.json")
+    arguments = parser.parse_args()
+    results = json.loads(arguments.output.read_text()) if arguments.output.exists() and arguments.readers else {}
+    for reader in arguments.readers or valid_files():
+        results[reader] = fuzz(reader, arguments.count)
+        shown = {k: v for k, v in results[reader].items() if k != "failures"}
+        print(f"{reader}: {shown}", flush=True)
+        for failure in results[reader]["failures"][:3]:
+            print("  ", failure["index"], failure["text"].strip().splitlines()[-1], flush=True)
+        arguments.output.parent.mkdir(exist_ok=True)
+        arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
