@@ -27,6 +27,18 @@ def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.n
     return np.maximum(np.sqrt(squares / np.maximum(counts - spent, 1.0)), floor)
 
 
+def predictions_at(problem: Problem, free) -> list[np.ndarray]:
+    """What the sensors of every record would read at φ."""
+    return [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
+
+
+def covariance_of(normal: np.ndarray) -> np.ndarray:
+    """Inverse of a Gauss–Newton matrix; huge, not failing, where the data say nothing."""
+    scale = np.sqrt(np.maximum(np.diag(normal), 1e-300))
+    values, vectors = np.linalg.eigh(normal / np.outer(scale, scale))
+    return ((vectors / np.maximum(values, 1e-14)) @ vectors.T) / np.outer(scale, scale)
+
+
 def conclude(
     problem: Problem,
     method,
@@ -40,7 +52,7 @@ def conclude(
 ) -> Identification:
     """Put an answer together. `noise` defaults to what is stated, else to the residual rms of each sensor."""
     free = np.asarray(free, dtype=float)
-    predictions = [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
+    predictions = predictions_at(problem, free)
     left = residual_deviations(problem, predictions)
     if noise is None:
         given = problem.given_deviations()

@@ -100,7 +100,10 @@ class UnknownSet(eqx.Module):
 
     def apply(self, experiment: Experiment, free) -> Experiment:
         """The experiment with the unknowns set to θ(φ)."""
-        values = self.to_physical(free)
+        return self.place(experiment, self.to_physical(free))
+
+    def place(self, experiment: Experiment, values) -> Experiment:
+        """The experiment with the unknowns set to physical values θ."""
         return paths.replace(
             experiment, {place: values[i] for i, own in enumerate(self.places) for place in own}
         )

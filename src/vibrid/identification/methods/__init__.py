@@ -1,5 +1,17 @@
 """One method per file, each registered under the name that project files and the command line use."""
 
+from vibrid.identification.methods.bayes import Bayes
+from vibrid.identification.methods.global_search import GlobalSearch
+from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
+from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
 from vibrid.identification.methods.trajectory import TrajectoryFit
 
-__all__ = ["TrajectoryFit"]
+__all__ = [
+    "Bayes",
+    "ExtendedKalman",
+    "GlobalSearch",
+    "LeastSquares",
+    "SparseRegression",
+    "TrajectoryFit",
+    "UnscentedKalman",
+]

@@ -11,10 +11,10 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
-from vibrid.identification.conclude import conclude, residual_deviations
+from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations
 from vibrid.identification.levenberg import Descent, descend
 from vibrid.identification.method import METHODS, NEEDS, Method
-from vibrid.identification.problem import Problem, predict
+from vibrid.identification.problem import Problem
 from vibrid.identification.shooting import shoot
 
 
@@ -73,7 +73,7 @@ class TrajectoryFit(Method):
         for again in range(self.rounds if not known.all() else 0):
             if made.cut_short:
                 break
-            left = residual_deviations(problem, [np.asarray(predict(problem, jnp.asarray(best), i)) for i in range(len(problem.data))])
+            left = residual_deviations(problem, predictions_at(problem, best))
             updated = np.where(known, given, left)
             settled = np.max(np.abs(np.log(updated / noise))) < 0.02
             noise = updated
@@ -83,7 +83,7 @@ class TrajectoryFit(Method):
             made = self._descend(problem, best[None], noise, progress, self.tolerance)
             best = made.free[made.best]
             history += made.history
-        covariance = _covariance(made.normal[made.best])
+        covariance = covariance_of(made.normal[made.best])
         return conclude(
             problem,
             self,
@@ -119,13 +119,6 @@ class TrajectoryFit(Method):
         if not active.any():
             raise InputError(f"The stage {stage} names no unknown; unknowns are {', '.join(names)}.")
         return active
-
-
-def _covariance(normal: np.ndarray) -> np.ndarray:
-    """Inverse of the Gauss–Newton matrix; huge, not failing, where the data say nothing."""
-    scale = np.sqrt(np.maximum(np.diag(normal), 1e-300))
-    values, vectors = np.linalg.eigh(normal / np.outer(scale, scale))
-    return ((vectors / np.maximum(values, 1e-14)) @ vectors.T) / np.outer(scale, scale)
 
 
 def _second_minimum(problem: Problem, made: Descent, best: np.ndarray) -> tuple[str, ...]:

@@ -1,0 +1,127 @@
+"""Bayes: samples of the posterior by the No-U-Turn sampler."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import require
+from vibrid.core.progress import SILENT
+from vibrid.identification.conclude import conclude
+from vibrid.identification.method import METHODS, NEEDS, Method
+from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.problem import Problem
+
+
+@METHODS.register("bayes")
+class Bayes(Method):
+    """The posterior of the unknowns given the data, by BlackJAX's NUTS, started from a trajectory fit.
+
+    Priors are those of the unknowns: normal where one is stated, uniform between two bounds, otherwise wide in the free
+    space (a factor of e³ either way). The sampler moves in coordinates whitened by the fit's covariance, so that a few
+    leapfrog steps cross the posterior; gradients go forward through the simulation with all unknowns at once.
+
+    Arguments
+        draws: samples kept of each chain.
+        warmup: samples spent on the step size.
+        chains: chains run side by side.
+    """
+
+    draws: int = eqx.field(static=True, default=100)
+    warmup: int = eqx.field(static=True, default=50)
+    chains: int = eqx.field(static=True, default=4)
+    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise"}
+
+    def solve(self, problem: Problem, key=0, progress=SILENT):
+        blackjax = require("blackjax", "bayes", "Bayes")
+        started = time.perf_counter()
+        fit = TrajectoryFit().solve(problem, key, progress)
+        centre = jnp.asarray(fit.free)
+        prior_normal = np.eye(len(centre)) / 9.0
+        root = jnp.asarray(np.linalg.cholesky(np.linalg.inv(np.linalg.inv(fit.free_covariance) + prior_normal)))
+        noise = jnp.asarray(fit.noise)
+
+        def density(xi):
+            return _log_posterior(problem, centre, root, noise, xi)
+
+        keys = jax.random.split(jax.random.key(key), self.chains + 2)
+        first = 0.5 * jax.random.normal(keys[0], (self.chains, len(centre)))
+        progress.stage("finding the step size (compiling)", self.warmup)
+        adapted = blackjax.window_adaptation(
+            blackjax.nuts, density, is_mass_matrix_diagonal=True, max_num_doublings=5, initial_step_size=0.8
+        )
+        (state, parameters), _ = jax.jit(adapted.run, static_argnums=2)(keys[1], first[0], self.warmup)
+        nuts = blackjax.nuts(density, **parameters)
+        states = jax.vmap(nuts.init)(first.at[0].set(state.position))
+        kernel = jax.jit(jax.vmap(nuts.step))
+        progress.stage("sampling (compiling)", self.draws)
+        kept, divergent, cut_short = [], 0, False
+        try:
+            for i in range(self.draws):
+                states, info = kernel(jax.random.split(jax.random.fold_in(keys[-1], i), self.chains), states)
+                kept.append(np.asarray(states.position))
+                divergent += int(np.sum(np.asarray(info.is_divergent)))
+                progress.update(i + 1)
+        except KeyboardInterrupt:
+            cut_short = True
+        return self._conclude(problem, blackjax, fit, np.array(kept), divergent, started, key, cut_short)
+
+    def _conclude(self, problem, blackjax, fit, draws, divergent, started, key, cut_short):
+        """Samples → mean, covariance, R̂ and effective sample size."""
+        by_chain = np.moveaxis(draws, 0, 1)  # (chains, draws, p)
+        root = np.linalg.cholesky(np.linalg.inv(np.linalg.inv(fit.free_covariance) + np.eye(draws.shape[-1]) / 9.0))
+        free = fit.free + by_chain @ root.T
+        flat = free.reshape(-1, free.shape[-1])
+        samples = np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(flat)))
+        r_hat = np.asarray(blackjax.diagnostics.potential_scale_reduction(by_chain))
+        effective = np.asarray(blackjax.diagnostics.effective_sample_size(by_chain))
+        notes = []
+        if np.max(r_hat) > 1.05 or np.min(effective) < 100:
+            notes.append(
+                f"The chains have not settled (R̂ up to {np.max(r_hat):.3f}, effective samples down to "
+                f"{np.min(effective):.0f}): take more draws."
+            )
+        if divergent:
+            notes.append(f"{divergent} transitions diverged; the posterior has a shape the sampler follows badly.")
+        return conclude(
+            problem,
+            self,
+            flat.mean(axis=0),
+            started=started,
+            covariance=np.cov(flat.T).reshape((flat.shape[1],) * 2),
+            noise=fit.noise,
+            samples=samples,
+            warnings=tuple(notes),
+            history={"estimate": samples.reshape(*by_chain.shape).mean(axis=0)},
+            convergence={
+                "r_hat": dict(zip(problem.unknowns.names, map(float, r_hat), strict=True)),
+                "effective_samples": dict(zip(problem.unknowns.names, map(float, effective), strict=True)),
+                "divergent": divergent,
+            },
+            seed=key,
+            cut_short=cut_short,
+        )
+
+
+def _log_posterior(problem, centre, root, noise, xi):
+    """Log density in whitened coordinates; its gradient is Jᵀ r from one forward sweep over all unknowns."""
+
+    @jax.custom_vjp
+    def likelihood(free):
+        return -0.5 * jnp.sum(problem.residuals(free, noise) ** 2)
+
+    def forward(free):
+        jacobian, r = jax.jacfwd(lambda q: (problem.residuals(q, noise),) * 2, has_aux=True)(free)
+        return -0.5 * jnp.vdot(r, r), -(jacobian.T @ r)
+
+    likelihood.defvjp(forward, lambda gradient, bar: (bar * gradient,))
+    free = centre + root @ xi
+    u = problem.unknowns
+    stated = jnp.isfinite(u.prior_mean) | u._is("interval")
+    jacobian = jnp.where(stated, jnp.log(jnp.abs(u.slope(free)) + 1e-300), -0.5 * jnp.square(free / 3.0))
+    return likelihood(free) + jnp.sum(jacobian)

@@ -1,0 +1,104 @@
+"""GlobalSearch: differential evolution for problems with many minima or laws without useful gradients."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import differential_evolution
+
+from vibrid.core.progress import SILENT
+from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations
+from vibrid.identification.levenberg import descend, gauss_newton
+from vibrid.identification.method import METHODS, NEEDS, Method
+from vibrid.identification.problem import Problem
+
+
+@METHODS.register("global")
+class GlobalSearch(Method):
+    """SciPy's differential evolution, a whole generation simulated at once, then (by default) Levenberg–Marquardt.
+
+    Arguments
+        population: members per unknown.
+        generations: the most generations.
+        reach: how far from the first guess it searches where there are no bounds: a factor e^reach either way.
+        polish: finish with Levenberg–Marquardt.
+    """
+
+    population: int = eqx.field(static=True, default=10)
+    generations: int = eqx.field(static=True, default=60)
+    reach: float = eqx.field(static=True, default=1.5)
+    polish: bool = eqx.field(static=True, default=True)
+    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise"}
+
+    def solve(self, problem: Problem, key=0, progress=SILENT):
+        started = time.perf_counter()
+        given = problem.given_deviations()
+        noise = np.where(np.isfinite(given), given, problem.signal_size())
+        kinds = np.array(problem.unknowns.kinds)
+        reach = np.where(kinds == "interval", 6.0, self.reach)
+        centre = np.where(kinds == "interval", 0.0, problem.start)
+        progress.stage("searching (compiling)", self.generations)
+        seen: list[tuple[np.ndarray, float]] = []
+
+        def misfit(columns):
+            """(p, members) → (members,); a run that blew up is very bad, not an error."""
+            values = np.asarray(_costs(problem, jnp.asarray(np.atleast_2d(columns.T)), jnp.asarray(noise)))
+            values = np.where(np.isfinite(values), values, 1e300)
+            best = int(np.argmin(values))
+            if not seen or values[best] < seen[-1][1]:
+                seen.append((np.atleast_2d(columns.T)[best].copy(), float(values[best])))
+            return values
+
+        def told(intermediate_result):
+            progress.update(intermediate_result.nit, f"misfit {2 * intermediate_result.fun:.4g}")
+
+        cut_short = False
+        try:
+            differential_evolution(
+                misfit,
+                np.stack([centre - reach, centre + reach], axis=1),
+                popsize=self.population,
+                maxiter=self.generations,
+                rng=np.random.default_rng(key),
+                vectorized=True,
+                updating="deferred",
+                polish=False,
+                x0=np.clip(problem.start, centre - reach, centre + reach),
+                callback=told,
+            )
+        except KeyboardInterrupt:
+            cut_short = True
+        free = seen[-1][0] if seen else problem.start
+        if self.polish and not cut_short:
+            progress.stage("polishing", 60)
+            free = descend(problem, free[None], noise, progress=progress).free[0]
+        noise = np.where(np.isfinite(given), given, residual_deviations(problem, predictions_at(problem, free)))
+        if self.polish and not cut_short:
+            free = descend(problem, free[None], noise, progress=progress).free[0]
+        _, _, normal = gauss_newton(problem, jnp.asarray(free)[None], jnp.asarray(noise))
+        history = [*seen, (free, np.nan)]
+        return conclude(
+            problem,
+            self,
+            free,
+            started=started,
+            covariance=covariance_of(np.asarray(normal[0])),
+            noise=noise,
+            history={
+                "cost": np.array([c for _, c in history]),
+                "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
+            },
+            convergence={"improvements": len(seen)},
+            seed=key,
+            cut_short=cut_short,
+        )
+
+
+@eqx.filter_jit
+def _costs(problem, free, noise):
+    return jax.vmap(lambda q: 0.5 * jnp.sum(problem.residuals(q, noise) ** 2))(free)

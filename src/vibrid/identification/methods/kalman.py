@@ -1,0 +1,238 @@
+"""Kalman filters for motion and unknowns together, in square-root form, offline or sample by sample."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.core.progress import SILENT
+from vibrid.identification import augmented
+from vibrid.identification.conclude import conclude
+from vibrid.identification.method import METHODS, Sample, Sequential
+from vibrid.identification.problem import Problem
+
+
+class Belief(NamedTuple):
+    """Mean and triangular square root (P = Rᵀ R) of the joint state, and the noise the filter works with."""
+
+    mean: jax.Array
+    root: jax.Array
+    noise: jax.Array  # (ny,) standard deviation of every sensor
+    drift: jax.Array  # (nz,) standard deviation the state gains each second^½
+    innovation: jax.Array  # (ny,) last reading minus its prediction
+
+
+class _Kalman(Sequential):
+    """What the two filters share: start, square-root update, and the run over a record.
+
+    Arguments
+        spread: standard deviation of each unknown at the start, in its free unit (0.3 is about ± 30 %); a prior's own
+            deviation where one is given.
+        process_noise: what the motion gains in one second, as a share of its rms; keeps the filter awake when the model
+            is not quite right.
+        parameter_drift: what each unknown gains in one second^½, in its free unit; 0 for constants.
+        passes: how often the record is gone through: each pass starts at the last estimate with the first spread (so
+            that nothing is counted twice) and with noise re-estimated where no sensor states it.
+    """
+
+    spread: float = eqx.field(static=True, default=0.3)
+    process_noise: float = eqx.field(static=True, default=1e-4)
+    parameter_drift: float = eqx.field(static=True, default=0.0)
+    passes: int = eqx.field(static=True, default=3)
+
+    abilities: ClassVar[frozenset[str]] = frozenset(
+        {"partial sensors", "latent states", "path laws", "missing samples", "sensor gain", "initial state", "several records"}
+    )
+
+    # -- sample by sample ----------------------------------------------------------------------------------------
+
+    def init(self, problem: Problem, key: int = 0, *, free=None, noise=None, record: int = 0) -> Belief:
+        """The belief before the first sample."""
+        free = jnp.asarray(problem.start if free is None else free)
+        return _first_belief(self, problem, free, jnp.asarray(augmented.noise_guess(problem) if noise is None else noise), record)
+
+    def step(self, problem: Problem, state: Belief, sample: Sample) -> Belief:
+        """Move to the next sample and learn from its readings."""
+        root_drift = jnp.diag(state.drift * jnp.sqrt(sample.dt))
+        mean, root = self._predict(problem, state.mean, state.root, sample, root_drift)
+        return self._update(problem, state._replace(mean=mean, root=root), sample)
+
+    # -- a whole record ------------------------------------------------------------------------------------------
+
+    def solve(self, problem: Problem, key=0, progress=SILENT):
+        started = time.perf_counter()
+        p = len(problem.unknowns)
+        free, noise = jnp.asarray(problem.start), jnp.asarray(augmented.noise_guess(problem))
+        known = np.isfinite(problem.given_deviations()).all()
+        cut_short = False
+        for number in range(self.passes):
+            progress.stage(f"filtering, pass {number + 1} (compiling)", len(problem.data))
+            covariance_root = None
+            means, deviations = [], []
+            squares, counts = 0.0, 0.0
+            try:
+                for r, data in enumerate(problem.data):
+                    belief = _first_belief(self, problem, free, noise, r, covariance_root)
+                    belief, (path, sd, innovation, present) = _filter(self, problem, belief, r)
+                    free, covariance_root = belief.mean[-p:], belief.root
+                    means.append(np.asarray(path))
+                    deviations.append(np.asarray(sd))
+                    late = slice(present.shape[0] // 3, None)
+                    squares += np.sum(np.asarray(innovation**2 * present)[late], axis=0)
+                    counts += np.sum(np.asarray(present)[late], axis=0)
+                    progress.update(r + 1)
+            except KeyboardInterrupt:
+                cut_short = True
+                break
+            if not known and number + 1 < self.passes:
+                floor = 1e-4 * problem.signal_size()
+                noise = jnp.asarray(np.maximum(np.sqrt(squares / np.maximum(counts, 1.0)), floor))
+        root = belief.root
+        covariance = np.asarray(root.T @ root)[-p:, -p:]
+        history = np.concatenate(means) if means else np.asarray(free)[None]
+        return conclude(
+            problem,
+            self,
+            np.asarray(free),
+            started=started,
+            covariance=covariance,
+            noise=np.asarray(noise),
+            history={
+                "estimate": np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(history))),
+                "deviation": np.concatenate(deviations) if deviations else np.zeros_like(history),
+            },
+            convergence={"passes": number + 1, "smallest_root": float(jnp.min(jnp.abs(jnp.diag(root))))},
+            seed=key,
+            cut_short=cut_short,
+        )
+
+    # -- square roots --------------------------------------------------------------------------------------------
+
+    def _predict(self, problem, mean, root, sample, root_drift):
+        raise NotImplementedError
+
+    def _predicted_readings(self, problem, mean, root, sample):
+        """Weighted deviations of state (m, nz) and readings (m, ny) about their means, and the mean reading."""
+        raise NotImplementedError
+
+    def _update(self, problem, belief: Belief, sample: Sample) -> Belief:
+        """The array form: QR of [[dY, dZ], [R^½, 0]] holds the innovation root, the gain and the new root.
+
+        The result is a product Rᵀ R, so it cannot lose positive definiteness. A missing reading gets no weight.
+        """
+        dz, dy, predicted = self._predicted_readings(problem, belief.mean, belief.root, sample)
+        ny, nz = dy.shape[1], dz.shape[1]
+        dy = dy * sample.present
+        bottom = jnp.concatenate([jnp.diag(belief.noise), jnp.zeros((ny, nz))], axis=1)
+        r = jnp.linalg.qr(jnp.concatenate([jnp.concatenate([dy, dz], axis=1), bottom]), mode="r")
+        innovation = (sample.readings - predicted) * sample.present
+        whitened = jax.scipy.linalg.solve_triangular(r[:ny, :ny], innovation, trans=1)
+        return belief._replace(
+            mean=belief.mean + whitened @ r[:ny, ny:], root=r[ny : ny + nz, ny : ny + nz], innovation=innovation
+        )
+
+
+@METHODS.register("ukf")
+class UnscentedKalman(_Kalman):
+    """The unscented filter (Julier & Uhlmann; van der Merwe's scaled points) on motion and unknowns together.
+
+    Signs and bounds of the unknowns are kept by their transformation; positive definiteness by the square-root form.
+
+    Arguments
+        alpha, beta, kappa: spread of the sigma points; the defaults keep every weight non-negative.
+    """
+
+    alpha: float = eqx.field(static=True, default=1.0)
+    beta: float = eqx.field(static=True, default=2.0)
+    kappa: float = eqx.field(static=True, default=0.0)
+
+    def weights(self, size: int):
+        """Spacing of the points, weights of the mean, weights of the covariance (2 size + 1 each)."""
+        lam = self.alpha**2 * (size + self.kappa) - size
+        centre = lam / (size + lam)
+        covariance_centre = centre + 1.0 - self.alpha**2 + self.beta
+        if covariance_centre < 0:
+            raise InputError(
+                f"alpha = {self.alpha}, kappa = {self.kappa} give a negative covariance weight for {size} states; "
+                "raise alpha towards 1 or kappa."
+            )
+        others = np.full(2 * size, 0.5 / (size + lam))
+        return np.sqrt(size + lam), np.append(centre, others), np.append(covariance_centre, others)
+
+    def _points(self, mean, root):
+        spacing, mean_weights, weights = self.weights(mean.shape[0])
+        return jnp.concatenate([mean[None], mean + spacing * root, mean - spacing * root]), mean_weights, weights
+
+    def _predict(self, problem, mean, root, sample, root_drift):
+        points, mean_weights, weights = self._points(mean, root)
+        moved = jax.vmap(lambda z: augmented.move(problem, z, sample.before, sample.inputs, sample.dt))(points)
+        mean = mean_weights @ moved
+        deviations = jnp.sqrt(weights)[:, None] * (moved - mean)
+        return mean, jnp.linalg.qr(jnp.concatenate([deviations, root_drift]), mode="r")
+
+    def _predicted_readings(self, problem, mean, root, sample):
+        points, mean_weights, weights = self._points(mean, root)
+        y = jax.vmap(lambda z: augmented.read(problem, z, sample.inputs))(points)
+        predicted = mean_weights @ y
+        scale = jnp.sqrt(weights)[:, None]
+        return scale * (points - mean), scale * (y - predicted), predicted
+
+
+@METHODS.register("ekf")
+class ExtendedKalman(_Kalman):
+    """The extended filter: the same joint state with derivatives in place of sigma points. Faster, less forgiving."""
+
+    def _predict(self, problem, mean, root, sample, root_drift):
+        def advance(z):
+            return augmented.move(problem, z, sample.before, sample.inputs, sample.dt)
+
+        slope = jax.jacfwd(advance)(mean)
+        return advance(mean), jnp.linalg.qr(jnp.concatenate([root @ slope.T, root_drift]), mode="r")
+
+    def _predicted_readings(self, problem, mean, root, sample):
+        def reading(z):
+            return augmented.read(problem, z, sample.inputs)
+
+        return root, root @ jax.jacfwd(reading)(mean).T, reading(mean)
+
+
+@eqx.filter_jit
+def _first_belief(method, problem, free, noise, record, root=None) -> Belief:
+    """The state at rest with what is unknown about it following from what is unknown about φ.
+
+    `root` carries the certainty about φ from one record to the next.
+    """
+    p = len(problem.unknowns)
+    mean = augmented.first_state(problem, free, record)
+    u = problem.unknowns
+    prior = u.prior_deviation / jnp.abs(u.slope(free))
+    deviation = jnp.where(jnp.isfinite(prior), prior, method.spread)
+    start = jnp.diag(deviation) if root is None else root[:, -p:]
+    slope = jax.jacfwd(lambda q: augmented.first_state(problem, q, record))(free)
+    sizes = augmented.state_sizes(problem, free)
+    own = jnp.concatenate([1e-6 * sizes + 1e-12, jnp.full(p, 1e-9)])
+    made = jnp.linalg.qr(jnp.concatenate([start @ slope.T, jnp.diag(own)]), mode="r")
+    drift = jnp.concatenate([method.process_noise * sizes + 1e-12, jnp.full(p, method.parameter_drift + 1e-9)])
+    return Belief(mean, made, noise, drift, jnp.zeros_like(noise))
+
+
+@eqx.filter_jit
+def _filter(method, problem, belief: Belief, record: int):
+    """Run over one record: final belief, and φ, deviations, innovations and masks at every sample."""
+    d = problem.data[record]
+    p = len(problem.unknowns)
+    belief = method._update(problem, belief, Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step))
+
+    def body(belief, row):
+        belief = method.step(problem, belief, Sample(*row, d.step))
+        sd = jnp.sqrt(jnp.sum(belief.root[:, -p:] ** 2, axis=0))
+        return belief, (belief.mean[-p:], sd * jnp.abs(problem.unknowns.slope(belief.mean[-p:])), belief.innovation, row[1])
+
+    rows = (d.readings[1:], d.present[1:], d.drive.samples[:-1], d.drive.samples[1:])
+    return jax.lax.scan(body, belief, rows)

@@ -1,0 +1,104 @@
+"""LeastSquares and SparseRegression: the equations of motion at measured motion, solved in one go."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from vibrid.core.errors import require
+from vibrid.core.progress import SILENT
+from vibrid.identification.conclude import conclude
+from vibrid.identification.method import METHODS, Method
+from vibrid.identification.problem import Problem
+from vibrid.identification.regression import regression
+
+
+def _free_covariance(problem: Problem, free, a: np.ndarray, b: np.ndarray, theta: np.ndarray, kept) -> np.ndarray:
+    """Covariance of the kept terms of a regression in the free space, from the scatter it leaves."""
+    scatter = np.sum((a @ theta - b) ** 2) / max(len(b) - len(kept), 1)
+    slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))[kept]
+    return scatter * np.linalg.pinv(a[:, kept].T @ a[:, kept]) / np.outer(slope, slope)
+
+
+@METHODS.register("least-squares")
+class LeastSquares(Method):
+    """Constrained linear least squares on `M a + f(x, v; θ) = L u` with x, v, a measured.
+
+    Answers in a fraction of a second, with no first guess to get wrong, when every degree of freedom is measured and the
+    unknowns enter linearly. Noise in the measured motion biases it: the more noise, the smaller the stiffness.
+    """
+
+    abilities: ClassVar[frozenset[str]] = frozenset({"latent states", "path laws", "several records"})
+
+    def solve(self, problem: Problem, key=0, progress=SILENT):
+        started = time.perf_counter()
+        a, b = regression(problem)
+        u = problem.unknowns
+        low = np.where(np.isfinite(u.low), u.low, -np.inf)
+        high = np.where(np.isfinite(u.high), u.high, np.inf)
+        scale = np.linalg.norm(a, axis=0) + 1e-300
+        theta = lsq_linear(a / scale, b, bounds=(low * scale, high * scale), lsq_solver="exact").x / scale
+        free = u.to_free(theta)
+        left = float(np.sqrt(np.mean((a @ theta - b) ** 2)))
+        warning = (
+            (f"The equations of motion are left {100 * left:.2g} % of the inertia force unbalanced: noise in the measured "
+             "motion biases this answer; TrajectoryFit does not suffer from it.",)
+            if left > 0.01
+            else ()
+        )
+        return conclude(
+            problem,
+            self,
+            free,
+            started=started,
+            covariance=_free_covariance(problem, free, a, b, theta, np.arange(len(theta))),
+            warnings=warning,
+            convergence={"unbalance": left, "condition": float(np.linalg.cond(a / scale))},
+            seed=key,
+        )
+
+
+@METHODS.register("sparse")
+class SparseRegression(Method):
+    """Sequentially thresholded least squares (pysindy's STLSQ): keeps the candidate terms that carry force.
+
+    Name every candidate as an unknown; terms whose share of the total force is below `threshold` are set to zero.
+
+    Arguments
+        threshold: smallest share of the force that a term must carry to stay.
+        ridge: weight of the ridge penalty inside STLSQ.
+    """
+
+    threshold: float = eqx.field(static=True, default=0.02)
+    ridge: float = eqx.field(static=True, default=1e-6)
+    abilities: ClassVar[frozenset[str]] = frozenset({"latent states", "path laws", "several records"})
+
+    def solve(self, problem: Problem, key=0, progress=SILENT):
+        started = time.perf_counter()
+        pysindy = require("pysindy", "sparse", "SparseRegression")
+        a, b = regression(problem)
+        scale = np.linalg.norm(a, axis=0) / np.linalg.norm(b) + 1e-300
+        optimiser = pysindy.STLSQ(threshold=self.threshold, alpha=self.ridge)
+        optimiser.fit(a / scale, b[:, None])
+        theta = np.ravel(optimiser.coef_) / scale
+        free = problem.unknowns.to_free(theta)
+        kept = np.flatnonzero(theta)
+        covariance = np.zeros((len(theta),) * 2)
+        covariance[np.ix_(kept, kept)] = _free_covariance(problem, free, a, b, theta, kept)
+        dropped = [n for i, n in enumerate(problem.unknowns.names) if i not in kept]
+        warning = (f"Set to zero, because they carry less than {100 * self.threshold:g} % of the force: {', '.join(dropped)}.",)
+        return conclude(
+            problem,
+            self,
+            free,
+            started=started,
+            covariance=covariance,
+            warnings=warning if dropped else (),
+            convergence={"terms": len(kept)},
+            seed=key,
+        )

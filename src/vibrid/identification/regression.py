@@ -1,0 +1,88 @@
+"""Equations of motion as a regression: when the motion is measured, the unknowns often enter linearly."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import Refusal
+from vibrid.identification.problem import Problem
+
+
+def measured_motion(problem: Problem, record: int = 0):
+    """x, v, a (nt, n) of every degree of freedom from the sensors that read them (gains as stated)."""
+    data = problem.data[record]
+    structure = problem.experiment.structure
+    model = structure.model(data.loads)
+    y = np.asarray(data.readings)
+    found = []
+    for quantity in ("displacement", "velocity", "acceleration"):
+        rows, columns = [], []
+        for c, sensor in enumerate(problem.sensors):
+            absolute = sensor.quantity == "absolute_acceleration"
+            if sensor.quantity == quantity or (absolute and quantity == "acceleration"):
+                row = structure.row(sensor.place)
+                carried = np.asarray(data.drive.samples) @ (row @ np.asarray(model.carried)) if absolute else 0.0
+                rows.append(row)
+                columns.append(y[:, c] / float(sensor.gain) - carried)
+        rank = np.linalg.matrix_rank(np.array(rows)) if rows else 0
+        if rank < model.size:
+            raise Refusal(
+                f"Regression needs the {quantity} of every degree of freedom; the sensors fix {rank} of {model.size}. "
+                "Use TrajectoryFit or UnscentedKalman with these sensors."
+            )
+        found.append(np.linalg.lstsq(np.array(rows), np.array(columns), rcond=None)[0].T)
+    return tuple(jnp.asarray(part) for part in found)
+
+
+@eqx.filter_jit
+def unbalance(problem: Problem, values, motions):
+    """M a + f(x, v, s; θ) − L u at every sample of every record, law states integrated along the measured motion.
+
+    Each equation is divided by the rms of its inertia force, so that all count alike.
+    """
+    parts = []
+    experiment = problem.unknowns.place(problem.experiment, values)
+    for data, (x, v, a) in zip(problem.data, motions, strict=True):
+        model = experiment.structure.model(data.loads)
+
+        def body(s, pair, model=model, dt=data.step):
+            x0, v0, x1, v1 = pair
+            s = model.advance(s, (x0, v0), (x1, v1), dt)
+            return s, s
+
+        first = model.start()
+        _, rest = jax.lax.scan(body, first, (x[:-1], v[:-1], x[1:], v[1:]))
+        s = jax.tree.map(lambda one, many: jnp.concatenate([one[None], many]), first, rest)
+        inertia = jax.vmap(model.mass_times)(a)
+        r = inertia + jax.vmap(model.forces)(x, v, s) - jax.vmap(model.load)(data.drive.samples)
+        size = jnp.sqrt(jnp.mean(jax.lax.stop_gradient(inertia) ** 2, axis=0)) + 1e-300
+        parts.append((r / size).reshape(-1))
+    return jnp.concatenate(parts)
+
+
+def regression(problem: Problem):
+    """(A, b) with `A θ ≈ b`, or a refusal when the equations are not linear in the unknowns."""
+    motions = tuple(measured_motion(problem, i) for i in range(len(problem.data)))
+    u = problem.unknowns
+    here = jnp.asarray(u.start)
+    r0 = np.asarray(unbalance(problem, here, motions))
+    slope = np.asarray(_slope(problem, here, motions))
+    step = 0.3 * np.asarray(u.scale)
+    expected = r0 + slope @ step
+    actual = np.asarray(unbalance(problem, here + step, motions))
+    curved = np.linalg.norm(actual - expected) / max(np.linalg.norm(slope @ step), 1e-300)
+    if not curved < 1e-6:
+        raise Refusal(
+            "The equations of motion are not linear in these unknowns at measured motion "
+            f"(nonlinear part {100 * curved:.2g} %): regression cannot answer. Use TrajectoryFit or UnscentedKalman, or leave "
+            "only unknowns that multiply a force."
+        )
+    return slope, slope @ np.asarray(here) - r0
+
+
+@eqx.filter_jit
+def _slope(problem, values, motions):
+    return jax.jacfwd(lambda theta: unbalance(problem, theta, motions))(values)
