@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.structures.base import Structure
 from vibrid.structures.elements import assemble
-from vibrid.structures.nodes import Nodes
+from vibrid.structures.nodes import Nodes, as_supports
 
 
-class Assembled(Structure):
+class _Supported(type(eqx.Module)):
+    """Lets the nodes of `supports` be numbers and names side by side: {0: "fixed", "tip": "roller"}.
+
+    Equinox sorts the keys of dictionaries among a module's arguments, which such a mixture does not allow.
+    """
+
+    def __call__(cls, *values, **named):
+        values = [as_supports(v) if isinstance(v, Mapping) else v for v in values]
+        named = {k: as_supports(v) if isinstance(v, Mapping) else v for k, v in named.items()}
+        return super().__call__(*values, **named)
+
+
+class Assembled(Structure, metaclass=_Supported):
     """A structure of elements between nodes. Subclasses give the nodes, the elements' terms and the rows of a place.
 
     Fields that subclasses declare: `masses` (point masses), `attachments` and `mass_model` ("consistent" or "lumped").
@@ -54,6 +68,7 @@ class Assembled(Structure):
 
     # -- matrices --------------------------------------------------------------------------------------------------
 
+    @eqx.filter_jit
     def matrices(self):
         nodes = self.nodes_and_supports()
         free = np.ix_(nodes.free, nodes.free)
@@ -74,6 +89,7 @@ class Assembled(Structure):
         on_nodes = all(np.count_nonzero(self.place_rows(p.at)) == len(self.directions) for p in self.masses)
         return self.mass_model == "lumped" and on_nodes
 
+    @eqx.filter_jit
     def ground_inertia(self, direction=""):
         """M r over free and supported nodes alike: with a consistent mass the supports carry their neighbours along."""
         nodes = self.nodes_and_supports()

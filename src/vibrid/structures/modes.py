@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -91,8 +92,7 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
     Example
         >>> modes(ShearBuilding(masses=[1, 1], storeys=[Linear(40)] * 2, damping=Modal(0.02)))
     """
-    model = structure.model((("ground_acceleration", direction),))
-    mass, damping, stiffness = (np.asarray(a) for a in model.initial_matrices())
+    mass, damping, stiffness, inertia = (np.asarray(a) for a in _about_rest(structure, direction))
     n = len(mass)
     count = n if count is None else count
     if not 1 <= count <= n:
@@ -107,12 +107,18 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
     if not _uncoupled(modal, values):
         ratios, poles, modal_shapes = _complex_modes(omega, modal, ratios, poles)
         complex_shapes = (shapes @ modal_shapes)[:, :count]
-    inertia = -np.asarray(model.load_matrix[:, 0])
     participation = shapes.T @ inertia
     return Modes(
         structure, omega[:count] / (2 * np.pi), ratios[:count], shapes[:, :count], participation[:count],
         participation[:count] ** 2, float(np.sum(participation**2)), poles[:count], complex_shapes,
     )
+
+
+@eqx.filter_jit
+def _about_rest(structure, direction):
+    """M, C, K and M r."""
+    model = structure.model((("ground_acceleration", direction),))
+    return (*model.initial_matrices(), -model.load_matrix[:, 0])
 
 
 def _uncoupled(modal: np.ndarray, values: np.ndarray) -> bool:

@@ -165,7 +165,7 @@ def _bare_matrices(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
     """M and K about rest, attachments left out."""
     if getattr(structure, "attachments", ()):
         structure = dataclasses.replace(structure, attachments=())
-    mass, _, stiffness = structure.model(()).initial_matrices()
+    mass, _, stiffness = eqx.filter_jit(lambda s: s.model(()).initial_matrices())(structure)
     return np.asarray(mass), np.asarray(stiffness)
 
 
@@ -180,7 +180,7 @@ def _kept_index(structure: Structure, place: str) -> int:
 def _static(stiffness, kept, others) -> np.ndarray:
     inner = stiffness[np.ix_(others, others)]
     if np.linalg.cond(inner) > 1e14:
-        raise InputError("Held at the kept degrees of freedom the structure could still move freely; keep more of them.")
+        raise InputError("Held at the kept degrees of freedom the structure can still move freely; keep more of them.")
     t = np.zeros((len(stiffness), len(kept)))
     t[kept, np.arange(len(kept))] = 1.0
     t[others] = -np.linalg.solve(inner, stiffness[np.ix_(others, kept)])
