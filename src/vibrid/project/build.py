@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +23,7 @@ from vibrid.project.tables import MOST_PARTS
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import from_si
 from vibrid.structures.base import Structure
-from vibrid.structures.device import Device
+from vibrid.structures.device import IMPOSED, Device
 from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
 
 _NAMES = ("law", "kind", "name", "count")
@@ -56,7 +58,7 @@ def make(table: Section, keys: Keys, notes: Notes):
     if len(notes.found) > before:
         return None
     try:
-        made = table.target(**given)
+        made = type(table).target(**given)
         if isinstance(made, Law):
             _check_law(made)
         return made
@@ -108,7 +110,6 @@ def make_sensors(
     """The sensors, each checked against the structure, and the unit of each channel in files."""
     made: list[Sensor] = []
     units: dict[str, str] = {}
-    model = structure.model() if isinstance(structure, Device) else structure.model(())
     for i, table in enumerate(tables):
         si_unit = QUANTITIES[table.quantity]
         noise = np.nan
@@ -121,9 +122,10 @@ def make_sensors(
         if table.channel and len(table.place) > 1:
             notes.add(("sensors", i, "channel"), "one channel cannot serve several places; write one table for each.")
         for place in table.place:
-            sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, table.channel)
+            channel = table.channel or re.sub(r"[^\w.=-]+", "_", f"{table.quantity}_{place}").strip("_")
+            sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, channel)
             with notes.at("sensors", i, "place"):
-                compile_sensors(structure, model, (sensor,))
+                _traced(structure, lambda whole, model, one=sensor: compile_sensors(whole, model, (one,)))
             made.append(sensor)
             if table.unit:
                 units[sensor.label] = table.unit
@@ -132,10 +134,16 @@ def make_sensors(
     return None, units
 
 
+def _traced(structure: Structure, function):
+    """The shapes of `function(structure, model)`: everything is checked, nothing is computed."""
+    loads = IMPOSED if isinstance(structure, Device) else ()
+    return eqx.filter_eval_shape(lambda whole: function(whole, whole.model(loads)), structure)
+
+
 def make_unknowns(tables: list[UnknownTable], structure: Structure, sensors: Sensors | None, notes: Notes):
     """The unknowns, each checked against the experiment."""
-    size = structure.model(()).size if not isinstance(structure, Device) else 1
-    experiment = Experiment(structure, tuple(sensors or ()), (Initial.rest(size),))
+    mass = _traced(structure, lambda whole, model: model.mass)
+    experiment = Experiment(structure, tuple(sensors or ()), (Initial.rest(mass.shape[-1]),))
     made = []
     for i, table in enumerate(tables):
         before = len(notes.found)

@@ -14,7 +14,7 @@ from vibrid.project.problems import Problem, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
-from vibrid.project.sections import AnyMethod, ExcitationTable
+from vibrid.project.sections import ExcitationTable
 from vibrid.project.tables import project_file
 from vibrid.records.record import QUANTITIES
 from vibrid.structures.base import Structure
@@ -76,9 +76,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
     structure = make(table.structure, ("structure",), notes)
     settings = table.simulation
     integrator = settings.integrator and make(settings.integrator, ("simulation", "integrator"), notes)
-    method = table.method
-    if method is not None and not isinstance(method, AnyMethod):
-        method = make(method, ("method",), notes)
+    method = table.method and make(table.method, ("method",), notes)
     if structure is None:
         return None
     with notes.at("structure"):

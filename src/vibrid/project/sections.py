@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from vibrid.project.quantities import number_type
 from vibrid.project.section import Section
@@ -124,14 +124,6 @@ class RecordsTable(Section):
     start: Seconds | None = None
     end: Seconds | None = None
     resample: number_type("samples per second wanted", "Hz", positive=True) | None = None
-
-
-class AnyMethod(Section):
-    """A method by its name and settings, where no method is registered that they could be checked against."""
-
-    model_config = ConfigDict(extra="allow")
-    words: ClassVar[str] = "the method"
-    name: str
 
 
 class ProjectTable(Section):

@@ -10,7 +10,6 @@ import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
@@ -18,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from vibrid.core.errors import nearest
 from vibrid.core.parameters import as_number
+from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.project import sections
 from vibrid.project.quantities import array_type, number_type
@@ -32,9 +32,8 @@ MOST_PARTS = 10_000
 
 def project_file() -> type[Section]:
     """The pydantic model of the whole file, for the laws, structures, dampings, integrators and methods known now."""
-    methods = _methods()
-    kinds = [LAWS, STRUCTURES, DAMPINGS, INTEGRATORS, *([methods] if methods is not None else [])]
-    return _project_file(tuple(tuple((name, kind[name]) for name in kind) for kind in kinds))
+    registries = (LAWS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS)
+    return _project_file(tuple(tuple((name, known[name]) for name in known) for known in registries))
 
 
 def json_schema() -> dict:
@@ -42,14 +41,9 @@ def json_schema() -> dict:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **project_file().model_json_schema()}
 
 
-def _methods():
-    """The registry of identification methods."""
-    return getattr(import_module("vibrid.identification"), "METHODS", None)
-
-
 @functools.lru_cache(maxsize=4)
 def _project_file(known) -> type[Section]:
-    laws, structures, dampings, integrators, *methods = (dict(entries) for entries in known)
+    laws, structures, dampings, integrators, methods = (dict(entries) for entries in known)
     maker = _Maker()
     maker.choices[Law] = maker.choice("law", "law", {n: c for n, c in laws.items() if not maker.holds(c, Law)})
     nested = {n: c for n, c in laws.items() if maker.holds(c, Law)}
@@ -61,7 +55,7 @@ def _project_file(known) -> type[Section]:
     simulation = create_model(
         "SimulationTable", __base__=sections.SimulationTable, integrator=(integrator | None, None)
     )
-    method = maker.choice("method", "name", methods[0], or_name=True) if methods else sections.AnyMethod
+    method = maker.choice("method", "name", methods, or_name=True)
     made = create_model(
         "ProjectFile",
         __base__=sections.ProjectTable,
@@ -177,7 +171,7 @@ class _Maker:
     def is_mapping(hint) -> bool:
         """Whether a tuple holds names with what belongs to them: in TOML a table, {0 = "fixed"}."""
         inside = typing.get_args(hint)
-        return typing.get_origin(hint) is tuple and len(inside) == 2 and inside[0] is str
+        return typing.get_origin(hint) is tuple and len(inside) == 2 and inside[0] is str and inside[1] is not ...
 
     def is_table(self, hint) -> bool:
         return isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, tuple(self.choices)))

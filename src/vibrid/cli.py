@@ -1,0 +1,88 @@
+"""The front door: `vibrid COMMAND`. Errors become one sentence and an exit code; a traceback is shown on request."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from vibrid import __version__
+from vibrid.commands import demo, doctor, records, schema, simulate
+
+
+class Front(TyperGroup):
+    """Runs commands and turns what goes wrong into sentences: 1 for a refusal or a fault, 130 for Ctrl-C."""
+
+    def invoke(self, ctx):
+        from vibrid.core.errors import VibridError
+
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("Stopped by Ctrl-C.", err=True)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:  # the reader of our output has left, as `| head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except VibridError as problem:
+            if os.environ.get("VIBRID_DEBUG"):
+                traceback.print_exc()
+            typer.echo(f"{problem}", err=True)
+            raise typer.Exit(1) from None
+        except Exception as problem:
+            if isinstance(problem, typer.Abort) or hasattr(problem, "exit_code"):
+                raise  # the command line's own: wrong usage, help, exit
+            if os.environ.get("VIBRID_DEBUG"):
+                traceback.print_exc()
+            else:
+                typer.echo(
+                    f"vibrid met an error it did not expect ({type(problem).__name__}: {problem}). "
+                    "Set VIBRID_DEBUG=1 to see where.",
+                    err=True,
+                )
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    cls=Front,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Structural system identification and hybrid simulation: one model of a structure for every job.",
+    epilog="Example: vibrid demo",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vibrid {__version__}")
+        raise typer.Exit()
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")]
+
+
+@app.callback()
+def _options(version: Version = False) -> None:
+    pass
+
+
+app.command("demo")(demo.demo)
+app.command("simulate")(simulate.simulate)
+app.command("spectrum")(records.spectrum)
+app.add_typer(records.record, name="record")
+app.add_typer(records.motions, name="motions")
+app.command("schema")(schema.schema)
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> None:
+    """The entry point of the `vibrid` command."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

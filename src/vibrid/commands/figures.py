@@ -1,0 +1,86 @@
+"""Figures of simulated tests: histories beside the loops of the parts that yield."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from vibrid.records.units import from_si
+from vibrid.records.writers import whole_file
+
+_INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
+_HISTORIES, _LOOPS = 5, 3
+
+
+def response_figure(response, readings, units, title: str = "") -> Figure:
+    """Histories of the excitation and the first sensors, and the loops of the first parts with nonlinear laws.
+
+    `units` gives the unit of channels that are not drawn in SI.
+    """
+    channels = readings.channels[: _HISTORIES + 1]
+    loops = _yielding(response)[:_LOOPS]
+    figure = Figure(figsize=(11 if loops else 8, max(3.6, 1.45 * len(channels))), layout="constrained")
+    sides = figure.subfigures(1, 2, width_ratios=[2.3, 1]) if loops else [figure.subfigures(1, 1)]
+    histories = np.atleast_1d(sides[0].subplots(len(channels), 1, sharex=True))
+    for ax, channel in zip(histories, channels, strict=True):
+        draw_history(ax, readings, channel, units)
+    histories[-1].set_xlabel("time [s]", fontsize=8)
+    if loops:
+        for ax, part in zip(np.atleast_1d(sides[1].subplots(len(loops), 1)), loops, strict=True):
+            draw_loop(ax, response, part)
+    left_out = len(readings.channels) - len(channels)
+    more = f" (and {left_out} more channels)" if left_out > 0 else ""
+    figure.suptitle(f"{title}{more}", fontsize=11, fontweight="bold")
+    return figure
+
+
+def draw_history(ax, record, channel, units):
+    """One channel over time, its peak marked."""
+    unit = units.get(channel.name, channel.unit)
+    values = from_si(record[channel.name], unit, channel.unit)
+    symbol = (unit or "-").replace("^2", "²")
+    colour = _SOFT if channel.quantity.startswith(("ground", "load", "imposed")) else _INK
+    ax.plot(record.time, values, color=colour, linewidth=0.7)
+    top = int(np.nanargmax(np.abs(values)))
+    ax.plot(record.time[top], values[top], "o", color=_ACCENT, markersize=3.5)
+    where = {"xy": (record.time[top], values[top]), "xytext": (6, -3), "textcoords": "offset points"}
+    ax.annotate(f"{values[top]:.3g} {symbol}", **where, fontsize=8, color=_ACCENT)
+    ax.set_title(channel.name.replace("_", " "), fontsize=8, loc="left", pad=2)
+    ax.set_ylabel(f"[{symbol}]", fontsize=8)
+    ax.margins(x=0.01, y=0.12)
+    return _tidy(ax)
+
+
+def draw_loop(ax, response, part: str, unit: str = "mm", force: str = "kN"):
+    """Force over deformation of one part."""
+    deformation, resistance = response.part(part)
+    ax.plot(from_si(deformation, unit), from_si(resistance, force), color=_INK, linewidth=0.7)
+    ax.set_title(f"{part}", fontsize=8, loc="left", pad=2)
+    ax.set_xlabel(f"deformation [{unit}]", fontsize=8)
+    ax.set_ylabel(f"force [{force}]", fontsize=8)
+    return _tidy(ax)
+
+
+def save_figure(figure: Figure, path) -> None:
+    """Write a figure; the file appears whole or not at all."""
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, dpi=150, format=str(path).rpartition(".")[2].lower())
+
+
+def _tidy(ax):
+    ax.grid(True, color="#e3e7eb", linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+    return ax
+
+
+def _yielding(response) -> list[str]:
+    """Parts whose laws are not linear and have one deformation, dashpots of a whole structure last."""
+    model = response.structure.model(response.loads)
+    owners = [group for group in model.groups for _ in range(group.count)]
+    bent = [
+        name
+        for (name, _), group in zip(model.parts, owners, strict=True)
+        if not group.law.is_linear and group.components == 1
+    ]
+    return sorted(bent, key=lambda name: name.startswith("damping"))

@@ -1,0 +1,99 @@
+"""What commands write and print: tables, JSON and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from vibrid.core.errors import InputError
+
+
+def check_ending(path: Path | None, endings: Sequence[str]) -> None:
+    """Refuse a file name whose ending says no known format, before any work is done."""
+    if path is not None and path.suffix.lower() not in endings:
+        raise InputError(f"'{path}' should end in {', '.join(endings[:-1])} or {endings[-1]}.")
+
+
+def write_record(record, path: Path, units: Mapping[str, str] | None = None) -> Path:
+    """Write a record as CSV (in the given units) or HDF5 (SI), by the ending of the file."""
+    if path.suffix.lower() == ".csv":
+        return record.write_csv(path, units=units)
+    return record.write_hdf5(path)
+
+
+def print_json(content) -> None:
+    """JSON on standard output; numbers that are not finite become null."""
+    typer.echo(json.dumps(_finite(content), indent=1, ensure_ascii=False))
+
+
+def _finite(content):
+    if isinstance(content, dict):
+        return {k: _finite(v) for k, v in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(v) for v in content]
+    return None if isinstance(content, float) and not np.isfinite(content) else content
+
+
+def peaks(record, units: Mapping[str, str]) -> list[dict]:
+    """One row a channel: what it is, its largest value, when that was, and its root mean square."""
+    from vibrid.records.units import from_si
+
+    rows = []
+    for channel in record.channels:
+        unit = units.get(channel.name, channel.unit)
+        values = from_si(record[channel.name], unit, channel.unit)
+        top = int(np.nanargmax(np.abs(values)))
+        rows.append(
+            {
+                "name": channel.name,
+                "quantity": channel.quantity,
+                "place": channel.location,
+                "unit": unit,
+                "peak": float(values[top]),
+                "time_of_peak": float(record.time[top]),
+                "rms": float(np.sqrt(np.nanmean(values**2))),
+            }
+        )
+    return rows
+
+
+def print_peaks(title: str, rows: list[dict]) -> None:
+    """The rows of `peaks` as a table."""
+    print_table(
+        title,
+        ["channel", "quantity", "place", "peak", "at", "rms", "unit"],
+        [
+            [
+                r["name"],
+                r["quantity"].replace("_", " "),
+                r["place"],
+                f"{r['peak']:.4g}",
+                f"{r['time_of_peak']:.2f} s",
+                f"{r['rms']:.4g}",
+                r["unit"] or "-",
+            ]
+            for r in rows
+        ],
+        right=("peak", "at", "rms"),
+    )
+
+
+def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
+    """A table on standard output, as wide as it needs to be where nobody watches."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(console.width, 200))
+    console.print(table)

@@ -1,0 +1,80 @@
+"""Progress in the terminal: a live line with time left, or plain lines where nobody watches. Always on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vibrid.core.progress import SILENT, Progress
+
+
+class LiveProgress(Progress):
+    """One line a stage: what is done, how far, how long still."""
+
+    def __init__(self, console=None):
+        from rich.console import Console
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        self.bars = Bars(
+            SpinnerColumn(finished_text="✓"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", style="dim"),
+            console=console or Console(stderr=True),
+        )
+        self.task = None
+
+    def stage(self, label, total=None):
+        self.finish()
+        self.task = self.bars.add_task(label, total=total, note="")
+
+    def update(self, done, note=""):
+        if self.task is not None:
+            self.bars.update(self.task, completed=done, note=note)
+
+    def finish(self) -> None:
+        """Mark the current stage as done, also where it needed fewer steps than expected."""
+        if self.task is not None:
+            self.bars.update(self.task, total=1, completed=1, note="")
+            self.bars.stop_task(self.task)
+        self.task = None
+
+
+class PlainProgress(Progress):
+    """A line when a stage begins, and one every few seconds while it lasts."""
+
+    def __init__(self, stream=None, every: float = 5.0):
+        self.stream, self.every = stream or sys.stderr, every
+        self.label, self.total, self.last = "", None, 0.0
+
+    def stage(self, label, total=None):
+        self.label, self.total, self.last = label, total, time.monotonic()
+        print(f"{label} ...", file=self.stream, flush=True)
+
+    def update(self, done, note=""):
+        now = time.monotonic()
+        if now - self.last < self.every:
+            return
+        self.last = now
+        share = f"{done} of {self.total}" if self.total else f"{done}"
+        print(f"{self.label}: {share}{f', {note}' if note else ''}", file=self.stream, flush=True)
+
+
+@contextmanager
+def listening(quiet: bool = False) -> Iterator[Progress]:
+    """The listener that suits the terminal; silent when asked."""
+    if quiet:
+        yield SILENT
+    elif sys.stderr.isatty():
+        live = LiveProgress()
+        with live.bars:
+            yield live
+            live.finish()
+    else:
+        yield PlainProgress()

@@ -1,0 +1,30 @@
+"""`vibrid schema`: the JSON schema of the project file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Out = Annotated[Path | None, typer.Option(help="Write it to a file.", show_default=False)]
+
+
+def schema(out: Out = None) -> None:
+    """Print the JSON schema of the project file, with every law, structure, integrator and method and its parameters.
+
+    Editors that know it complete and check project files as they are typed.
+
+    Example: vibrid schema --out vibrid.schema.json
+    """
+    from vibrid.project import json_schema
+    from vibrid.records.writers import whole_file
+
+    text = json.dumps(json_schema(), indent=1, ensure_ascii=False)
+    if out is None:
+        typer.echo(text)
+        return
+    with whole_file(out) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+    typer.echo(f"wrote {out}")

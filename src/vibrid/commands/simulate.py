@@ -1,0 +1,59 @@
+"""`vibrid simulate`: how a project's structure moves, and what its sensors read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
+Out = Annotated[Path | None, typer.Option(help="Write the readings: .csv, .h5 or .nc.", show_default=False)]
+Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+def simulate(project: Project, out: Out = None, plot: Plot = None, as_json: Json = False) -> None:
+    """Simulate a project: move its structure by its excitation and read its sensors.
+
+    Example: vibrid simulate examples/shear-building.toml --out response.csv --plot response.png
+    """
+    from vibrid.commands import output
+    from vibrid.commands.progress import listening
+
+    output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
+    output.check_ending(plot, (".png", ".pdf", ".svg"))
+    with listening(quiet=as_json) as progress:
+        progress.stage(f"reading {project.name}")
+        from vibrid.project import load_project
+
+        loaded = load_project(project)
+        excitation = loaded.excitation()
+        progress.stage(f"compiling and simulating {len(excitation)} samples")
+        response = loaded.simulate(excitation)
+        readings = loaded.measure(response)
+        rows = output.peaks(readings, loaded.units)
+        files = []
+        if out is not None:
+            files.append(output.write_record(readings, out, loaded.units))
+        if plot is not None:
+            progress.stage("drawing")
+            from vibrid.commands.figures import response_figure, save_figure
+
+            save_figure(response_figure(response, readings, loaded.units, loaded.title), plot)
+            files.append(plot)
+    if as_json:
+        output.print_json(
+            {
+                "project": str(project),
+                "title": loaded.title,
+                "samples": len(readings),
+                "rate": readings.rate,
+                "channels": rows,
+                "files": [str(f) for f in files],
+            }
+        )
+        return
+    output.print_peaks(loaded.title, rows)
+    for file in files:
+        typer.echo(f"wrote {file}")
