@@ -1,5 +1,8 @@
 """What it is: the problem, the one result type, identifiability, and one method per file."""
 
+from vibrid.identification.archive import load_identification
+from vibrid.identification.compare import Comparison, compare
+from vibrid.identification.experiment import Initial
 from vibrid.identification.identify import identify
 from vibrid.identification.method import METHODS, Method, Sample, Sequential
 from vibrid.identification.methods import (
@@ -13,16 +16,20 @@ from vibrid.identification.methods import (
 )
 from vibrid.identification.problem import make_problem
 from vibrid.identification.result import Identification, Validation
+from vibrid.identification.sensor_placement import Placement, place_sensors
 from vibrid.identification.unknowns import Unknown
 
 __all__ = [
     "METHODS",
     "Bayes",
+    "Comparison",
     "ExtendedKalman",
     "GlobalSearch",
     "Identification",
+    "Initial",
     "LeastSquares",
     "Method",
+    "Placement",
     "Sample",
     "Sequential",
     "SparseRegression",
@@ -30,6 +37,9 @@ __all__ = [
     "Unknown",
     "UnscentedKalman",
     "Validation",
+    "compare",
     "identify",
+    "load_identification",
     "make_problem",
+    "place_sensors",
 ]

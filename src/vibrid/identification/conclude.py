@@ -103,9 +103,13 @@ def _warnings(problem: Problem, free, limits) -> list[str]:
         if u.kinds[i] == "interval":
             share = (value[i] - low) / (high - low)
             if share < 0.01 or share > 0.99:
-                notes.append(f"'{name}' sits on its bound {low if share < 0.5 else high:g}; widen the bounds or doubt it.")
+                notes.append(
+                    f"'{name}' sits on its bound {low if share < 0.5 else high:g}; widen the bounds or doubt it."
+                )
         elif u.kinds[i] == "log" and (abs(free[i]) > 7):
-            notes.append(f"'{name}' has run away to {value[i]:.3g} from {float(u.start[i]):.3g}; the data hardly hold it.")
+            notes.append(
+                f"'{name}' has run away to {value[i]:.3g} from {float(u.start[i]):.3g}; the data hardly hold it."
+            )
     weak = [n for n, ok in zip(u.names, limits.identifiable, strict=True) if not ok]
     if weak:
         notes.append(f"Not identifiable from these data: {', '.join(weak)}.")

@@ -90,7 +90,10 @@ def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str
     bad = [f for f in fits if not f.white and f.relative > negligible]
     worst = max(fits, key=lambda f: f.relative)
     if not bad:
-        return True, f"The model fits: residuals look like noise (worst channel {worst.name}, {100 * worst.relative:.2g} %)."
+        return (
+            True,
+            f"The model fits: residuals look like noise (worst channel {worst.name}, {100 * worst.relative:.2g} %).",
+        )
     named = ", ".join(f"{f.name} ({100 * f.relative:.2g} %, autocorrelation {f.autocorrelation:.2f})" for f in bad[:4])
     more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
     return False, (

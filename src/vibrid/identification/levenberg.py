@@ -88,7 +88,7 @@ def descend(
                     gain = cost[b] - t_cost[b]
                     small = np.sqrt(max(step[b] @ normal[b] @ step[b], 0.0)) < 1e-4
                     damping[b] = max(damping[b] / 9.0, 1e-12)
-                    if gain <= tolerance * (abs(t_cost[b]) + 1e-300) and small or t_cost[b] < 1e-28:
+                    if (gain <= tolerance * (abs(t_cost[b]) + 1e-300) and small) or t_cost[b] < 1e-28:
                         done[b] = made.converged[b] = True
                 else:
                     damping[b] *= 8.0

@@ -51,7 +51,7 @@ class Sample(NamedTuple):
 
 
 class Sequential(Method):
-    """A method that also runs sample by sample: `state = init(problem)`, then `state = step(problem, state, sample)`."""
+    """A method that also runs sample by sample: `state = init(problem)`, `state = step(problem, state, sample)`, …"""
 
     online: ClassVar[bool] = True
 

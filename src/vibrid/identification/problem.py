@@ -137,9 +137,7 @@ def make_problem(
         kept.append(out)
     integrator = default_integrator(structure, hold) if integrator is None else integrator
     delays = any(".delay" in p for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
-    problem = Problem(
-        experiment, unknowns, tuple(made), tuple(kept), integrator, substeps, hold, delays, frozenset()
-    )
+    problem = Problem(experiment, unknowns, tuple(made), tuple(kept), integrator, substeps, hold, delays, frozenset())
     _check_size(problem)
     return dataclasses.replace(problem, needs=_needs(problem))
 
@@ -162,7 +160,7 @@ def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int,
     present = np.isfinite(y)
     last = np.zeros_like(present)
     if hold_out:
-        last[int(round(len(record) * (1 - hold_out))) :] = True
+        last[round(len(record) * (1 - hold_out)) :] = True
     data = Data(
         readings=jnp.asarray(np.where(present, y, 0.0)),
         present=jnp.asarray((present & ~last).astype(float)),
@@ -191,7 +189,13 @@ def _check_size(problem: Problem) -> None:
     """Refuse data whose size is absurd beside what the model predicts from the first guess: a unit is wrong."""
     measured = problem.signal_size()
     predicted = np.sqrt(
-        np.mean([np.var(np.asarray(predict(problem, jnp.asarray(problem.start), i)), axis=0) for i in range(len(problem.data))], axis=0)
+        np.mean(
+            [
+                np.var(np.asarray(predict(problem, jnp.asarray(problem.start), i)), axis=0)
+                for i in range(len(problem.data))
+            ],
+            axis=0,
+        )
     )
     for sensor, m, p in zip(problem.sensors, measured, predicted, strict=True):
         if np.isfinite(p) and p > 0 and not 1 / 300 < m / p < 300:
@@ -239,8 +243,8 @@ def _needs(problem: Problem) -> frozenset[str]:
         scaled = all(s.quantity != "element_force" for s in sensors)
         if scaled and _everything_scales(structure, places):
             raise Refusal(
-                "Masses and stiffnesses cannot be found together from ground motion alone: multiplying all of them by the "
-                "same factor leaves the response unchanged. Fix one mass, or measure a force."
+                "Masses and stiffnesses cannot be found together from ground motion alone: multiplying all of them by "
+                "the same factor leaves the response unchanged. Fix one mass, or measure a force."
             )
     return frozenset(needs)
 

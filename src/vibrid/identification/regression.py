@@ -16,24 +16,21 @@ def measured_motion(problem: Problem, record: int = 0):
     data = problem.data[record]
     structure = problem.experiment.structure
     model = structure.model(data.loads)
-    y = np.asarray(data.readings)
+    arrays = structure.sensor_arrays(model, problem.sensors)
+    y = np.asarray(data.readings) / np.asarray(arrays.gain) - np.asarray(data.drive.samples) @ np.asarray(arrays.inputs).T
+    read = {q: getattr(arrays, q) for q in ("displacement", "velocity", "acceleration")}
+    read = {q: np.zeros((arrays.count, model.size)) if r is None else np.asarray(r) for q, r in read.items()}
     found = []
-    for quantity in ("displacement", "velocity", "acceleration"):
-        rows, columns = [], []
-        for c, sensor in enumerate(problem.sensors):
-            absolute = sensor.quantity == "absolute_acceleration"
-            if sensor.quantity == quantity or (absolute and quantity == "acceleration"):
-                row = structure.row(sensor.place)
-                carried = np.asarray(data.drive.samples) @ (row @ np.asarray(model.carried)) if absolute else 0.0
-                rows.append(row)
-                columns.append(y[:, c] / float(sensor.gain) - carried)
-        rank = np.linalg.matrix_rank(np.array(rows)) if rows else 0
+    for quantity, rows in read.items():
+        others = sum(np.abs(r).sum(axis=1) for q, r in read.items() if q != quantity)
+        own = (np.abs(rows).sum(axis=1) > 0) & (others == 0)
+        rank = np.linalg.matrix_rank(rows[own]) if own.any() else 0
         if rank < model.size:
             raise Refusal(
                 f"Regression needs the {quantity} of every degree of freedom; the sensors fix {rank} of {model.size}. "
                 "Use TrajectoryFit or UnscentedKalman with these sensors."
             )
-        found.append(np.linalg.lstsq(np.array(rows), np.array(columns), rcond=None)[0].T)
+        found.append(np.linalg.lstsq(rows[own], y[:, own].T, rcond=None)[0].T)
     return tuple(jnp.asarray(part) for part in found)
 
 
@@ -77,8 +74,8 @@ def regression(problem: Problem):
     if not curved < 1e-6:
         raise Refusal(
             "The equations of motion are not linear in these unknowns at measured motion "
-            f"(nonlinear part {100 * curved:.2g} %): regression cannot answer. Use TrajectoryFit or UnscentedKalman, or leave "
-            "only unknowns that multiply a force."
+            f"(nonlinear part {100 * curved:.2g} %): regression cannot answer. Use TrajectoryFit or UnscentedKalman, or "
+            "leave only unknowns that multiply a force."
         )
     return slope, slope @ np.asarray(here) - r0
 

@@ -21,9 +21,9 @@ from vibrid.simulation.simulate import simulate
 class Identification:
     """The answer of any method, the same for all.
 
-    `estimate`, `deviation` are physical values in the order of `names`; `free` and `free_covariance` are the same in the
-    method's own space, from which intervals are mapped so that they respect signs and bounds. `samples` are posterior
-    samples (physical) where the method has them.
+    `estimate`, `deviation` are physical values in the order of `names`; `free` and `free_covariance` are the same in
+    the method's own space, from which intervals are mapped so that they respect signs and bounds. `samples` are
+    posterior samples (physical) where the method has them.
     """
 
     method: str
@@ -204,9 +204,7 @@ class Validation:
     @property
     def relative_error(self) -> dict[str, float]:
         """rms error over rms signal, by channel."""
-        return {
-            name: relative_error(self.measured[:, i], self.predicted[:, i]) for i, name in enumerate(self.channels)
-        }
+        return {name: relative_error(self.measured[:, i], self.predicted[:, i]) for i, name in enumerate(self.channels)}
 
     @property
     def correlation(self) -> dict[str, float]:

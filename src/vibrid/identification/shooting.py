@@ -1,4 +1,4 @@
-"""Multiple shooting: each record cut into segments with starting states of their own, pulled together as the fit goes."""
+"""Multiple shooting: each record cut into segments with starting states of their own, slowly pulled together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def shoot(problem, free, deviations, segments: int, iterations: int = 40, progre
     z = np.concatenate([free, *scaled])
     for weight in (1.0, 10.0, 100.0, 1000.0):
         evaluate = _evaluator(problem, p, knots, sizes, shapes, deviations, weight)
-        z = descend(problem, z[None], deviations, iterations=iterations, tolerance=1e-4, progress=progress, evaluate=evaluate).free[0]
+        z = descend(
+            problem, z[None], deviations, iterations=iterations, tolerance=1e-4, progress=progress, evaluate=evaluate
+        ).free[0]
     return z[:p]
 
 
@@ -48,12 +50,20 @@ def _model_and_start(problem, free, record):
 def _motion(problem, free, record):
     _, model, first = _model_and_start(problem, free, record)
     d = problem.data[record]
-    x, v, _, s = run(model, problem.integrator, d.drive, d.step, Everything(), Start(first.displacement, first.velocity), problem.substeps)
+    x, v, _, s = run(
+        model,
+        problem.integrator,
+        d.drive,
+        d.step,
+        Everything(),
+        Start(first.displacement, first.velocity),
+        problem.substeps,
+    )
     return x, v, s
 
 
 def _first_states(problem, free, record, knots) -> np.ndarray:
-    """(segments, states) starting values: measured displacement and velocity where sensors read them, else simulated."""
+    """(segments, states) starting values: measured where sensors read displacement and velocity, else simulated."""
     x, v, s = (jax.tree.map(np.asarray, part) for part in _motion(problem, jnp.asarray(free), record))
     x, v = x.copy(), v.copy()
     structure, data = problem.experiment.structure, problem.data[record]
@@ -63,7 +73,9 @@ def _first_states(problem, free, record, knots) -> np.ndarray:
             if np.count_nonzero(row) == 1:
                 target = x if sensor.quantity == "displacement" else v
                 target[:, int(np.argmax(row))] = np.asarray(data.readings[:, c])
-    return np.stack([np.concatenate([x[k], v[k], ravel_pytree(jax.tree.map(lambda a, k=k: a[k], s))[0]]) for k in knots])
+    return np.stack(
+        [np.concatenate([x[k], v[k], ravel_pytree(jax.tree.map(lambda a, k=k: a[k], s))[0]]) for k in knots]
+    )
 
 
 def _evaluator(problem, p, knots, sizes, shapes, deviations, weight):
@@ -79,7 +91,7 @@ def _evaluator(problem, p, knots, sizes, shapes, deviations, weight):
             data = problem.data[i]
             count, width = len(k), size.shape[0]
             length = int(k[1] - k[0]) if count > 1 else data.samples - 1
-            _, model, first = _model_and_start(problem, phi, i)
+            _, model, _ = _model_and_start(problem, phi, i)
             _, unravel = ravel_pytree(model.start())
             inner = z[offset : offset + shape[0] * shape[1]].reshape(shape)
 
@@ -106,7 +118,11 @@ def _evaluator(problem, p, knots, sizes, shapes, deviations, weight):
             r, end = jax.vmap(piece)(stacked, begin, first_flag)
             jr, je = jax.vmap(jax.jacfwd(piece))(stacked, begin, first_flag)
             for j in range(count):
-                columns = jnp.concatenate([jnp.arange(p), offset + (j - 1) * width + jnp.arange(width)]) if j else jnp.arange(p)
+                columns = (
+                    jnp.concatenate([jnp.arange(p), offset + (j - 1) * width + jnp.arange(width)])
+                    if j
+                    else jnp.arange(p)
+                )
                 block = jr[j][:, : p + (width if j else 0)]
                 cost += 0.5 * jnp.vdot(r[j], r[j])
                 gradient = gradient.at[columns].add(block.T @ r[j])

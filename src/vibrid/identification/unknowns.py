@@ -104,14 +104,14 @@ class UnknownSet(eqx.Module):
 
     def place(self, experiment: Experiment, values) -> Experiment:
         """The experiment with the unknowns set to physical values θ."""
-        return paths.replace(
-            experiment, {place: values[i] for i, own in enumerate(self.places) for place in own}
-        )
+        return paths.replace(experiment, {place: values[i] for i, own in enumerate(self.places) for place in own})
 
     def prior_residual(self, free):
         """(θ − mean)/deviation of every prior; zero where there is none."""
         given = jnp.isfinite(self.prior_mean)
-        r = (self.to_physical(free) - jnp.where(given, self.prior_mean, 0.0)) / jnp.where(given, self.prior_deviation, 1.0)
+        r = (self.to_physical(free) - jnp.where(given, self.prior_mean, 0.0)) / jnp.where(
+            given, self.prior_deviation, 1.0
+        )
         return jnp.where(given, r, 0.0)
 
 
@@ -169,7 +169,7 @@ def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown)
         raise InputError(f"The bounds of '{name}' must be (low, high) with low < high, not ({low}, {high}).")
     if (low is not None and value < low) or (high is not None and value > high):
         raise InputError(
-            f"The first guess of '{name}', {value:g}, is outside its bounds ({low}, {high}); give start=... inside them."
+            f"The first guess of '{name}', {value:g}, is outside its bounds ({low}, {high}); give a start inside them."
         )
     mean, deviation = entry.prior or (np.nan, np.nan)
     if entry.prior and not deviation > 0:

@@ -47,7 +47,15 @@ class _Kalman(Sequential):
     passes: int = eqx.field(static=True, default=3)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
-        {"partial sensors", "latent states", "path laws", "missing samples", "sensor gain", "initial state", "several records"}
+        {
+            "partial sensors",
+            "latent states",
+            "path laws",
+            "missing samples",
+            "sensor gain",
+            "initial state",
+            "several records",
+        }
     )
 
     # -- sample by sample ----------------------------------------------------------------------------------------
@@ -55,7 +63,9 @@ class _Kalman(Sequential):
     def init(self, problem: Problem, key: int = 0, *, free=None, noise=None, record: int = 0) -> Belief:
         """The belief before the first sample."""
         free = jnp.asarray(problem.start if free is None else free)
-        return _first_belief(self, problem, free, jnp.asarray(augmented.noise_guess(problem) if noise is None else noise), record)
+        return _first_belief(
+            self, problem, free, jnp.asarray(augmented.noise_guess(problem) if noise is None else noise), record
+        )
 
     def step(self, problem: Problem, state: Belief, sample: Sample) -> Belief:
         """Move to the next sample and learn from its readings."""
@@ -77,7 +87,7 @@ class _Kalman(Sequential):
             means, deviations = [], []
             squares, counts = 0.0, 0.0
             try:
-                for r, data in enumerate(problem.data):
+                for r in range(len(problem.data)):
                     belief = _first_belief(self, problem, free, noise, r, covariance_root)
                     belief, (path, sd, innovation, present) = _filter(self, problem, belief, r)
                     free, covariance_root = belief.mean[-p:], belief.root
@@ -227,12 +237,19 @@ def _filter(method, problem, belief: Belief, record: int):
     """Run over one record: final belief, and φ, deviations, innovations and masks at every sample."""
     d = problem.data[record]
     p = len(problem.unknowns)
-    belief = method._update(problem, belief, Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step))
+    belief = method._update(
+        problem, belief, Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step)
+    )
 
     def body(belief, row):
         belief = method.step(problem, belief, Sample(*row, d.step))
         sd = jnp.sqrt(jnp.sum(belief.root[:, -p:] ** 2, axis=0))
-        return belief, (belief.mean[-p:], sd * jnp.abs(problem.unknowns.slope(belief.mean[-p:])), belief.innovation, row[1])
+        return belief, (
+            belief.mean[-p:],
+            sd * jnp.abs(problem.unknowns.slope(belief.mean[-p:])),
+            belief.innovation,
+            row[1],
+        )
 
     rows = (d.readings[1:], d.present[1:], d.drive.samples[:-1], d.drive.samples[1:])
     return jax.lax.scan(body, belief, rows)

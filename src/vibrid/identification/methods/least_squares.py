@@ -29,8 +29,8 @@ def _free_covariance(problem: Problem, free, a: np.ndarray, b: np.ndarray, theta
 class LeastSquares(Method):
     """Constrained linear least squares on `M a + f(x, v; θ) = L u` with x, v, a measured.
 
-    Answers in a fraction of a second, with no first guess to get wrong, when every degree of freedom is measured and the
-    unknowns enter linearly. Noise in the measured motion biases it: the more noise, the smaller the stiffness.
+    Answers in a fraction of a second, with no first guess to get wrong, when every degree of freedom is measured and
+    the unknowns enter linearly. Noise in the measured motion biases it: the more noise, the smaller the stiffness.
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset({"latent states", "path laws", "several records"})
@@ -46,8 +46,10 @@ class LeastSquares(Method):
         free = u.to_free(theta)
         left = float(np.sqrt(np.mean((a @ theta - b) ** 2)))
         warning = (
-            (f"The equations of motion are left {100 * left:.2g} % of the inertia force unbalanced: noise in the measured "
-             "motion biases this answer; TrajectoryFit does not suffer from it.",)
+            (
+                f"The equations of motion are left {100 * left:.2g} % of the inertia force unbalanced: noise in the "
+                "measured motion biases this answer; TrajectoryFit does not suffer from it.",
+            )
             if left > 0.01
             else ()
         )
@@ -91,7 +93,9 @@ class SparseRegression(Method):
         covariance = np.zeros((len(theta),) * 2)
         covariance[np.ix_(kept, kept)] = _free_covariance(problem, free, a, b, theta, kept)
         dropped = [n for i, n in enumerate(problem.unknowns.names) if i not in kept]
-        warning = (f"Set to zero, because they carry less than {100 * self.threshold:g} % of the force: {', '.join(dropped)}.",)
+        warning = (
+            f"Set to zero, because they carry less than {100 * self.threshold:g} % of the force: {', '.join(dropped)}.",
+        )
         return conclude(
             problem,
             self,

@@ -102,9 +102,7 @@ class TrajectoryFit(Method):
         )
 
     def _descend(self, problem, starts, noise, progress, tolerance) -> Descent:
-        return descend(
-            problem, starts, noise, iterations=self.iterations, tolerance=tolerance, progress=progress
-        )
+        return descend(problem, starts, noise, iterations=self.iterations, tolerance=tolerance, progress=progress)
 
     def _starts(self, problem: Problem, key: int) -> np.ndarray:
         rng = np.random.default_rng(key)

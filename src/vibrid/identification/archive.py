@@ -1,0 +1,158 @@
+"""Results in one HDF5 file, and back. Numbers and plain text only: nothing is ever executed on loading."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import h5py
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import FileProblem, InputError
+from vibrid.identification.diagnostics import ChannelFit
+from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.identifiability import Identifiability
+from vibrid.identification.problem import Data, Problem
+from vibrid.identification.result import Identification
+from vibrid.identification.unknowns import UnknownSet
+from vibrid.simulation.base import INTEGRATORS
+from vibrid.simulation.excitation import drive
+from vibrid.structures.describe import describe, rebuild
+
+FORMAT = 1
+_UNKNOWN_ARRAYS = ("low", "high", "start", "scale", "prior_mean", "prior_deviation")
+_LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
+_PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions")
+
+
+def save(fit: Identification, path) -> None:
+    """Write a result; the file appears only when it is complete."""
+    path = Path(path)
+    p = fit.problem
+    text = {
+        "structure": describe(p.experiment.structure),
+        "sensors": describe(p.experiment.sensors),
+        "integrator": {
+            "name": INTEGRATORS.name_of(type(p.integrator)),
+            "settings": {f.name: describe(getattr(p.integrator, f.name)) for f in dataclasses.fields(p.integrator)},
+        },
+        "substeps": p.substeps,
+        "hold": p.hold,
+        "delays": p.delays,
+        "needs": sorted(p.needs),
+        "records": [{"step": d.step, "loads": d.loads, "name": d.name} for d in p.data],
+        "unknowns": {k: getattr(p.unknowns, k) for k in ("names", "units", "places", "kinds")},
+        "fits": [vars(f) for f in fit.fits],
+        "faint": fit.limits.faint,
+        **{key: getattr(fit, key) for key in _PLAIN},
+    }
+    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        with h5py.File(temporary, "w") as file:
+            file.attrs["vibrid"] = FORMAT
+            file.create_dataset("text", data=json.dumps(text))
+            _write(file, fit)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _write(file: h5py.File, fit: Identification) -> None:
+    p = fit.problem
+    arrays = {"free": fit.free, "noise": fit.noise, "free_covariance": fit.free_covariance, "samples": fit.samples}
+    arrays |= {f"unknowns/{k}": getattr(p.unknowns, k) for k in _UNKNOWN_ARRAYS}
+    arrays |= {f"limits/{k}": getattr(fit.limits, k) for k in _LIMIT_ARRAYS}
+    arrays |= {f"history/{k}": v for k, v in fit.history.items()}
+    for i, d in enumerate(p.data):
+        arrays |= {
+            f"records/{i}/readings": d.readings,
+            f"records/{i}/present": d.present,
+            f"records/{i}/inputs": d.drive.samples,
+            f"records/{i}/held_out": p.held_out[i],
+            f"records/{i}/predicted": fit.predictions[i],
+            f"records/{i}/displacement": p.experiment.initial[i].displacement,
+            f"records/{i}/velocity": p.experiment.initial[i].velocity,
+        }
+    for name, value in arrays.items():
+        if value is not None:
+            value = np.asarray(value)
+            file.create_dataset(name, data=value, compression="gzip" if value.size > 1000 else None)
+
+
+def load_identification(path) -> Identification:
+    """Read a result back; it can predict, validate, plot and report as before."""
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("vibrid") != FORMAT:
+                raise FileProblem(path, "this HDF5 file is not a vibrid result of a version that can be read here.")
+            text = json.loads(file["text"][()])
+            names: list[str] = []
+            file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+            arrays = {name: file[name][()] for name in names if name != "text"}
+        return _rebuild(text, arrays)
+    except OSError as problem:
+        raise FileProblem(path, f"this is not an HDF5 file that can be read ({problem}).") from problem
+    except (KeyError, TypeError, ValueError, json.JSONDecodeError) as problem:
+        if isinstance(problem, InputError):
+            raise FileProblem(path, str(problem)) from problem
+        raise FileProblem(path, f"the result is damaged or incomplete ({problem}).") from problem
+
+
+def _rebuild(text: dict, arrays: dict) -> Identification:
+    count = len(text["records"])
+    experiment = Experiment(
+        rebuild(text["structure"]),
+        rebuild(text["sensors"]),
+        tuple(Initial(arrays[f"records/{i}/displacement"], arrays[f"records/{i}/velocity"]) for i in range(count)),
+    )
+    names = {k: _tuples(text["unknowns"][k]) for k in ("names", "units", "places", "kinds")}
+    unknowns = UnknownSet(**names, **{k: jnp.asarray(arrays[f"unknowns/{k}"]) for k in _UNKNOWN_ARRAYS})
+    integrator = INTEGRATORS[text["integrator"]["name"]]
+    data = tuple(
+        Data(
+            jnp.asarray(arrays[f"records/{i}/readings"]),
+            jnp.asarray(arrays[f"records/{i}/present"]),
+            drive(arrays[f"records/{i}/inputs"], text["hold"], text["substeps"]),
+            float(r["step"]),
+            _tuples(r["loads"]),
+            r["name"],
+        )
+        for i, r in enumerate(text["records"])
+    )
+    problem = Problem(
+        experiment,
+        unknowns,
+        data,
+        tuple(jnp.asarray(arrays[f"records/{i}/held_out"]) for i in range(count)),
+        integrator(**{k: rebuild(v) for k, v in text["integrator"]["settings"].items()}),
+        int(text["substeps"]),
+        text["hold"],
+        bool(text["delays"]),
+        frozenset(text["needs"]),
+    )
+    limits = Identifiability(
+        unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])
+    )
+    return Identification(
+        problem=problem,
+        free=arrays["free"],
+        free_covariance=arrays.get("free_covariance"),
+        noise=arrays["noise"],
+        predictions=[arrays[f"records/{i}/predicted"] for i in range(count)],
+        fits=[ChannelFit(**f) for f in text["fits"]],
+        limits=limits,
+        history={k.removeprefix("history/"): v for k, v in arrays.items() if k.startswith("history/")},
+        samples=arrays.get("samples"),
+        **{key: tuple(text[key]) if key == "warnings" else text[key] for key in _PLAIN},
+    )
+
+
+def _tuples(value):
+    """JSON lists as the tuples they were."""
+    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value

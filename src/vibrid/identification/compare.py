@@ -1,0 +1,118 @@
+"""Methods side by side on one problem: error or spread, distance to the bound, time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vibrid.core.errors import VibridError
+from vibrid.core.progress import SILENT
+from vibrid.identification.identify import identify
+from vibrid.identification.result import Identification
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What several methods made of the same data. Methods that refused keep their sentence in `refused`."""
+
+    results: dict[str, Identification]
+    refused: dict[str, str]
+    truth: np.ndarray | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return next(iter(self.results.values())).names if self.results else ()
+
+    @property
+    def estimates(self) -> np.ndarray:
+        return np.array([r.estimate for r in self.results.values()])
+
+    @property
+    def deviations(self) -> np.ndarray:
+        return np.array([r.deviation for r in self.results.values()])
+
+    @property
+    def bound(self) -> np.ndarray:
+        """The Cramér–Rao bound, from the result that fits best."""
+        best = min(self.results.values(), key=lambda r: np.mean([f.relative for f in r.fits]))
+        return best.limits.bound
+
+    @property
+    def rows(self) -> list[dict]:
+        """One row a method. `mean_error` needs the truth; `mean_ratio_to_bound` is rms error/bound with it, else σ/bound."""
+        made = []
+        for name, r in self.results.items():
+            if self.truth is not None:
+                error = np.abs(r.estimate - self.truth)
+                size = np.where(self.truth != 0, np.abs(self.truth), 1.0)
+                mean, ratio = float(np.mean(error / size)), float(np.sqrt(np.mean((error / self.bound) ** 2)))
+            else:
+                mean, ratio = float("nan"), float(np.mean(r.deviation / self.bound))
+            made.append(
+                {
+                    "method": name,
+                    "mean_error": mean,
+                    "mean_ratio_to_bound": ratio,
+                    "seconds": r.seconds,
+                    "fits": r.model_fits,
+                    "warnings": list(r.warnings),
+                }
+            )
+        return made
+
+    def __str__(self) -> str:
+        ratio = "error/bound" if self.truth is not None else "σ/bound"
+        lines = [f"{'method':<24}{'mean error':>12}{ratio:>14}{'seconds':>10}  fits"]
+        for r in self.rows:
+            error = f"{100 * r['mean_error']:.4g} %" if np.isfinite(r["mean_error"]) else "–"
+            fits = "yes" if r["fits"] else "no"
+            lines.append(f"{r['method']:<24}{error:>12}{r['mean_ratio_to_bound']:>14.3g}{r['seconds']:>10.2f}  {fits}")
+        return "\n".join(lines + [f"{name}: {why}" for name, why in self.refused.items()])
+
+    __repr__ = __str__
+
+    def plot(self):
+        """Estimates of all methods with intervals, beside the bound."""
+        from vibrid.report.identification_plots import plot_comparison
+
+        return plot_comparison(self)
+
+
+def compare(
+    structure,
+    data,
+    unknown,
+    methods,
+    *,
+    truth: dict[str, float] | None = None,
+    key: int = 0,
+    progress=SILENT,
+    **keywords,
+):
+    """Run several methods on the same problem.
+
+    Arguments
+        methods: the methods, or a dictionary of names and methods.
+        truth: true values by name, when they are known; the table then shows errors.
+        keywords: as for `identify`.
+    """
+    named = methods if isinstance(methods, dict) else _named(methods)
+    results, refused = {}, {}
+    for name, method in named.items():
+        try:
+            results[name] = identify(structure, data, unknown, method, key=key, progress=progress, **keywords)
+        except VibridError as problem:
+            refused[name] = str(problem)
+    true = None
+    if truth is not None and results:
+        true = np.array([truth[n] for n in next(iter(results.values())).names], dtype=float)
+    return Comparison(results, refused, true)
+
+
+def _named(methods) -> dict:
+    made: dict = {}
+    for method in methods:
+        name = type(method).__name__
+        made[name if name not in made else f"{name} {len(made) + 1}"] = method
+    return made

@@ -1,0 +1,84 @@
+"""Structures as plain text and back: names from the registries and numbers, never code or import paths."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.laws.base import LAWS, Law, Parallel
+from vibrid.structures.base import STRUCTURES, Attachment, Structure
+from vibrid.structures.damping import DAMPINGS, Damping
+from vibrid.structures.nodes import PointMass
+from vibrid.structures.reduction import Constant, Reduced
+from vibrid.structures.sensors import Sensor
+
+_REGISTRIES = {"law": (Law, LAWS), "structure": (Structure, STRUCTURES), "damping": (Damping, DAMPINGS)}
+_PLAIN = {cls.__name__: cls for cls in (Attachment, Parallel, PointMass, Reduced, Sensor)}
+
+
+def describe(thing):
+    """A structure, law, damping or sensor as dictionaries, lists, numbers and strings (ready for JSON)."""
+    if isinstance(thing, eqx.Module):
+        fields = {f.name: describe(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
+        return {**_name(thing), "fields": fields}
+    if isinstance(thing, jax.Array | np.ndarray | np.generic):
+        return {"numbers": np.asarray(thing, dtype=float).tolist()}
+    if isinstance(thing, Constant):
+        return {"constant": thing.values.tolist()}
+    if isinstance(thing, list | tuple):
+        return [describe(part) for part in thing]
+    if isinstance(thing, dict):
+        return {"table": [[describe(k), describe(v)] for k, v in thing.items()]}
+    if thing is None or isinstance(thing, str | bool | int | float):
+        return thing
+    raise InputError(f"{thing!r} cannot be written to a file.")
+
+
+def _name(thing) -> dict:
+    if type(thing).__name__ in _PLAIN and type(thing) is _PLAIN[type(thing).__name__]:
+        return {"part": type(thing).__name__}
+    for kind, (base, registry) in _REGISTRIES.items():
+        if isinstance(thing, base):
+            try:
+                return {kind: registry.name_of(type(thing))}
+            except InputError:
+                break
+    raise InputError(
+        f"{type(thing).__name__} is not registered, so a file cannot name it. Register your own law with "
+        "@vibrid.LAWS.register('its-name') before saving, and import it before loading."
+    )
+
+
+def rebuild(text):
+    """The thing that `describe` described; unknown names are refused."""
+    if isinstance(text, list):
+        return tuple(rebuild(part) for part in text)
+    if not isinstance(text, dict):
+        return text
+    if "numbers" in text:
+        return np.asarray(text["numbers"], dtype=float)
+    if "constant" in text:
+        return Constant(text["constant"])
+    if "table" in text:
+        return {rebuild(k): rebuild(v) for k, v in text["table"]}
+    cls = _class(text)
+    fields = text.get("fields", {})
+    strange = set(fields) - {f.name for f in dataclasses.fields(cls)}
+    if strange:
+        raise InputError(
+            f"A stored {cls.__name__} has fields this version does not know: {', '.join(sorted(strange))}."
+        )
+    return cls(**{name: rebuild(value) for name, value in fields.items()})
+
+
+def _class(text: dict) -> type:
+    for kind, (_, registry) in _REGISTRIES.items():
+        if kind in text:
+            return registry[text[kind]]
+    if text.get("part") in _PLAIN:
+        return _PLAIN[text["part"]]
+    raise InputError("The file does not say what kind of part it describes.")
