@@ -33,6 +33,15 @@ _SPELLINGS = {
     "kgf": "kilogram_force",
     "tf": "metric_ton*standard_gravity",
     "in": "inch",
+    "m": "meter",  # capitals too: old files write CM/SEC2
+    "cm": "centimeter",
+    "mm": "millimeter",
+    "s": "second",
+    "n": "newton",
+    "kn": "kilonewton",
+    "hz": "hertz",
+    "kpa": "kilopascal",
+    "mpa": "megapascal",
     "sec": "second",
     "secs": "second",
     "v": "volt",
@@ -45,19 +54,18 @@ _SPELLINGS = {
     "1": "",
 }
 
-_DIMENSIONS = {  # pint dimensionality -> what an engineer calls it, and its SI unit
-    "[length]": ("length", "m"),
-    "[length] / [time]": ("velocity", "m/s"),
-    "[length] / [time] ** 2": ("acceleration", "m/s^2"),
-    "[length] * [mass] / [time] ** 2": ("force", "N"),
-    "[length] ** 2 * [mass] / [time] ** 2": ("moment", "N*m"),
-    "[mass] / [length] / [time] ** 2": ("stress", "Pa"),
-    "[time]": ("time", "s"),
-    "1 / [time]": ("frequency", "Hz"),
-    "[mass]": ("mass", "kg"),
-    "dimensionless": ("none", ""),
+_DIMENSIONS = {  # powers of length, mass and time -> what an engineer calls it, and its SI unit
+    (1, 0, 0): ("length", "m"),
+    (1, 0, -1): ("velocity", "m/s"),
+    (1, 0, -2): ("acceleration", "m/s^2"),
+    (1, 1, -2): ("force", "N"),
+    (2, 1, -2): ("moment", "N*m"),
+    (-1, 1, -2): ("stress", "Pa"),
+    (0, 0, 1): ("time", "s"),
+    (0, 0, -1): ("frequency", "Hz"),
+    (0, 1, 0): ("mass", "kg"),
+    (0, 0, 0): ("none", ""),
 }
-
 
 _UNIT_TEXT = re.compile(r"[A-Za-z0-9µμε_'. */^()²³·\-]*")
 _LARGE_POWER = re.compile(r"\*\*|\^\s*\d{2,}")
@@ -109,7 +117,11 @@ def unit_factor(unit: str) -> tuple[float, str, str]:
         raise InputError(f"'{unit}' is not a unit that numbers can be measured in.")
     if str(quantity.units) in ("degree", "radian"):
         return factor, "rad", "angle"
-    kind, symbol = _DIMENSIONS.get(str(base.dimensionality), ("other", f"{base.units:~C}".replace("**", "^")))
+    powers = dict(base.dimensionality)
+    key = tuple(powers.pop(name, 0) for name in ("[length]", "[mass]", "[time]"))
+    if powers or key not in _DIMENSIONS:
+        return factor, f"{base.units:~C}".replace("**", "^"), "other"
+    kind, symbol = _DIMENSIONS[key]
     return factor, symbol, kind
 
 

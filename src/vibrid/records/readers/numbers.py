@@ -65,7 +65,9 @@ def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
         values = [number(word) for word in words]
         if None in values and width:
             pieces = [line[i : i + width] for i in range(0, len(line.rstrip()), width)]
-            words, values = pieces, [number(piece) for piece in pieces]
+            fixed = [number(piece) for piece in pieces]
+            if None not in fixed:
+                words, values = pieces, fixed
         for word, value in zip(words, values, strict=True):
             if value is None:
                 raise source.problem(f"'{word.strip()[:40]}' is not a number.", first_line + offset)
