@@ -102,9 +102,10 @@ def synchronise(records: Sequence[Record], rate: float | None = None, span: str 
     columns, channels = [], []
     for number, r in enumerate(records, 1):
         columns.append(_on_grid(r, grid))
+        alone = r.name and [s.name for s in records].count(r.name) == 1
+        label = r.name if alone else f"{r.name or 'record'} {number}"
         for c in r.channels:
-            twice = names.count(c.name) > 1
-            channels.append(replace(c, name=f"{r.name or f'record {number}'}: {c.name}") if twice else c)
+            channels.append(replace(c, name=f"{label}: {c.name}") if names.count(c.name) > 1 else c)
     history = [f"{r.name}: {line}" for r in records for line in r.history]
     history.append(f"synchronised {len(records)} records at {rate:g} samples per second ({span} span)")
     return Record(np.hstack(columns), tuple(channels), step=1.0 / rate, start=float(first),

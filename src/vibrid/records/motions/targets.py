@@ -169,7 +169,8 @@ def conditional_mean_target(periods, median, deviation, period: float, accelerat
     if sigma <= 0:
         raise InputError("The ground-motion model needs a positive deviation at the conditioning period.")
     epsilon = np.log(acceleration * unit_factor(unit)[0] / base.at(period)) / sigma
-    rho = correlation(base.periods, period)
-    values = base.acceleration * np.exp(rho * epsilon * base.deviation)
-    return Target(base.periods, values, base.deviation * np.sqrt(np.maximum(1 - rho**2, 0.0)),
+    grid = np.union1d(base.periods, [period])  # the spectrum has its peak of correlation at T*
+    rho, scatter = correlation(grid, period), base.deviation_at(grid)
+    values = base.at(grid) * np.exp(rho * epsilon * scatter)
+    return Target(grid, values, scatter * np.sqrt(np.maximum(1 - rho**2, 0.0)),
                   f"conditional mean, {acceleration:g} {unit} at {period:g} s (ε = {epsilon:.2f})")
