@@ -174,7 +174,7 @@ def test_static_deflection_at_nodes_and_between_them():
 
 
 def test_ground_motion_loads_the_beam_as_its_own_weight_would():
-    """A steady ground acceleration bends a cantilever as a uniform load ρA a: tip ρA a L⁴/8EI, exact on two elements."""
+    """A steady ground acceleration bends a cantilever as a uniform load ρA a: tip ρA a L⁴/8EI, exact at nodes."""
     structure = beam(2)
     u = np.linalg.solve(np.asarray(structure.matrices()[1]), np.asarray(structure.model().load_matrix[:, 0]))
     np.testing.assert_allclose(structure.row("tip") @ u, -RHO * A * L**4 / (8 * E * I), rtol=1e-9)
