@@ -87,12 +87,13 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(title=Text(title), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for heading in headings:
         table.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(console.width, 200))

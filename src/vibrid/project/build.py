@@ -122,7 +122,8 @@ def make_sensors(
         if table.channel and len(table.place) > 1:
             notes.add(("sensors", i, "channel"), "one channel cannot serve several places; write one table for each.")
         for place in table.place:
-            channel = table.channel or re.sub(r"[^\w.=-]+", "_", f"{table.quantity}_{place}").strip("_")
+            own = table.channel if len(table.place) == 1 else ""
+            channel = own or re.sub(r"[^\w.=-]+", "_", f"{table.quantity}_{place}").strip("_")
             sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, channel)
             with notes.at("sensors", i, "place"):
                 _traced(structure, lambda whole, model, one=sensor: compile_sensors(whole, model, (one,)))
@@ -167,7 +168,7 @@ def make_unknowns(tables: list[UnknownTable], structure: Structure, sensors: Sen
         with notes.at("unknown", i):
             compile_unknowns(experiment, [unknown])
         made.append(unknown)
-    if made and len(made) == len(tables):
+    if made and not notes.found:
         with notes.at("unknown"):
             compile_unknowns(experiment, made)
     return tuple(made)

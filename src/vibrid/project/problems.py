@@ -59,7 +59,7 @@ def keys_of(location: tuple, data) -> Keys:
 
 # -- finding the line ------------------------------------------------------------------------------------------------
 
-_HEADER = re.compile(r"^[ \t]*(\[\[?)([^\[\]\n]+)\]\]?[ \t]*(?:#.*)?$", re.MULTILINE)
+_HEADER = re.compile(r"""^[ \t]*(\[\[?)([\w.\-"' \t]+)\]\]?[ \t]*(?:#.*)?$""", re.MULTILINE)
 
 
 def line_of(text: str, keys: Keys) -> int | None:
@@ -95,7 +95,9 @@ def _table(text: str, keys: Keys) -> tuple[int | None, int, Keys]:
             if joined in seen:
                 spelled.append(seen[joined])
         size = len(spelled)
-        if tuple(spelled) == keys[:size] and len(keys) - size < len(best[2]):
+        if best[0] is None and tuple(spelled)[: len(keys)] == keys:
+            best = (header.start(2), header.end(), ())
+        elif tuple(spelled) == keys[:size] and len(keys) - size < len(best[2]):
             end = headers[i + 1].start() if i + 1 < len(headers) else len(text)
             best = (header.start(2), end, keys[size:])
     return best

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from vibrid.core.errors import nearest
+
+Text = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
+"""A text; a bare number stands for its digits, as in `place = 0`."""
 
 
 class Section(BaseModel):

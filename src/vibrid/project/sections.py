@@ -7,15 +7,18 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from vibrid.project.quantities import number_type
-from vibrid.project.section import Section
+from vibrid.project.section import Section, Text
 from vibrid.records.record import EXCITATIONS
 from vibrid.simulation.excitation import HOLDS
 from vibrid.structures.sensors import MEASURABLE
 
 MOST_SENSORS = 2000
 
-Place = Annotated[str, Field(min_length=1, max_length=200)]
-Places = Annotated[list[Place], BeforeValidator(lambda value: value if isinstance(value, list) else [value])]
+Places = Annotated[
+    list[Text],
+    BeforeValidator(lambda v: v if isinstance(v, list) else [v], json_schema_input_type=Text | list[Text]),
+    Field(min_length=1, max_length=MOST_SENSORS),
+]
 Seconds = number_type("time", "s")
 WithUnit = Annotated[Any, Field(description="a number in SI units, or a text with a number and a unit")]
 
@@ -66,7 +69,7 @@ class InputTable(Section):
     words: ClassVar[str] = "an excitation channel"
     column: str = Field(description="name of the column in the file")
     quantity: Literal[EXCITATIONS] = "ground_acceleration"
-    place: str = Field("", description="where a load acts")
+    place: Text = Field("", description="where a load acts")
     direction: str = Field("", description="direction of the ground motion, for structures that move in several")
     unit: str = Field("", description="unit of the column, where the file does not say")
 
@@ -80,7 +83,7 @@ class ExcitationTable(Section):
     cyclic: CyclicTable | None = Field(None, description="blocks of sine cycles")
     channels: list[InputTable] = Field([], max_length=100, description="which columns drive, and what they are")
     quantity: Literal[EXCITATIONS] = Field("ground_acceleration", description="what a cyclic protocol is")
-    place: str = Field("", description="where a cyclic load acts")
+    place: Text = Field("", description="where a cyclic load acts")
     direction: str = Field("", description="direction of a synthetic or cyclic ground motion")
     format: str | None = Field(None, description="format of the file, when it should not be found out")
     rate: number_type("samples per second, where the file does not say", "Hz", positive=True) | None = None

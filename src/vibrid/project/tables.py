@@ -21,7 +21,7 @@ from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.project import sections
 from vibrid.project.quantities import array_type, number_type
-from vibrid.project.section import Section
+from vibrid.project.section import Section, Text
 from vibrid.simulation.base import INTEGRATORS
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.damping import DAMPINGS, Damping, Rayleigh
@@ -94,9 +94,11 @@ class _Maker:
             raise PydanticCustomError("choice", "{sentence}", {"sentence": sentence})
 
         tagged = tuple(Annotated[table, Tag(f"<{name}>")] for name, table in described.items())
-        if len(tagged) == 1:
-            return Annotated[tagged[0], BeforeValidator(check)]
-        return Annotated[_either(tagged), Discriminator(lambda value: f"<{value[key]}>"), BeforeValidator(check)]
+        union = tagged[0]
+        if len(tagged) > 1:
+            union = Annotated[_either(tagged), Discriminator(lambda value: f"<{value[key]}>")]
+        written = union | Literal[tuple(described)] if or_name else union
+        return Annotated[union, BeforeValidator(check, json_schema_input_type=written)]
 
     def table(self, target, words: str, more: dict | None = None) -> type[Section]:
         """The table of one class (or constructor): its own fields, and `count` where it can be repeated."""
@@ -151,9 +153,14 @@ class _Maker:
             if origin is tuple and Ellipsis not in inside:
                 return tuple[tuple(self.translate(i) for i in inside)]
             listed = list[self.translate(inside[0])]
-            return Annotated[listed, BeforeValidator(_listed)] if self.is_table(inside[0]) else listed
+            if not self.is_table(inside[0]):
+                return listed
+            written = listed | self.translate(inside[0])
+            return Annotated[listed, BeforeValidator(_listed, json_schema_input_type=written)]
         if origin in (dict, Mapping):
             return dict[str, self.translate(inside[1])]
+        if hint is str:
+            return Text
         if hint is float:
             return number_type(unit=None)
         if isinstance(hint, type) and not isinstance(hint, types.GenericAlias):
@@ -183,7 +190,9 @@ class _Maker:
         if not tables:
             return _either(self.translate(m) for m in members)
         tagged = [Annotated[choice, Tag(f"<{base.__name__}>")] for base, choice in tables.items()]
-        tagged += [Annotated[self.translate(lists[0]), Tag("<list>")]] if lists else []
+        if lists:
+            listed = list[self.translate(typing.get_args(lists[0])[0])]
+            tagged.append(Annotated[listed, BeforeValidator(_listed), Tag("<list>")])
         tagged += [Annotated[None, Tag("<none>")]]
 
         def which(value):

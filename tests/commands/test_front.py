@@ -1,0 +1,130 @@
+"""The front door itself: help, versions, errors, exit codes, doctor, schema, demo."""
+
+import json
+import subprocess
+import sys
+import time
+import tomllib
+
+import jsonschema
+import pytest
+from conftest import EXAMPLES
+
+import vibrid as vb
+from vibrid import cli
+from vibrid.commands import demo, simulate
+from vibrid.project import json_schema
+
+COMMANDS = ["demo", "simulate", "schema", "doctor", "spectrum"]
+
+
+def test_help_is_quick_and_needs_no_jax():
+    program = "import sys; sys.argv = ['vibrid', '--help']; import vibrid.cli as c\ntry: c.main()\n" \
+              "finally: print('jax' in sys.modules, 'scipy' in sys.modules, file=sys.stderr)"
+    started = time.perf_counter()
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert made.returncode == 0 and "simulate" in made.stdout
+    assert made.stderr.strip() == "False False", f"heavy imports at start, {time.perf_counter() - started:.1f} s"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example(vibrid, command):
+    made = vibrid(command, "--help")
+    assert made.exit_code == 0 and f"Example: vibrid {command}" in " ".join(made.stdout.split())
+
+
+def test_version_and_usage(vibrid):
+    assert vibrid("--version").stdout == f"vibrid {vb.__version__}\n"
+    assert vibrid("simulate").exit_code == 2
+    wrong = vibrid("simulat")
+    assert wrong.exit_code == 2 and "simulat" in wrong.stderr
+
+
+def stop(*_, **__):
+    raise KeyboardInterrupt
+
+
+def fail(*_, **__):
+    raise RuntimeError("the wheels came off")
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "sentence"),
+    [
+        (stop, 130, "Stopped by Ctrl-C."),
+        (fail, 1, "did not expect (RuntimeError: the wheels came off). Set VIBRID_DEBUG=1"),
+    ],
+)
+def test_faults_are_sentences(vibrid, example, monkeypatch, fault, code, sentence):
+    monkeypatch.setattr("vibrid.project.load_project", fault)
+    monkeypatch.delenv("VIBRID_DEBUG", raising=False)
+    made = vibrid("simulate", example["device"])
+    assert made.exit_code == code and sentence in made.stderr and "Traceback" not in made.stderr
+
+
+def test_debugging_shows_the_traceback(vibrid, example, monkeypatch, capfd):
+    monkeypatch.setattr("vibrid.project.load_project", fail)
+    monkeypatch.setenv("VIBRID_DEBUG", "1")
+    made = vibrid("simulate", example["device"])
+    assert made.exit_code == 1 and "Traceback" in made.stderr + capfd.readouterr().err
+
+
+def test_the_installed_command(tmp_path):
+    command = [sys.executable, "-m", "vibrid.cli", "simulate", str(tmp_path / "x.toml")]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert made.returncode == 1
+    assert made.stderr.splitlines()[-1] == f"{tmp_path / 'x.toml'}: there is no such file."
+
+
+def test_schema_accepts_the_examples_and_refuses_mistakes(vibrid, tmp_path):
+    made = vibrid("schema", "--out", tmp_path / "schema.json")
+    assert made.exit_code == 0
+    schema = json.loads((tmp_path / "schema.json").read_text())
+    assert schema == json.loads(vibrid("schema").stdout) == json.loads(json.dumps(json_schema()))
+    checker = jsonschema.Draft202012Validator(schema)
+    checker.check_schema(schema)
+    for path in EXAMPLES:
+        data = tomllib.loads(path.read_text())
+        checker.validate(data)
+        data["structure"]["colour"] = "blue"
+        assert not checker.is_valid(data), f"{path.name} with an unknown key"
+    law = schema["$defs"]["ABoucWenLawTable"]["properties"]["stiffness"]
+    assert law["unit"] == "N/m" and law["description"].startswith("initial stiffness")
+
+
+def test_doctor(vibrid, monkeypatch, tmp_path):
+    (tmp_path / "program").write_bytes(b"x" * 1000)
+    monkeypatch.setenv("VIBRID_CACHE", str(tmp_path))
+    found = json.loads(vibrid("doctor", "--json").stdout)
+    assert found["versions"]["vibrid"] == vb.__version__ and "missing" not in found["versions"].values()
+    assert found["devices"][0]["platform"] and found["precision"] == "64-bit"
+    assert found["cache"] == {"folder": str(tmp_path), "files": 1, "bytes": 1000}
+    assert {"bayes", "sparse", "test"} <= set(found["extras"])
+    monkeypatch.setattr("vibrid.commands.doctor._version", lambda name: None if name == "blackjax" else "1.0")
+    text = vibrid("doctor").stdout
+    assert "missing blackjax" in text and "pip install 'vibrid[bayes]'" in text
+    monkeypatch.setenv("VIBRID_CACHE", "off")
+    assert "Compile cache: off" in vibrid("doctor").stdout
+
+
+def test_demo_finds_the_truth(vibrid, tmp_path):
+    made = vibrid("demo", "--out", tmp_path / "demo")
+    assert made.exit_code == 0, made.stderr
+    assert {"demo.toml", "measured.csv", "response.png"} <= {p.name for p in (tmp_path / "demo").iterdir()}
+    rows = [line.split() for line in made.stdout.splitlines() if line.strip().startswith(("storeys", "damping"))]
+    assert len(rows) == 6
+    assert all(float(row[5]) < 2.0 for row in rows), "every error below 2 %"
+    assert "fitting" in made.stderr
+
+
+def test_demo_where_it_cannot_write(vibrid, tmp_path):
+    (tmp_path / "file").write_text("")
+    made = vibrid("demo", "--out", tmp_path / "file" / "demo")
+    assert made.exit_code == 1 and "the folder cannot be made" in made.stderr
+
+
+def test_commands_are_those_that_help_lists():
+    names = {c.name for c in cli.app.registered_commands} | {g.name for g in cli.app.registered_groups}
+    assert {"demo", "simulate", "schema", "doctor", "spectrum", "record", "motions"} <= names
+    assert cli.app.registered_commands[0].callback is demo.demo
+    assert simulate.simulate in {c.callback for c in cli.app.registered_commands}

@@ -1,0 +1,126 @@
+"""What a project file that cannot be used says about itself."""
+
+import pytest
+
+from vibrid.core.errors import FileProblem
+from vibrid.project import load_project
+from vibrid.project.problems import ProjectProblem, line_of
+
+MASSES = "masses = [2.0, 1.0]"
+STOREYS = 'storeys = {law = "linear", stiffness = 40.0, count = 2}'
+SENSORS = 'place = [0, "roof"]'
+SYNTHETIC = "synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}"
+
+CASES = {
+    "unknown key": (STOREYS, 'storeys = {law = "linear", stifness = 40.0, count = 2}',
+                    "line 5: structure.storeys.stifness: there is no 'stifness' in a linear law; did you mean 'stiff"),
+    "unknown law": (STOREYS, 'storeys = {law = "liner", stiffness = 40.0, count = 2}',
+                    "line 5: structure.storeys: there is no law called 'liner'; did you mean 'linear'?"),
+    "law without a name": (STOREYS, "storeys = [{stiffness = 1.0}]", "a law is a table that names itself"),
+    "missing key": (STOREYS, 'storeys = {law = "linear", count = 2}',
+                    "a linear law needs 'stiffness' (stiffness k, N/m)."),
+    "wrong unit": (STOREYS, 'storeys = {law = "linear", stiffness = "40 mm", count = 2}',
+                   "structure.storeys.stiffness: 'mm' measures length; this number is in N/m."),
+    "no unit at all": (STOREYS, 'storeys = {law = "linear", stiffness = "40 quux", count = 2}', "'quux' is not a unit"),
+    "no number": (STOREYS, 'storeys = {law = "linear", stiffness = "stiff", count = 2}', "a number was expected"),
+    "true is no number": (STOREYS, 'storeys = {law = "linear", stiffness = true, count = 2}', "a number was expected"),
+    "infinite": (MASSES, "masses = [inf, 1.0]", "a finite number was expected"),
+    "negative": (MASSES, "masses = [-2.0, 1.0]", "structure.masses: this number must not be negative"),
+    "a list for a number": (STOREYS, 'storeys = {law = "linear", stiffness = [1.0, 2.0], count = 2}',
+                            "a list was given where this law wants one number"),
+    "ragged": (MASSES, "masses = [[2.0, 1.0], [1.0]]", "must have the same length"),
+    "too few storeys": (STOREYS, 'storeys = {law = "linear", stiffness = 40.0}',
+                        "structure: A shear building needs one storey law for each floor: 2 masses and 1 storeys"),
+    "too many parts": (STOREYS, 'storeys = [{law = "linear", stiffness = 1.0, count = 9000}, '
+                       '{law = "linear", stiffness = 1.0, count = 9000}]', "18000 parts are more than the 10000"),
+    "huge count": (MASSES, "masses = {value = 1.0, count = 1000000000}", "'count' lies between 1 and"),
+    "wrong place": (SENSORS, 'place = [0, "attic"]', "sensors[0].place: 'attic' is not a floor of this building"),
+    "wrong quantity": ('quantity = "displacement"', 'quantity = "displacment"', "did you mean 'displacement'?"),
+    "wrong noise unit": (SENSORS, SENSORS + '\nnoise = "3 g"', "sensors[0].noise: 'g' measures acceleration"),
+    "wrong channel unit": (SENSORS, SENSORS + '\nunit = "g"', "sensors[0].unit: Numbers in m cannot be expressed in g"),
+    "one channel for two": (SENSORS, SENSORS + '\nchannel = "x"', "one channel cannot serve several places"),
+    "two sources": (SYNTHETIC, SYNTHETIC + '\nfile = "x.csv"', "file and synthetic are given"),
+    "no source": (SYNTHETIC, "scale = 2.0", "excitation: give a file, a synthetic motion"),
+    "load at no place": (SYNTHETIC, 'cyclic = {amplitudes = [1.0]}\nquantity = "load"\nplace = "moon"',
+                         "excitation.place: 'moon' is not a floor"),
+    "amplitude unit": (SYNTHETIC, 'cyclic = {amplitudes = [1.0, "2 mm"]}\nquantity = "load"\nplace = "0"',
+                       "excitation.cyclic.amplitudes[1]: 'mm' measures length; this number is in N."),
+    "wrong integrator": (SYNTHETIC, SYNTHETIC + '\n[simulation]\nintegrator = "newmarc"', "did you mean 'newmark'?"),
+    "integrator's setting": (SYNTHETIC, SYNTHETIC + '\n[simulation]\nintegrator = {kind = "kr-alpha", weigh = "x"}',
+                             "simulation.integrator: KRAlpha weighs 'force' or 'displacement'"),
+    "wrong method": (SYNTHETIC, SYNTHETIC + '\n[method]\nname = "trajektory"', "did you mean 'trajectory'?"),
+    "unknown path": (SYNTHETIC, SYNTHETIC + '\n[[unknown]]\npath = "storeys[*].stifness"',
+                     "unknown[0].path: 'structure.storeys[0]' has no 'stifness'; did you mean 'stiffness'?"),
+    "bounds unit": (SYNTHETIC, SYNTHETIC + '\n[[unknown]]\npath = "storeys[0].stiffness"\nbounds = ["1 m", 2.0]',
+                    "unknown[0].bounds: 'm' measures length; this number is in N/m."),
+    "start outside": (SYNTHETIC, SYNTHETIC + '\n[[unknown]]\npath = "storeys[0].stiffness"\nbounds = [50.0, 60.0]',
+                      "outside its bounds"),
+    "unknown table": (SYNTHETIC, SYNTHETIC + "\n[sensor]\nplace = 1", "sensor: there is no 'sensor' in a project file"),
+    "a text for a table": (STOREYS, 'storeys = "linear"', "structure.storeys"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_problem_is_a_sentence(project, case):
+    old, new, expected = CASES[case]
+    with pytest.raises(ProjectProblem) as caught:
+        project(None, change=(old, new))
+    text = str(caught.value)
+    assert expected in text
+    assert text.count("\n") == 0, "one problem, one line"
+    assert "project.toml, line " in text
+
+
+def test_all_problems_are_told_at_once_in_the_order_of_the_file(project):
+    with pytest.raises(ProjectProblem) as caught:
+        project(None, a=(MASSES, 'masses = ["2 N", 1.0]'), b=("pga = 1.0", "pgaa = 1.0"), c=(SENSORS, "plcae = 0"))
+    lines = str(caught.value).splitlines()
+    keys = [line.split(": ")[1] for line in lines]
+    assert keys == ["structure.masses", "sensors[0].plcae", "excitation.synthetic.pgaa"]
+    assert len(caught.value.problems) == 3
+    assert caught.value.line == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"[structure\n", "line 1: this is not valid TOML"),
+        (b"a = 1\nb = \n", "line 2: this is not valid TOML"),
+        (b"\xff\xfe\x00", "not a text file in UTF-8"),
+        (b"#" * 1_000_001, "at most 1 MB"),
+        (b"", "structure: a project file needs 'structure'"),
+        (b"a = " + b"[" * 20_000, "not valid TOML"),
+    ],
+)
+def test_files_that_are_no_projects(tmp_path, content, sentence):
+    path = tmp_path / "p.toml"
+    path.write_bytes(content)
+    with pytest.raises(FileProblem, match=sentence):
+        load_project(path)
+
+
+def test_missing_file_and_folder(tmp_path):
+    with pytest.raises(FileProblem, match="there is no such file"):
+        load_project(tmp_path / "none.toml")
+    with pytest.raises(FileProblem, match="not a file"):
+        load_project(tmp_path)
+
+
+def test_missing_excitation_is_told_when_it_is_needed(project):
+    loaded = project(None, change=("[excitation]\n" + SYNTHETIC, ""))
+    with pytest.raises(FileProblem, match="nothing drives the structure: give"):
+        loaded.excitation()
+
+
+def test_nothing_is_imported_by_name(project):
+    for name in ("os.system", "vibrid.laws.Linear", "__import__('os')"):
+        with pytest.raises(ProjectProblem, match="there is no law called"):
+            project(None, change=('law = "linear"', f'law = "{name}"'))
+
+
+def test_lines_are_found():
+    text = 'a = 1\n[s]\nlist = [\n  {x = 1},\n  {x = 2, y = "]"},\n]\n[[t]]\nz = 1\n'
+    text += "[[t]]\nz = [[1, 2],\n [3, 4]]\n[t.u]\nw = 1\n"
+    places = {("a",): 1, ("s", "list", 0, "x"): 4, ("s", "list", 1, "y"): 5, ("t", 0, "z"): 8, ("t", 1, "z", 1): 11,
+              ("t", 1, "u", "w"): 13, ("s", "missing"): 2, ("t",): 7, ("nowhere",): None}
+    assert {keys: line_of(text, keys) for keys in places} == places
