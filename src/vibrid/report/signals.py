@@ -1,0 +1,195 @@
+"""The signals behind the figures: measured beside predicted, made short enough to draw without losing a peak."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vibrid.identification.experiment import Experiment
+from vibrid.identification.result import Identification, Validation
+from vibrid.records.record import QUANTITIES, Channel, Record
+from vibrid.simulation.response import Response
+from vibrid.simulation.run import Start
+from vibrid.simulation.simulate import simulate
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One sensor of one record: what it read and what the identified structure would make it read.
+
+    `measured` is NaN where a sample is missing; `fitted` marks the samples that the method saw (the others were kept for
+    scoring, or belong to a validation).
+    """
+
+    name: str
+    quantity: str
+    time: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    fitted: np.ndarray
+
+    @property
+    def unit(self) -> str:
+        return QUANTITIES[self.quantity]
+
+    @property
+    def step(self) -> float:
+        return float(self.time[1] - self.time[0])
+
+    @property
+    def residual(self) -> np.ndarray:
+        return self.measured - self.predicted
+
+    @property
+    def largest(self) -> float:
+        return float(np.nanmax(np.abs(np.concatenate([self.measured, self.predicted]))))
+
+    @property
+    def relative(self) -> float:
+        """rms of the residual over that of the signal."""
+        there = np.isfinite(self.measured)
+        size = np.std(self.measured[there]) if there.any() else np.nan
+        return float(np.sqrt(np.mean(self.residual[there] ** 2)) / size) if size > 0 else float("nan")
+
+
+def traces_of(fit: Identification, record: int = 0) -> list[Trace]:
+    """Every sensor of one of the fitted records."""
+    data, held = fit.problem.data[record], np.asarray(fit.problem.held_out[record]) > 0
+    used = np.asarray(data.present) > 0
+    measured = np.where(used | held, np.asarray(data.readings), np.nan)
+    time = data.step * np.arange(data.samples)
+    return [
+        Trace(s.label, s.quantity, time, measured[:, i], fit.predictions[record][:, i], used[:, i])
+        for i, s in enumerate(fit.problem.sensors)
+    ]
+
+
+def traces_of_validation(validation: Validation) -> list[Trace]:
+    """Every channel of a validation; none of its samples was fitted."""
+    record = validation.record
+    return [
+        Trace(
+            name,
+            record.channel(name).quantity,
+            record.time,
+            validation.measured[:, i],
+            validation.predicted[:, i],
+            np.zeros(len(record), bool),
+        )
+        for i, name in enumerate(validation.channels)
+    ]
+
+
+def worst(traces: list[Trace], count: int) -> list[Trace]:
+    """The `count` traces that fit worst, in the order of the sensors."""
+    order = sorted(range(len(traces)), key=lambda i: -np.nan_to_num(traces[i].relative, nan=np.inf))[:count]
+    return [traces[i] for i in sorted(order)]
+
+
+# -- the identified structure in motion ----------------------------------------------------------------------------
+
+
+def excitation_of(fit: Identification, record: int = 0) -> Record:
+    """The excitation of a fitted record."""
+    data = fit.problem.data[record]
+    channels = [
+        Channel(" ".join(filter(None, (quantity, place))), quantity, location=place if quantity == "load" else "",
+                direction="" if quantity == "load" else place)
+        for quantity, place in data.loads
+    ]
+    return Record(np.asarray(data.drive.samples), channels, step=data.step, name=data.name)
+
+
+def response_of(fit: Identification, record: int = 0) -> Response:
+    """How the identified structure moves under a fitted record, from the same starting state."""
+    p, experiment = fit.problem, fit.experiment
+    return simulate(
+        experiment.structure,
+        excitation_of(fit, record),
+        integrator=p.integrator,
+        hold=p.hold,
+        substeps=p.substeps,
+        start=_start(experiment, record),
+    )
+
+
+def _start(experiment: Experiment, record: int) -> Start | None:
+    """The state at the first sample; None where it is rest."""
+    first = experiment.initial[record]
+    moving = np.any(np.asarray(first.displacement)) or np.any(np.asarray(first.velocity))
+    return Start(first.displacement, first.velocity) if moving else None
+
+
+def yielding_parts(response: Response) -> list[str]:
+    """Parts with a loop worth drawing: laws that are not linear with one deformation, dashpots last."""
+    model = response.structure.model(response.loads)
+    owners = [group for group in model.groups for _ in range(group.count)]
+    bent = [
+        name
+        for (name, _), group in zip(model.parts, owners, strict=True)
+        if not group.law.is_linear and group.components == 1
+    ]
+    return sorted(bent, key=lambda name: name.startswith("damping"))
+
+
+# -- fewer points, same picture ------------------------------------------------------------------------------------
+
+
+def kept_samples(*signals: np.ndarray, most: int = 2000) -> np.ndarray:
+    """Indices, at most about `most`, that keep the least and the greatest value of every signal in every stretch."""
+    n = len(signals[0])
+    if n <= most:
+        return np.arange(n)
+    stretches = max(most // (2 * len(signals)), 1)
+    edges = np.linspace(0, n, stretches + 1).astype(int)[:-1]
+    kept = [np.array([0, n - 1])]
+    for signal in signals:
+        there = np.isfinite(signal)
+        for a, b in zip(edges, [*edges[1:], n], strict=True):
+            low, high = np.where(there[a:b], signal[a:b], np.inf), np.where(there[a:b], signal[a:b], -np.inf)
+            kept.append(np.array([a + np.argmin(low), a + np.argmax(high)]))
+    return np.unique(np.concatenate(kept))
+
+
+def strong_part(traces: list[Trace], share: float = 0.125, shortest: float = 2.0) -> tuple[float, float]:
+    """Start and end of the stretch that holds the most energy, all signals counted alike."""
+    time = traces[0].time
+    n = len(time)
+    length = int(min(max(share * n, shortest / traces[0].step), n - 1))
+    energy = np.zeros(n)
+    for trace in traces:
+        square = np.nan_to_num(trace.measured - np.nanmean(trace.measured)) ** 2
+        energy += square / max(square.sum(), 1e-300)
+    total = np.concatenate([[0.0], np.cumsum(energy)])
+    first = int(np.argmax(total[length:] - total[:-length]))
+    return float(time[first]), float(time[min(first + length, n - 1)])
+
+
+# -- residuals -----------------------------------------------------------------------------------------------------
+
+
+def autocorrelation(residual: np.ndarray, lags: int = 50) -> np.ndarray:
+    """(lags + 1,) normalised autocorrelation of a residual, missing samples left out."""
+    there = np.isfinite(residual)
+    r = np.where(there, residual - residual[there].mean(), 0.0)
+    power = np.sum(r**2) / max(there.sum(), 1)
+    lags = min(lags, len(r) - 1)
+    if power == 0:
+        return np.concatenate([[1.0], np.zeros(lags)])
+    pairs = [max(int((there[lag:] & there[: len(r) - lag]).sum()), 1) for lag in range(lags + 1)]
+    return np.array([np.sum(r[lag:] * r[: len(r) - lag]) / pairs[lag] / power for lag in range(lags + 1)])
+
+
+def amplitude_spectrum(values: np.ndarray, step: float, bands: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies (Hz) and |X(f)| (unit · s), averaged over at most `bands` bands; missing samples count as zero."""
+    values = np.where(np.isfinite(values), values - np.nanmean(values), 0.0)
+    amplitude = np.abs(np.fft.rfft(values)) * step
+    frequency = np.fft.rfftfreq(len(values), step)
+    if len(frequency) <= bands:
+        return frequency[1:], amplitude[1:]
+    edges = np.unique(np.geomspace(1, len(frequency), bands + 1).astype(int))
+    counts = np.diff(edges)
+    power = np.add.reduceat(amplitude**2, edges[:-1])[: len(counts)]
+    centre = np.add.reduceat(frequency, edges[:-1])[: len(counts)]
+    return centre / counts, np.sqrt(power / counts)
