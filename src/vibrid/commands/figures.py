@@ -64,7 +64,7 @@ def draw_loop(ax, response, part: str, unit: str = "mm", force: str = "kN"):
 def save_figure(figure: Figure, path) -> None:
     """Write a figure; the file appears whole or not at all."""
     with whole_file(path) as temporary:
-        figure.savefig(temporary, dpi=150, format=str(path).rpartition(".")[2].lower())
+        figure.savefig(temporary, dpi=110, format=str(path).rpartition(".")[2].lower())
 
 
 def _tidy(ax):

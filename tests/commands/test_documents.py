@@ -1,0 +1,63 @@
+"""The documents: links lead somewhere, examples run, and what they are said to print is what they print."""
+
+import contextlib
+import dataclasses
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+import vibrid as vb
+from vibrid.project import load_project
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_links_lead_somewhere(path):
+    text = BLOCK.sub("", path.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        assert "://" in target or (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "docs" / "project-file.md"], ids=lambda p: p.name)
+def test_python_prints_what_the_document_says(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    (i,) = [i for i, (language, _) in enumerate(blocks(path)) if language == "python"]
+    (_, code), (_, said) = blocks(path)[i : i + 2]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, path.name, "exec"), {})
+    shown, made = said.splitlines(), printed.getvalue().splitlines()
+    assert len(shown) == len(made)
+    for expected, line in zip(shown, made, strict=True):
+        if expected.startswith("TrajectoryFit:"):
+            continue  # seconds differ from machine to machine
+        assert re.split(r"[\d.e+]+", expected) == re.split(r"[\d.e+]+", line)
+        numbers = [[float(n) for n in re.findall(r"\d+\.?\d*(?:e\+\d+)?", text)] for text in (expected, line)]
+        assert numbers[1] == pytest.approx(numbers[0], rel=0.01)
+
+
+def test_the_file_in_the_reference_is_a_project(tmp_path):
+    (text,) = [code for language, code in blocks(ROOT / "docs" / "project-file.md") if language == "toml"]
+    (tmp_path / "p.toml").write_text(text, encoding="utf-8")
+    project = load_project(tmp_path / "p.toml")
+    assert [s.label for s in project.sensors] == ["absolute_acceleration_0", "absolute_acceleration_roof", "laser"]
+    assert abs(project.simulate().displacement).max() > 1e-3
+
+
+def test_every_name_is_in_the_documents():
+    reference = (ROOT / "docs" / "project-file.md").read_text(encoding="utf-8")
+    for name in vb.STRUCTURES:
+        fields = [f.name for f in dataclasses.fields(vb.STRUCTURES[name])]
+        (row,) = [line for line in reference.splitlines() if line.startswith(f"| `{name}` |")]
+        assert [f for f in fields if f"`{f}`" not in row] == []
+    methods = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in vb.METHODS if f"`{name}`" not in methods] == []
