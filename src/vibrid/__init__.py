@@ -7,6 +7,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vibrid.core import *  # noqa: F403
     from vibrid.identification import *  # noqa: F403
     from vibrid.laws import *  # noqa: F403
     from vibrid.records import *  # noqa: F403
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = ("laws", "records", "structures", "simulation", "identification")
+_ROOMS = ("core", "laws", "records", "structures", "simulation", "identification")
 
 
 def _gather() -> dict:

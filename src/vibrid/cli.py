@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid import __version__
-from vibrid.commands import demo, doctor, records, schema, simulate
+from vibrid.commands import demo, doctor, identify, records, schema, simulate
 
 
 class Front(TyperGroup):
@@ -72,6 +72,9 @@ def _options(version: Version = False) -> None:
 
 app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
+app.command("identify")(identify.identify)
+app.command("compare")(identify.compare)
+app.command("predict")(identify.predict)
 app.command("spectrum")(records.spectrum)
 app.add_typer(records.record, name="record")
 app.add_typer(records.motions, name="motions")

@@ -27,14 +27,15 @@ def write_record(record, path: Path, units: Mapping[str, str] | None = None) -> 
 
 def print_json(content) -> None:
     """JSON on standard output; numbers that are not finite become null."""
-    typer.echo(json.dumps(_finite(content), indent=1, ensure_ascii=False))
+    typer.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
 
 
-def _finite(content):
+def finite(content):
+    """The same content with None for numbers that JSON cannot hold."""
     if isinstance(content, dict):
-        return {k: _finite(v) for k, v in content.items()}
+        return {k: finite(v) for k, v in content.items()}
     if isinstance(content, list | tuple):
-        return [_finite(v) for v in content]
+        return [finite(v) for v in content]
     return None if isinstance(content, float) and not np.isfinite(content) else content
 
 

@@ -1,1 +1,6 @@
 """What every room shares: sentences for errors, names, paths, registries, progress and precision."""
+
+from vibrid.core.errors import Divergence, FileProblem, InputError, Refusal, VibridError
+from vibrid.core.progress import Progress
+
+__all__ = ["Divergence", "FileProblem", "InputError", "Progress", "Refusal", "VibridError"]

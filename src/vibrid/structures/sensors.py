@@ -69,6 +69,10 @@ class Sensors(tuple):
             )
         return cls(found)
 
+    def noiseless(self) -> Sensors:
+        """The same sensors without noise, for predictions."""
+        return Sensors([Sensor(s.quantity, s.place, s.gain, s.delay, 0.0, s.name) for s in self])
+
     def channels(self) -> tuple[Channel, ...]:
         """The record channels these sensors fill."""
         return tuple(Channel(s.label, s.quantity, QUANTITIES[s.quantity], s.place) for s in self)

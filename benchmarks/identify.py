@@ -1,0 +1,311 @@
+"""How well and how fast the classical methods identify the two systems of Liu & Meidani (2023).
+
+    python benchmarks/identify.py                    # everything, about half an hour on two cores
+    python benchmarks/identify.py --part accuracy    # one part: accuracy, coverage, kalman, wrong-model, bayes
+    python benchmarks/identify.py --motion FILE      # another ground motion (default: a synthetic one)
+
+Data come from SciPy's error-controlled solver (`simulate_reference`), never from the integrator that is fitted.
+Results go to benchmarks/results/identify.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+import vibrid as vb
+from vibrid.identification.identifiability import identifiability
+from vibrid.identification.problem import make_problem
+
+RESULTS = Path(__file__).parent / "results" / "identify.json"
+PAPER = {"bouc-wen": {0.0: 1.58, 0.025: 1.41, 0.05: 1.26}, "cubic": {0.0: 0.94, 0.025: 1.58, 0.05: 1.42}}
+PAPER_UKF = {"bouc-wen": {0.0: 4.53, 0.025: 4.36, 0.05: 4.53}, "cubic": {0.0: 2.94, 0.025: 1.97, 0.05: 3.07}}
+TARGETS = {"bouc-wen": {0.0: 0.01, 0.025: 0.3, 0.05: 0.6}, "cubic": {0.0: 0.01, 0.025: 0.25, 0.05: 0.45}}
+
+
+def bouc_wen() -> tuple:
+    """Table 4: three storeys of Bouc–Wen with thermostat damping; k of each storey, and one β, γ, n for all."""
+    building = vb.ShearBuilding(
+        masses=[1.0] * 3,
+        storeys=[vb.BoucWen(stiffness=k, beta=2.0, gamma=2.0, exponent=1.0) for k in (50.0, 45.0, 45.0)],
+        damping=[vb.Thermostat(initial=c, rate=10.0) for c in (1.5, 1.5, 1.2)],
+    )
+    shared = [vb.Unknown(f"storeys[*].{name}", tied=True) for name in ("beta", "gamma", "exponent")]
+    guess = {"storeys[*].stiffness": 40.0, "storeys[*].beta": 1.5, "storeys[*].gamma": 1.5, "storeys[*].exponent": 1.2}
+    return building, ["storeys[*].stiffness", *shared], guess
+
+
+def cubic() -> tuple:
+    """Table 1: ten storeys, a cubic spring in the first, thermostat damping; k of each storey and k_nl."""
+    stiffness = [35.0] * 3 + [30.0] * 3 + [25.0] * 4
+    building = vb.ShearBuilding(
+        masses=[1.0] * 10,
+        storeys=[vb.Cubic(stiffness[0], 150.0), *(vb.Linear(k) for k in stiffness[1:])],
+        damping=[vb.Thermostat(initial=c, rate=10.0) for c in [1.5] * 4 + [1.875] * 3 + [2.25] * 3],
+    )
+    return (
+        building,
+        ["storeys[*].stiffness", "storeys[0].cubic"],
+        {"storeys[*].stiffness": 25.0, "storeys[0].cubic": 100.0},
+    )
+
+
+SYSTEMS = {"bouc-wen": bouc_wen, "cubic": cubic}
+
+
+def ground_motion(file: str | None, rate: float) -> vb.Record:
+    """Forty seconds, linear between samples at 50 Hz whatever the rate asked for."""
+    source = vb.read_record(file) if file else vb.synthetic_motion(key=0, duration=40.0, rate=50.0, pga=8.2)
+    coarse = np.arange(0, 40.0 + 1e-9, 0.02)
+    values = np.interp(coarse, source.time - source.time[0], source.data[:, 0])
+    fine = np.arange(round(40.0 * rate) + 1) / rate
+    name = Path(file).name if file else source.name
+    channel = vb.Channel("ground", "ground_acceleration")
+    return vb.Record(np.interp(fine, coarse, values), [channel], step=1.0 / rate, name=name)
+
+
+def all_floors(building) -> vb.Sensors:
+    floors = range(building.floors)
+    return vb.Sensors(displacement=floors, velocity=floors, acceleration=floors)
+
+
+class Case:
+    """One system under one motion: truth, noisy data, and fits."""
+
+    def __init__(self, name: str, motion: vb.Record):
+        self.name = name
+        self.building, self.unknown, guess = SYSTEMS[name]()
+        self.guess = self.building.replace(guess)
+        self.response = vb.simulate_reference(self.building, motion)
+        clean = self.data(0.0)
+        self.clean_problem = make_problem(self.building, clean, self.unknown)
+        self.truth = np.asarray(self.clean_problem.unknowns.start)
+
+    def data(self, noise: float, key: int = 0) -> vb.Record:
+        return self.response.measure(all_floors(self.building), noise=noise, key=key)
+
+    def fit(self, method, noise: float, key: int = 0, substeps: int = 1):
+        return vb.identify(self.guess, self.data(noise, key), self.unknown, method, substeps=substeps)
+
+    def bound(self, noise: float) -> np.ndarray:
+        """Cramér–Rao bound at the truth with the true noise."""
+        p = self.clean_problem
+        return identifiability(p, p.start, noise * p.signal_size()).bound
+
+    def error(self, fit) -> float:
+        """Mean relative error in per cent over the parameters of the paper's table."""
+        return float(100 * np.mean(np.abs(fit.estimate / self.truth - 1)))
+
+
+def accuracy(file) -> dict:
+    """Mean errors of the trajectory fit and the filters at 100 and 1000 Hz; seconds after compilation."""
+    made = {}
+    methods = {
+        "TrajectoryFit": vb.TrajectoryFit(),
+        "UnscentedKalman": vb.UnscentedKalman(),
+        "ExtendedKalman": vb.ExtendedKalman(),
+    }
+    for rate in (100.0, 1000.0):
+        for name in SYSTEMS:
+            case = Case(name, ground_motion(file, rate))
+            for label, method in methods.items():
+                if rate == 1000.0 and label != "TrajectoryFit":
+                    continue
+                for noise in (0.0, 0.025, 0.05):
+                    substeps = 2 if noise == 0.0 and rate == 100.0 else 1
+                    case.fit(method, noise, 0, substeps)  # compiles
+                    started = time.perf_counter()
+                    fit = case.fit(method, noise, 1, substeps)
+                    row = {
+                        "error_percent": case.error(fit),
+                        "seconds": time.perf_counter() - started,
+                        "paper_network_percent": PAPER[name][noise],
+                        "paper_ukf_percent": PAPER_UKF[name][noise],
+                        "target_percent": TARGETS[name][noise],
+                        "fits": fit.model_fits,
+                    }
+                    if noise:
+                        row["expected_at_bound_percent"] = float(
+                            100 * np.sqrt(2 / np.pi) * np.mean(case.bound(noise) / case.truth)
+                        )
+                    made[f"{name}, {rate:g} Hz, {label}, noise {100 * noise:g} %"] = row
+                    print(
+                        f"{name:9} {rate:6g} Hz {label:16} noise {100 * noise:4g} %: {row['error_percent']:.4g} % "
+                        f"in {row['seconds']:.2f} s (paper {PAPER[name][noise]} %)",
+                        flush=True,
+                    )
+    return made
+
+
+def coverage(file, seeds: int = 50) -> dict:
+    """Over many noise seeds: mean error, rms error / bound, and how often 95 % intervals hold the truth."""
+    made = {}
+    for name in SYSTEMS:
+        case = Case(name, ground_motion(file, 100.0))
+        for noise in (0.025, 0.05):
+            bound, errors, ratios, hits, seconds = case.bound(noise), [], [], [], []
+            for key in range(seeds):
+                fit = case.fit(vb.TrajectoryFit(), noise, key)
+                errors.append(case.error(fit))
+                ratios.append((fit.estimate - case.truth) / bound)
+                interval = fit.interval()
+                hits.append((interval[:, 0] <= case.truth) & (case.truth <= interval[:, 1]))
+                seconds.append(fit.seconds)
+            made[f"{name}, noise {100 * noise:g} %"] = row = {
+                "seeds": seeds,
+                "mean_error_percent": float(np.mean(errors)),
+                "worst_error_percent": float(np.max(errors)),
+                "rms_error_over_bound": float(np.sqrt(np.mean(np.square(ratios)))),
+                "coverage_of_95_percent_intervals": float(np.mean(hits)),
+                "median_seconds": float(np.median(seconds)),
+            }
+            print(name, noise, row, flush=True)
+    return made
+
+
+def kalman(file, seeds: int = 100) -> dict:
+    """The unscented filter: time against filterpy's, and whether it stays positive definite over many seeds."""
+    made = {}
+    for name in SYSTEMS:
+        case = Case(name, ground_motion(file, 100.0))
+        errors, roots = [], []
+        for key in range(seeds):
+            method = vb.UnscentedKalman()
+            data = case.data(0.05, key)
+            bad = case.guess if key % 2 else case.building.replace({"storeys[*].stiffness": 90.0})
+            fit = vb.identify(bad, data, case.unknown, method)
+            errors.append(case.error(fit))
+            roots.append(fit.convergence["smallest_root"])
+        made[f"{name}: {seeds} seeds at 5 % noise, every other one from stiffness 90"] = row = {
+            "positive_definite": bool(np.all(np.array(roots) > 0) and np.all(np.isfinite(errors))),
+            "median_error_percent": float(np.median(errors)),
+            "worst_error_percent": float(np.max(errors)),
+        }
+        print(name, row, flush=True)
+    case = Case("cubic", ground_motion(file, 100.0))
+    single = vb.UnscentedKalman(passes=1)
+    case.fit(single, 0.05)
+    ours = min(_timed(lambda: case.fit(single, 0.05, 1)) for _ in range(3))
+    full = min(_timed(lambda: case.fit(vb.UnscentedKalman(), 0.05, 1)) for _ in range(2))
+    steps = 200
+    theirs = _filterpy_seconds(case, steps) * 4000 / steps
+    made["ten storeys, 4001 samples, 11 parameters"] = row = {
+        "seconds_one_pass": ours,
+        "seconds_default_three_passes": full,
+        "filterpy_seconds_one_pass": theirs,
+        "filterpy_measured_on_samples": steps,
+        "times_faster_than_filterpy": theirs / ours,
+    }
+    print(row, flush=True)
+    return made
+
+
+def _timed(work) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _filterpy_seconds(case: Case, steps: int) -> float:
+    """The same filter with filterpy and a NumPy model as a careful user would write it."""
+    from filterpy.kalman import MerweScaledSigmaPoints, UnscentedKalmanFilter
+
+    n, p, dt = 10, 11, 0.01
+    data = case.data(0.05)
+    ground, y = data["ground"], data.data[:, 1:]
+
+    def slope(z, ug):
+        x, v, c, k, knl = z[:n], z[n : 2 * n], z[2 * n : 3 * n], np.exp(z[3 * n : 4 * n]), np.exp(z[4 * n])
+        d, w = np.diff(x, prepend=0.0), np.diff(v, prepend=0.0)
+        f = k * d + c * w
+        f[0] += knl * d[0] ** 3
+        a = -f - ug
+        a[:-1] += f[1:]
+        return np.concatenate([v, a, 10.0 * w * w, np.zeros(p)])
+
+    now = {"u": (0.0, 0.0)}
+
+    def move(z, dt):
+        u0, u1 = now["u"]
+        k1 = slope(z, u0)
+        k2 = slope(z + dt / 2 * k1, 0.5 * (u0 + u1))
+        k3 = slope(z + dt / 2 * k2, 0.5 * (u0 + u1))
+        k4 = slope(z + dt * k3, u1)
+        return z + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    def read(z):
+        return np.concatenate([z[: 2 * n], slope(z, now["u"][1])[n : 2 * n]])
+
+    size = 3 * n + p
+    points = MerweScaledSigmaPoints(size, 1.0, 2.0, 0.0)
+    filter_ = UnscentedKalmanFilter(size, 3 * n, dt, read, move, points)
+    filter_.x = np.concatenate([np.zeros(2 * n), np.full(n, 1.5), np.log(np.full(n, 25.0)), [np.log(100.0)]])
+    filter_.P = np.diag(np.concatenate([np.full(3 * n, 1e-8), np.full(p, 0.09)]))
+    filter_.Q = np.eye(size) * 1e-12
+    filter_.R = np.diag((0.05 * y.std(axis=0)) ** 2)
+    started = time.perf_counter()
+    for i in range(1, steps + 1):
+        now["u"] = (ground[i - 1], ground[i])
+        filter_.predict()
+        filter_.update(y[i])
+    return time.perf_counter() - started
+
+
+def wrong_model(file) -> dict:
+    """A cubic law fitted to Bouc–Wen data: the answer must say that it does not fit."""
+    case = Case("bouc-wen", ground_motion(file, 100.0))
+    wrong = vb.ShearBuilding(masses=[1.0] * 3, storeys=[vb.Cubic(40.0, 10.0)] * 3, damping=case.building.damping)
+    fit = vb.identify(wrong, case.data(0.025), ["storeys[*].stiffness", "storeys[*].cubic"], hold_out=0.3)
+    right = vb.identify(case.guess, case.data(0.025), case.unknown, hold_out=0.3)
+    made = {
+        label: {"fits": f.model_fits, "held_out_percent": 100 * f.held_out, "verdict": f.verdict}
+        for label, f in (("cubic law on Bouc–Wen data", fit), ("Bouc–Wen law on Bouc–Wen data", right))
+    }
+    print(json.dumps(made, indent=1, ensure_ascii=False), flush=True)
+    return made
+
+
+def bayes(file) -> dict:
+    """Posterior deviations beside the bound at 5 % noise."""
+    made = {}
+    for name in SYSTEMS:
+        case = Case(name, ground_motion(file, 100.0))
+        fit = case.fit(vb.Bayes(), 0.05, 1)
+        ratio = fit.deviation / fit.limits.bound
+        made[name] = row = {
+            "deviation_over_bound_least": float(ratio.min()),
+            "deviation_over_bound_most": float(ratio.max()),
+            "error_percent": case.error(fit),
+            "largest_r_hat": max(fit.convergence["r_hat"].values()),
+            "least_effective_samples": min(fit.convergence["effective_samples"].values()),
+            "divergent": fit.convergence["divergent"],
+            "seconds": fit.seconds,
+        }
+        print(name, row, flush=True)
+    return made
+
+
+PARTS = {"accuracy": accuracy, "coverage": coverage, "kalman": kalman, "wrong-model": wrong_model, "bayes": bayes}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--motion", help="a ground-motion file; a synthetic motion by default")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    chosen = parser.parse_args()
+    results = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
+    results["machine"] = "two shared cores, no GPU"
+    results["motion"] = ground_motion(chosen.motion, 100.0).name
+    for part in chosen.part or PARTS:
+        results[part] = PARTS[part](chosen.motion)
+        chosen.out.parent.mkdir(exist_ok=True)
+        chosen.out.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

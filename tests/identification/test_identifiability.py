@@ -1,0 +1,58 @@
+"""The limits: Fisher information against brute force, unseen combinations in words, sensor placement."""
+
+from itertools import combinations
+
+import jax.numpy as jnp
+import numpy as np
+
+import vibrid as vb
+from identification.small import TWO, TWO_SENSORS, TWO_UNKNOWN, motion, truth, two
+from vibrid.identification.identifiability import fisher_information, identifiability
+from vibrid.identification.problem import predict
+
+
+def test_information_equals_finite_differences():
+    problem = vb.make_problem(TWO, two(0.0), TWO_UNKNOWN)
+    sigma = 0.05 * problem.signal_size()
+    made = np.asarray(fisher_information(problem, jnp.asarray(problem.start), jnp.asarray(sigma)))
+    columns, h = [], 1e-5
+    for i in range(4):
+        step = np.zeros(4)
+        step[i] = h
+        up, down = (np.asarray(predict(problem, jnp.asarray(problem.start + s * step), 0)) for s in (1, -1))
+        columns.append(((up - down) / (2 * h) / sigma).reshape(-1))
+    numeric = np.array(columns) @ np.array(columns).T
+    np.testing.assert_allclose(made, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
+
+
+def test_bound_scales_with_noise_and_shrinks_with_data():
+    problem = vb.make_problem(TWO, two(0.0), TWO_UNKNOWN)
+    small = identifiability(problem, problem.start, 0.01 * problem.signal_size())
+    large = identifiability(problem, problem.start, 0.05 * problem.signal_size())
+    np.testing.assert_allclose(large.bound, 5 * small.bound, rtol=1e-9)
+
+
+def test_combinations_that_cannot_be_separated_are_named():
+    """Two springs side by side: only their sum can be seen."""
+    both = vb.Parallel([vb.Linear(30.0, 0.9), vb.Linear(30.0, 0.0)])
+    building = vb.ShearBuilding(masses=[1.0, 0.8], storeys=[both, vb.Linear(40.0, 0.7)])
+    unknown = ["storeys[0].laws[0].stiffness", "storeys[0].laws[1].stiffness", "storeys[1].stiffness"]
+    fit = vb.identify(building, two(0.02), unknown)
+    assert list(fit.limits.identifiable) == [False, False, True]
+    assert "ln(storeys[0].laws[0].stiffness)" in fit.limits.faint[0] and "not at all" in fit.limits.faint[0]
+    assert any("Not identifiable" in w for w in fit.warnings)
+    np.testing.assert_allclose(fit.estimate[:2].sum(), 60.0, rtol=0.01)
+
+
+def test_greedy_placement_is_near_the_best_of_all():
+    candidates = vb.Sensors(displacement=[0, 1], acceleration=[0, 1], velocity=[0, 1])
+    made = vb.place_sensors(TWO, candidates, 2, excitation=motion(), unknown=TWO_UNKNOWN, noise=0.05)
+
+    def worth(chosen):
+        problem = vb.make_problem(TWO, truth("two").measure(TWO_SENSORS), TWO_UNKNOWN, sensors=vb.Sensors(chosen))
+        limits = identifiability(problem, problem.start, 0.05 * problem.signal_size())
+        return np.linalg.slogdet(limits.information)[1]
+
+    every = {pair: worth(pair) for pair in combinations(candidates, 2)}
+    assert worth(list(made.sensors)) > max(every.values()) - 0.7
+    assert len(made.sensors) == 2 and "bound" in str(made)

@@ -1,0 +1,114 @@
+"""Every registered method, through the contract, on problems whose answer is known."""
+
+import numpy as np
+import pytest
+
+import vibrid as vb
+from identification.small import ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, TWO_GUESS, TWO_TRUTH, TWO_UNKNOWN, one, two
+
+EXAMPLES = {
+    "trajectory": vb.TrajectoryFit(),
+    "ukf": vb.UnscentedKalman(),
+    "ekf": vb.ExtendedKalman(),
+    "least-squares": vb.LeastSquares(),
+    "sparse": vb.SparseRegression(threshold=1e-4),
+    "global": vb.GlobalSearch(population=6, generations=15),
+    "bayes": vb.Bayes(draws=40, warmup=30, chains=2),
+}
+
+
+def test_every_method_has_an_example():
+    assert set(vb.METHODS) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_finds_a_linear_building(name):
+    fit = vb.identify(TWO_GUESS, two(0.01), TWO_UNKNOWN, EXAMPLES[name])
+    tolerance = 0.12 if name in ("least-squares", "sparse") else 0.03  # noise in the regressors biases regression
+    np.testing.assert_allclose(fit.estimate, TWO_TRUTH, rtol=tolerance)
+    assert fit.method == type(EXAMPLES[name]).__name__
+    assert np.isfinite(fit.deviation).all() and (fit.deviation > 0).all()
+    assert fit.interval().shape == (4, 2) and fit.names[0] == "storeys[0].stiffness"
+    assert len(fit.predictions) == 1 and fit.predictions[0].shape == (401, 6)
+    assert "storeys[1].damping" in str(fit) and fit.versions["jax"]
+
+
+@pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in ("least-squares", "sparse", "ekf")])
+def test_finds_a_hysteretic_storey_from_partial_sensors(name):
+    fit = vb.identify(ONE_GUESS, one(0.01), ONE_UNKNOWN, EXAMPLES[name])
+    np.testing.assert_allclose(fit.estimate, ONE_TRUTH, rtol=0.25)
+    np.testing.assert_allclose(fit.estimate[0], 40.0, rtol=0.02)
+    assert np.all(np.abs(fit.estimate - ONE_TRUTH) < 5 * np.maximum(fit.deviation, fit.limits.bound))
+
+
+def test_regression_is_exact_without_noise_and_needs_no_guess():
+    far = TWO_GUESS.replace({"storeys[*].stiffness": 1.0})
+    fit = vb.identify(far, two(0.0), TWO_UNKNOWN, vb.LeastSquares())
+    np.testing.assert_allclose(fit.estimate, TWO_TRUTH, rtol=1e-8)
+
+
+def test_regression_respects_bounds():
+    unknown = [vb.Unknown("storeys[*].stiffness", bounds=(10.0, 50.0)), "storeys[*].damping"]
+    guess = TWO_GUESS.replace({"storeys[*].stiffness": 30.0})
+    fit = vb.identify(guess, two(0.0), unknown, vb.LeastSquares())
+    assert fit.estimate[0] == pytest.approx(50.0, rel=1e-4)
+    assert any("sits on its bound" in w for w in fit.warnings)
+
+
+def test_sparse_regression_drops_what_carries_no_force():
+    candidates = vb.ShearBuilding(
+        masses=[1.0, 0.8],
+        storeys=[vb.Parallel([vb.Linear(45.0, 0.6), vb.Polynomial([0.0, 0.0, 0.0])]), vb.Linear(50.0, 1.0)],
+    )
+    unknown = [
+        "storeys[0].laws[0].stiffness",
+        "storeys[0].laws[0].damping",
+        vb.Unknown("storeys[0].laws[1].coefficients[1]", scale=50.0),
+        vb.Unknown("storeys[0].laws[1].coefficients[2]", scale=500.0),
+        "storeys[1].stiffness",
+        "storeys[1].damping",
+    ]
+    fit = vb.identify(candidates, two(0.001), unknown, vb.SparseRegression(threshold=0.01))
+    values = fit.values
+    assert values["storeys[0].laws[1].coefficients[1]"] == 0.0
+    assert values["storeys[0].laws[1].coefficients[2]"] == 0.0
+    assert values["storeys[0].laws[0].stiffness"] == pytest.approx(60.0, rel=0.01)
+    assert any("Set to zero" in w for w in fit.warnings)
+
+
+@pytest.mark.parametrize(
+    ("method", "unknown", "words"),
+    [
+        (vb.LeastSquares(), ONE_UNKNOWN, "not every degree of freedom"),
+        (vb.UnscentedKalman(), [*ONE_UNKNOWN, "sensors[0].delay"], "a sensor is delayed"),
+        (vb.TrajectoryFit(), [*ONE_UNKNOWN, vb.Unknown("sensors[0].noise", start=0.01)], "noise of a sensor"),
+    ],
+)
+def test_impossible_requests_are_refused_with_the_methods_that_can(method, unknown, words):
+    with pytest.raises(vb.Refusal, match=words) as refusal:
+        vb.identify(ONE_GUESS, one(), unknown, method)
+    if not isinstance(method, vb.TrajectoryFit):
+        assert "trajectory" in str(refusal.value)
+
+
+def test_regression_refuses_unknowns_that_enter_nonlinearly():
+    sensors = vb.Sensors(displacement=[0], velocity=[0], acceleration=[0])
+    from identification.small import truth
+
+    data = truth("one").measure(sensors, noise=0.0)
+    with pytest.raises(vb.Refusal, match="not linear in these unknowns"):
+        vb.identify(ONE_GUESS, data, ONE_UNKNOWN, vb.LeastSquares())
+
+
+def test_comparison_holds_answers_and_refusals():
+    truth_by_name = dict(zip(("storeys[0].stiffness", "storeys[0].beta", "storeys[0].gamma"), ONE_TRUTH, strict=True))
+    made = vb.compare(
+        ONE_GUESS,
+        one(0.01),
+        ONE_UNKNOWN,
+        [vb.TrajectoryFit(), vb.UnscentedKalman(), vb.LeastSquares()],
+        truth=truth_by_name,
+    )
+    assert list(made.results) == ["TrajectoryFit", "UnscentedKalman"]
+    assert "LeastSquares" in made.refused and "LeastSquares" in str(made)
+    assert made.rows[0]["mean_error"] < 0.1 and made.rows[0]["mean_ratio_to_bound"] < 3
