@@ -24,7 +24,3 @@ def siva_beam(density=7694.0, **changes) -> vb.Beam:
 
 def shaking(values, step) -> vb.Record:
     return vb.Record(np.asarray(values), [vb.Channel("ground", "ground_acceleration")], step=step, name="test motion")
-
-
-def pushing(values, place, step) -> vb.Record:
-    return vb.Record(np.asarray(values), [vb.Channel("load", "load", location=place)], step=step, name="test load")

@@ -10,6 +10,7 @@ from structures_data import SIVA_RATIOS, shaking, siva_beam
 
 import vibrid as vb
 from vibrid.core.errors import VibridError
+from vibrid.core.linalg import discretise
 from vibrid.simulation.excitation import drive
 
 E, A, I, RHO, L = 210e9, 6e-3, 2e-5, 7850.0, 3.0
@@ -251,16 +252,27 @@ def test_frequencies_differentiate_with_respect_to_each_element():
 
 def test_response_differentiates_with_respect_to_an_element():
     structure = vb.Beam(np.linspace(0, L, 3), [E, E], A, I, RHO, axial=False, damping=vb.Rayleigh(0.4, 1e-5))
-    u = np.sin(np.arange(0, 0.1, 0.001) * 120)[:, None] * 1e4
+    u = np.sin(np.arange(0, 0.03, 1e-4) * 120)[:, None] * 1e4
 
     @jax.jit
     def tip(modulus):
         model = structure.replace({"modulus[0]": modulus}).model((("load", "tip"),))
-        return vb.run(model, vb.ExactLinear(), drive(u), 0.001, vb.Everything())[0] @ structure.row("tip")
+        return vb.run(model, vb.RungeKutta4(), drive(u), 1e-4, vb.Everything())[0] @ structure.row("tip")
 
     numeric = (tip(E * 1.00001) - tip(E * 0.99999)) / (2e-5 * E)
     exact = jax.jacfwd(tip)(E)
     np.testing.assert_allclose(exact, numeric, atol=1e-6 * float(jnp.abs(exact).max()))
+
+
+def test_exact_steps_of_a_stiff_beam():
+    """A step of 0.5 ms is 80 rad of the highest mode: its matrix exponential against the modes of the state matrix."""
+    m, c, k, load = (np.asarray(a) for a in siva_beam().model((("load", "tip"),)).linear())
+    a = np.block([[np.zeros((30, 30)), np.eye(30)], [-np.linalg.solve(m, k), -np.linalg.solve(m, c)]])
+    step = np.asarray(discretise(a, np.concatenate([0 * load, np.linalg.solve(m, load)]), 5e-4)[0])
+    scale = np.repeat([1e4, 1.0], 30)  # velocity over displacement
+    values, vectors = np.linalg.eig(scale[:, None] * a / scale)
+    expected = ((vectors * np.exp(values * 5e-4)) @ np.linalg.inv(vectors)).real
+    np.testing.assert_allclose(scale[:, None] * step / scale, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize(

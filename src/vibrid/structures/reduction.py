@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.structures.base import GROUND, Structure
 
 METHODS = ("guyan", "irs", "serep", "craig-bampton")
@@ -105,6 +105,9 @@ class Reduced(Structure):
 
     def force_row(self, place):
         return self.full.force_row(place) @ self.matrix
+
+    def ground(self, direction=""):
+        raise Refusal("A reduced structure need not be able to move rigidly; use carried(place) or ground_inertia().")
 
     def ground_inertia(self, direction=""):
         return self.matrix.T @ self.full.ground_inertia(direction)
