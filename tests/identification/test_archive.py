@@ -38,7 +38,7 @@ def test_a_damaged_file_is_a_sentence(fit, tmp_path):
         text = file["text"][()].decode().replace('"bouc-wen"', '"os.system"')
         del file["text"]
         file["text"] = text
-    with pytest.raises(vb.FileProblem, match="no law called 'os.system'"):
+    with pytest.raises(vb.FileProblem, match=r"no law called 'os\.system'"):
         vb.load_identification(path)
 
 

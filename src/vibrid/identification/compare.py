@@ -40,7 +40,7 @@ class Comparison:
 
     @property
     def rows(self) -> list[dict]:
-        """One row a method. `mean_error` needs the truth; `mean_ratio_to_bound` is rms error/bound with it, else σ/bound."""
+        """One row a method. `mean_error` needs the truth; the ratio to the bound is of the error then, else of σ."""
         made = []
         for name, r in self.results.items():
             if self.truth is not None:

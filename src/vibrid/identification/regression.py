@@ -17,7 +17,8 @@ def measured_motion(problem: Problem, record: int = 0):
     structure = problem.experiment.structure
     model = structure.model(data.loads)
     arrays = structure.sensor_arrays(model, problem.sensors)
-    y = np.asarray(data.readings) / np.asarray(arrays.gain) - np.asarray(data.drive.samples) @ np.asarray(arrays.inputs).T
+    carried = np.asarray(data.drive.samples) @ np.asarray(arrays.inputs).T
+    y = np.asarray(data.readings) / np.asarray(arrays.gain) - carried
     read = {q: getattr(arrays, q) for q in ("displacement", "velocity", "acceleration")}
     read = {q: np.zeros((arrays.count, model.size)) if r is None else np.asarray(r) for q, r in read.items()}
     found = []
@@ -74,8 +75,8 @@ def regression(problem: Problem):
     if not curved < 1e-6:
         raise Refusal(
             "The equations of motion are not linear in these unknowns at measured motion "
-            f"(nonlinear part {100 * curved:.2g} %): regression cannot answer. Use TrajectoryFit or UnscentedKalman, or "
-            "leave only unknowns that multiply a force."
+            f"(nonlinear part {100 * curved:.2g} %): regression cannot answer. Use TrajectoryFit or UnscentedKalman, "
+            "or leave only unknowns that multiply a force."
         )
     return slope, slope @ np.asarray(here) - r0
 
