@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import parameter
@@ -22,6 +26,14 @@ class BoucWen(RateLaw):
     exponent: object = parameter("sharpness of yield n", "", positive=True, default=1.0)
     post_yield_ratio: object = parameter("stiffness after yield / before", "", positive=True, default=0.0)
 
+    whole_exponent: int | None = eqx.field(static=True, default=None, repr=False)  # set by `simplify`
+
+    def simplify(self, free):
+        traced = isinstance(self.exponent, jax.core.Tracer)
+        if "exponent" in free or traced or self.exponent.ndim or float(self.exponent) not in (1.0, 2.0, 3.0, 4.0):
+            return self
+        return dataclasses.replace(self, whole_exponent=int(self.exponent))
+
     def start(self):
         return jnp.zeros(())
 
@@ -29,4 +41,5 @@ class BoucWen(RateLaw):
         return self.stiffness * (self.post_yield_ratio * e + (1.0 - self.post_yield_ratio) * s)
 
     def state_rate(self, e, w, s):
-        return w - absolute_power(s, self.exponent) * (self.beta * jnp.abs(w) * jnp.sign(s) + self.gamma * w)
+        power = absolute_power(s, self.whole_exponent or self.exponent)
+        return w - power * (self.beta * jnp.abs(w) * jnp.sign(s) + self.gamma * w)

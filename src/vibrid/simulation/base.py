@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 from vibrid.core.registry import Registry
 
@@ -13,7 +14,7 @@ INTEGRATORS = Registry("integrator")
 
 
 class State(NamedTuple):
-    """Where a structure is: displacement, velocity, acceleration, states of its laws, and the integrator's own notes."""
+    """Where a structure is: displacement, velocity, acceleration, states of its laws, and notes of the integrator."""
 
     x: jax.Array
     v: jax.Array
@@ -33,11 +34,12 @@ class Trial(NamedTuple):
 class Integrator(eqx.Module):
     """Moves a state over one step of `dt` seconds.
 
-    `prepare` computes what is constant over a run (effective masses, exponentials). `step` takes `u`: `u(fraction)` gives
-    the inputs inside the step, `u.end` their value at its end, where the next step begins.
+    `prepare` computes what is constant over a run (effective masses, exponentials). `step` takes `u`: `u(fraction)`
+    gives the inputs inside the step, `u.end` their value at its end, where the next step begins.
     """
 
     needs_rates: ClassVar[bool] = False  # ds/dt of every law: path laws are refused
+    iterates: ClassVar[bool] = False  # a step seeks equilibrium and may not find it
 
     def prepare(self, model, dt):
         """Constants of a run."""
@@ -49,6 +51,10 @@ class Integrator(eqx.Module):
 
     def step(self, model, constants, state: State, u, dt) -> State:
         raise NotImplementedError
+
+    def failed(self, state: State):
+        """Whether some step up to this state did not find equilibrium; never, for a method that does not iterate."""
+        return jnp.zeros((), bool)
 
 
 class ExplicitIntegrator(Integrator):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,89 +12,132 @@ from vibrid.core.parameters import as_number
 from vibrid.laws.base import Motion
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
 
+_GOOD_REDUCTION = 0.1  # the fixed matrix serves while it leaves less than this share of the unbalanced force
+
+
+class _Try(NamedTuple):
+    """Where the iteration of one step stands."""
+
+    count: jax.Array
+    a: jax.Array  # acceleration at the end of the step
+    unbalanced: jax.Array  # force that the equation of motion leaves over
+    miss: jax.Array  # its largest entry
+    gain: jax.Array  # miss / previous miss
+    done: jax.Array
+
 
 @INTEGRATORS.register("newmark")
 class Newmark(Integrator):
-    """Newmark with full Newton: average acceleration (β = 1/4, γ = 1/2) unless told otherwise.
+    """Newmark's method: average acceleration (β = 1/4, γ = 1/2) unless told otherwise; order 2 for γ = 1/2.
 
-    The iteration runs outside the derivative; one further Newton step at the solution carries the exact derivative, so
-    gradients cost one linear solve a step in either direction.
+    `x₁ = x₀ + dt v₀ + dt² [(½ − β) a₀ + β a₁]`, `v₁ = v₀ + dt [(1 − γ) a₀ + γ a₁]`, `M a₁ + f(x₁, v₁) = L u₁`. The
+    unknown is a₁. Corrections with the matrix of small motions come first: they need no factorisation; full Newton
+    takes over where they stall. The derivative is that of the solution (implicit function theorem), in both directions.
+
+    A step without equilibrium is not passed over in silence: `simulate` refuses the run and says when.
 
     Arguments
         beta, gamma: Newmark's constants; β = 1/6 is linear acceleration.
-        iterations: the most Newton steps in a time step.
-        tolerance: stop when the unbalanced force is below this fraction of the largest force in the balance.
+        iterations: the most corrections in a time step.
+        tolerance: stop when the unbalanced force is below this fraction of the forces in the balance, or when a
+            correction is below this fraction of the acceleration.
     """
 
     beta: object = eqx.field(converter=as_number, default=0.25)
     gamma: object = eqx.field(converter=as_number, default=0.5)
-    iterations: int = eqx.field(static=True, default=20)
+    iterations: int = eqx.field(static=True, default=25)
     tolerance: float = eqx.field(static=True, default=1e-11)
+    iterates: ClassVar[bool] = True
 
-    def _end(self, state, x, dt):
-        """v₁ and a₁ that belong to x₁."""
-        a = (x - state.x - dt * state.v) / (self.beta * dt * dt) - (0.5 / self.beta - 1.0) * state.a
-        return state.v + dt * ((1.0 - self.gamma) * state.a + self.gamma * a), a
+    def prepare(self, model, dt):
+        m, c, k = model.initial_matrices()
+        return jnp.linalg.inv(m + self.gamma * dt * c + self.beta * dt * dt * k)
+
+    def start(self, model, constants, x, v, s, u):
+        return super().start(model, constants, x, v, s, u)._replace(notes=jnp.zeros((), bool))
+
+    def failed(self, state):
+        return state.notes
 
     def step(self, model, constants, state, u, dt):
         load = model.load(u.end)
-        dv_dx = self.gamma / (self.beta * dt)
-        da_dx = 1.0 / (self.beta * dt * dt)
+        x_first = state.x + dt * state.v + (0.5 - self.beta) * dt * dt * state.a
+        v_first = state.v + (1.0 - self.gamma) * dt * state.a
 
-        def balance(model, state, load, x):
-            """Unbalanced force at x₁, its size, and the states there."""
-            v, a = self._end(state, x, dt)
-            s = model.advance(state.s, (state.x, state.v), (x, v), dt)
-            inertia, forces = model.mass_times(a), model.forces(x, v, s)
-            size = jnp.max(jnp.abs(inertia)) + jnp.max(jnp.abs(forces)) + jnp.max(jnp.abs(load))
-            return inertia + forces - load, size, s
+        def end(a):
+            """x₁, v₁ and the states that belong to a₁."""
+            x, v = x_first + self.beta * dt * dt * a, v_first + self.gamma * dt * a
+            return x, v, model.advance(state.s, (state.x, state.v), (x, v), dt)
 
-        def tangent(model, state, x):
-            v, _ = self._end(state, x, dt)
-            return model.mass_matrix * da_dx + consistent_tangent(model, state, x, v, dv_dx, dt)
+        def solve(_, guess):
+            def judge(before: _Try, correction) -> _Try:
+                a = before.a - correction
+                x, v, s = end(a)
+                inertia, forces = model.mass_times(a), model.forces(x, v, s)
+                unbalanced = inertia + forces - load
+                miss = _largest(unbalanced)
+                small = miss <= self.tolerance * (_largest(inertia) + _largest(forces) + _largest(load))
+                still = _largest(correction) <= self.tolerance * _largest(a)
+                done = small | (still & (before.count >= 0))
+                return _Try(before.count + 1, a, unbalanced, miss, miss / jnp.maximum(before.miss, 1e-300), done)
 
-        frozen = jax.lax.stop_gradient((model, state, load))
+            def fixed(now: _Try) -> _Try:
+                tried = judge(now, model.times(constants, now.unbalanced))
+                better = tried.done | (tried.miss < now.miss)
+                kept = now._replace(count=tried.count, gain=tried.gain)
+                return jax.tree.map(lambda new, old: jnp.where(better, new, old), tried, kept)
 
-        def again(carry):
-            count, x, miss, size = carry
-            return (count < self.iterations) & (miss > self.tolerance * size)
+            def newton(now: _Try) -> _Try:
+                x, v, _ = end(now.a)
+                slope = consistent_tangent(model, state, x, v, self.beta * dt * dt, self.gamma * dt, dt)
+                return judge(now, jnp.linalg.solve(model.mass_matrix + slope, now.unbalanced))
 
-        def newton(carry):
-            count, x, _, _ = carry
-            r, _, _ = balance(*frozen, x)
-            x = x - jnp.linalg.solve(tangent(*frozen[:2], x), r)
-            r, size, _ = balance(*frozen, x)
-            return count + 1, x, jnp.max(jnp.abs(r)), size
+            nothing = jnp.zeros_like(guess)
+            first = judge(_Try(jnp.asarray(-1), guess, nothing, jnp.inf, jnp.inf, jnp.asarray(False)), nothing)
 
-        guess = frozen[1].x + dt * frozen[1].v + 0.5 * dt * dt * frozen[1].a
-        _, x, _, _ = jax.lax.while_loop(again, newton, (0, guess, jnp.inf, 1.0))
-        x = jax.lax.stop_gradient(x)
-        r, _, _ = balance(model, state, load, x)
-        x = x - jnp.linalg.solve(tangent(*frozen[:2], x), r)
-        v, a = self._end(state, x, dt)
-        s = model.advance(state.s, (state.x, state.v), (x, v), dt)
-        return State(x, v, a, s)
+            def more(now: _Try):
+                return ~now.done & (now.count < self.iterations)
+
+            at = jax.lax.while_loop(lambda now: more(now) & (now.gain < _GOOD_REDUCTION), fixed, first)
+            at = jax.lax.while_loop(more, newton, at)
+            return at.a, jnp.where(at.done, 0.0, 1.0)  # a number: custom_root wants its extras differentiable
+
+        def balance(a):
+            x, v, s = end(a)
+            return model.mass_times(a) + model.forces(x, v, s) - load
+
+        def tangent_solve(slope, r):
+            return jnp.linalg.solve(jax.vmap(slope, out_axes=1)(jnp.eye(model.size)), r)
+
+        a, failed = jax.lax.custom_root(balance, state.a, solve, tangent_solve, has_aux=True)
+        x, v, s = end(a)
+        return State(x, v, a, s, state.notes | (failed > 0))
 
 
-def consistent_tangent(model, state, x, v, dv_dx, dt):
-    """d(forces)/dx₁ at the end of a step when v₁ moves with x₁ at the ratio `dv_dx`, law states included."""
+def _largest(values):
+    return jnp.max(jnp.abs(values))
+
+
+def consistent_tangent(model, state, x, v, dx, dv, dt):
+    """d(forces)/da₁ at the end of a step whose displacement moves with a₁ by `dx` and velocity by `dv`, law states
+    included."""
     n = model.size
     total = jnp.zeros((n, n))
     if model.stiffness is not None:
-        total = total + model.stiffness
+        total = total + dx * model.stiffness
     if model.damping is not None:
-        total = total + dv_dx * model.damping
+        total = total + dv * model.damping
     if model.rows is None:
         return total
     before, after = model.deformations(state.x, state.v), model.deformations(x, v)
     for g, own in zip(model.groups, state.s, strict=True):
 
         def slope(law, own, e0, w0, e1, w1):
-            def force(e):
-                w = w1 + dv_dx * (e - e1)
+            def force(q):
+                e, w = e1 + dx * q, w1 + dv * q
                 return law.force(e, w, law.advance(own, Motion(e0, w0), Motion(e, w), dt))
 
-            return jax.jacfwd(force)(e1)
+            return jax.jacfwd(force)(jnp.zeros_like(e1))
 
         k = jax.vmap(slope)(g.law, own, *(g.cut(value) for value in (*before, *after)))
         rows = model.rows[g.rows].reshape(g.count, g.components, n)

@@ -50,10 +50,8 @@ class Response:
 
     def readings(self, sensors: Sensors) -> np.ndarray:
         """(samples, sensors) true readings: gain and delay applied, no noise."""
-        y = _outputs(
-            self.structure, self.loads, tuple(sensors), self.displacement, self.velocity, self.acceleration, self.states,
-            self.inputs,
-        )
+        motion = (self.displacement, self.velocity, self.acceleration, self.states, self.inputs)
+        y = _outputs(self.structure, self.loads, tuple(sensors), *motion)
         return np.asarray(delayed(y, jnp.stack([s.delay for s in sensors]), self.excitation.step))
 
     def measure(self, sensors: Sensors, noise: float = 0.0, key: int = 0) -> Record:

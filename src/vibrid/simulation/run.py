@@ -28,12 +28,26 @@ class Readings(eqx.Module):
         return model.output(self.sensors, state.x, state.v, state.a, state.s, u)
 
 
+class Watched(eqx.Module):
+    """Record what another observer records, and whether the integrator failed to find equilibrium so far."""
+
+    observe: eqx.Module
+    integrator: Integrator
+
+    def __call__(self, model, state: State, u):
+        return self.observe(model, state, u), self.integrator.failed(state)
+
+
 class Start(NamedTuple):
     """The motion at the first sample; law states of None mean rest."""
 
     x: jax.Array
     v: jax.Array
     s: tuple | None = None
+
+
+_LONG = 2000  # samples from which a faster loop repays a longer compilation
+_UNROLL = 4
 
 
 def advance_sample(model, integrator: Integrator, constants, state, coefficients, end, dt, substeps: int):
@@ -64,10 +78,13 @@ def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Start |
     state = integrator.start(model, constants, start.x, start.v, s, drive.samples[0])
 
     def body(state, sample):
-        coefficients, end = sample
-        state = advance_sample(model, integrator, constants, state, coefficients, end, dt, substeps)
-        return state, observe(model, state, end)
+        coefficients, here, end = sample
+        seen = observe(model, state, here)
+        return advance_sample(model, integrator, constants, state, coefficients, end, dt, substeps), seen
 
-    first = observe(model, state, drive.samples[0])
-    _, rest = jax.lax.scan(body, state, (drive.coefficients, drive.samples[1:]))
-    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, rest)
+    # The loop writes the samples of a state before it leaves it, so nothing is copied afterwards; the step beyond the
+    # last sample is taken at rest of the inputs and thrown away.
+    beyond = jnp.zeros_like(drive.coefficients[:1])
+    samples = (jnp.concatenate([drive.coefficients, beyond]), drive.samples, jnp.roll(drive.samples, -1, axis=0))
+    length = drive.samples.shape[0]
+    return jax.lax.scan(body, state, samples, unroll=_UNROLL if length > _LONG else 1)[1]

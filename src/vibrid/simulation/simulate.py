@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import equinox as eqx
 import jax
@@ -11,17 +13,19 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.core.errors import Divergence, InputError
-from vibrid.laws.base import has_rate
+from vibrid.laws.base import has_rate, simplified
 from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Everything, Start, run
+from vibrid.simulation.run import Everything, Start, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
 from vibrid.structures.device import Device
+
+_RUNS_PER_CORE = 16
 
 
 def default_integrator(structure: Structure, hold: str = "linear") -> Integrator:
@@ -72,9 +76,12 @@ def simulate(
     integrator = default_integrator(structure, hold) if integrator is None else integrator
     loads = loads_of(structure, excitation)
     inputs = inputs_of(structure, excitation)
-    made = _run(structure, loads, integrator, drive(inputs, hold, substeps), excitation.step, Everything(), start, substeps)
-    x, v, a, s = jax.tree.map(np.asarray, made)
+    driven = drive(inputs, hold, substeps)
+    watched = Watched(Everything(), integrator)
+    made = _run(simplified(structure), loads, integrator, driven, excitation.step, watched, start, substeps)
+    (x, v, a, s), failed = jax.tree.map(np.asarray, made)
     check_finite(x, excitation.time, integrator)
+    check_equilibrium(failed, excitation.time, integrator)
     return Response(structure, excitation, loads, inputs, x, v, a, s)
 
 
@@ -90,6 +97,15 @@ def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> Non
         )
 
 
+def check_equilibrium(failed: np.ndarray, time: np.ndarray, integrator: Integrator) -> None:
+    """Refuse a run in which a step did not find equilibrium, saying when."""
+    if failed.any():
+        raise Divergence(
+            f"{type(integrator).__name__} found no equilibrium in the step before {time[int(np.argmax(failed))]:g} s. "
+            "Use more substeps, or allow more iterations or a wider tolerance."
+        )
+
+
 def simulate_many(
     structure: Structure,
     excitation: Record | list[Record],
@@ -102,12 +118,15 @@ def simulate_many(
 ):
     """Many runs in one compiled program: over parameters, over motions, or over both in step.
 
+    On a machine without an accelerator a large batch is shared among its processor cores.
+
     Arguments
         changes: values by path, each with a leading axis over the runs.
         excitation: one record for all runs, or one record a run (same length, step and channels).
         observe: what to keep of each run; the motion (x, v, a, states) by default.
 
-    Returns the arrays of `observe` with a leading axis over the runs.
+    Returns the arrays of `observe` with a leading axis over the runs. A run that grows without bound, or finds no
+    equilibrium, holds NaN from there on; the other runs are not disturbed.
     """
     records = excitation if isinstance(excitation, list) else [excitation]
     first = records[0]
@@ -116,22 +135,55 @@ def simulate_many(
     changes = changes or {}
     counts = {len(v) for v in changes.values()} | ({len(records)} if len(records) > 1 else set())
     if len(counts) != 1:
-        raise InputError(f"The runs of a batch disagree in number: {sorted(counts)}. Give every change one value a run.")
+        raise InputError(
+            f"The runs of a batch disagree in number: {sorted(counts)}. Give every change one value a run."
+        )
     integrator = default_integrator(structure, hold) if integrator is None else integrator
     loads = loads_of(structure, first)
     drives = [drive(inputs_of(structure, r), hold, substeps) for r in records]
     many = len(records) > 1
     driven = jax.tree.map(lambda *a: jnp.stack(a), *drives) if many else drives[0]
     values = {path: jnp.asarray(value) for path, value in changes.items()}
-    return _run_many(
-        structure, loads, integrator, driven, first.step, Everything() if observe is None else observe, substeps, values, many
-    )
+    observe = Everything() if observe is None else observe
+    cheap = simplified(structure, free=values)
+
+    def some(batch):
+        return _run_many(cheap, loads, integrator, batch[1], first.step, observe, substeps, batch[0], many)
+
+    return _shared_among_cores(some, (values, driven), (True, many), counts.pop())
+
+
+def _shared_among_cores(job, batch: tuple, batched: tuple[bool, ...], runs: int):
+    """`job(batch)`, or the same in equal parts on several threads when there are enough runs for it.
+
+    The last part is filled up with repeats of the last run, so that all parts are one compiled program.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    parts = min(cores, runs // _RUNS_PER_CORE)
+    traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(batch))
+    if parts < 2 or traced or jax.default_backend() != "cpu":
+        return job(batch)
+    size = -(-runs // parts)
+
+    def cut(part: int):
+        index = np.minimum(np.arange(part * size, (part + 1) * size), runs - 1)
+        pairs = zip(batch, batched, strict=True)
+        return tuple(jax.tree.map(lambda leaf: leaf[index], tree) if own else tree for tree, own in pairs)
+
+    with ThreadPoolExecutor(parts) as pool:
+        answers = list(pool.map(lambda part: jax.block_until_ready(job(cut(part))), range(parts)))
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:runs], *answers)
 
 
 @eqx.filter_jit
 def _run_many(structure, loads, integrator, driven, dt, observe, substeps, values, many):
+    watched = Watched(observe, integrator)
+
     def one(values, driven):
         model = dataclasses.replace(paths.replace(structure, values).model(loads), batched=True)
-        return run(model, integrator, driven, dt, observe, None, substeps)
+        seen, failed = run(model, integrator, driven, dt, watched, None, substeps)
+        if not integrator.iterates:
+            return seen
+        return jax.tree.map(lambda a: jnp.where(failed.reshape(-1, *[1] * (a.ndim - 1)), jnp.nan, a), seen)
 
     return jax.vmap(one, in_axes=(0, 0 if many else None))(values, driven)

@@ -1,0 +1,34 @@
+"""OpenSeesPy, or a skip: its wheel for Python 3.11 needs its own bundled libraries loaded first."""
+
+import ctypes
+import importlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+_BUNDLED = ("libquadmath.so.0", "libgfortran.so.4", "libgomp.so.1", "libblas.so.3", "liblapack.so.3")
+
+
+def load_opensees():
+    """The module `openseespy.opensees`; ImportError when it is not installed or cannot run here."""
+    wheel = importlib.util.find_spec("openseespylinux")
+    try:
+        if wheel is not None:
+            folder = Path(wheel.submodule_search_locations[0]) / "lib"
+            for name in _BUNDLED:
+                if (folder / name).exists():
+                    ctypes.CDLL(str(folder / name), ctypes.RTLD_GLOBAL)
+        return importlib.import_module("openseespy.opensees")
+    except Exception as problem:  # OSError or RuntimeError where its libraries are for another machine
+        raise ImportError(f"OpenSeesPy cannot be imported: {problem}") from problem
+
+
+def opensees():
+    """OpenSeesPy with an empty model; the test is skipped where it cannot be imported."""
+    try:
+        ops = load_opensees()
+    except ImportError as problem:
+        pytest.skip(str(problem))
+    ops.wipe()
+    return ops
