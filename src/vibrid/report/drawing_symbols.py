@@ -13,8 +13,15 @@ SOLID = "#c9d1d8"
 UNKNOWN = RESIDUAL
 SENSOR = TRUTH
 MARKERS = {
-    "acceleration": ">", "absolute_acceleration": "D", "velocity": "s", "displacement": "o", "rotation": "P",
-    "drift": "^", "drift_velocity": "v", "strain": "h", "element_force": "X",
+    "acceleration": ">",
+    "absolute_acceleration": "D",
+    "velocity": "s",
+    "displacement": "o",
+    "rotation": "P",
+    "drift": "^",
+    "drift_velocity": "v",
+    "strain": "h",
+    "element_force": "X",
 }
 
 
@@ -23,7 +30,8 @@ def _between(start, end):
     start, end = np.asarray(start, float), np.asarray(end, float)
     along = end - start
     across = np.array([-along[1], along[0]])
-    return lambda s, n: start + np.multiply.outer(s, along) + np.multiply.outer(n, across / max(np.hypot(*across), 1e-300))
+    across /= max(np.hypot(*across), 1e-300)
+    return lambda s, n: start + np.multiply.outer(s, along) + np.multiply.outer(n, across)
 
 
 def spring(ax, start, end, size: float, colour: str = STEEL, turns: int = 4) -> None:
@@ -58,11 +66,28 @@ def support(ax, point, held: set[str], size: float) -> None:
     x, y = point
     moves = {"x", "y", "axial", "lateral", "z"}
     if "rotation" in held and len(held & moves) >= 1:
-        ax.add_patch(Rectangle((x - size, y - size), 2 * size, 2 * size, facecolor=SOLID, edgecolor=INK, linewidth=0.8,
-                               hatch="////", zorder=1))
+        ax.add_patch(
+            Rectangle(
+                (x - size, y - size),
+                2 * size,
+                2 * size,
+                facecolor=SOLID,
+                edgecolor=INK,
+                linewidth=0.8,
+                hatch="////",
+                zorder=1,
+            )
+        )
     elif len(held & moves) >= 2:
-        ax.add_patch(Polygon([(x, y), (x - size, y - 1.6 * size), (x + size, y - 1.6 * size)], facecolor=SOLID,
-                             edgecolor=INK, linewidth=0.9, zorder=1))
+        ax.add_patch(
+            Polygon(
+                [(x, y), (x - size, y - 1.6 * size), (x + size, y - 1.6 * size)],
+                facecolor=SOLID,
+                edgecolor=INK,
+                linewidth=0.9,
+                zorder=1,
+            )
+        )
         ground(ax, x - 1.4 * size, x + 1.4 * size, y - 1.6 * size, 0.8 * size)
     elif held:
         ax.add_patch(Circle((x, y - 0.8 * size), 0.8 * size, facecolor="white", edgecolor=INK, linewidth=0.9, zorder=1))
@@ -71,7 +96,9 @@ def support(ax, point, held: set[str], size: float) -> None:
 
 def shake(ax, start, end, text: str, offset=(0, -9)) -> None:
     """A double arrow: the ground moves, a machine moves, a load acts."""
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "<->", "color": INK, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0})
+    ax.annotate(
+        "", end, start, arrowprops={"arrowstyle": "<->", "color": INK, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
+    )
     ax.update_datalim([start, end])
     middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]))
     ax.annotate(text, middle, offset, textcoords="offset points", ha="center", va="top", fontsize=8)
@@ -81,20 +108,32 @@ def sensor_marks(ax, point, quantities: list[str], spacing: float, direction=(1.
     """One marker a quantity, one after the other from a point."""
     for i, quantity in enumerate(quantities):
         x, y = point[0] + spacing * i * direction[0], point[1] + spacing * i * direction[1]
-        ax.plot(x, y, MARKERS.get(quantity, "o"), color=SENSOR, markersize=7, markeredgecolor="white",
-                markeredgewidth=0.5, zorder=5)
+        ax.plot(
+            x,
+            y,
+            MARKERS.get(quantity, "o"),
+            color=SENSOR,
+            markersize=7,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            zorder=5,
+        )
 
 
 def legend(ax, quantities, has_unknown: bool) -> None:
     """What the marks mean, below the drawing."""
     handles = [
-        Line2D([], [], linestyle="", marker=MARKERS.get(q, "o"), color=SENSOR, markersize=6.5, label=q.replace("_", " "))
+        Line2D(
+            [], [], linestyle="", marker=MARKERS.get(q, "o"), color=SENSOR, markersize=6.5, label=q.replace("_", " ")
+        )
         for q in dict.fromkeys(quantities)
     ]
     if has_unknown:
         handles.append(Line2D([], [], color=UNKNOWN, linewidth=2.0, label="with unknown parameters"))
     if handles:
-        ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3, fontsize=8, handletextpad=0.4)
+        ax.legend(
+            handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3, fontsize=8, handletextpad=0.4
+        )
 
 
 def bare(ax) -> None:

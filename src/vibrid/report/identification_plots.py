@@ -6,7 +6,6 @@ import textwrap
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from vibrid.identification.compare import Comparison
 from vibrid.identification.result import Identification, Validation
@@ -32,7 +31,7 @@ from vibrid.report.response_plots import (
     spectra_figure,
 )
 from vibrid.report.signals import strong_part, traces_of, traces_of_validation, worst
-from vibrid.report.style import BOUND, CYCLE, INK, RESIDUAL, TRUTH, new_axes, new_figure, styled
+from vibrid.report.style import BOUND, CYCLE, INK, RESIDUAL, TRUTH, legend_above, log_axis, new_axes, new_figure, styled
 
 __all__ = [
     "convergence_figure",
@@ -81,7 +80,7 @@ def plot_identification(fit: Identification, record: int = 0) -> Figure:
             whole.set_ylabel(whole.get_ylabel().replace(" [", "\n["))
         for ax in rows[:-1].ravel():
             ax.set_xlabel("")
-        between.legend(*rows[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
+        legend_above(between, rows[0, 0])
         history, correlogram, spectrum = lower.subplots(1, 3, width_ratios=[1.5, 1, 1])
         worst_one = worst(traces, 1)[0]
         plot_residual(worst_one, history).set_title(f"residual of {worst_one.name}")
@@ -132,8 +131,16 @@ def plot_estimates(comparison: Comparison, ax=None):
         ax.barh(places, 2 * width, left=-width, height=0.8, color=BOUND, alpha=0.3, linewidth=0, label="± 2 bounds")
         offsets = np.linspace(-0.28, 0.28, len(rows)) if len(rows) > 1 else [0.0]
         for i, (row, offset) in enumerate(zip(rows, offsets, strict=True)):
-            ax.errorbar(distance[i], places + offset, xerr=np.nan_to_num(spread[i]), fmt="o", markersize=4, elinewidth=1.6,
-                        color=CYCLE[i % len(CYCLE)], label=row["method"])
+            ax.errorbar(
+                distance[i],
+                places + offset,
+                xerr=np.nan_to_num(spread[i]),
+                fmt="o",
+                markersize=4,
+                elinewidth=1.6,
+                color=CYCLE[i % len(CYCLE)],
+                label=row["method"],
+            )
         ax.axvline(0, color=TRUTH if known else INK, linewidth=1.0)
         ax.set_yticks(places, comparison.names)
         ax.set_ylim(len(places) - 0.45, -0.55)
@@ -159,14 +166,20 @@ def plot_ratio_and_time(comparison: Comparison, axes=None):
                     ax.barh(i, max(value, floor) - floor, left=floor, height=0.55, color=CYCLE[i % len(CYCLE)])
                 doubt = "" if row["fits"] else ", does not fit"
                 text = f"{value:.3g}" if np.isfinite(value) else "not given"
-                ax.text(value if value > floor else floor, i, f" {text}{doubt if key != 'seconds' else ''}", va="center", fontsize=8,
-                        color=RESIDUAL if doubt and key != "seconds" else INK)
+                doubt = doubt if key != "seconds" else ""
+                ax.annotate(
+                    f"{text}{doubt}",
+                    (value if value > floor else floor, i),
+                    (4, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=8,
+                    color=RESIDUAL if doubt else INK,
+                )
             ax.set_xscale("log")
             top = np.nanmax(values, initial=floor)
             ax.set_xlim(floor, top * max((top / floor) ** 0.45, 2.0))
-            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            ax.xaxis.set_minor_formatter(NullFormatter())
+            log_axis(ax.xaxis, plain=True)
             ax.set_yticks(range(len(rows)), [row["method"] for row in rows] if ax is axes[0] else [""] * len(rows))
             ax.set_ylim(len(rows) - 0.4, -0.6)
             ax.grid(False, axis="y")

@@ -81,12 +81,25 @@ def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
     every = any(re.fullmatch(r"modulus|area|inertia|density", path) for path in unknown)
     for i, (a, b) in enumerate(paper.elements):
         start, end = paper.points[a], paper.points[b]
-        ax.plot(*zip(start, end, strict=True), color=UNKNOWN if every or i in named else STEEL, linewidth=2.4,
-                solid_capstyle="round", zorder=2)
+        ax.plot(
+            *zip(start, end, strict=True),
+            color=UNKNOWN if every or i in named else STEEL,
+            linewidth=2.4,
+            solid_capstyle="round",
+            zorder=2,
+        )
         if len(paper.elements) <= 20:
             along = (end - start) / max(np.hypot(*(end - start)), 1e-12)
-            ax.annotate(str(i), 0.5 * (start + end), (9 * along[1], -9 * along[0]), textcoords="offset points",
-                        ha="center", va="center", fontsize=7, color="#4b5660")
+            ax.annotate(
+                str(i),
+                0.5 * (start + end),
+                (9 * along[1], -9 * along[0]),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="#4b5660",
+            )
     ax.plot(*paper.points.T, "o", color="white", markeredgecolor=INK, markersize=3.5, markeredgewidth=0.8, zorder=3)
 
 
@@ -105,7 +118,15 @@ def _attachments(ax, paper: _Paper, unknown: list[str]) -> None:
         spring(ax, end, start, 0.14, colour)
         if a.to is None:
             ground(ax, end[0] - 0.35, end[0] + 0.35, end[1], 0.22)
-        ax.annotate(law_name(a.law), 0.5 * (start + end), (9, 0), textcoords="offset points", va="center", fontsize=8, color=colour)
+        ax.annotate(
+            law_name(a.law),
+            0.5 * (start + end),
+            (9, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=colour,
+        )
 
 
 def _loads(ax, paper: _Paper, loads) -> None:
@@ -124,5 +145,14 @@ def _loads(ax, paper: _Paper, loads) -> None:
             if direction in ("x", "axial"):
                 shake(ax, (middle - 0.9, y), (middle + 0.9, y), f"ground acceleration {direction}", (0, -4))
             else:
-                shake(ax, (paper.low[0] - 1.3, paper.low[1] - 0.7), (paper.low[0] - 1.3, paper.low[1] + 0.7), "", (0, 0))
-                ax.text(paper.low[0] - 1.5, paper.low[1], f"ground acceleration\n{direction}", ha="right", va="center", fontsize=8)
+                shake(
+                    ax, (paper.low[0] - 1.3, paper.low[1] - 0.7), (paper.low[0] - 1.3, paper.low[1] + 0.7), "", (0, 0)
+                )
+                ax.text(
+                    paper.low[0] - 1.5,
+                    paper.low[1],
+                    f"ground acceleration\n{direction}",
+                    ha="right",
+                    va="center",
+                    fontsize=8,
+                )

@@ -7,7 +7,19 @@ from matplotlib.ticker import FuncFormatter
 
 from vibrid.identification.result import Identification
 from vibrid.report.signals import kept_samples
-from vibrid.report.style import BOUND, INK, PREDICTED, RESIDUAL, TRUTH, grid_of, label, new_axes, styled
+from vibrid.report.style import (
+    BOUND,
+    INK,
+    PREDICTED,
+    RESIDUAL,
+    TRUTH,
+    grid_of,
+    label,
+    legend_above,
+    log_axis,
+    new_axes,
+    styled,
+)
 
 MOST_PANELS = 24
 
@@ -28,7 +40,9 @@ def plot_intervals(fit: Identification, ax=None, truth: dict[str, float] | None 
         shown = np.abs(np.concatenate([interval[np.isfinite(interval)], bound[seen & (bound < 400)]]))
         reach = 1.15 * max(shown.max(), 1e-9) if shown.size else 100.0
         half = np.where(seen, np.minimum(bound, reach), reach)
-        ax.barh(rows, 2 * half, left=-half, height=0.62, color=BOUND, alpha=0.35, linewidth=0, label="± 2 Cramér–Rao bounds")
+        ax.barh(
+            rows, 2 * half, left=-half, height=0.62, color=BOUND, alpha=0.35, linewidth=0, label="± 2 Cramér–Rao bounds"
+        )
         if np.isfinite(interval).any():
             ax.hlines(rows, interval[:, 0], interval[:, 1], color=PREDICTED, linewidth=2.2, label="95 % interval")
         ax.plot(np.zeros(len(rows)), rows, "o", color=PREDICTED, markersize=4.5, label="estimate")
@@ -64,7 +78,15 @@ def plot_misfit(fit: Identification, ax=None):
         for place in anew:
             ax.axvline(place - 0.5, color=RESIDUAL, linewidth=1.0, linestyle=":")
         if len(anew):
-            ax.text(anew[0] - 0.3, 0.5, "noise estimated anew", transform=ax.get_xaxis_transform(), fontsize=7.5, color=RESIDUAL)
+            ax.text(
+                anew[0] - 0.3,
+                0.5,
+                "noise estimated anew",
+                transform=ax.get_xaxis_transform(),
+                fontsize=7.5,
+                color=RESIDUAL,
+            )
+        log_axis(ax.yaxis)
         ax.set_xlabel("iteration")
         ax.set_ylabel("misfit [weighted squares]")
         ax.set_title("misfit")
@@ -84,8 +106,15 @@ def plot_convergence(fit: Identification, unknown: int | str = 0, ax=None):
         kept = kept_samples(path, most=800)
         if "deviation" in fit.history:
             spread = 2 * np.asarray(fit.history["deviation"], float)[:, i]
-            ax.fill_between(steps[kept], (path - spread)[kept], (path + spread)[kept], color=PREDICTED, alpha=0.2,
-                            linewidth=0, label="± 2σ")
+            ax.fill_between(
+                steps[kept],
+                (path - spread)[kept],
+                (path + spread)[kept],
+                color=PREDICTED,
+                alpha=0.2,
+                linewidth=0,
+                label="± 2σ",
+            )
             late = slice(len(path) // 10, None)
             reach = np.nanpercentile(spread[late], 90) + 0.05 * np.ptp(path[late])
             ax.set_ylim(np.nanmin(path[late]) - reach, np.nanmax(path[late]) + reach)
@@ -119,9 +148,7 @@ def convergence_figure(fit: Identification):
         plot_misfit(fit, axes[0])
     for ax, i in zip(axes[int(misfit) :], chosen, strict=True):
         plot_convergence(fit, int(i), ax)
-    with styled():
-        handles, labels = axes[-1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+    legend_above(figure, axes[-1])
     return figure
 
 
@@ -150,8 +177,15 @@ def plot_correlation(fit: Identification, ax=None):
         if count <= 12:
             for (row, column), value in np.ndenumerate(values):
                 dark = abs(value) > 0.6
-                ax.text(column, row, f"{value:.2f}".replace("-", "−"), ha="center", va="center", fontsize=7.5,
-                        color="white" if dark else INK)
+                ax.text(
+                    column,
+                    row,
+                    f"{value:.2f}".replace("-", "−"),
+                    ha="center",
+                    va="center",
+                    fontsize=7.5,
+                    color="white" if dark else INK,
+                )
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, label="correlation [-]")
         bar.outline.set_visible(False)
     return ax
@@ -163,7 +197,9 @@ def plot_samples(fit: Identification, unknown: int | str = 0, ax=None):
     with styled():
         ax = new_axes(4.5, 2.6) if ax is None else ax
         drawn = fit.samples[:, i]
-        ax.hist(drawn, bins="auto" if len(drawn) < 5000 else 60, density=True, color=PREDICTED, alpha=0.45, label="samples")
+        ax.hist(
+            drawn, bins="auto" if len(drawn) < 5000 else 60, density=True, color=PREDICTED, alpha=0.45, label="samples"
+        )
         for end in fit.interval()[i]:
             ax.axvline(end, color=PREDICTED, linewidth=1.0, linestyle="--")
         bound = fit.limits.bound[i]
@@ -184,6 +220,5 @@ def samples_figure(fit: Identification):
     figure, axes = grid_of(count, 4, height=2.15)
     for i, ax in enumerate(axes):
         plot_samples(fit, i, ax)
-    with styled():
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    legend_above(figure, axes[0])
     return figure

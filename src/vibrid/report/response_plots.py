@@ -21,6 +21,8 @@ from vibrid.report.style import (
     RESIDUAL,
     grid_of,
     label,
+    legend_above,
+    log_axis,
     new_axes,
     new_figure,
     readable_unit,
@@ -33,7 +35,7 @@ MOST_LOOPS = 6
 
 
 def plot_overlay(trace: Trace, ax=None, window: tuple[float, float] | None = None):
-    """Measured under predicted over time; `window` (s) looks at a part of it. The stretch kept for scoring is shaded."""
+    """Measured under predicted over time; `window` (s) shows a part. What was kept for scoring is shaded."""
     with styled():
         ax = new_axes(8.0, 2.4) if ax is None else ax
         factor, unit = readable_unit(trace.unit, trace.largest, trace.quantity)
@@ -41,7 +43,7 @@ def plot_overlay(trace: Trace, ax=None, window: tuple[float, float] | None = Non
         if window is not None:
             inside = (trace.time >= window[0]) & (trace.time <= window[1])
         time, y, p = trace.time[inside], factor * trace.measured[inside], factor * trace.predicted[inside]
-        kept = kept_samples(y, p)
+        kept = kept_samples(y, p, most=1600)
         close = window is not None
         ax.plot(time[kept], y[kept], color=MEASURED, linewidth=2.8 if close else 1.8, label="measured")
         ax.plot(time[kept], p[kept], color=PREDICTED, linewidth=0.9 if close else 0.7, label="predicted")
@@ -80,7 +82,7 @@ def overlay_figure(traces: list[Trace], most: int = MOST_CHANNELS):
             whole.set_ylabel(whole.get_ylabel().replace(" [", "\n["))
         for ax in axes[:-1].ravel():
             ax.set_xlabel("")
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
+        legend_above(figure, axes[0, 0])
     return figure
 
 
@@ -140,14 +142,13 @@ def residual_figure(traces: list[Trace], most: int = 6):
         axes = figure.subplots(len(chosen), 3, squeeze=False, width_ratios=[1.5, 1, 1], sharex="col")
         for trace, (history, correlogram, spectrum) in zip(chosen, axes, strict=True):
             plot_residual(trace, history)
-            plot_autocorrelation(trace, correlogram).set_title("")
+            plot_autocorrelation(trace, correlogram).set(title="", ylabel="auto-\ncorrelation [-]")
             plot_residual_spectrum(trace, spectrum).set_title("")
             for ax in (history, spectrum):
                 ax.set_ylabel(ax.get_ylabel().replace(" [", "\n["))
         for ax in axes[:-1].ravel():
             ax.set_xlabel("")
-        handles = [axes[0, i].get_legend_handles_labels() for i in (1, 2)]
-        figure.legend(*(sum(h, []) for h in zip(*handles, strict=True)), loc="outside upper right", ncols=3)
+        legend_above(figure, axes[0, 1], axes[0, 2])
     return figure
 
 
@@ -173,6 +174,8 @@ def plot_spectrum(trace: Trace, ax=None):
 
 def _frequency_axis(ax, trace: Trace, unit: str) -> None:
     ax.set_xlim(max(2.0 / (trace.time[-1] - trace.time[0]), 1e-3), 0.5 / trace.step)
+    log_axis(ax.xaxis)
+    log_axis(ax.yaxis)
     ax.set_xlabel("frequency [Hz]")
     ax.set_ylabel(label("amplitude", f"{unit} s".strip()))
     ax.set_title(trace.name)
@@ -184,8 +187,7 @@ def spectra_figure(traces: list[Trace], most: int = MOST_CHANNELS):
     figure, axes = grid_of(len(chosen), 3, height=2.2)
     for trace, ax in zip(chosen, axes, strict=True):
         plot_spectrum(trace, ax)
-    with styled():
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    legend_above(figure, axes[0])
     return figure
 
 
@@ -196,7 +198,8 @@ def plot_loop(response: Response, part: str, ax=None):
         deformation, force = response.part(part)
         along, along_unit = readable_unit("m", np.abs(deformation).max())
         up, up_unit = readable_unit("N", np.abs(force).max())
-        kept = kept_samples(deformation, force, most=3000)
+        even = np.linspace(0, len(force) - 1, min(len(force), 1800)).astype(int)
+        kept = np.union1d(even, kept_samples(deformation, force, most=1000))
         ax.plot(along * deformation[kept], up * force[kept], color=PREDICTED, linewidth=0.7)
         ax.set_xlabel(label("deformation", along_unit))
         ax.set_ylabel(label("force", up_unit))

@@ -18,8 +18,8 @@ from vibrid.simulation.simulate import simulate
 class Trace:
     """One sensor of one record: what it read and what the identified structure would make it read.
 
-    `measured` is NaN where a sample is missing; `fitted` marks the samples that the method saw (the others were kept for
-    scoring, or belong to a validation).
+    `measured` is NaN where a sample is missing; `fitted` marks the samples that the method saw (the others were kept
+    for scoring, or belong to a validation).
     """
 
     name: str
@@ -94,8 +94,12 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
     """The excitation of a fitted record."""
     data = fit.problem.data[record]
     channels = [
-        Channel(" ".join(filter(None, (quantity, place))), quantity, location=place if quantity == "load" else "",
-                direction="" if quantity == "load" else place)
+        Channel(
+            " ".join(filter(None, (quantity, place))),
+            quantity,
+            location=place if quantity == "load" else "",
+            direction="" if quantity == "load" else place,
+        )
         for quantity, place in data.loads
     ]
     return Record(np.asarray(data.drive.samples), channels, step=data.step, name=data.name)

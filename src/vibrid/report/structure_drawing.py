@@ -90,8 +90,10 @@ def _shear_building(ax, building: ShearBuilding, sensors, unknown, loads) -> Non
         heavy = {"facecolor": SOLID, "edgecolor": UNKNOWN if f"masses[{i}]" in unknown else INK}
         ax.add_patch(Rectangle((0, high - 0.5 * slab), width, slab, linewidth=0.9, zorder=3, **heavy))
         if n <= 14 or i == 0 or names[i] != names[i - 1]:
-            ax.text(0.5 * width, low + 0.64 * rise, names[i], ha="center", va="center", fontsize=8 if rise > 0.7 else 6.5,
-                    color=UNKNOWN if i in free else INK, bbox=_PLATE, zorder=4)
+            where = {"x": 0.5 * width, "ha": "center"} if rise > 0.5 else {"x": width + 0.5, "ha": "left"}
+            ax.text(
+                y=low + 0.64 * rise, s=names[i], va="center", fontsize=8, color=UNKNOWN if i in free else INK, **where
+            )
         if damped:
             start, end = (0.12, low + 0.14 * rise), (width - 0.12, low + 0.34 * rise)
             dashpot(ax, start, end, 0.1 * rise, UNKNOWN if damping_free else STEEL)
@@ -101,7 +103,9 @@ def _shear_building(ax, building: ShearBuilding, sensors, unknown, loads) -> Non
     _sensors_of_floors(ax, building, sensors, width, rise)
     _what_moves_it(ax, loads, (0.0, width), -0.5, lambda place: (building._floor(place) + 1) * rise)
     note = _damping_words(building.damping)
-    ax.text(0.5 * width, n * rise + 0.12 + slab, note, ha="center", fontsize=8, color=UNKNOWN if damping_free else "#4b5660")
+    ax.text(
+        0.5 * width, n * rise + 0.12 + slab, note, ha="center", fontsize=8, color=UNKNOWN if damping_free else "#4b5660"
+    )
 
 
 def _damping_words(damping) -> str:
@@ -126,7 +130,16 @@ def _attached_to_floors(ax, building, width, rise, free) -> None:
         else:
             ax.plot([0, x], [foot, foot], color=colour, linewidth=0.8, linestyle=":")
         spring(ax, (x, foot), (x, top), 0.12, colour)
-        ax.text(x - 0.18, 0.5 * (top + foot), law_name(a.law), rotation=90, ha="right", va="center", fontsize=8, color=colour)
+        ax.text(
+            x - 0.18,
+            0.5 * (top + foot),
+            law_name(a.law),
+            rotation=90,
+            ha="right",
+            va="center",
+            fontsize=8,
+            color=colour,
+        )
 
 
 def _sensors_of_floors(ax, building, sensors, width, rise) -> None:
@@ -146,8 +159,14 @@ def _what_moves_it(ax, loads, span, y, height) -> None:
     for quantity, place in loads:
         if quantity == "load":
             level = height(place)
-            ax.annotate("", (span[0], level), (span[0] - 0.75, level), arrowprops={"arrowstyle": "-|>", "color": INK}, zorder=6)
-            ax.text(span[0] - 0.8, level, "load", ha="right", va="center", fontsize=8, bbox=_PLATE, zorder=6)
+            ax.annotate(
+                "",
+                (span[0] - 0.6, level),
+                (span[0] - 1.35, level),
+                arrowprops={"arrowstyle": "-|>", "color": INK},
+                zorder=6,
+            )
+            ax.text(span[0] - 1.4, level, "load", ha="right", va="center", fontsize=8, bbox=_PLATE, zorder=6)
         else:
             text = " ".join(filter(None, (quantity.replace("_", " "), place)))
             shake(ax, (middle - 0.7, y), (middle + 0.7, y), text, (0, -4))
@@ -162,7 +181,11 @@ def _device(ax, device: Device, sensors, unknown) -> None:
     for y in np.arange(-0.6, 0.55, 0.2):
         ax.plot([-0.15, 0], [y, y + 0.15], color=INK, linewidth=0.7)
     ax.plot([0, 0.7], [0, 0], color=colour, linewidth=1.4)
-    ax.add_patch(FancyBboxPatch((0.7, -0.35), 2.2, 0.7, boxstyle="round,pad=0.02", facecolor="white", edgecolor=colour, linewidth=1.4))
+    ax.add_patch(
+        FancyBboxPatch(
+            (0.7, -0.35), 2.2, 0.7, boxstyle="round,pad=0.02", facecolor="white", edgecolor=colour, linewidth=1.4
+        )
+    )
     ax.text(1.8, 0.0, law_name(device.law), ha="center", va="center", fontsize=9, color=UNKNOWN if unknown else INK)
     ax.plot([2.92, 3.6], [0, 0], color=colour, linewidth=1.4)
     shake(ax, (3.3, 0.45), (4.3, 0.45), "imposed displacement", (0, 14))
@@ -171,7 +194,7 @@ def _device(ax, device: Device, sensors, unknown) -> None:
 
 
 def _chain_of_masses(ax, structure, sensors, unknown, loads) -> None:
-    """Degrees of freedom as boxes in a row, joined where the stiffness couples them; attachments to the ground below."""
+    """Degrees of freedom as boxes in a row, joined where the stiffness couples them."""
     model = structure.model(())
     n = model.size
     names = tuple(getattr(structure, "names", ())) or tuple(map(str, range(n)))
@@ -207,4 +230,9 @@ def _couplings(ax, stiffness: np.ndarray) -> None:
             if j == i + 1:
                 spring(ax, (i + 0.28, 0), (j - 0.28, 0), 0.07)
             elif n <= 12:
-                ax.annotate("", (j, 0.24), (i, 0.24), arrowprops={"arrowstyle": "-", "color": STEEL, "connectionstyle": "arc3,rad=-0.3"})
+                ax.annotate(
+                    "",
+                    (j, 0.24),
+                    (i, 0.24),
+                    arrowprops={"arrowstyle": "-", "color": STEEL, "connectionstyle": "arc3,rad=-0.3"},
+                )

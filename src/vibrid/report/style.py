@@ -10,6 +10,7 @@ import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 INK = "#26303a"
 MEASURED = "#a7b1bb"
@@ -50,6 +51,7 @@ RC = {
     "figure.dpi": 100,
     "savefig.dpi": 150,
     "svg.fonttype": "none",
+    "text.parse_math": False,
     "axes.formatter.useoffset": False,
     "axes.formatter.limits": (-4, 5),
 }
@@ -86,6 +88,30 @@ def grid_of(count: int, columns: int, *, width: float = 9.5, height: float = 2.3
     for spare in axes[count:]:
         spare.remove()
     return figure, list(axes[:count])
+
+
+def log_axis(axis, *, plain: bool = False) -> None:
+    """Decades as 10⁻¹, 10⁰, …, or (`plain`) as numbers with 2 and 5 between them."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if plain else (1.0,), numticks=8))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(_plain_number if plain else _power_of_ten))
+
+
+def _plain_number(value: float, _=None) -> str:
+    return f"{value:g}"
+
+
+def _power_of_ten(value: float, _=None) -> str:
+    return f"10{str(round(np.log10(value))).translate(_RAISED)}" if value > 0 else ""
+
+
+def legend_above(figure, *axes, columns: int = 4) -> None:
+    """One legend for a whole figure, at its upper right, with the entries of the given axes."""
+    entries = [pair for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
+    with styled():
+        made = figure.legend(*zip(*entries, strict=True), loc="outside upper right", ncols=columns)
+    for line in made.get_lines():
+        line.set_linewidth(max(line.get_linewidth(), 1.6))
 
 
 # -- words and units -----------------------------------------------------------------------------------------------

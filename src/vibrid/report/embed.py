@@ -1,0 +1,101 @@
+"""Figures and data inside a page: no other file, no address on the network."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from vibrid.report.signals import Trace
+from vibrid.report.style import RC, readable_unit, unit_text
+from vibrid.report.words import Html, escape
+
+LARGEST_DRAWING = 260_000
+"""Characters of an SVG above which a figure is kept as a picture instead."""
+TRACE_BUDGET = 900_000
+"""Characters that all traces of the interactive plot may take together."""
+_MISSING = -32768
+
+
+def figure_html(figure: Figure, caption: str, number: int) -> Html:
+    """A figure with its caption: SVG, or a PNG where the drawing has too many points."""
+    drawing = _svg(figure, number)
+    if len(drawing) > LARGEST_DRAWING:
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=130)
+        data = base64.b64encode(stream.getvalue()).decode()
+        drawing = f'<img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
+    return Html(f"<figure>{drawing}<figcaption><b>Figure {number}.</b> {escape(caption)}</figcaption></figure>")
+
+
+def _svg(figure: Figure, number: int) -> str:
+    stream = io.StringIO()
+    with matplotlib.rc_context({**RC, "svg.hashsalt": f"figure {number}"}):
+        figure.savefig(stream, format="svg")
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href", "href")
+    used = set(re.findall(r"#([\w-]+)", text))
+    text = re.sub(r'\sid="([\w.-]+)"', lambda m: m[0] if m[1] in used else "", text)
+    text = re.sub(r'(?<=\sd=")[^"]*', _short_path, text)
+    return re.sub(r">\s+<", "><", text).strip()
+
+
+def _short_path(match: re.Match) -> str:
+    """The points of a line to a hundredth of a point, which no eye misses."""
+    text = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), match[0])
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def script_json(content) -> str:
+    """JSON that is safe inside a script element, whatever the names in it."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+def interactive_data(records: list[tuple[str, list[Trace]]]) -> list[dict]:
+    """The traces of the interactive plot, as 16-bit numbers, made short by keeping extremes where they are many."""
+    count = max(sum(len(traces) for _, traces in records), 1)
+    most = int(np.clip(TRACE_BUDGET / (2 * count * 8 / 3), 400, 20_000))
+    return [{"name": name, "channels": [_packed(t, most) for t in traces]} for name, traces in records]
+
+
+def _packed(trace: Trace, most: int) -> dict:
+    factor, unit = readable_unit(trace.unit, trace.largest, trace.quantity)
+    group = max(-(-2 * len(trace.time) // most), 1)
+    group = group if group > 2 else 1
+    scale = factor * max(trace.largest, 1e-300) / 32000
+    step = trace.step if group == 1 else trace.step * group / 2
+    return {
+        "name": trace.name,
+        "label": f"{trace.quantity.replace('_', ' ')} [{unit_text(unit) or '-'}]",
+        "start": float(f"{trace.time[0] + (0.0 if group == 1 else step / 2):.9g}"),
+        "step": float(f"{step:.9g}"),
+        "scale": float(f"{scale:.7g}"),
+        "measured": _encoded(extremes(trace.measured, group) * factor / scale),
+        "predicted": _encoded(extremes(trace.predicted, group) * factor / scale),
+    }
+
+
+def extremes(values: np.ndarray, group: int) -> np.ndarray:
+    """The least and the greatest value of every `group` samples, in the order in which they came."""
+    if group <= 1:
+        return np.asarray(values, float)
+    short = -len(values) % group
+    blocks = np.concatenate([values, np.full(short, np.nan)]).reshape(-1, group)
+    there = np.isfinite(blocks)
+    low = np.where(there, blocks, np.inf).argmin(axis=1)
+    high = np.where(there, blocks, -np.inf).argmax(axis=1)
+    order = np.sort(np.stack([low, high], axis=1), axis=1)
+    return np.take_along_axis(blocks, order, axis=1).ravel()
+
+
+def _encoded(scaled: np.ndarray) -> str:
+    whole = np.where(np.isfinite(scaled), np.rint(np.nan_to_num(scaled)), _MISSING).astype("<i2")
+    return base64.b64encode(whole.tobytes()).decode()

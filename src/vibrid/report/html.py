@@ -1,0 +1,107 @@
+"""The report: one self-contained HTML file that an engineer can send."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from vibrid.identification.compare import Comparison
+from vibrid.identification.result import Identification, Validation
+from vibrid.records.record import Record
+from vibrid.records.writers import whole_file
+from vibrid.report import sections as parts
+from vibrid.report.embed import interactive_data, script_json
+from vibrid.report.signals import traces_of, traces_of_validation
+from vibrid.report.words import bullets, counted, escape, paragraph
+
+_HERE = Path(__file__).parent
+
+
+def write_report(
+    fit: Identification,
+    path,
+    *,
+    validation: Validation | None = None,
+    title: str | None = None,
+    comparison: Comparison | None = None,
+    records: Sequence[Record] = (),
+) -> Path:
+    """Write the report of an identification; the file appears whole or not at all.
+
+    Arguments
+        path: the file, by custom ending in .html.
+        validation: from `fit.validate(record)`; shown in a section of its own.
+        title: the heading; says what was identified by default.
+        comparison: from `compare(...)`; shown in a section of its own.
+        records: the records that were fitted, for the history of what was done to them.
+
+    Everything is inside the file: figures, data and the script of the interactive plot. It needs no network.
+    """
+    page = report_page(fit, validation=validation, title=title, comparison=comparison, records=records)
+    with whole_file(path) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+    return Path(path)
+
+
+def report_page(fit: Identification, *, validation=None, title=None, comparison=None, records=()) -> str:
+    """The text of the page."""
+    figure = parts.Figures()
+    title = title or f"Identification of a {_spaced(type(fit.problem.experiment.structure).__name__)}"
+    made = [
+        ("inputs", "Inputs", parts.inputs_section(fit, figure)),
+        ("parameters", "Parameters", parts.parameters_section(fit, figure)),
+        ("convergence", "Convergence", parts.convergence_section(fit, figure)),
+        ("response", "Response", parts.response_section(fit, figure)),
+        ("loops", "Hysteresis loops", parts.loops_section(fit, figure)),
+        ("spectra", "Spectra", parts.spectra_section(fit, figure)),
+        ("residuals", "Residuals", parts.residuals_section(fit, figure)),
+        ("identifiability", "Identifiability", parts.identifiability_section(fit, figure)),
+    ]
+    if validation is not None:
+        made.append(("validation", "Validation", parts.validation_section(validation, figure)))
+    if comparison is not None:
+        made.append(("comparison", "Comparison of methods", parts.comparison_section(comparison, figure)))
+    made.append(("provenance", "Provenance", parts.provenance_section(fit, validation, records)))
+    links = "".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading, _ in made)
+    body = "".join(f'<section id="{anchor}"><h2>{heading}</h2>{text}</section>' for anchor, heading, text in made)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<title>{escape(title)}</title>\n<link rel=icon href="data:,">\n'
+        f"<style>\n{(_HERE / 'page.css').read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>\n"
+        f"{_head(fit, title)}<nav>{links}</nav>\n{body}\n"
+        f"<footer><p>Written by vibrid {escape(fit.versions.get('vibrid', ''))} on {datetime.now():%Y-%m-%d %H:%M}. "
+        "All numbers are in SI units unless a unit is given.</p></footer>\n</main>\n"
+        f'<script type="application/json" id="traces">{script_json(_traces(fit, validation))}</script>\n'
+        f"<script>\n{(_HERE / 'page.js').read_text(encoding='utf-8')}</script>\n</body>\n</html>\n"
+    )
+
+
+def _head(fit: Identification, title: str) -> str:
+    """Title, verdict and warnings: what a reader in a hurry needs."""
+    p = fit.problem
+    lead = (
+        f"{counted(len(fit.names), 'unknown')} from {counted(len(p.sensors), 'sensor')} in "
+        f"{counted(len(p.data), 'record')} by {fit.method}, {fit.seconds:.3g} s"
+    )
+    cut = ["The method was cut short: these are the best values so far, not its answer."] if fit.cut_short else []
+    verdict = f'<div class="verdict {"fits" if fit.model_fits else "misses"}">{paragraph(fit.verdict)}</div>'
+    return (
+        f"<header><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}</header>\n{verdict}\n"
+        f"{bullets([*cut, *fit.warnings], 'warnings')}\n"
+    )
+
+
+def _traces(fit: Identification, validation: Validation | None) -> list[dict]:
+    """What the interactive plot can show: the fitted records, and the one of the validation."""
+    records = [(d.name or f"record {i + 1}", traces_of(fit, i)) for i, d in enumerate(fit.problem.data)]
+    if validation is not None:
+        records.append((f"{validation.record.name} (validation)", traces_of_validation(validation)))
+    return interactive_data(records)
+
+
+def _spaced(name: str) -> str:
+    """`ShearBuilding` as shear building."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z0-9])", " ", name).lower()
