@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.signal import correlate, correlation_lags
 
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import bridge
@@ -55,6 +54,8 @@ def lag(record: Record, reference: Record, channel: str | None = None, reference
     a, b = a - a.mean(), b - b.mean()
     if not (np.any(a) and np.any(b)):
         raise InputError("A constant signal cannot be aligned.")
+    from scipy.signal import correlate, correlation_lags  # half a second to import: only when needed
+
     similarity = np.abs(correlate(a, b, method="fft"))
     lags = correlation_lags(len(a), len(b)) * record.step + record.time[0] - reference.time[0]
     if largest is not None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import idamax
 
 from vibrid.core.errors import InputError
 from vibrid.records.record import Record
@@ -146,6 +145,8 @@ def _phi(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def largest_responses(motion: np.ndarray, step: float, periods: np.ndarray, damping: float,
                       orders: tuple[int, ...] = (0,)) -> list[np.ndarray]:
     """Largest |u| (order 0), |u̇| (1) and |ü + a| (2) at the samples, each (periods,)."""
+    from scipy.linalg.blas import idamax  # index of the largest magnitude
+
     pole, damped, factor, old, new = _step(periods, damping, step)
     steps = len(motion) - 1
     length = min(_SEGMENT, steps)

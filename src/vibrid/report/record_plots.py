@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-STANDARD_GRAVITY = 9.80665
+from vibrid.records.units import STANDARD_GRAVITY
+
 _INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
 _MOST = 8  # channels drawn one above another
 _WORDS = {

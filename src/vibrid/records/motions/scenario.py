@@ -13,7 +13,6 @@ give `pga` or `arias` to `synthetic_motion`.
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from vibrid.core.errors import InputError
 
@@ -46,6 +45,8 @@ def scenario_parameters(magnitude: float, distance: float, shear_velocity: float
     >>> round(scenario_parameters(7.0, 25.0, 750.0)["significant_duration"], 1)
     19.3
     """
+    from scipy import stats  # half a second to import: only when needed
+
     for label, value, low, high in (("magnitude", magnitude, 6.0, 8.5), ("distance", distance, 10.0, 100.0),
                                     ("shear velocity", shear_velocity, 600.0, 2500.0)):
         if not low <= value <= high:

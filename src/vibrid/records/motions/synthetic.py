@@ -14,9 +14,6 @@ come to rest.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.signal import lfilter
-from scipy.special import gammaincinv
 
 from vibrid.core.errors import InputError
 from vibrid.records.record import Channel, Record
@@ -110,6 +107,9 @@ def modulation(time: np.ndarray, significant_duration: float, middle: float) -> 
     """
     if not (significant_duration > 0 and middle > 0):
         raise InputError("The significant duration and the middle of a synthetic motion must be positive.")
+    from scipy.optimize import brentq
+    from scipy.special import gammaincinv
+
     ratio = significant_duration / middle
 
     def mismatch(shape):
@@ -150,6 +150,8 @@ def _unit_process(noise: np.ndarray, pace: np.ndarray, damping: float, step: flo
 
 def _high_pass(signal: np.ndarray, omega: float, step: float) -> np.ndarray:
     """Acceleration ü of ü + 2ω_c u̇ + ω_c² u = x(t), the paper's equation 12, by the bilinear transform."""
+    from scipy.signal import lfilter  # half a second to import: only when needed
+
     k = omega * step / 2
     scale = (1 + k) ** 2
     return lfilter(np.array([1.0, -2.0, 1.0]) / scale, [1.0, -2 * (1 - k) / (1 + k), ((1 - k) / (1 + k)) ** 2], signal)
