@@ -1,0 +1,109 @@
+"""The rooms of the package: each imports only rooms above it; the numerical ones need no front-end package."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOMS = (
+    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "report", "papers",
+    "project", "front",
+)  # fmt: skip
+FRONT = ("commands", "cli", "__main__")
+NUMERICAL = ROOMS[: ROOMS.index("identification") + 1]
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "vibrid"
+
+
+def modules() -> list[Path]:
+    return sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py")
+
+
+def room_of(module: str) -> str | None:
+    """The room of a dotted name inside the package; None for the package itself and for other packages."""
+    parts = module.split(".")
+    if parts[0] != "vibrid" or len(parts) == 1:
+        return None
+    return "front" if parts[1] in FRONT else parts[1]
+
+
+def imports(tree: ast.AST, package: str, inside: bool = False):
+    """(module, is it inside a function, line) of every import below a node."""
+    for node in ast.iter_child_nodes(tree):
+        deeper = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, inside, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: package.count(".") + 2 - node.level]
+                base = ".".join([*above, *filter(None, [base])])
+            yield (base, inside, node.lineno)
+            yield from ((f"{base}.{alias.name}", inside, node.lineno) for alias in node.names if base == "vibrid")
+        else:
+            yield from imports(node, package, deeper)
+
+
+def broken_rules(source: str, room: str, package: str, where: str) -> list[str]:
+    """A sentence for every import that a module of `room` may not make."""
+    order = {name: i for i, name in enumerate(ROOMS)}
+    found = []
+    for module, inside, line in imports(ast.parse(source), package):
+        target = room_of(module)
+        if target not in order or order[target] <= order[room] or (target == "report" and inside):
+            continue
+        found.append(f"{where}:{line}: '{room}' may not import '{module}'")
+    return found
+
+
+def test_every_module_lives_in_a_known_room():
+    top = {p.name.removesuffix(".py") for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert top - {"__init__"} <= {*ROOMS, *FRONT}
+
+
+def test_rooms_import_only_rooms_above_them():
+    found = []
+    for path in modules():
+        dotted = "vibrid." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        room = room_of(dotted)
+        found += broken_rules(path.read_text(), room, dotted.rpartition(".")[0], str(path.relative_to(PACKAGE)))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "allowed"),
+    [
+        ("from vibrid.core.errors import InputError", True),
+        ("from vibrid.identification import identify", False),
+        ("import vibrid.report", False),
+        ("def plot():\n    from vibrid.report import plots", True),
+        ("class A:\n    def plot(self):\n        from vibrid.report import plots", True),
+        ("class A:\n    from vibrid.report import plots", False),
+        ("def f():\n    from vibrid.hybrid import clock", False),
+        ("from vibrid import project", False),
+        ("from ..cli import main", False),
+        ("if True:\n    from vibrid.papers import tables", False),
+    ],
+)
+def test_the_rule_catches_what_it_should(source, allowed):
+    assert (not broken_rules(source, "simulation", "vibrid.simulation", "x.py")) == allowed
+
+
+def loaded_after(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys, json\nprint(json.dumps(sorted({{m.split('.')[0] for m in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_numerical_rooms_import_without_the_front_end():
+    """NumPy, SciPy, JAX, Equinox (and optax, h5py, pint) are enough from `core` to `identification`."""
+    present = [room for room in NUMERICAL if (PACKAGE / room).exists()]
+    loaded = loaded_after("import vibrid\n" + "\n".join(f"import vibrid.{room}" for room in present))
+    assert not loaded & {"matplotlib", "typer", "rich", "pydantic", "optuna", "blackjax", "pysindy"}
+
+
+def test_importing_the_package_is_light():
+    """`vibrid --help` need not wait for JAX."""
+    assert not loaded_after("import vibrid") & {"jax", "scipy", "matplotlib", "typer", "rich", "pydantic"}
