@@ -1,11 +1,8 @@
-from pathlib import Path
-
 import pytest
+from example_files import EXAMPLES
 from typer.testing import CliRunner
 
 from vibrid.cli import app
-
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.toml"))
 
 
 @pytest.fixture

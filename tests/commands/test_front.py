@@ -8,7 +8,7 @@ import tomllib
 
 import jsonschema
 import pytest
-from conftest import EXAMPLES
+from example_files import EXAMPLES
 
 import vibrid as vb
 from vibrid import cli

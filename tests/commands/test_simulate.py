@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import EXAMPLES
+from example_files import EXAMPLES
 
 import vibrid as vb
 from vibrid.project import load_project
