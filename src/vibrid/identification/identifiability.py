@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from vibrid.identification.levenberg import gauss_newton
 
 FAINT = 0.5
 """A parameter (or combination) is called identifiable when its bound is below this share of its own size."""
@@ -33,22 +34,17 @@ class Identifiability:
         return self.relative_bound < FAINT
 
 
-@eqx.filter_jit
-def fisher_information(problem, free, deviations):
+def fisher_information(problem, free, deviations) -> np.ndarray:
     """Σ Jᵀ J / σ² over all samples, J = d(reading)/dφ through the whole simulation. Priors are not counted."""
-
-    def readings(q):
-        return jnp.concatenate(
-            [(problem.predict(q, i) * d.present / deviations).reshape(-1) for i, d in enumerate(problem.data)]
-        )
-
-    jacobian = jax.jacfwd(readings)(free)
-    return jacobian.T @ jacobian
+    free = jnp.asarray(free)
+    _, _, normal = gauss_newton(problem, free[None], jnp.asarray(deviations))
+    prior = jax.jacfwd(problem.unknowns.prior_residual)(free)
+    return np.asarray(normal[0] - prior.T @ prior)
 
 
 def identifiability(problem, free: np.ndarray, deviations: np.ndarray) -> Identifiability:
     """The limits at θ(φ) when the sensors have the given noise."""
-    information = np.asarray(fisher_information(problem, jnp.asarray(free), jnp.asarray(deviations)))
+    information = fisher_information(problem, free, deviations)
     slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
     value = np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))
     return describe_information(problem.unknowns.names, information, slope, value, np.asarray(problem.unknowns.scale))

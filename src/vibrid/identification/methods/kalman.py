@@ -132,20 +132,19 @@ class _Kalman(Sequential):
         raise NotImplementedError
 
     def _update(self, problem, belief: Belief, sample: Sample) -> Belief:
-        """The array form: QR of [[dY, dZ], [R^½, 0]] holds the innovation root, the gain and the new root.
+        """The square-root Joseph form: the new root is the triangle of `[dZ − dY Kᵀ; R^½ Kᵀ]`.
 
-        The result is a product Rᵀ R, so it cannot lose positive definiteness. A missing reading gets no weight.
+        It is a product Rᵀ R whatever the gain K, so it cannot lose positive definiteness. A missing reading has no
+        weight.
         """
         dz, dy, predicted = self._predicted_readings(problem, belief.mean, belief.root, sample)
-        ny, nz = dy.shape[1], dz.shape[1]
         dy = dy * sample.present
-        bottom = jnp.concatenate([jnp.diag(belief.noise), jnp.zeros((ny, nz))], axis=1)
-        r = jnp.linalg.qr(jnp.concatenate([jnp.concatenate([dy, dz], axis=1), bottom]), mode="r")
+        scaled = dy / belief.noise
+        inner = jnp.linalg.cholesky(scaled.T @ scaled + jnp.eye(dy.shape[1]))
+        gain = jax.scipy.linalg.cho_solve((inner, True), scaled.T @ dz)  # (ny, nz), of readings over their noise
         innovation = (sample.readings - predicted) * sample.present
-        whitened = jax.scipy.linalg.solve_triangular(r[:ny, :ny], innovation, trans=1)
-        return belief._replace(
-            mean=belief.mean + whitened @ r[:ny, ny:], root=r[ny : ny + nz, ny : ny + nz], innovation=innovation
-        )
+        root = jnp.linalg.qr(jnp.concatenate([dz - scaled @ gain, gain]), mode="r")
+        return belief._replace(mean=belief.mean + (innovation / belief.noise) @ gain, root=root, innovation=innovation)
 
 
 @METHODS.register("ukf")
