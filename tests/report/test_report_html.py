@@ -13,8 +13,9 @@ import vibrid as vb
 from vibrid.core.errors import FileProblem
 from vibrid.identification.experiment import Experiment
 from vibrid.report import html
-from vibrid.report.embed import script_json
+from vibrid.report.embed import interactive_data, script_json
 from vibrid.report.html import report_page, write_report
+from vibrid.report.signals import Trace
 from vibrid.report.words import number, rounded
 from vibrid.simulation.excitation import drive
 
@@ -58,7 +59,9 @@ def test_names_cannot_break_out(page, report):
 
 def test_it_needs_no_network(page):
     assert "http" not in page.lower()
-    assert "//" not in re.sub(r"base64,[^\"]*|\"(?:measured|predicted)\":\"[^\"]*\"", "", page).replace("*//", "")
+    assert "//" not in re.sub(r"base64,[^\"]*|\"(?:measured|predicted|residual)\":\"[^\"]*\"", "", page).replace(
+        "*//", ""
+    )
     assert not re.search(r'(?:src|href)="(?!#|data:)', page)
     assert "@import" not in page and "url(" not in re.sub(r"url\(#", "", page)
 
@@ -75,11 +78,25 @@ def test_the_traces_are_the_readings(page, fit):
     values = np.frombuffer(base64.b64decode(packed["measured"]), "<i2") * packed["scale"]
     readings = 1e3 * np.asarray(fit.problem.data[0].readings)[:, 3]
     np.testing.assert_allclose(values, readings, atol=1e-4 * np.abs(readings).max())
-    assert packed["label"] == "displacement [mm]"
+    assert packed["label"] == "displacement [mm]" and packed["group"] == 1
+
+
+def test_long_traces_keep_the_extremes_of_signal_and_residual():
+    time = 0.001 * np.arange(50_000)
+    measured, predicted = np.sin(9 * time), np.sin(9 * time)
+    measured[31_234] += 5.0
+    trace = Trace("a", "acceleration", time, measured, predicted, np.ones(len(time), bool))
+    (record,) = interactive_data([("long", [trace] * 30)])
+    packed = record["channels"][0]
+    residual = np.frombuffer(base64.b64decode(packed["residual"]), "<i2") * packed["residual_scale"]
+    assert packed["group"] > 2 and residual.max() == pytest.approx(5.0) and np.count_nonzero(residual) == 1
+    assert len(json.dumps(record)) < 1_000_000
+    place = packed["start"] + packed["step"] * np.argmax(residual)
+    assert place == pytest.approx(31.234, abs=packed["group"] * 0.001)
 
 
 def test_a_doubtful_answer_says_so_first(fit):
-    """Residuals with a pattern, warnings, cut short, no covariance, no history, one unknown that the data do not see."""
+    """A pattern in the residuals, warnings, cut short, no covariance, no history, one unknown that nothing sees."""
     bad = [dataclasses.replace(f, white=False, relative=0.4) for f in fit.fits]
     limits = dataclasses.replace(
         fit.limits,

@@ -15,8 +15,8 @@ from vibrid.report.signals import Trace
 from vibrid.report.style import RC, readable_unit, unit_text
 from vibrid.report.words import Html, escape
 
-LARGEST_DRAWING = 260_000
-"""Characters of an SVG above which a figure is kept as a picture instead."""
+LARGEST_DRAWING = 500_000
+"""Characters of an SVG above which a figure becomes a picture, where that is smaller."""
 TRACE_BUDGET = 900_000
 """Characters that all traces of the interactive plot may take together."""
 _MISSING = -32768
@@ -29,7 +29,8 @@ def figure_html(figure: Figure, caption: str, number: int) -> Html:
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=130)
         data = base64.b64encode(stream.getvalue()).decode()
-        drawing = f'<img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
+        picture = f'<img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
+        drawing = min(drawing, picture, key=len)
     return Html(f"<figure>{drawing}<figcaption><b>Figure {number}.</b> {escape(caption)}</figcaption></figure>")
 
 
@@ -48,8 +49,11 @@ def _svg(figure: Figure, number: int) -> str:
 
 
 def _short_path(match: re.Match) -> str:
-    """The points of a line to a hundredth of a point, which no eye misses."""
-    text = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), match[0])
+    """Coordinates to a hundredth of a point; to a tenth in long lines, whose points need no letter between them."""
+    line = len(match[0]) > 2000 and not re.search(r"[^ML\d\s.-]", match[0])
+    digits = 1 if line else 2
+    text = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.{digits}f}".rstrip("0").rstrip("."), match[0])
+    text = text.replace("L", " ") if line else text
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -62,7 +66,7 @@ def script_json(content) -> str:
 def interactive_data(records: list[tuple[str, list[Trace]]]) -> list[dict]:
     """The traces of the interactive plot, as 16-bit numbers, made short by keeping extremes where they are many."""
     count = max(sum(len(traces) for _, traces in records), 1)
-    most = int(np.clip(TRACE_BUDGET / (2 * count * 8 / 3), 400, 20_000))
+    most = int(np.clip(TRACE_BUDGET / (3 * count * 8 / 3), 400, 20_000))  # three signals, 8/3 characters a number
     return [{"name": name, "channels": [_packed(t, most) for t in traces]} for name, traces in records]
 
 
@@ -70,17 +74,26 @@ def _packed(trace: Trace, most: int) -> dict:
     factor, unit = readable_unit(trace.unit, trace.largest, trace.quantity)
     group = max(-(-2 * len(trace.time) // most), 1)
     group = group if group > 2 else 1
-    scale = factor * max(trace.largest, 1e-300) / 32000
+    scale = factor * _scale(trace.measured, trace.predicted)
+    left_over = factor * _scale(trace.residual)
     step = trace.step if group == 1 else trace.step * group / 2
     return {
         "name": trace.name,
         "label": f"{trace.quantity.replace('_', ' ')} [{unit_text(unit) or '-'}]",
         "start": float(f"{trace.time[0] + (0.0 if group == 1 else step / 2):.9g}"),
         "step": float(f"{step:.9g}"),
+        "group": group,
         "scale": float(f"{scale:.7g}"),
         "measured": _encoded(extremes(trace.measured, group) * factor / scale),
         "predicted": _encoded(extremes(trace.predicted, group) * factor / scale),
+        "residual_scale": float(f"{left_over:.7g}"),
+        "residual": _encoded(extremes(trace.residual, group) * factor / left_over),
     }
+
+
+def _scale(*signals: np.ndarray) -> float:
+    """The size of one step of the 16-bit numbers."""
+    return max(max(float(np.nanmax(np.abs(s))) for s in signals), 1e-300) / 32000
 
 
 def extremes(values: np.ndarray, group: int) -> np.ndarray:

@@ -33,9 +33,11 @@
 
   function choose() {
     const raw = records[recordChoice.value].channels[channelChoice.value];
-    const scaled = (text) => decode(text).map((v) => v * raw.scale);
-    channel = { ...raw, measured: scaled(raw.measured), predicted: scaled(raw.predicted) };
-    channel.residual = channel.measured.map((v, i) => v - channel.predicted[i]);
+    const scaled = (text, scale) => decode(text).map((v) => v * scale);
+    channel = {
+      ...raw, measured: scaled(raw.measured, raw.scale), predicted: scaled(raw.predicted, raw.scale),
+      residual: scaled(raw.residual, raw.residual_scale),
+    };
     channel.end = raw.start + raw.step * (channel.measured.length - 1);
     whole();
   }
@@ -122,7 +124,10 @@
       pen.strokeStyle = "#26303a"; pen.lineWidth = 0.7; pen.beginPath(); pen.moveTo(px, top); pen.lineTo(px, height - bottom); pen.stroke();
       const say = (v) => (Number.isNaN(v) || v === undefined ? "–" : v.toPrecision(4));
       readout.textContent = `t = ${(channel.start + i * channel.step).toFixed(3)} s   measured ${say(channel.measured[i])}   predicted ${say(channel.predicted[i])}`;
-    } else readout.textContent = `${from.toFixed(2)} s to ${to.toFixed(2)} s`;
+    } else {
+      const thinned = channel.group > 1 ? `, extremes of every ${channel.group} samples` : "";
+      readout.textContent = `${from.toFixed(2)} s to ${to.toFixed(2)} s${thinned}`;
+    }
     box.dataset.drawn = "yes";
   }
 

@@ -43,7 +43,7 @@ def plot_overlay(trace: Trace, ax=None, window: tuple[float, float] | None = Non
         if window is not None:
             inside = (trace.time >= window[0]) & (trace.time <= window[1])
         time, y, p = trace.time[inside], factor * trace.measured[inside], factor * trace.predicted[inside]
-        kept = kept_samples(y, p, most=1600)
+        kept = kept_samples(y, p, most=1200)
         close = window is not None
         ax.plot(time[kept], y[kept], color=MEASURED, linewidth=2.8 if close else 1.8, label="measured")
         ax.plot(time[kept], p[kept], color=PREDICTED, linewidth=0.9 if close else 0.7, label="predicted")

@@ -255,7 +255,7 @@ def validation_section(validation: Validation, figure: Figures) -> Html:
     return Html(
         paragraph(f"The identified structure under '{validation.record.name}', a record that was not used.")
         + table(["sensor", "error / signal", "correlation"], rows, numbers=(1, 2))
-        + figure(plots.plot_validation(validation), "Measured and predicted on the record that was not used.")
+        + figure(plots.plot_validation(validation, 6), "Measured and predicted on the record that was not used.")
     )
 
 
