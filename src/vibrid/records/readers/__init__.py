@@ -7,6 +7,8 @@ less particular than it.
 
 from __future__ import annotations
 
+import numpy as np
+
 from vibrid.core.errors import FileProblem, unknown_name
 from vibrid.records.readers import (
     archive,
@@ -82,12 +84,17 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
         chosen = [reader for reader in READERS if reader.NAME.lower() == format.lower()]
         if not chosen:
             raise unknown_name("format", format, formats())
-        return chosen[0].read(source, layout)
+        return _run(chosen[0], source, layout)
     for reader in READERS:
         if reader.recognises(source):
-            return reader.read(source, layout)
+            return _run(reader, source, layout)
     kind = "binary" if source.encoding is None else "text"
     raise source.problem(f"this {kind} file is in none of the formats that can be read ({', '.join(formats())}).")
+
+
+def _run(reader, source: Source, layout: Layout) -> list[Record]:
+    with np.errstate(all="ignore"):  # absurd numbers overflow; the result is checked, so no warning is needed
+        return reader.read(source, layout)
 
 
 __all__ = ["READERS", "Layout", "Limits", "formats", "read_record", "read_records", "read_source"]
