@@ -81,8 +81,9 @@ def new_axes(width: float = 6.5, height: float = 3.2):
 def grid_of(count: int, columns: int, *, width: float = 9.5, height: float = 2.3, **options) -> tuple[Figure, list]:
     """A figure with `count` panels in rows of at most `columns`; unused panels are taken away."""
     rows = -(-count // columns)
+    width = width * count / columns if rows == 1 else width
     columns = -(-count // rows)
-    figure = new_figure(width, height * rows)
+    figure = new_figure(max(width, 4.0), height * rows)
     with styled():
         axes = figure.subplots(rows, columns, squeeze=False, **options).ravel()
     for spare in axes[count:]:
