@@ -175,6 +175,17 @@ def test_a_numpy_header_that_promises_too_much_is_refused_before_memory_is_taken
         read_records(put(content))
 
 
+def test_a_matlab_structure_without_the_length_of_its_names_is_refused(put):
+    """Found by the benchmark: the element that holds the length was empty, or not a whole number."""
+    content = bytearray(FILES["MATLAB"][0])
+    at = content.find(b"force") - 12  # small element: type int32, 4 bytes, the length of a name
+    assert content[at - 4 : at] == b"\x05\x00\x04\x00"
+    for element in (b"\x05\x00\x00\x00\x00\x00\x00\x00", b"\x07\x00\x04\x00\x00\x00\xc0\x7f"):
+        content[at - 4 : at + 4] = element
+        with pytest.raises(FileProblem, match="damaged"):
+            read_records(put(bytes(content)))
+
+
 def test_pickle_is_never_opened(put):
     class Trap:
         def __reduce__(self):

@@ -88,7 +88,7 @@ class _Reader:
             return
         (flags,) = struct.unpack_from(self.order + "I", parts[0][1])
         kind, is_complex = flags & 0xFF, bool(flags & 0x0800)
-        shape = tuple(int(n) for n in self.numbers(parts[1]))
+        shape = tuple(self.whole_numbers(parts[1]))
         name = prefix + bytes(parts[2][1]).decode("ascii", "replace").rstrip("\x00")
         if kind == _STRUCTURE and depth < _DEEPEST and shape == (1, 1) and len(parts) >= 5:
             self.fields(parts, name, arrays, depth)
@@ -100,9 +100,8 @@ class _Reader:
 
     def fields(self, parts, name: str, arrays: dict, depth: int) -> None:
         """Fields of a structure: the length of a name, all names, then one matrix for each."""
-        (width,) = self.numbers(parts[3])[:1] or (0,)
+        width = next(iter(self.whole_numbers(parts[3])), 0)
         text = bytes(parts[4][1])
-        width = int(width)
         if not 1 <= width <= 256:
             raise Damaged("a structure has field names of impossible length")
         names = [text[i : i + width].split(b"\x00")[0].decode("ascii", "replace") for i in range(0, len(text), width)]
@@ -111,6 +110,12 @@ class _Reader:
                 inner: dict[str, np.ndarray] = {}
                 self.matrix(body, f"{name}.{field}", inner, depth + 1)
                 arrays.update(inner)
+
+    def whole_numbers(self, part: tuple[int, memoryview]) -> list[int]:
+        values = self.numbers(part)
+        if values.dtype.kind not in "iu" or values.size > 32:
+            raise Damaged("a size is not a whole number")
+        return values.tolist()
 
     def numbers(self, part: tuple[int, memoryview]) -> np.ndarray:
         kind, body = part
