@@ -17,6 +17,11 @@ class KRAlpha(ExplicitIntegrator):
     """Kolay & Ricles (2014): `x₁ = x₀ + dt v₀ + dt² α₂ a₀`, `v₁ = v₀ + dt α₁ a₀`,
     `M [(I − α₃) a₁ + α₃ a₀] + f = L u`, forces and loads weighted between the two ends of the step by α_f.
 
+    The displacement is of order 2 from rest, for linear and for nonlinear stiffness. The velocity is of order 1: it
+    stands γ dt α₁ a behind the motion (half a step at ρ∞ = 1), and α₁ allows for that with the damping of small
+    motions only. So where damping or a rate-driven state changes during the motion (thermostat, Bouc–Wen, friction)
+    the displacement, too, is of order 1.
+
     Arguments
         dissipation: ρ∞, the factor by which the highest mode shrinks each step: 1 none, 0 the most.
         weigh: "force" averages the forces at the two ends (Malik et al., Eq. 4); "displacement" takes the forces at the

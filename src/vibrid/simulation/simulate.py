@@ -78,7 +78,8 @@ def simulate(
     inputs = inputs_of(structure, excitation)
     driven = drive(inputs, hold, substeps)
     watched = Watched(Everything(), integrator)
-    made = _run(simplified(structure), loads, integrator, driven, excitation.step, watched, start, substeps)
+    step = jnp.asarray(excitation.step)  # an array: another step is not another program
+    made = _run(simplified(structure), loads, integrator, driven, step, watched, start, substeps)
     (x, v, a, s), failed = jax.tree.map(np.asarray, made)
     check_finite(x, excitation.time, integrator)
     check_equilibrium(failed, excitation.time, integrator)
@@ -145,10 +146,10 @@ def simulate_many(
     driven = jax.tree.map(lambda *a: jnp.stack(a), *drives) if many else drives[0]
     values = {path: jnp.asarray(value) for path, value in changes.items()}
     observe = Everything() if observe is None else observe
-    cheap = simplified(structure, free=values)
+    cheap, step = simplified(structure, free=values), jnp.asarray(first.step)
 
     def some(batch):
-        return _run_many(cheap, loads, integrator, batch[1], first.step, observe, substeps, batch[0], many)
+        return _run_many(cheap, loads, integrator, batch[1], step, observe, substeps, batch[0], many)
 
     return _shared_among_cores(some, (values, driven), (True, many), counts.pop())
 
