@@ -5,8 +5,6 @@ import importlib
 import importlib.util
 from pathlib import Path
 
-import pytest
-
 _BUNDLED = ("libquadmath.so.0", "libgfortran.so.4", "libgomp.so.1", "libblas.so.3", "liblapack.so.3")
 
 
@@ -26,6 +24,8 @@ def load_opensees():
 
 def opensees():
     """OpenSeesPy with an empty model; the test is skipped where it cannot be imported."""
+    import pytest
+
     try:
         ops = load_opensees()
     except ImportError as problem:
