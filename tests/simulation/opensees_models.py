@@ -32,7 +32,7 @@ def motion(refine: int = 1) -> list[float]:
 
 
 def run(ops, material, integrator, refine=1, newton=False) -> list[list[float]]:
-    """Displacements of the three floors at every fifth sample; `material(ops, storey, tag)` defines a storey's spring."""
+    """Displacements of the floors at every fifth sample; `material(ops, storey, tag)` defines a storey's spring."""
     ops.wipe()
     ops.model("basic", "-ndm", 1, "-ndf", 1)
     for i in range(4):
