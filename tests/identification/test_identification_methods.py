@@ -13,7 +13,7 @@ EXAMPLES = {
     "least-squares": vb.LeastSquares(),
     "sparse": vb.SparseRegression(threshold=1e-4),
     "global": vb.GlobalSearch(population=6, generations=15),
-    "bayes": vb.Bayes(draws=40, warmup=30, chains=2),
+    "bayes": vb.Bayes(draws=30, warmup=20, chains=2),
 }
 
 
@@ -33,7 +33,7 @@ def test_finds_a_linear_building(name):
     assert "storeys[1].damping" in str(fit) and fit.versions["jax"]
 
 
-@pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in ("least-squares", "sparse", "ekf")])
+@pytest.mark.parametrize("name", ["trajectory", "ukf", "global"])
 def test_finds_a_hysteretic_storey_from_partial_sensors(name):
     fit = vb.identify(ONE_GUESS, one(0.01), ONE_UNKNOWN, EXAMPLES[name])
     np.testing.assert_allclose(fit.estimate, ONE_TRUTH, rtol=0.25)

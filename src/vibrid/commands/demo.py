@@ -39,10 +39,16 @@ def demo(out: Out = Path("vibrid-demo")) -> None:
         progress.stage("drawing")
         draw(project, response, data, out)
         fit = identify(project, data, progress)
+        progress.stage("predicting another earthquake")
+        check = fit.validate(another(project))
+        progress.stage("writing the report")
+        fit.report(out / "report.html", validation=check, title=project.title)
     output.print_peaks(f"{project.title}: what the sensors read", output.peaks(data, project.units))
     print_answer(project, fit)
-    typer.echo(f"Files are in {out}: demo.toml, measured.csv, response.png")
-    typer.echo(f"Go on with: vibrid simulate {out / 'demo.toml'}")
+    worst = max(check.relative_error.values())
+    typer.echo(f"Another earthquake, not used above, is predicted within {100 * worst:.2g} % of each signal.")
+    typer.echo(f"Files are in {out}: report.html, demo.toml, measured.csv, response.png")
+    typer.echo(f"Go on with: vibrid identify {out / 'demo.toml'} {out / 'measured.csv'} --method ukf")
 
 
 def prepare(out: Path):
@@ -62,12 +68,28 @@ def prepare(out: Path):
 
 
 def shake(project):
-    """The true building's response to the earthquake, and what noisy sensors read of it."""
+    """The true building's response to the earthquake, and what noisy sensors read of it.
+
+    It is computed by another integrator with ten times finer steps than the one that is fitted afterwards.
+    """
+    response = _true_response(project, project.excitation())
+    return response, project.measure(response)
+
+
+def _true_response(project, motion):
     import vibrid as vb
 
-    truth = project.structure.replace(TRUTH)
-    response = vb.simulate(truth, project.excitation(), **project.simulation.arguments)
-    return response, project.measure(response)
+    fine = 10 * project.simulation.substeps
+    return vb.simulate(project.structure.replace(TRUTH), motion, integrator=vb.RungeKutta3(), substeps=fine)
+
+
+def another(project):
+    """The true building under an earthquake that the identification does not see, read without noise."""
+    import vibrid as vb
+
+    motion = project.excitation_table.synthetic
+    quake = vb.synthetic_motion(motion.seed + 1, duration=motion.duration, rate=motion.rate, pga=motion.pga)
+    return _true_response(project, quake).measure(project.sensors)
 
 
 def draw(project, response, data, out: Path) -> None:

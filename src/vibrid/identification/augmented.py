@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,8 +16,9 @@ from vibrid.simulation.run import Everything, Start, run
 
 
 def _experiment_and_model(problem: Problem, free):
+    """The experiment at φ and its model, set for evaluation at many joint states at once."""
     experiment = problem.unknowns.apply(problem.experiment, free)
-    return experiment, experiment.structure.model(problem.data[0].loads)
+    return experiment, dataclasses.replace(experiment.structure.model(problem.data[0].loads), batched=True)
 
 
 def width(problem: Problem) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.method import Method, refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
@@ -56,4 +57,5 @@ def identify(
         hold_out=hold_out,
     )
     refuse_impossible(problem, method)
-    return method.solve(problem, key, progress)
+    with one_blas_thread():
+        return method.solve(problem, key, progress)

@@ -20,24 +20,28 @@ def shoot(problem, free, deviations, segments: int, iterations: int = 40, progre
     if problem.delays:
         raise Refusal("Multiple shooting cannot follow a delayed sensor across segments; use segments=1.")
     p = len(free)
-    knots = [_knots(d.samples, segments) for d in problem.data]
+    knots = tuple(_knots(d.samples, segments) for d in problem.data)
     states = [_first_states(problem, free, i, k) for i, k in enumerate(knots)]
-    sizes = [np.maximum(s.std(axis=0), 1e-3 * np.abs(s).max() + 1e-12) for s in states]
-    shapes = [s[1:].shape for s in states]
-    scaled = [((s[1:]) / size).reshape(-1) for s, size in zip(states, sizes, strict=True)]
-    z = np.concatenate([free, *scaled])
+    sizes = tuple(jnp.asarray(np.maximum(s.std(axis=0), 1e-3 * np.abs(s).max() + 1e-12)) for s in states)
+    inner = [(s[1:] / np.asarray(size)).reshape(-1) for s, size in zip(states, sizes, strict=True)]
+    z = np.concatenate([free, *inner])
+    noise = jnp.asarray(deviations)
     for weight in (1.0, 10.0, 100.0, 1000.0):
-        evaluate = _evaluator(problem, p, knots, sizes, shapes, deviations, weight)
+
+        def evaluate(z, weight=weight):
+            made = _evaluate(problem, jnp.asarray(z[0]), noise, jnp.asarray(weight), sizes, knots)
+            return tuple(a[None] for a in made)
+
         z = descend(
             problem, z[None], deviations, iterations=iterations, tolerance=1e-4, progress=progress, evaluate=evaluate
         ).free[0]
     return z[:p]
 
 
-def _knots(samples: int, segments: int) -> np.ndarray:
-    """Sample numbers where segments begin; all segments have the same length, the last ones overlap if they must."""
-    length = -(-(samples - 1) // segments)
-    return np.minimum(np.arange(segments) * length, samples - 1 - length)
+def _knots(samples: int, segments: int) -> tuple[int, ...]:
+    """Sample numbers where segments of one length begin; what is left over at the end waits for single shooting."""
+    length = (samples - 1) // segments
+    return tuple(range(0, segments * length, length))
 
 
 def _model_and_start(problem, free, record):
@@ -78,66 +82,65 @@ def _first_states(problem, free, record, knots) -> np.ndarray:
     )
 
 
-def _evaluator(problem, p, knots, sizes, shapes, deviations, weight):
-    """free + segment states → cost, gradient and Gauss–Newton matrix, segments in parallel."""
+@eqx.filter_jit
+def _evaluate(problem, z, deviations, weight, sizes, knots):
+    """Free vector and segment states → cost, gradient and Gauss–Newton matrix; segments run side by side.
 
-    @eqx.filter_jit
-    def compiled(problem, z, deviations):
-        phi = z[:p]
-        total = z.shape[0]
-        cost, gradient, normal = 0.0, jnp.zeros(total), jnp.zeros((total, total))
-        offset = p
-        for i, (k, size, shape) in enumerate(zip(knots, sizes, shapes, strict=True)):
-            data = problem.data[i]
-            count, width = len(k), size.shape[0]
-            length = int(k[1] - k[0]) if count > 1 else data.samples - 1
-            _, model, _ = _model_and_start(problem, phi, i)
-            _, unravel = ravel_pytree(model.start())
-            inner = z[offset : offset + shape[0] * shape[1]].reshape(shape)
+    The normal matrix is filled block by block: a segment sees φ and its own starting state, a gap also the next one's.
+    """
+    p = len(problem.unknowns)
+    phi, total = z[:p], z.shape[0]
+    cost, gradient, normal = 0.0, jnp.zeros(total), jnp.zeros((total, total))
+    offset = p
+    for i, (begins, size) in enumerate(zip(knots, sizes, strict=True)):
+        count, width = len(begins), size.shape[0]
+        length = begins[1] - begins[0]
+        inner = z[offset : offset + (count - 1) * width].reshape(count - 1, width)
+        starts = jnp.concatenate([jnp.zeros((1, width)), inner])
+        both = jnp.concatenate([jnp.broadcast_to(phi, (count, p)), starts], axis=1)
 
-            def piece(phi_and_w, begin, is_first, i=i, data=data, unravel=unravel, size=size, length=length):
-                q, w = phi_and_w[:p], phi_and_w[p:] * size
-                experiment, model, first = _model_and_start(problem, q, i)
-                rest = jnp.concatenate([first.displacement, first.velocity, ravel_pytree(model.start())[0]])
-                w = jnp.where(is_first, rest, w)
-                n = model.size
-                start = Start(w[:n], w[n : 2 * n], unravel(w[2 * n :]))
-                cut = lambda a, extra: jax.lax.dynamic_slice_in_dim(a, begin, length + extra)  # noqa: E731
-                driven = Drive(cut(data.drive.samples, 1), cut(data.drive.coefficients, 0))
-                arrays = experiment.structure.sensor_arrays(model, experiment.sensors)
-                both = _Both(Readings(arrays), Everything())
-                y, (x, v, _, s) = run(model, problem.integrator, driven, data.step, both, start, problem.substeps)
-                r = ((cut(data.readings, 1) - y) * cut(data.present, 1) / deviations)[:-1].reshape(-1)
-                end = jnp.concatenate([x[-1], v[-1], jax.vmap(lambda *a: ravel_pytree(a)[0])(s)[-1]])
-                return r, end / size
+        def piece(own, begin, is_first, i=i, size=size, length=length):
+            return _segment(problem, own[:p], own[p:], begin, is_first, i, size, length, deviations)
 
-            w0 = jnp.concatenate([jnp.zeros((1, width)), inner])
-            stacked = jnp.concatenate([jnp.broadcast_to(phi, (count, p)), w0], axis=1)
-            first_flag = jnp.arange(count) == 0
-            begin = jnp.asarray(k)
-            r, end = jax.vmap(piece)(stacked, begin, first_flag)
-            jr, je = jax.vmap(jax.jacfwd(piece))(stacked, begin, first_flag)
-            for j in range(count):
-                columns = (
-                    jnp.concatenate([jnp.arange(p), offset + (j - 1) * width + jnp.arange(width)])
-                    if j
-                    else jnp.arange(p)
-                )
-                block = jr[j][:, : p + (width if j else 0)]
-                cost += 0.5 * jnp.vdot(r[j], r[j])
-                gradient = gradient.at[columns].add(block.T @ r[j])
-                normal = normal.at[columns[:, None], columns[None, :]].add(block.T @ block)
-                if j + 1 < count:
-                    gap = weight * (end[j] - inner[j])
-                    big = jnp.zeros((width, total)).at[:, columns].add(weight * je[j][:, : p + (width if j else 0)])
-                    big = big.at[:, offset + j * width + jnp.arange(width)].add(-weight * jnp.eye(width))
-                    cost += 0.5 * jnp.vdot(gap, gap)
-                    gradient = gradient + big.T @ gap
-                    normal = normal + big.T @ big
-            offset += shape[0] * shape[1]
-        return cost, gradient, normal
+        at = (jnp.asarray(begins), jnp.arange(count) == 0)
+        (jr, je), (r, end) = jax.vmap(jax.jacfwd(lambda *a, f=piece: (f(*a),) * 2, has_aux=True))(both, *at)
+        for j in range(count):
+            own = np.concatenate([np.arange(p), offset + (j - 1) * width + np.arange(width)])[: p + (width if j else 0)]
+            block = jr[j][:, : len(own)]
+            cost += 0.5 * jnp.vdot(r[j], r[j])
+            gradient = gradient.at[own].add(block.T @ r[j])
+            normal = normal.at[np.ix_(own, own)].add(block.T @ block)
+            if j + 1 < count:
+                gap = weight * (end[j] - inner[j])
+                following = offset + j * width + np.arange(width)
+                columns = np.concatenate([own, following])
+                block = weight * jnp.concatenate([je[j][:, : len(own)], -jnp.eye(width)], axis=1)
+                cost += 0.5 * jnp.vdot(gap, gap)
+                gradient = gradient.at[columns].add(block.T @ gap)
+                normal = normal.at[np.ix_(columns, columns)].add(block.T @ block)
+        offset += (count - 1) * width
+    return cost, gradient, normal
 
-    return lambda z: tuple(a[None] for a in compiled(problem, jnp.asarray(z[0]), jnp.asarray(deviations)))
+
+def _segment(problem, q, w, begin, is_first, record, size, length: int, deviations):
+    """Weighted residuals of one segment, and the scaled state at its end, from φ and its scaled starting state."""
+    data = problem.data[record]
+    experiment, model, first = _model_and_start(problem, q, record)
+    rest, unravel = ravel_pytree(model.start())
+    n = model.size
+    w = jnp.where(is_first, jnp.concatenate([first.displacement, first.velocity, rest]), w * size)
+    start = Start(w[:n], w[n : 2 * n], unravel(w[2 * n :]))
+
+    def cut(values, extra):
+        return jax.lax.dynamic_slice_in_dim(values, begin, length + extra)
+
+    driven = Drive(cut(data.drive.samples, 1), cut(data.drive.coefficients, 0))
+    arrays = experiment.structure.sensor_arrays(model, experiment.sensors)
+    watch = _Both(Readings(arrays), Everything())
+    y, (x, v, _, s) = run(model, problem.integrator, driven, data.step, watch, start, problem.substeps)
+    r = ((cut(data.readings, 1) - y) * cut(data.present, 1) / deviations)[:-1].reshape(-1)
+    last = jax.tree.map(lambda a: a[-1], s)
+    return r, jnp.concatenate([x[-1], v[-1], ravel_pytree(last)[0]]) / size
 
 
 class _Both(eqx.Module):

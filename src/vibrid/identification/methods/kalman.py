@@ -28,6 +28,17 @@ class Belief(NamedTuple):
     innovation: jax.Array  # (ny,) last reading minus its prediction
 
 
+class _Pass(NamedTuple):
+    """What one pass through the records gives."""
+
+    free: np.ndarray
+    covariance: np.ndarray  # (p, p), free space
+    path: np.ndarray  # (samples, p), free space
+    deviations: np.ndarray  # (samples, p), physical
+    innovation: np.ndarray  # (ny,) rms of reading − prediction, once it has learnt
+    smallest_root: float
+
+
 class _Kalman(Sequential):
     """What the two filters share: start, square-root update, and the run over a record.
 
@@ -37,7 +48,7 @@ class _Kalman(Sequential):
         process_noise: what the motion gains in one second, as a share of its rms; keeps the filter awake when the model
             is not quite right.
         parameter_drift: what each unknown gains in one second^½, in its free unit; 0 for constants.
-        passes: how often the record is gone through: each pass starts at the last estimate with the first spread (so
+        passes: how often the record is gone through at most: each pass starts at the last estimate with the first spread (so
             that nothing is counted twice) and with noise re-estimated where no sensor states it.
     """
 
@@ -77,50 +88,54 @@ class _Kalman(Sequential):
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
-        p = len(problem.unknowns)
-        free, noise = jnp.asarray(problem.start), jnp.asarray(augmented.noise_guess(problem))
         known = np.isfinite(problem.given_deviations()).all()
-        cut_short = False
-        for number in range(self.passes):
-            progress.stage(f"filtering, pass {number + 1} (compiling)", len(problem.data))
-            covariance_root = None
-            means, deviations = [], []
-            squares, counts = 0.0, 0.0
-            try:
-                for r in range(len(problem.data)):
-                    belief = _first_belief(self, problem, free, noise, r, covariance_root)
-                    belief, (path, sd, innovation, present) = _filter(self, problem, belief, r)
-                    free, covariance_root = belief.mean[-p:], belief.root
-                    means.append(np.asarray(path))
-                    deviations.append(np.asarray(sd))
-                    late = slice(present.shape[0] // 3, None)
-                    squares += np.sum(np.asarray(innovation**2 * present)[late], axis=0)
-                    counts += np.sum(np.asarray(present)[late], axis=0)
-                    progress.update(r + 1)
-            except KeyboardInterrupt:
-                cut_short = True
-                break
-            if not known and number + 1 < self.passes:
-                floor = 1e-4 * problem.signal_size()
-                noise = jnp.asarray(np.maximum(np.sqrt(squares / np.maximum(counts, 1.0)), floor))
-        root = belief.root
-        covariance = np.asarray(root.T @ root)[-p:, -p:]
-        history = np.concatenate(means) if means else np.asarray(free)[None]
+        noise = augmented.noise_guess(problem)
+        last, cut_short = _unlearned(self, problem, noise), False
+        try:
+            for number in range(self.passes):
+                progress.stage(f"filtering, pass {number + 1} of at most {self.passes} (compiling)", len(problem.data))
+                before, last = last, self._pass(problem, last.free, noise, progress)
+                left = noise if known else np.maximum(last.innovation, 1e-4 * problem.signal_size())
+                settled = np.max(np.abs(last.free - before.free) / np.sqrt(np.diag(last.covariance))) < 0.3
+                if settled and np.max(np.abs(np.log(left / noise))) < 0.05:
+                    break
+                noise = left if number + 1 < self.passes else noise
+        except KeyboardInterrupt:
+            cut_short = True
         return conclude(
             problem,
             self,
-            np.asarray(free),
+            last.free,
             started=started,
-            covariance=covariance,
-            noise=np.asarray(noise),
+            covariance=last.covariance,
+            noise=noise,
             history={
-                "estimate": np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(history))),
-                "deviation": np.concatenate(deviations) if deviations else np.zeros_like(history),
+                "estimate": np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(last.path))),
+                "deviation": last.deviations,
             },
-            convergence={"passes": number + 1, "smallest_root": float(jnp.min(jnp.abs(jnp.diag(root))))},
+            convergence={"smallest_root": last.smallest_root},
             seed=key,
             cut_short=cut_short,
         )
+
+    def _pass(self, problem: Problem, free: np.ndarray, noise: np.ndarray, progress) -> _Pass:
+        """Once through all records; what is learnt about the unknowns goes from one to the next."""
+        p, root = len(problem.unknowns), None
+        paths, bands, squares, counts = [], [], 0.0, 0.0
+        for r in range(len(problem.data)):
+            belief = _first_belief(self, problem, jnp.asarray(free), jnp.asarray(noise), r, root)
+            belief, (path, band, innovation, present) = _filter(self, problem, belief, r)
+            free, root = belief.mean[-p:], belief.root
+            paths.append(np.asarray(path))
+            bands.append(np.asarray(band))
+            late = slice(present.shape[0] // 3, None)  # the first third is spent on learning
+            squares = squares + np.sum(np.asarray(innovation**2 * present)[late], axis=0)
+            counts = counts + np.sum(np.asarray(present)[late], axis=0)
+            progress.update(r + 1)
+        covariance = np.asarray(root.T @ root)[-p:, -p:]
+        smallest = float(jnp.min(jnp.abs(jnp.diag(root))))
+        rms = np.sqrt(squares / np.maximum(counts, 1.0))
+        return _Pass(np.asarray(free), covariance, np.concatenate(paths), np.concatenate(bands), rms, smallest)
 
     # -- square roots --------------------------------------------------------------------------------------------
 
@@ -209,6 +224,13 @@ class ExtendedKalman(_Kalman):
             return augmented.read(problem, z, sample.inputs)
 
         return root, root @ jax.jacfwd(reading)(mean).T, reading(mean)
+
+
+def _unlearned(method, problem: Problem, noise: np.ndarray) -> _Pass:
+    """The answer before any data: the first guess with its spread."""
+    free, p = problem.start, len(problem.unknowns)
+    band = method.spread * np.abs(np.asarray(problem.unknowns.slope(jnp.asarray(free))))
+    return _Pass(free, method.spread**2 * np.eye(p), free[None], band[None], noise, method.spread)
 
 
 @eqx.filter_jit
