@@ -44,7 +44,7 @@ def test_a_damaged_file_is_a_sentence(fit, tmp_path):
 
 def test_nothing_half_written_is_left(fit, tmp_path, monkeypatch):
     monkeypatch.setattr("vibrid.identification.archive._write", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(vb.FileProblem, match="disk full"):
         fit.save(tmp_path / "fit.h5")
     assert list(tmp_path.iterdir()) == []
 

@@ -61,5 +61,5 @@ def comparison(fit, filtered):
 @pytest.fixture(scope="session")
 def report(fit, validation, comparison, record, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(fit, path, validation=validation, comparison=comparison, records=[record])
+    write_report(fit, path, validation=validation, comparison=comparison)
     return path

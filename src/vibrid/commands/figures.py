@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from vibrid.records.units import from_si
 from vibrid.records.writers import whole_file
+from vibrid.report.signals import yielding_parts
 
 _INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
 _HISTORIES, _LOOPS = 5, 3
@@ -18,7 +19,7 @@ def response_figure(response, readings, units, title: str = "") -> Figure:
     `units` gives the unit of channels that are not drawn in SI.
     """
     channels = readings.channels[: _HISTORIES + 1]
-    loops = _yielding(response)[:_LOOPS]
+    loops = yielding_parts(response)[:_LOOPS]
     figure = Figure(figsize=(11 if loops else 8, max(3.6, 1.45 * len(channels))), layout="constrained")
     sides = figure.subfigures(1, 2, width_ratios=[2.3, 1]) if loops else [figure.subfigures(1, 1)]
     histories = np.atleast_1d(sides[0].subplots(len(channels), 1, sharex=True))
@@ -72,15 +73,3 @@ def _tidy(ax):
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
     return ax
-
-
-def _yielding(response) -> list[str]:
-    """Parts whose laws are not linear and have one deformation, dashpots of a whole structure last."""
-    model = response.structure.model(response.loads)
-    owners = [group for group in model.groups for _ in range(group.count)]
-    bent = [
-        name
-        for (name, _), group in zip(model.parts, owners, strict=True)
-        if not group.law.is_linear and group.components == 1
-    ]
-    return sorted(bent, key=lambda name: name.startswith("damping"))

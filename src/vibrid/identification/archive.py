@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import tempfile
-from pathlib import Path
 
 import h5py
 import jax.numpy as jnp
@@ -19,6 +16,7 @@ from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
+from vibrid.records.writers import whole_file
 from vibrid.simulation.base import INTEGRATORS
 from vibrid.simulation.excitation import drive
 from vibrid.structures.describe import describe, rebuild
@@ -26,12 +24,11 @@ from vibrid.structures.describe import describe, rebuild
 FORMAT = 1
 _UNKNOWN_ARRAYS = ("low", "high", "start", "scale", "prior_mean", "prior_deviation")
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
-_PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions")
+_PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
 
 
 def save(fit: Identification, path) -> None:
     """Write a result; the file appears only when it is complete."""
-    path = Path(path)
     p = fit.problem
     text = {
         "structure": describe(p.experiment.structure),
@@ -50,17 +47,10 @@ def save(fit: Identification, path) -> None:
         "faint": fit.limits.faint,
         **{key: getattr(fit, key) for key in _PLAIN},
     }
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        with h5py.File(temporary, "w") as file:
-            file.attrs["vibrid"] = FORMAT
-            file.create_dataset("text", data=json.dumps(text))
-            _write(file, fit)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as temporary, h5py.File(temporary, "w") as file:
+        file.attrs["vibrid"] = FORMAT
+        file.create_dataset("text", data=json.dumps(text))
+        _write(file, fit)
 
 
 def _write(file: h5py.File, fit: Identification) -> None:
@@ -149,7 +139,7 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
         limits=limits,
         history={k.removeprefix("history/"): v for k, v in arrays.items() if k.startswith("history/")},
         samples=arrays.get("samples"),
-        **{key: tuple(text[key]) if key == "warnings" else text[key] for key in _PLAIN},
+        **{key: _tuples(text[key]) for key in _PLAIN},
     )
 
 

@@ -58,4 +58,6 @@ def identify(
     )
     refuse_impossible(problem, method)
     with one_blas_thread():
-        return method.solve(problem, key, progress)
+        fit = method.solve(problem, key, progress)
+    records = [data] if isinstance(data, Record) else data
+    return fit.replace(provenance=tuple((r.name, r.history) for r in records))

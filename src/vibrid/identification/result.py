@@ -43,6 +43,7 @@ class Identification:
     seconds: float = float("nan")
     cut_short: bool = False
     versions: dict[str, str] = field(default_factory=dict)
+    provenance: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name and history of every record
 
     # -- numbers -----------------------------------------------------------------------------------------------
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from vibrid.identification.compare import Comparison
 from vibrid.identification.result import Identification, Validation
-from vibrid.records.record import Record
 from vibrid.records.writers import whole_file
 from vibrid.report import sections as parts
 from vibrid.report.embed import interactive_data, script_json
@@ -26,7 +24,6 @@ def write_report(
     validation: Validation | None = None,
     title: str | None = None,
     comparison: Comparison | None = None,
-    records: Sequence[Record] = (),
 ) -> Path:
     """Write the report of an identification; the file appears whole or not at all.
 
@@ -35,17 +32,16 @@ def write_report(
         validation: from `fit.validate(record)`; shown in a section of its own.
         title: the heading; says what was identified by default.
         comparison: from `compare(...)`; shown in a section of its own.
-        records: the records that were fitted, for the history of what was done to them.
 
     Everything is inside the file: figures, data and the script of the interactive plot. It needs no network.
     """
-    page = report_page(fit, validation=validation, title=title, comparison=comparison, records=records)
+    page = report_page(fit, validation=validation, title=title, comparison=comparison)
     with whole_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     return Path(path)
 
 
-def report_page(fit: Identification, *, validation=None, title=None, comparison=None, records=()) -> str:
+def report_page(fit: Identification, *, validation=None, title=None, comparison=None) -> str:
     """The text of the page."""
     figure = parts.Figures()
     title = title or f"Identification of a {_spaced(type(fit.problem.experiment.structure).__name__)}"
@@ -63,7 +59,7 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
         made.append(("validation", "Validation", parts.validation_section(validation, figure)))
     if comparison is not None:
         made.append(("comparison", "Comparison of methods", parts.comparison_section(comparison, figure)))
-    made.append(("provenance", "Provenance", parts.provenance_section(fit, validation, records)))
+    made.append(("provenance", "Provenance", parts.provenance_section(fit, validation)))
     links = "".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading, _ in made)
     body = "".join(f'<section id="{anchor}"><h2>{heading}</h2>{text}</section>' for anchor, heading, text in made)
     return (

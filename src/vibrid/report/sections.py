@@ -278,7 +278,7 @@ def comparison_section(comparison: Comparison, figure: Figures) -> Html:
     return Html(text + figure(plots.plot_comparison(comparison), "The same data, several methods."))
 
 
-def provenance_section(fit: Identification, validation: Validation | None, records) -> Html:
+def provenance_section(fit: Identification, validation: Validation | None) -> Html:
     pairs = [
         ("seed", fit.seed),
         ("time", f"{number(fit.seconds, 4)} s"),
@@ -286,7 +286,9 @@ def provenance_section(fit: Identification, validation: Validation | None, recor
         *((f"version of {k}" if k != "device" else "computed on", v) for k, v in fit.versions.items()),
     ]
     text = facts(pairs)
-    known = [*records, *([validation.record] if validation is not None else [])]
-    for record in known:
-        text += Html(f"<h3>History of {escape(record.name)}</h3>") + bullets(record.history)
+    known = list(fit.provenance)
+    if validation is not None:
+        known.append((validation.record.name, validation.record.history))
+    for name, history in known:
+        text += Html(f"<h3>History of {escape(name)}</h3>") + bullets(history)
     return Html(text)

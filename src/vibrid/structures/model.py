@@ -97,9 +97,9 @@ class Model(eqx.Module):
         return Motion(self.times(self.rows, x), self.times(self.rows, v))
 
     def _group_forces(self, x, v, s) -> list:
-        motion = self.deformations(x, v)
+        e, w = self.deformations(x, v)
         return [
-            jax.vmap(lambda law, e, w, own: law.force(e, w, own))(g.law, g.cut(motion.e), g.cut(motion.w), own).reshape(-1)
+            jax.vmap(lambda law, e, w, own: law.force(e, w, own))(g.law, g.cut(e), g.cut(w), own).reshape(-1)
             for g, own in zip(self.groups, s, strict=True)
         ]
 

@@ -36,7 +36,7 @@ class ShearBuilding(Structure):
         n = self.masses.shape[0] if self.masses.ndim == 1 else 0
         if n == 0 or len(self.storeys) != n:
             raise InputError(
-                f"A shear building needs one storey law for each floor: {n} masses and {len(self.storeys)} storeys given."
+                f"A shear building needs one storey law a floor: {n} masses and {len(self.storeys)} storeys were given."
             )
         for i, law in enumerate(self.storeys):
             if not isinstance(law, Law):
@@ -81,5 +81,5 @@ class ShearBuilding(Structure):
         if text.isdigit() and int(text) < self.floors:
             return int(text)
         raise InputError(
-            f"'{place}' is not a floor of this building; floors are numbered 0 to {self.floors - 1}, the last is 'roof'."
+            f"'{place}' is not a floor of this building; they are numbered 0 to {self.floors - 1}, the last is 'roof'."
         )

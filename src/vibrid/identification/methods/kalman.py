@@ -48,8 +48,8 @@ class _Kalman(Sequential):
         process_noise: what the motion gains in one second, as a share of its rms; keeps the filter awake when the model
             is not quite right.
         parameter_drift: what each unknown gains in one second^½, in its free unit; 0 for constants.
-        passes: how often the record is gone through at most: each pass starts at the last estimate with the first spread (so
-            that nothing is counted twice) and with noise re-estimated where no sensor states it.
+        passes: how often the record is gone through at most: each pass starts at the last estimate with the first
+            spread (so that nothing is counted twice) and with noise re-estimated where no sensor states it.
     """
 
     spread: float = eqx.field(static=True, default=0.3)

@@ -1,0 +1,110 @@
+"""`vibrid identify`, `compare` and `predict`, as a person types them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import vibrid as vb
+from vibrid.cli import app
+from vibrid.project import load_project
+
+PROJECT = """
+title = "two storeys"
+
+[structure]
+kind = "shear-building"
+masses = [1.0, 0.8]
+storeys = [{law = "linear", stiffness = 45.0, damping = 0.8}, {law = "linear", stiffness = 50.0, damping = 0.8}]
+
+[[sensors]]
+quantity = "acceleration"
+place = [0, 1]
+
+[[sensors]]
+quantity = "displacement"
+place = 1
+
+[excitation]
+synthetic = {seed = 3, duration = 12.0, rate = 50.0, pga = 3.0}
+channels = [{column = "ground"}]
+
+[[unknown]]
+path = "storeys[*].stiffness"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A project, two measured files of the true building, and a broken one."""
+    path = tmp_path_factory.mktemp("identify")
+    (path / "two.toml").write_text(PROJECT, encoding="utf-8")
+    project = load_project(path / "two.toml")
+    true = project.structure.replace({"storeys[0].stiffness": 60.0, "storeys[1].stiffness": 40.0})
+    for name, seed in (("test.csv", 3), ("other.csv", 4)):
+        motion = vb.synthetic_motion(seed, duration=12.0, rate=50.0, pga=3.0)
+        response = vb.simulate(true, motion, integrator=vb.RungeKutta4(), substeps=8)
+        response.measure(project.sensors, noise=0.02, key=seed).write_csv(path / name)
+    (path / "no_unknown.toml").write_text(PROJECT.split("[[unknown]]")[0], encoding="utf-8")
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(w) for w in words])
+
+
+def test_identify_writes_answer_report_and_result(folder):
+    files = {k: folder / f"out.{k}" for k in ("json", "html", "h5")}
+    made = run(
+        "identify", folder / "two.toml", folder / "test.csv", "--validate", folder / "other.csv",
+        "--json", files["json"], "--report", files["html"], "--save", files["h5"],
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert "storeys[0].stiffness" in made.stdout and "Validation on" in made.stdout
+    answer = json.loads(files["json"].read_text())
+    values = {p["name"]: p for p in answer["parameters"]}
+    assert values["storeys[0].stiffness"]["estimate"] == pytest.approx(60.0, rel=0.01)
+    assert values["storeys[1].stiffness"]["unit"] == "N/m" and values["storeys[1].stiffness"]["identifiable"] is True
+    assert set(values["storeys[0].stiffness"]) == {
+        "name", "unit", "estimate", "standard_deviation", "interval_95", "bounds", "cramer_rao_bound", "identifiable",
+    }  # fmt: skip
+    assert max(answer["validation"][0]["relative_error"].values()) < 0.05
+    assert files["html"].stat().st_size > 10_000 and "two storeys" in files["html"].read_text()
+
+    predicted = run("predict", files["h5"], folder / "other.csv", "--out", folder / "predicted.csv", "--json")
+    assert predicted.exit_code == 0, predicted.output
+    assert max(json.loads(predicted.stdout)["validation"]["relative_error"].values()) < 0.05
+    assert vb.read_record(folder / "predicted.csv").names[0] == "ground"
+
+
+def test_json_on_the_screen_is_only_json(folder):
+    made = run("identify", folder / "two.toml", folder / "test.csv", "--json", "-", "--hold-out", 0.25)
+    answer = json.loads(made.stdout)
+    assert answer["fits"] is True and 0 < answer["held_out"] < 0.1
+
+
+def test_compare_puts_methods_side_by_side(folder):
+    made = run(
+        "compare", folder / "two.toml", folder / "test.csv", "--methods", "trajectory,ukf,least-squares", "--plot",
+        folder / "compare.png",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert "ukf" in made.stdout and "least-squares: LeastSquares cannot answer this" in made.stdout
+    assert (folder / "compare.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["two.toml"], "no measured file was given"),
+        (["no_unknown.toml", "test.csv"], "nothing is unknown"),
+        (["two.toml", "missing.csv"], "missing.csv"),
+        (["two.toml", "test.csv", "--method", "trajektory"], "did you mean 'trajectory'"),
+        (["two.toml", "test.csv", "--report", "out.docx"], "should end in .html"),
+        (["two.toml", "two.toml"], "two.toml"),
+    ],
+)
+def test_mistakes_are_sentences(folder, words, sentence, monkeypatch):
+    monkeypatch.chdir(folder)
+    made = run("identify", *words)
+    assert made.exit_code == 1 and sentence in made.stderr and "Traceback" not in made.output
