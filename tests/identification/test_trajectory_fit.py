@@ -143,3 +143,18 @@ def test_wrong_law_is_noticed():
     assert fit.held_out > 0.1
     right = vb.identify(ONE_GUESS, one(0.02), ONE_UNKNOWN, hold_out=0.3)
     assert right.model_fits and right.held_out < 0.5 * fit.held_out
+
+
+def test_a_second_minimum_is_told():
+    """Two equal floors with the roof alone measured: (k1, k2) and (2 k2, k1/2) have the same two frequencies."""
+    pair = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[vb.Linear(60.0, 0.05), vb.Linear(40.0, 0.05)])
+    roof = vb.Sensors(absolute_acceleration=["roof"])
+    data = vb.simulate(pair, motion(), integrator=vb.RungeKutta4(), substeps=8).measure(roof, noise=0.05)
+    between = pair.replace({"storeys[0].stiffness": 70.0, "storeys[1].stiffness": 34.6})
+    fit = vb.identify(between, data, ["storeys[*].stiffness"], vb.TrajectoryFit(starts=8, spread=0.1))
+    (told,) = [w for w in fit.warnings if "second minimum" in w]
+    found = np.array([float(word.strip(",.")) for word in told.split() if word.strip(",.").replace(".", "").isdigit()])
+    truth, mirror = np.array([60.0, 40.0]), np.array([80.0, 30.0])
+    assert min(np.abs(fit.estimate / truth - 1).max(), np.abs(fit.estimate / mirror - 1).max()) < 0.02
+    assert min(np.abs(found / truth - 1).max(), np.abs(found / mirror - 1).max()) < 0.02
+    assert np.abs(found - fit.estimate).max() > 5
