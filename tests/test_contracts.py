@@ -22,7 +22,12 @@ def test_rate_law_in_a_weak_form_fit(motion, bouc_wen_building):
     """Physics-informed and weak-form methods: the integrated residual is linear in stiffness and picks it out."""
     truth = vb.simulate(bouc_wen_building, motion, substeps=4)
     u = jnp.asarray(truth.inputs)
-    x, v, a, s = (jnp.asarray(truth.displacement), jnp.asarray(truth.velocity), jnp.asarray(truth.acceleration), truth.states)
+    x, v, a, s = (
+        jnp.asarray(truth.displacement),
+        jnp.asarray(truth.velocity),
+        jnp.asarray(truth.acceleration),
+        truth.states,
+    )
 
     def weak(k):
         model = bouc_wen_building.replace({"storeys[0].stiffness": k}).model()
@@ -55,8 +60,12 @@ class Slider(vb.Law):
 
 def test_path_law_in_a_batch_with_a_gradient(motion):
     """Masing-like laws: many parameter sets at once, and a derivative through the whole path."""
-    building = vb.ShearBuilding(masses=[1.0], storeys=[Slider(jnp.asarray(40.0), jnp.asarray(0.05))], damping=vb.Viscous(0.5))
-    x, _, _, _ = vb.simulate_many(building, motion, {"storeys[0].limit": np.array([0.03, 0.05, 9.0])}, integrator=vb.Newmark())
+    building = vb.ShearBuilding(
+        masses=[1.0], storeys=[Slider(jnp.asarray(40.0), jnp.asarray(0.05))], damping=vb.Viscous(0.5)
+    )
+    x, _, _, _ = vb.simulate_many(
+        building, motion, {"storeys[0].limit": np.array([0.03, 0.05, 9.0])}, integrator=vb.Newmark()
+    )
     alone = vb.simulate(building, motion, integrator=vb.Newmark()).displacement
     np.testing.assert_allclose(x[1], alone, atol=1e-12)
     linear = vb.ShearBuilding(masses=[1.0], storeys=[vb.Linear(40.0)], damping=vb.Viscous(0.5))
@@ -79,7 +88,9 @@ def test_unknown_load_from_two_sensors():
     t = np.arange(0, 1.0, 0.01)
     load = np.sin(7 * t) * t
     record = vb.Record(load, [vb.Channel("hammer", "load", location="1")], step=0.01)
-    y = vb.simulate(beam, record, integrator=vb.RungeKutta4(), substeps=20).readings(vb.Sensors(displacement=[0], acceleration=[1]))
+    y = vb.simulate(beam, record, integrator=vb.RungeKutta4(), substeps=20).readings(
+        vb.Sensors(displacement=[0], acceleration=[1])
+    )
     model = beam.model((("load", "1"),))
     m, c, k, l = model.linear()
     a = jnp.block([[jnp.zeros((2, 2)), jnp.eye(2)], [-jnp.linalg.solve(m, k), -jnp.linalg.solve(m, c)]])
@@ -103,7 +114,9 @@ def test_unknown_load_from_two_sensors():
 def test_acceleration_map_is_explicit_in_the_unknowns():
     """siva: accelerations as a function of unknown polynomial terms, at measured states, for a batch of guesses."""
     building = vb.ShearBuilding(
-        masses=[1.0, 1.0], storeys=[vb.Linear(30.0)] * 2, attachments=[vb.Attachment(vb.Polynomial([0.0, 0.0, 0.0]), at="roof")]
+        masses=[1.0, 1.0],
+        storeys=[vb.Linear(30.0)] * 2,
+        attachments=[vb.Attachment(vb.Polynomial([0.0, 0.0, 0.0]), at="roof")],
     )
     x, v = jnp.array([0.1, -0.3]), jnp.zeros(2)
 
@@ -148,7 +161,9 @@ def test_device_in_a_hybrid_step(motion):
     """hybrid: predict, impose on a device held outside the structure, finish; equal to the device inside it."""
     device = vb.LuGre(2e3, 1.0, 1.0, 1.0, 1.3, 1.3, 0.02)
     frame = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[vb.Linear(60.0, 0.3)] * 2)
-    whole = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[vb.Linear(60.0, 0.3)] * 2, attachments=[vb.Attachment(device, at=0)])
+    whole = vb.ShearBuilding(
+        masses=[1.0, 1.0], storeys=[vb.Linear(60.0, 0.3)] * 2, attachments=[vb.Attachment(device, at=0)]
+    )
     scheme, dt = vb.MKRAlpha(0.75), motion.step
     model = frame.model()
     constants = scheme.prepare(whole.model(), dt)  # the device's first slopes belong to the integrator
