@@ -81,14 +81,13 @@ def test_sparse_regression_drops_what_carries_no_force():
     [
         (vb.LeastSquares(), ONE_UNKNOWN, "not every degree of freedom"),
         (vb.UnscentedKalman(), [*ONE_UNKNOWN, "sensors[0].delay"], "a sensor is delayed"),
-        (vb.TrajectoryFit(), [*ONE_UNKNOWN, vb.Unknown("sensors[0].noise", start=0.01)], "noise of a sensor"),
+        (vb.GlobalSearch(), [*ONE_UNKNOWN, vb.Unknown("sensors[0].noise", start=0.01)], "noise of a sensor"),
     ],
 )
 def test_impossible_requests_are_refused_with_the_methods_that_can(method, unknown, words):
     with pytest.raises(vb.Refusal, match=words) as refusal:
         vb.identify(ONE_GUESS, one(), unknown, method)
-    if not isinstance(method, vb.TrajectoryFit):
-        assert "trajectory" in str(refusal.value)
+    assert "trajectory" in str(refusal.value)
 
 
 def test_regression_refuses_unknowns_that_enter_nonlinearly():

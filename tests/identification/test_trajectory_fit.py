@@ -71,6 +71,16 @@ def test_gain_and_delay_of_a_sensor_are_found():
     assert fit.estimate[0] == pytest.approx(40.0, rel=0.01)
 
 
+def test_noise_of_a_sensor_is_found_with_its_uncertainty():
+    noisy = vb.Sensors([vb.Sensor("displacement", 0, noise=0.004), vb.Sensor("acceleration", 0, noise=0.2)])
+    data = truth("one").measure(noisy)
+    fit = vb.identify(ONE_GUESS, data, [*ONE_UNKNOWN, vb.Unknown("sensors[*].noise", start=0.01)], sensors=ONE_SENSORS)
+    np.testing.assert_allclose(fit.estimate[3:], [0.004, 0.2], rtol=0.12)
+    np.testing.assert_allclose(fit.deviation[3:] / fit.estimate[3:], 1 / np.sqrt(2 * 401), rtol=1e-6)
+    np.testing.assert_allclose(fit.limits.bound[3:], fit.deviation[3:], rtol=1e-6)
+    assert fit.limits.identifiable.all() and np.all(np.abs(fit.estimate[:3] - ONE_TRUTH) < 4 * fit.deviation[:3])
+
+
 def test_initial_state_is_found():
     start = vb.Start(np.array([0.05, -0.02]), np.array([0.0, 0.1]))
     data = vb.simulate(TWO, motion(), integrator=vb.RungeKutta4(), substeps=8, start=start).measure(

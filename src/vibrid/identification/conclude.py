@@ -34,7 +34,8 @@ def predictions_at(problem: Problem, free) -> list[np.ndarray]:
 
 def covariance_of(normal: np.ndarray) -> np.ndarray:
     """Inverse of a Gauss–Newton matrix; huge, not failing, where the data say nothing."""
-    scale = np.sqrt(np.maximum(np.diag(normal), 1e-300))
+    diagonal = np.diag(normal)
+    scale = np.sqrt(np.maximum(diagonal, 1e-30 * np.max(diagonal) + 1e-300))
     values, vectors = np.linalg.eigh(normal / np.outer(scale, scale))
     return ((vectors / np.maximum(values, 1e-14)) @ vectors.T) / np.outer(scale, scale)
 

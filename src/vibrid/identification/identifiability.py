@@ -39,7 +39,7 @@ def fisher_information(problem, free, deviations) -> np.ndarray:
     free = jnp.asarray(free)
     _, _, normal = gauss_newton(problem, free[None], jnp.asarray(deviations))
     prior = jax.jacfwd(problem.unknowns.prior_residual)(free)
-    return np.asarray(normal[0] - prior.T @ prior)
+    return np.array(normal[0] - prior.T @ prior)
 
 
 def identifiability(problem, free: np.ndarray, deviations: np.ndarray) -> Identifiability:
@@ -47,6 +47,9 @@ def identifiability(problem, free: np.ndarray, deviations: np.ndarray) -> Identi
     information = fisher_information(problem, free, deviations)
     slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
     value = np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))
+    counts = problem.counts()
+    for i, sensors in problem.noise_unknowns().items():  # n samples of white noise hold 2 n of information about ln σ
+        information[i, i] += 2.0 * counts[list(sensors)].sum() * (slope[i] / value[i]) ** 2
     return describe_information(problem.unknowns.names, information, slope, value, np.asarray(problem.unknowns.scale))
 
 

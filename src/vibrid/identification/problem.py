@@ -101,7 +101,19 @@ class Problem(eqx.Module):
 
     def given_deviations(self) -> np.ndarray:
         """Noise of every sensor as stated; NaN where it is to be estimated."""
-        return np.array([float(s.noise) for s in self.sensors])
+        stated = np.array([float(s.noise) for s in self.sensors])
+        for own in self.noise_unknowns().values():
+            stated[list(own)] = np.nan
+        return stated
+
+    def noise_unknowns(self) -> dict[int, tuple[int, ...]]:
+        """Unknowns that are the noise of sensors: which unknown, and of which sensors."""
+        found = {}
+        for i, places in enumerate(self.unknowns.places):
+            tokens = [paths.parse(p) for p in places]
+            if all(t[0] == "sensors" and t[-1] == "noise" for t in tokens):
+                found[i] = tuple(t[1] for t in tokens)
+        return found
 
 
 def make_problem(

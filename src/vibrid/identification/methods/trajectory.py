@@ -46,7 +46,7 @@ class TrajectoryFit(Method):
     rounds: int = eqx.field(static=True, default=4)
     tolerance: float = eqx.field(static=True, default=1e-9)
 
-    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise"}
+    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS)
 
     def __check_init__(self):
         if self.starts < 1 or self.segments < 1:
@@ -58,20 +58,25 @@ class TrajectoryFit(Method):
         known = np.isfinite(given)
         noise = np.where(known, given, problem.signal_size())
         starts = self._starts(problem, key)
-        history: list = []
+        movable = ~np.isin(np.arange(len(problem.unknowns)), list(problem.noise_unknowns()))
+        iterations, cut_short = self.iterations, False
         if self.segments > 1:
-            progress.stage("multiple shooting (compiling)", self.iterations)
-            starts = np.stack([shoot(problem, s, noise, self.segments, self.iterations, progress) for s in starts])
+            progress.stage("multiple shooting (compiling)", iterations)
+            starts = np.stack([shoot(problem, s, noise, self.segments, iterations, progress) for s in starts])
         for stage in self.stages:
-            active = self._active(problem, stage)
-            progress.stage(f"fitting {', '.join(stage)}", self.iterations)
-            starts = descend(problem, starts, noise, active=active, iterations=self.iterations, progress=progress).free
-        progress.stage("fitting (compiling)", self.iterations)
-        made = self._descend(problem, starts, noise, progress, 1e-4 if not known.all() else self.tolerance)
-        history += made.history
-        rivals, best = made, made.free[made.best]
-        for again in range(self.rounds if not known.all() else 0):
-            if made.cut_short:
+            progress.stage(f"fitting {', '.join(stage)}", iterations)
+            active = self._active(problem, stage) & movable
+            part = descend(problem, starts, noise, active=active, iterations=iterations, progress=progress)
+            starts, cut_short = part.free, cut_short or part.cut_short
+            iterations = 0 if cut_short else iterations
+        progress.stage("fitting (compiling)", iterations)
+        loose = self.tolerance if known.all() else 1e-4
+        made = descend(
+            problem, starts, noise, active=movable, iterations=iterations, tolerance=loose, progress=progress
+        )
+        history, rivals, best = list(made.history), made, made.free[made.best]
+        for again in range(0 if known.all() else self.rounds):
+            if cut_short or made.cut_short:
                 break
             left = residual_deviations(problem, predictions_at(problem, best))
             updated = np.where(known, given, left)
@@ -79,11 +84,19 @@ class TrajectoryFit(Method):
             noise = updated
             if settled:
                 break
-            progress.stage(f"fitting with estimated noise, round {again + 1}", self.iterations)
-            made = self._descend(problem, best[None], noise, progress, self.tolerance)
+            progress.stage(f"fitting with estimated noise, round {again + 1}", iterations)
+            made = descend(
+                problem,
+                best[None],
+                noise,
+                active=movable,
+                iterations=iterations,
+                tolerance=self.tolerance,
+                progress=progress,
+            )
             best = made.free[made.best]
             history += made.history
-        covariance = covariance_of(made.normal[made.best])
+        best, covariance = _with_noise(problem, best, covariance_of(made.normal[made.best]), noise)
         return conclude(
             problem,
             self,
@@ -91,18 +104,15 @@ class TrajectoryFit(Method):
             started=started,
             covariance=covariance,
             noise=noise,
-            warnings=_second_minimum(problem, rivals, best),
+            warnings=_second_minimum(problem, rivals),
             history={
                 "cost": np.array([c for _, c in history]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
             },
             convergence={"converged": bool(made.converged[made.best]), "iterations": len(history)},
             seed=key,
-            cut_short=made.cut_short,
+            cut_short=cut_short or made.cut_short,
         )
-
-    def _descend(self, problem, starts, noise, progress, tolerance) -> Descent:
-        return descend(problem, starts, noise, iterations=self.iterations, tolerance=tolerance, progress=progress)
 
     def _starts(self, problem: Problem, key: int) -> np.ndarray:
         rng = np.random.default_rng(key)
@@ -119,14 +129,31 @@ class TrajectoryFit(Method):
         return active
 
 
-def _second_minimum(problem: Problem, made: Descent, best: np.ndarray) -> tuple[str, ...]:
+def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, noise: np.ndarray):
+    """Put the estimated noise into unknowns that ask for it: ln σ is known to 1/√(2n) from n samples."""
+    theta = np.array(problem.unknowns.to_physical(jnp.asarray(free)))
+    counts = problem.counts()
+    asked = problem.noise_unknowns()
+    for i, sensors in asked.items():
+        chosen = list(sensors)
+        theta[i] = np.sqrt(np.average(noise[chosen] ** 2, weights=counts[chosen]))
+    free = problem.unknowns.to_free(theta) if asked else free
+    slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
+    for i, sensors in asked.items():
+        covariance[i, :] = covariance[:, i] = 0.0
+        covariance[i, i] = (theta[i] / slope[i]) ** 2 / (2.0 * counts[list(sensors)].sum())
+    return free, covariance
+
+
+def _second_minimum(problem: Problem, made: Descent) -> tuple[str, ...]:
     """A sentence when another start ended elsewhere with nearly the same misfit."""
-    lowest = made.cost[made.best]
+    lowest, here = made.cost[made.best], made.free[made.best]
+    scatter = 2.0 * lowest / max(problem.counts().sum(), 1.0) + 1e-300
     for b in np.argsort(made.cost):
-        if b == made.best or not np.isfinite(made.cost[b]) or made.cost[b] > 1.1 * lowest + 1e-12:
+        if b == made.best or not made.cost[b] <= 1.1 * lowest:
             continue
-        apart = made.free[b] - made.free[made.best]
-        distance = np.sqrt(max(apart @ made.normal[made.best] @ apart, 0.0)) / np.sqrt(len(apart))
+        apart = made.free[b] - here
+        distance = np.sqrt(max(apart @ made.normal[made.best] @ apart, 0.0) / scatter / len(apart))
         if np.max(np.abs(apart)) > 0.05 and distance > 5:
             values = np.asarray(problem.unknowns.to_physical(jnp.asarray(made.free[b])))
             named = ", ".join(f"{n} = {v:.4g}" for n, v in list(zip(problem.unknowns.names, values, strict=True))[:4])
