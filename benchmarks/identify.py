@@ -110,7 +110,7 @@ def accuracy(file) -> list[dict]:
             case = Case(name, ground_motion(file, rate))
             for label, method in ({"TrajectoryFit": vb.TrajectoryFit()} | (filters if rate == 100.0 else {})).items():
                 for noise in (0.0, 0.025, 0.05):
-                    substeps = 2 if noise == 0.0 and rate == 100.0 else 1
+                    substeps = 3 if noise == 0.0 and rate == 100.0 else 1
                     case.fit(method, noise, 0, substeps)  # compiles
                     fit = case.fit(method, noise, 1, substeps)
                     ours, target = case.error(fit), TARGETS[name][noise] if label == "TrajectoryFit" else None

@@ -57,8 +57,8 @@ def descend(
 ) -> Descent:
     """Minimise ½‖residuals‖² from every row of `starts`.
 
-    A start is done when an accepted step lowers its cost by less than `tolerance` of it and would move no parameter by
-    more than 1e-4 of its standard deviation, or when damping has grown past use. Ctrl-C keeps the best so far.
+    A start is done when its quadratic model promises to lower the cost by less than `tolerance` of it, or when damping
+    has grown past use. Ctrl-C keeps the best so far.
 
     Arguments
         active: which unknowns may move; all by default.
@@ -80,28 +80,23 @@ def descend(
             step = np.zeros_like(free)
             for b in np.flatnonzero(~done):
                 step[b, active] = _step(normal[b][np.ix_(active, active)], gradient[b][active], damping[b])
-            trial = free + step
+                gain = -(gradient[b] @ step[b] + 0.5 * step[b] @ normal[b] @ step[b])
+                if gain <= tolerance * cost[b] + 1e-28:  # nothing left to win
+                    done[b] = made.converged[b] = True
+            if done.all():
+                break
+            trial = np.where(done[:, None], free, free + step)
             t_cost, t_gradient, t_normal = (np.array(a) for a in evaluate(trial))
-            better = ~done & (t_cost <= cost)
-            for b in np.flatnonzero(~done):
-                if better[b]:
-                    gain = cost[b] - t_cost[b]
-                    small = np.sqrt(max(step[b] @ normal[b] @ step[b], 0.0)) < 1e-4
-                    damping[b] = max(damping[b] / 9.0, 1e-12)
-                    if (gain <= tolerance * (abs(t_cost[b]) + 1e-300) and small) or t_cost[b] < 1e-28:
-                        done[b] = made.converged[b] = True
-                else:
-                    damping[b] *= 8.0
-                    if damping[b] > 1e10:
-                        done[b] = True
-                        made.converged[b] = np.sqrt(max(step[b] @ normal[b] @ step[b], 0.0)) < 1e-2
+            better = ~done & (t_cost < cost)
+            worse = ~done & ~better
+            damping[better] = np.maximum(damping[better] / 9.0, 1e-12)
+            damping[worse] *= 8.0
+            done |= worse & (damping > 1e10)
             free[better], cost[better] = trial[better], t_cost[better]
             gradient[better], normal[better] = t_gradient[better], t_normal[better]
             made.iterations = it
             made.history.append((free[made.best].copy(), float(cost[made.best])))
             progress.update(it, f"misfit {2 * cost[made.best]:.4g}")
-            if done.all():
-                break
     except KeyboardInterrupt:
         made.cut_short = True
     return made
