@@ -32,10 +32,10 @@ def default_integrator(structure: Structure, hold: str = "linear") -> Integrator
     """Exact for linear structures, Runge–Kutta 4 where every law has a rate, Newmark for stiff and path laws."""
     if isinstance(structure, Device):
         return Imposed()
-    model = structure.model(())
-    if model.is_linear and hold in ("zero", "linear"):
+    laws = structure.laws()
+    if all(law.is_linear for law in laws) and hold in ("zero", "linear"):
         return ExactLinear("zero" if hold == "zero" else "first")
-    if all(has_rate(g.law) and not g.law.is_stiff for g in model.groups):
+    if all(has_rate(law) and not law.is_stiff for law in laws):
         return RungeKutta4()
     return Newmark()
 

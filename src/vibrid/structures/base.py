@@ -85,6 +85,10 @@ class Structure(eqx.Module):
 
     # -- what everyone gets ----------------------------------------------------------------------------------------
 
+    def laws(self) -> list[Law]:
+        """The laws of all parts and attachments."""
+        return [law for _, law, _ in self.parts()] + [a.law for a in getattr(self, "attachments", ())]
+
     def replace(self, changes):
         """A copy with the values at some paths changed: `replace({"storeys[0].stiffness": 50.0})`."""
         return paths.replace(self, changes)

@@ -91,6 +91,9 @@ class Reduced(Structure):
             load_matrix=t.T @ made.load_matrix,
         )
 
+    def laws(self):
+        return self.full.laws()
+
     def row(self, place):
         return self.full.row(place) @ self.matrix
 
