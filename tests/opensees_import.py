@@ -1,11 +1,11 @@
-"""OpenSeesPy, or a skip: its wheel for Python 3.11 needs its own bundled libraries loaded first."""
+"""OpenSeesPy, or a skip: its wheels need their own bundled libraries loaded first."""
 
 import ctypes
 import importlib
 import importlib.util
 from pathlib import Path
 
-_BUNDLED = ("libquadmath.so.0", "libgfortran.so.4", "libgomp.so.1", "libblas.so.3", "liblapack.so.3")
+_BUNDLED = ("libquadmath", "libgfortran", "libgomp", "libblas", "liblapack")  # in the order they need each other
 
 
 def load_opensees():
@@ -15,8 +15,8 @@ def load_opensees():
         if wheel is not None:
             folder = Path(wheel.submodule_search_locations[0]) / "lib"
             for name in _BUNDLED:
-                if (folder / name).exists():
-                    ctypes.CDLL(str(folder / name), ctypes.RTLD_GLOBAL)
+                for path in folder.glob(f"{name}.so*"):
+                    ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
         return importlib.import_module("openseespy.opensees")
     except Exception as problem:  # OSError or RuntimeError where its libraries are for another machine
         raise ImportError(f"OpenSeesPy cannot be imported: {problem}") from problem

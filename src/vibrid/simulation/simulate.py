@@ -25,7 +25,7 @@ from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
 from vibrid.structures.device import Device
 
-_RUNS_PER_CORE = 16
+_RUNS_PER_CORE = 8
 
 
 def default_integrator(structure: Structure, hold: str = "linear") -> Integrator:
