@@ -36,7 +36,8 @@ class ShearBuilding(Structure):
         n = self.masses.shape[0] if self.masses.ndim == 1 else 0
         if n == 0 or len(self.storeys) != n:
             raise InputError(
-                f"A shear building needs one storey law a floor: {n} masses and {len(self.storeys)} storeys were given."
+                f"A shear building needs one storey law for each floor: {n} masses and {len(self.storeys)} storeys "
+                "were given."
             )
         for i, law in enumerate(self.storeys):
             if not isinstance(law, Law):
