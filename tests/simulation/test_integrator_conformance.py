@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from problems import CUBIC, KNOTS, LINEAR, SPAN, THERMOSTAT, at_knots, ground, motion
+from problems import CUBIC, KNOTS, LINEAR, SPAN, STRAIGHT, THERMOSTAT, at_knots, ground, motion
 
 import vibrid as vb
 from vibrid.simulation.excitation import drive, inputs_of
@@ -30,7 +30,7 @@ def truths():
     return {name: vb.simulate_reference(b, motion(KNOTS, KNOTS + 1), tolerance=1e-11) for name, b in BUILDINGS.items()}
 
 
-BUILDINGS = {"linear": LINEAR, "stiffness": CUBIC, "damping": THERMOSTAT}
+BUILDINGS = {"linear": STRAIGHT, "stiffness": CUBIC, "damping": THERMOSTAT}
 
 
 def errors(name, which, truth, quantity="displacement"):
