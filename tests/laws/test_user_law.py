@@ -5,7 +5,6 @@ import re
 import sys
 from pathlib import Path
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -66,13 +65,14 @@ def test_its_parameters_have_paths(building, motion):
     np.testing.assert_allclose(x[1], vb.simulate(building, motion).displacement, atol=1e-12)
     samples = drive(inputs_of(building, motion))
 
-    @eqx.filter_jit
+    @jax.jit
+    @jax.value_and_grad
     def energy(values):
         model = building.replace({"storeys[0].wear": values[0], "storeys[1].stiffness": values[1]}).model()
         return jnp.sum(vb.run(model, vb.RungeKutta4(), samples, motion.step, vb.Everything())[0] ** 2)
 
     at = jnp.array([0.1, 30.0])
-    slope = jax.grad(energy)(at)
+    _, slope = energy(at)
     for i, h in enumerate((1e-6, 1e-4)):
-        numeric = (energy(at.at[i].add(h)) - energy(at.at[i].add(-h))) / (2 * h)
+        numeric = (energy(at.at[i].add(h))[0] - energy(at.at[i].add(-h))[0]) / (2 * h)
         np.testing.assert_allclose(slope[i], numeric, rtol=1e-5)
