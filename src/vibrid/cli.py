@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid import __version__
-from vibrid.commands import demo, doctor, identify, records, schema, simulate
+from vibrid.commands import demo, doctor, identify, records, reproduce, schema, simulate
 
 
 class Front(TyperGroup):
@@ -78,6 +78,7 @@ app.command("predict")(identify.predict)
 app.command("spectrum")(records.spectrum)
 app.add_typer(records.record, name="record")
 app.add_typer(records.motions, name="motions")
+app.command("reproduce")(reproduce.reproduce)
 app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
 

@@ -1,0 +1,69 @@
+"""`vibrid reproduce`: a published table or figure made again, the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PaperName = Annotated[str | None, typer.Argument(metavar="PAPER", help="Short name; none lists them all.")]
+Tables = Annotated[str, typer.Option("--table", help="Tables by number: 2, or 1,3..5.", show_default=False)]
+Figures = Annotated[str, typer.Option("--figure", help="Figures by number: 3..14,16.", show_default=False)]
+Studies = Annotated[str, typer.Option("--study", help="Studies beyond the paper, by name.", show_default=False)]
+Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+Data = Annotated[Path | None, typer.Option(help="Folder of real records, for items that need them.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds: to see that it runs, not for numbers to keep.")]
+AsList = Annotated[bool, typer.Option("--list", help="Say what can be made again.")]
+
+
+def reproduce(
+    paper: PaperName = None,
+    table: Tables = "",
+    figure: Figures = "",
+    study: Studies = "",
+    out: Out = Path("reproduced"),
+    data: Data = None,
+    quick: Quick = False,
+    as_list: AsList = False,
+) -> None:
+    """Make tables, figures and studies of a paper again; everything when none is named.
+
+    Results are written one by one (JSON, PNG and a page), so Ctrl-C keeps those that are done.
+
+    Example: vibrid reproduce joint --table 2 --figure 3..7
+    """
+    from vibrid.commands.progress import listening
+    from vibrid.papers.pages import MARKS
+    from vibrid.papers.pages import reproduce as make
+    from vibrid.papers.paper import PAPERS, Run, load_paper
+
+    if paper is None or as_list:
+        for name in [paper] if paper else PAPERS:
+            known = load_paper(name)
+            typer.echo(f"{name}: {known.citation}")
+            for item in known.items:
+                typer.echo(f"  --{item.kind} {item.name}  {item.title}" + ("  (real data)" if item.real_data else ""))
+        return
+    wanted = {"table": numbers(table), "figure": numbers(figure), "study": [s for s in study.split(",") if s]}
+    with listening() as progress:
+        written = make(paper, wanted, out, Run(quick, data, progress))
+    for made in written:
+        typer.echo(f"{made['item']}: {made['title']} ({made['seconds']:g} s)")
+        for check in made["checks"]:
+            target = f" (target {check['target']})" if check["target"] else ""
+            typer.echo(f"  {check['what']}: {check['measured']}{target} {MARKS[check['met']].strip('*')}".rstrip())
+    typer.echo(f"wrote {out / paper / 'README.md'}")
+
+
+def numbers(text: str) -> list[str]:
+    """`3..5,8` as ["3", "4", "5", "8"]."""
+    from vibrid.core.errors import InputError
+
+    found = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        first, _, last = part.partition("..")
+        if not first.isdigit() or (last and not last.isdigit()):
+            raise InputError(f"'{part}' is not a number or a range of numbers such as 3..14.")
+        found += [str(n) for n in range(int(first), int(last or first) + 1)]
+    return found

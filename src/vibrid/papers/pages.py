@@ -1,0 +1,119 @@
+"""Running the items of a paper, and writing what came out: a JSON file each, figures, and one page."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from vibrid import __version__
+from vibrid.core.errors import Refusal
+from vibrid.papers.paper import Item, Paper, Run, load_paper
+from vibrid.records.writers import whole_file
+
+MARKS = {True: "met", False: "**missed**", None: ""}
+
+
+def reproduce(name: str, wanted: dict[str, list[str]] | None = None, out: Path | str = "reproduced", run=None):
+    """Make the chosen items of a paper again; each is written as soon as it is done. Returns what was written.
+
+    An item that needs real records is left out, with a word, when everything was asked for and no folder was given.
+    """
+    paper, run = load_paper(name), run or Run()
+    wanted = wanted or {}
+    folder = Path(out) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for item in paper.chosen(wanted):
+        run.progress.stage(f"{item.kind} {item.name}: {item.title}")
+        started = time.perf_counter()
+        try:
+            outcome = item.make(run)
+        except Refusal as reason:
+            if any(wanted.values()):
+                raise
+            run.progress.stage(f"{item.kind} {item.name} left out: {reason}")
+            continue
+        written.append(_write(paper, item, outcome, folder, time.perf_counter() - started, run.quick))
+        (folder / "README.md").write_text(page(paper, folder), encoding="utf-8")
+    return written
+
+
+def _write(paper: Paper, item: Item, outcome, folder: Path, seconds: float, quick: bool) -> dict:
+    made = {
+        "paper": paper.name,
+        "item": item.label,
+        "title": item.title,
+        "command": f"vibrid reproduce {paper.name} --{item.kind} {item.name}"
+        + (" --data FOLDER" if item.real_data else "")
+        + (" --quick" if quick else ""),
+        "machine": machine(),
+        "date": date.today().isoformat(),
+        "version": __version__,
+        "seconds": round(seconds, 1),
+        "rows": [{k: _plain(v) for k, v in row.items()} for row in outcome.rows],
+        "checks": [vars(c) for c in outcome.checks],
+        "note": outcome.note,
+    }
+    if outcome.figure is not None:
+        import matplotlib.pyplot as plt
+
+        with whole_file(folder / f"{item.label}.png") as temporary:
+            outcome.figure.savefig(temporary, format="png", dpi=110)
+        plt.close(outcome.figure)
+    with whole_file(folder / f"{item.label}.json") as temporary:
+        temporary.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return made
+
+
+def _plain(value):
+    """A number or text that JSON can hold; infinities and NaN become null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def machine() -> str:
+    """The machine in general words."""
+    import jax
+
+    kind = jax.default_backend()
+    return f"{os.cpu_count()} CPU cores, {'no GPU' if kind == 'cpu' else f'one {kind.upper()}'}"
+
+
+def page(paper: Paper, folder: Path) -> str:
+    """The page of a paper from the JSON files beside it, in the order of the paper's items."""
+    lines = [f"# {paper.name}", "", paper.citation, ""]
+    for item in paper.items:
+        file = folder / f"{item.label}.json"
+        if file.exists():
+            lines += section(json.loads(file.read_text(encoding="utf-8")))
+    return "\n".join(lines)
+
+
+def section(made: dict) -> list[str]:
+    """One item in Markdown."""
+    lines = [f"## {made['item'].replace('-', ' ', 1).capitalize()}: {made['title']}", ""]
+    lines += [f"`{made['command']}` ({made['seconds']:g} s on {made['machine']}, {made['date']})", ""]
+    if made["rows"]:
+        columns = list(dict.fromkeys(k for row in made["rows"] for k in row))
+        lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+        lines += ["| " + " | ".join(_cell(row.get(c)) for c in columns) + " |" for row in made["rows"]] + [""]
+    if made["checks"]:
+        lines += ["| promise | measured | target | |", "|---|---|---|---|"]
+        lines += [f"| {c['what']} | {c['measured']} | {c['target']} | {MARKS[c['met']]} |" for c in made["checks"]] + [
+            ""
+        ]
+    return [*lines, made["note"], ""] if made["note"] else lines
+
+
+def _cell(value) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

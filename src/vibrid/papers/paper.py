@@ -1,0 +1,130 @@
+"""What a reproduced paper is made of: numbered tables and figures, and named studies beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from vibrid.core.errors import InputError, Refusal, unknown_name
+from vibrid.core.progress import SILENT, Progress
+
+PAPERS: dict[str, str] = {}
+"""Name of each paper and the module whose `PAPER` it is."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A promise beside what came out. `met` is None when there is nothing to promise, only to report."""
+
+    what: str
+    measured: str
+    target: str = ""
+    met: bool | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one item gives: rows of a table, a figure, promises, and a note on what differs from the paper."""
+
+    rows: list[dict] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    note: str = ""
+    figure: object | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One table, figure or study of a paper."""
+
+    kind: str  # "table", "figure" or "study"
+    name: str
+    title: str
+    make: Callable[[Run], Outcome]
+    real_data: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind}-{self.name}"
+
+
+class Paper:
+    """A published document and the functions that make its items again.
+
+    Example
+        >>> PAPER = Paper("joint", "Bitro, Batou & Ouyang, simultaneous identification …")
+        >>> @PAPER.table(2, "Identified bending stiffness")
+        ... def table_2(run): return Outcome(rows=[…])
+    """
+
+    def __init__(self, name: str, citation: str):
+        self.name, self.citation = name, citation
+        self.items: list[Item] = []
+
+    def table(self, number: int, title: str, real_data: bool = False):
+        return self._add("table", str(number), title, real_data)
+
+    def figure(self, number: int, title: str, real_data: bool = False):
+        return self._add("figure", str(number), title, real_data)
+
+    def study(self, name: str, title: str, real_data: bool = False):
+        """Something the paper does not have: an alternative beside it, real data, a limit."""
+        return self._add("study", name, title, real_data)
+
+    def _add(self, kind, name, title, real_data):
+        def keep(make):
+            self.items.append(Item(kind, name, title, make, real_data))
+            return make
+
+        return keep
+
+    def chosen(self, wanted: dict[str, list[str]]) -> list[Item]:
+        """The items named by kind; all of them when nothing is named."""
+        if not any(wanted.values()):
+            return list(self.items)
+        found = []
+        for kind, names in wanted.items():
+            own = {i.name: i for i in self.items if i.kind == kind}
+            for name in names:
+                if name not in own:
+                    raise unknown_name(f"{kind} of '{self.name}'", name, list(own))
+                found.append(own[name])
+        return found
+
+
+class Run:
+    """One call of `reproduce`: what items share while it lasts.
+
+    Arguments
+        quick: fewer seeds and shorter searches, to see that everything runs; never for numbers to keep.
+        data: folder of real records, for the items that need them.
+    """
+
+    def __init__(self, quick: bool = False, data: Path | None = None, progress: Progress = SILENT):
+        self.quick, self.progress = quick, progress
+        self._data = None if data is None else Path(data)
+        self._kept: dict = {}
+
+    def once(self, make: Callable, *arguments):
+        """`make(run, *arguments)`, computed the first time only: a fit that a table and four figures show."""
+        key = (make, arguments)
+        if key not in self._kept:
+            self._kept[key] = make(self, *arguments)
+        return self._kept[key]
+
+    def real(self, relative: str) -> Path:
+        """A file of the folder of real records."""
+        if self._data is None:
+            raise Refusal("This item needs real records: give their folder with --data FOLDER.")
+        path = self._data / relative
+        if not path.exists():
+            raise InputError(f"'{relative}' is not in the folder of real records that was given.")
+        return path
+
+
+def load_paper(name: str) -> Paper:
+    """A paper by its short name."""
+    if name not in PAPERS:
+        raise unknown_name("paper", name, list(PAPERS))
+    return import_module(PAPERS[name]).PAPER
