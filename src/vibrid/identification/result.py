@@ -11,6 +11,7 @@ from scipy import stats
 from vibrid.core.errors import InputError
 from vibrid.identification.diagnostics import ChannelFit, correlation, relative_error, verdict
 from vibrid.identification.identifiability import Identifiability
+from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.problem import Problem, channel_of
 from vibrid.records.record import Record
 from vibrid.simulation.response import Response
@@ -44,6 +45,7 @@ class Identification:
     cut_short: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     provenance: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name and history of every record
+    loads: tuple[LoadEstimate, ...] = ()  # of every record, where loads were unknown
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
