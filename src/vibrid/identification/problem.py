@@ -215,7 +215,7 @@ def _inputs(structure, record: Record, loads: list[UnknownLoad]):
             )
         return loads_of(structure, record), inputs, None
     names, known = (), np.zeros((len(record), 0))
-    sought = {(load.quantity, load.at) for load in loads if load.positions is None}
+    sought = {(load.quantity, load.at) for load in loads if not load.moves}
     if any(c.quantity in EXCITATIONS[:2] for c in record.channels):
         all_names, all_inputs = loads_of(structure, record), inputs_of(structure, record)
         keep = [i for i, name in enumerate(all_names) if name not in sought]
@@ -224,8 +224,9 @@ def _inputs(structure, record: Record, loads: list[UnknownLoad]):
         raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
     shares = [np.zeros((1, len(names), 0))]
     for load in loads:
-        own = load.shares(structure, len(record))
-        names += load.inputs(structure)
+        inputs = load.inputs(structure)
+        own = load.shares(structure, record.time)
+        names += inputs
         shares.append(own[:, :, None])
     height = max(len(s) for s in shares)
     spread = np.zeros((height, len(names), len(loads)))

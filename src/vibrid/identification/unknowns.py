@@ -115,9 +115,7 @@ class UnknownSet(eqx.Module):
         return jnp.where(given, r, 0.0)
 
 
-def compile_unknowns(
-    experiment: Experiment, unknown: Iterable[str | Unknown], may_be_none: bool = False
-) -> UnknownSet:
+def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown], may_be_none: bool = False) -> UnknownSet:
     """Expand paths, choose transformations, and check that every first guess is allowed."""
     rows: list[dict] = []
     for entry in unknown:

@@ -49,9 +49,7 @@ def _masses(problem: Problem) -> None:
     places = [p for own in problem.unknowns.places for p in own]
     massive = [p for p in places if "mass" in p.split("structure.")[-1].split("damping")[0] or p.endswith("density")]
     known = any(
-        q == "load" and not np.any(np.asarray(d.shares)[:, i])
-        for d in problem.data
-        for i, (q, _) in enumerate(d.loads)
+        q == "load" and not np.any(np.asarray(d.shares)[:, i]) for d in problem.data for i, (q, _) in enumerate(d.loads)
     )
     if massive and not known:
         raise Refusal(

@@ -1,12 +1,30 @@
-"""A load that was found: its history with a band."""
+"""A load that was found: its history with a band, and the weights it was found with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vibrid.records.record import Channel, Record
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How far readings and loads may be off: standard deviations of the noise (ny,) and of the loads' innovations.
+
+    `first` is that of the loads before the record, `motion` that of the motion at its start over what the loads
+    themselves would have caused (0: known).
+    """
+
+    noise: np.ndarray
+    spread: np.ndarray
+    first: np.ndarray
+    motion: float = 0.0
+
+    def loosened(self, factor: float) -> Weights:
+        """The same with loads that are freer by a factor."""
+        return replace(self, spread=factor * self.spread, first=factor * self.first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +41,7 @@ class LoadEstimate:
     time: np.ndarray  # (samples,) s
     values: np.ndarray  # (samples, loads)
     deviation: np.ndarray  # (samples, loads)
-    innovation: np.ndarray  # (loads,) standard deviation of the innovations that the penalty allowed
+    weights: Weights  # how far readings and loads were allowed to be off
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[:, self.names.index(name)]

@@ -10,7 +10,7 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.regularisation import choose_weights
-from vibrid.identification.loads.solution import Solution, Weights, solve_loads, uncertain_rows
+from vibrid.identification.loads.solution import Solution, Weights, put_loads, solve_loads, uncertain_rows
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.problem import Problem, make_problem
 from vibrid.records.record import Record
@@ -53,27 +53,35 @@ def find_loads(
         motion = 10.0 if initial == "unknown" else 0.0
         weights = choose_weights(problem, problem.start, penalty, weight, motion=motion, progress=progress).weights
         solution = solve_loads(problem, problem.start, 0, weights, penalty)
-        return estimate_of(problem, problem.start, 0, solution, weights, None)
+        return estimate_of(problem, problem.start, 0, solution, weights, penalty, None)
 
 
 def _listed(loads) -> list:
     return [loads] if isinstance(loads, str | int | UnknownLoad) else list(loads)
 
 
-def estimate_of(problem: Problem, free, record: int, solution: Solution, weights: Weights, covariance) -> LoadEstimate:
+def estimate_of(
+    problem: Problem, free, record: int, solution: Solution, weights: Weights, penalty: str, covariance
+) -> LoadEstimate:
     """Loads of one record with their band, `covariance` being that of φ (None when it is known)."""
+    held = put_loads(problem, record, solution.loads)
+    band = uncertain_rows(held, free, record, weights, penalty, covariance)
+    return describe_loads(problem, record, solution.loads, band, weights)
+
+
+def describe_loads(problem: Problem, record: int, loads, deviation, weights: Weights) -> LoadEstimate:
+    """Loads and their standard deviations (samples, loads) with names, units and times."""
     data = problem.data[record]
-    places = data.loads
     units = []
     for i in range(data.shares.shape[-1]):
         own = int(np.argmax(np.abs(np.asarray(data.shares)[:, :, i]).max(axis=0)))
-        units.append("N" if places[own][0] == "load" else "m/s^2")
+        units.append("N" if data.loads[own][0] == "load" else "m/s^2")
     return LoadEstimate(
         record=data.name,
         names=problem.unknown_loads,
         units=tuple(units),
         time=np.arange(data.samples) * data.step,
-        values=solution.loads,
-        deviation=uncertain_rows(problem, free, record, solution, weights, covariance),
-        innovation=np.asarray(weights.spread),
+        values=np.asarray(loads),
+        deviation=np.asarray(deviation),
+        weights=weights,
     )

@@ -65,9 +65,12 @@ class LoadSystem(eqx.Module):
         return jnp.asarray(rows)
 
 
-def exact_motion(experiment, data, hold: str) -> Motion:
-    """The recursion of a linear structure whose inputs follow polynomials between samples: exact, constant in time."""
-    model = experiment.structure.model(data.loads)
+def exact_motion(structure, sensors, inputs, step: float, hold: str) -> Motion:
+    """The recursion of a linear structure whose inputs follow polynomials between samples: exact, constant in time.
+
+    `inputs` are (quantity, place) as for `Structure.model`, `step` is the sampling step in s.
+    """
+    model = structure.model(inputs)
     mass, damping, stiffness, load = model.linear()
     n = model.size
     a = jnp.block(
@@ -78,19 +81,19 @@ def exact_motion(experiment, data, hold: str) -> Motion:
     )
     b = jnp.concatenate([jnp.zeros_like(load), jnp.linalg.solve(mass, load)])
     degree = DEGREES[hold]
-    a_d, gamma = input_integrals(a, b, data.step, degree)
+    a_d, gamma = input_integrals(a, b, step, degree)
     if degree == 0:
         lags = jnp.stack([jnp.zeros_like(gamma[0]), gamma[0]])  # u_{k+1} does nothing, u_k is held
     else:
         nodes = 1.0 - np.arange(degree + 1)  # where the samples u_{k+1}, u_k, u_{k−1}, … lie, in steps
         through = np.linalg.inv(np.vander(nodes, increasing=True))  # powers from values
         lags = jnp.einsum("pj,pnm->jnm", through, gamma)
-    sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
+    arrays = structure.sensor_arrays(model, sensors)
     s = model.start()
 
     def read(z, u):
         x, v = z[:n], z[n:]
-        return model.output(sensors, x, v, model.acceleration(x, v, s, u), s, u)
+        return model.output(arrays, x, v, model.acceleration(x, v, s, u), s, u)
 
     c, d = jax.jacfwd(read, argnums=(0, 1))(jnp.zeros(2 * n), jnp.zeros(load.shape[1]))
     return Motion(a_d[None], lags[None], c[None], d[None])

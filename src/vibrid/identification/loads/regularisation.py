@@ -176,4 +176,3 @@ def _best(decades, cost, determinant, count, profiled: bool, weight):
         "penalty": np.interp(decades, fine, penalty),
         "score": np.interp(decades, fine, score),
     }
-

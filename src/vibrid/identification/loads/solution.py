@@ -1,4 +1,4 @@
-"""Loads at given unknowns: the inner problem of every method that has unknown loads, and what is left for the outer one.
+"""Loads at given unknowns: the inner problem of methods with unknown loads, and what it leaves for the outer one.
 
 For each value of the unknowns θ the loads that fit best are found exactly; what remains is a misfit of θ alone
 (variable projection, Golub & Pereyra 1973). With S the covariance of the readings when the loads are unknown,
@@ -19,28 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.identification.loads import recursion
+from vibrid.identification.loads.estimate import Weights
 from vibrid.identification.loads.recursion import LoadSystem
 from vibrid.identification.loads.smoother import Factors, deviations, factorise, filtered, smoothed
 from vibrid.identification.problem import Data, Problem
 from vibrid.simulation.excitation import drive
-
-
-@dataclass(frozen=True)
-class Weights:
-    """How far readings and loads may be off: standard deviations of the noise (ny,) and of the loads' innovations.
-
-    `first` is that of the loads before the record, `motion` that of the motion at its start over what the loads
-    themselves would have caused (0: known).
-    """
-
-    noise: np.ndarray
-    spread: np.ndarray
-    first: np.ndarray
-    motion: float = 0.0
-
-    def loosened(self, factor: float) -> Weights:
-        """The same with loads that are freer by a factor."""
-        return dataclasses.replace(self, spread=factor * self.spread, first=factor * self.first)
 
 
 @dataclass(frozen=True)
@@ -50,12 +33,23 @@ class Solution:
     loads: np.ndarray
     system: LoadSystem
     factors: Factors
-    white: jax.Array  # (samples, ny): whitened innovations of what the structure without corrections leaves over
-    first: np.ndarray
+    white: jax.Array  # (samples, ny): whitened innovations
 
     @property
     def cost(self) -> float:
         return 0.5 * float(jnp.vdot(self.white, self.white))
+
+
+def unloaded_innovations(solution: Solution, noise: np.ndarray) -> np.ndarray:
+    """(samples, ny): innovations without the directions that a load of the same instant can explain.
+
+    They are white when structure and sensors are right, whatever the loads are like.
+    """
+    root = np.asarray(solution.factors.root[-1]) / noise[:, None]
+    values, vectors = np.linalg.eigh(root @ root.T)
+    quiet = vectors[:, : len(values) - solution.system.loads]
+    scaled = np.asarray(solution.white) @ root.T  # innovations over the noise
+    return (scaled @ quiet) @ quiet.T * noise
 
 
 def inputs_with(data: Data, loads):
@@ -73,8 +67,9 @@ def put_loads(problem: Problem, record: int, loads) -> Problem:
 @eqx.filter_jit
 def _exact(problem: Problem, free, record: int, penalty: str):
     experiment = problem.unknowns.apply(problem.experiment, free)
-    motion = recursion.exact_motion(experiment, problem.data[record], problem.hold)
-    return recursion.augment(motion, problem.data[record].shares, penalty)
+    data = problem.data[record]
+    motion = recursion.exact_motion(experiment.structure, experiment.sensors, data.loads, data.step, problem.hold)
+    return recursion.augment(motion, data.shares, penalty)
 
 
 @eqx.filter_jit
@@ -187,9 +182,7 @@ def _pass(system: LoadSystem, data: Data, misfit, weights: Weights, about, settl
     """One exact least-squares solution for the loads; `about` are loads the system was linearised at."""
     first = first_deviations(system, weights)
     present = np.asarray(data.present)
-    factors = factorise(
-        system, weights.noise, weights.spread, first, data.samples, present=present, settled=settled
-    )
+    factors = factorise(system, weights.noise, weights.spread, first, data.samples, present=present, settled=settled)
     push = start = None
     if about is not None:
         loads, penalty = about
@@ -198,7 +191,7 @@ def _pass(system: LoadSystem, data: Data, misfit, weights: Weights, about, settl
         start = jnp.zeros((len(first), 1)).at[system.size : system.size + system.loads, 0].set(-jnp.asarray(loads[0]))
     white, past = filtered(system, factors, misfit[:, :, None], push, start)
     found = np.asarray(smoothed(system, factors, white, past)[:, :, 0])
-    return Solution(found if about is None else about[0] + found, system, factors, white[:, :, 0], first)
+    return Solution(found if about is None else about[0] + found, system, factors, white[:, :, 0])
 
 
 def projected(problem: Problem, free, record: int, solution: Solution):
@@ -213,28 +206,25 @@ def projected(problem: Problem, free, record: int, solution: Solution):
     )
 
 
-def uncertain_rows(problem: Problem, free, record: int, solution: Solution, weights: Weights, covariance, sensors=None):
+def uncertain_rows(held: Problem, free, record: int, weights: Weights, penalty: str, covariance, sensors=None):
     """(samples, rows): standard deviation of the loads, or of what other sensors would read.
 
-    Both causes count: the noise with the structure known, and the structure's own uncertainty `covariance` (of φ).
+    `held` is the problem with the loads put in. Both causes count: the noise with the structure known, and the
+    structure's own uncertainty `covariance` (of φ; None where it is known).
     """
-    data, free = problem.data[record], jnp.asarray(free)
-    held = put_loads(problem, record, solution.loads)
+    data, free = held.data[record], jnp.asarray(free)
+    system = system_at(held, free, record, penalty)
     rows, direct = None, 0.0
+    uncertain = covariance is not None and len(held.unknowns)
     if sensors is not None:
         other = dataclasses.replace(held, experiment=dataclasses.replace(held.experiment, sensors=tuple(sensors)))
-        if recursion.is_exact(problem):
-            rows = _exact(other, free, record, solution.system.penalty).output
-        else:
-            rows = _linearised(other, free, record, solution.system.penalty)[0].output
-        direct = slopes(other, free, record) if len(problem.unknowns) else 0.0
-    present = np.asarray(data.present)
-    factors = factorise(
-        solution.system, weights.noise, weights.spread, solution.first, data.samples, rows=rows, present=present
-    )
-    variance = deviations(solution.system, factors, present) ** 2
-    if covariance is not None and len(problem.unknowns):
+        rows = system_at(other, free, record, penalty).output
+        direct = slopes(other, free, record) if uncertain else 0.0
+    present, first = np.asarray(data.present), first_deviations(system, weights)
+    factors = factorise(system, weights.noise, weights.spread, first, data.samples, rows=rows, present=present)
+    variance = deviations(system, factors, present) ** 2
+    if uncertain:
         own = slopes(held, free, record) * data.present[:, :, None]
-        moved = direct - smoothed(solution.system, factors, *filtered(solution.system, factors, own))
+        moved = direct - smoothed(system, factors, *filtered(system, factors, own))
         variance = variance + np.asarray(jnp.einsum("krp,pq,krq->kr", moved, jnp.asarray(covariance), moved))
     return np.sqrt(variance)

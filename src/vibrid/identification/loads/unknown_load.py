@@ -17,6 +17,8 @@ class UnknownLoad:
         at: the place, as the structure calls it: a floor, "tip", "2.y"; the direction for ground motion.
         positions: m along a beam, one for each sample, for a load that moves (a vehicle); `at` is then only its name.
             Off the beam it does nothing.
+        speed, enters: m/s and s, instead of positions: a load that enters the beam at its first node at a time and
+            crosses it at constant speed.
         deviation: N, prior standard deviation of the load, where something is known of its size; None leaves it to the
             method.
         quantity: "load", or "ground_acceleration" for an unmeasured base motion.
@@ -26,6 +28,8 @@ class UnknownLoad:
     positions: np.ndarray | None = None
     deviation: float | None = None
     quantity: str = "load"
+    speed: float | None = None
+    enters: float = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "at", str(self.at))
@@ -34,26 +38,32 @@ class UnknownLoad:
         if self.deviation is not None and not self.deviation > 0:
             raise InputError(f"The prior deviation of the load at '{self.at}' must be positive, not {self.deviation}.")
 
+        if self.positions is not None and self.speed is not None:
+            raise InputError(f"The load '{self.at}' moves by its positions or by its speed, not by both.")
+
     @property
-    def unit(self) -> str:
-        return "N" if self.quantity == "load" else "m/s^2"
+    def moves(self) -> bool:
+        return self.positions is not None or self.speed is not None
 
     def inputs(self, structure) -> tuple[tuple[str, str], ...]:
         """The inputs of the structure through which the load acts: its place, or every node for a moving load."""
-        if self.positions is None:
+        if not self.moves:
             return ((self.quantity, self.at),)
         if not hasattr(structure, "rows_at"):
             raise Refusal(f"A load can move along a Beam, not along a {type(structure).__name__}.")
         return tuple(("load", place) for place in structure.lateral_places())
 
-    def shares(self, structure, samples: int) -> np.ndarray:
-        """(1 or samples, inputs): what one newton of load puts on each of its inputs."""
-        if self.positions is None:
+    def shares(self, structure, time: np.ndarray) -> np.ndarray:
+        """(1 or samples, inputs): what one newton of load puts on each of its inputs at the given times."""
+        if not self.moves:
             return np.ones((1, 1))
-        x = np.asarray(self.positions, float)
-        if x.shape != (samples,):
+        if self.speed is not None:
+            x = structure.positions[0] + self.speed * (time - time[0] - self.enters)
+        else:
+            x = np.asarray(self.positions, float)
+        if x.shape != time.shape:
             raise InputError(
-                f"The load '{self.at}' needs one position for each of the {samples} samples, not {x.shape}."
+                f"The load '{self.at}' needs one position for each of the {len(time)} samples, not {x.shape}."
             )
         columns = np.stack([structure.row(place) for place in structure.lateral_places()])  # each picks one node motion
         return structure.rows_at(x) @ columns.T

@@ -15,11 +15,12 @@ from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of
 from vibrid.identification.levenberg import descend
 from vibrid.identification.loads.checks import refuse_unanswerable
-from vibrid.identification.loads.find import estimate_of
+from vibrid.identification.loads.find import describe_loads, estimate_of
 from vibrid.identification.loads.recursion import PENALTIES
 from vibrid.identification.loads.regularisation import choose_weights
-from vibrid.identification.loads.solution import projected, put_loads, solve_loads
+from vibrid.identification.loads.solution import projected, put_loads, solve_loads, unloaded_innovations
 from vibrid.identification.method import METHODS, Method
+from vibrid.identification.methods.joint_faithful import alternate
 from vibrid.identification.methods.trajectory import TrajectoryFit, first_guesses, second_minimum
 from vibrid.identification.problem import Problem
 from vibrid.structures.modes import natural_frequencies
@@ -48,6 +49,8 @@ class JointLoads(Method):
         starts: first guesses tried, as in `TrajectoryFit`, with the same spread; more than one looks for rivals.
         iterations: the most steps in one descent.
         rounds: the most times the weights are chosen anew.
+        faithful: the paper's alternating updates instead (`joint_faithful.py`): one record, no uncertainty, many more
+            iterations; `start_load` is its first guess of every load in N.
     """
 
     penalty: str = eqx.field(static=True, default="size")
@@ -61,6 +64,8 @@ class JointLoads(Method):
     spread: float = eqx.field(static=True, default=0.4)
     iterations: int = eqx.field(static=True, default=40)
     rounds: int = eqx.field(static=True, default=3)
+    faithful: bool = eqx.field(static=True, default=False)
+    start_load: float = eqx.field(static=True, default=100.0)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "several records", "missing samples", "sensor gain", "initial state"}
@@ -81,6 +86,8 @@ class JointLoads(Method):
             raise InputError("No parameter is unknown, only loads: use find_loads, or `vibrid loads`.")
         started = time.perf_counter()
         warnings = refuse_unanswerable(problem)
+        if self.faithful:
+            return self._alternate(problem, started, warnings, progress, key)
         starts = first_guesses(problem, self.starts, self.spread, key)
         weights, histories, rivals, made = None, [], None, None
         for again in range(self.rounds):
@@ -104,7 +111,8 @@ class JointLoads(Method):
         free = made.free[made.best]
         covariance = covariance_of(made.normal[made.best])
         solutions = [
-            solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i)) for i in range(len(problem.data))
+            solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i))
+            for i in range(len(problem.data))
         ]
         whole = problem
         for i, s in enumerate(solutions):
@@ -118,7 +126,7 @@ class JointLoads(Method):
             covariance=covariance,
             noise=weights.noise,
             information=made.normal[made.best] - evaluate.prior_information(free),
-            innovations=[np.asarray(s.white) for s in solutions],
+            innovations=[unloaded_innovations(s, weights.noise) for s in solutions],
             warnings=warnings + second_minimum(problem, rivals),
             history={
                 "cost": np.array([c for _, c in histories]),
@@ -133,8 +141,34 @@ class JointLoads(Method):
             seed=key,
             cut_short=made.cut_short,
             loads=tuple(
-                estimate_of(problem, free, i, s, weights, covariance) for i, s in enumerate(solutions)
+                estimate_of(problem, free, i, s, weights, self.penalty, covariance) for i, s in enumerate(solutions)
             ),
+        )
+
+    def _alternate(self, problem: Problem, started: float, warnings, progress, key):
+        """The answer of the paper's updates; what the data could say at best is computed beside it."""
+        progress.stage("alternating updates", self.iterations)
+        made = alternate(problem, self.start_load, iterations=self.iterations, progress=progress)
+        free = problem.unknowns.to_free(made.theta)
+        weights = choose_weights(problem, free, self.penalty, self.weight).weights
+        evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty)
+        return conclude(
+            put_loads(problem, 0, made.loads),
+            self,
+            free,
+            started=started,
+            noise=weights.noise,
+            information=evaluate.one(free)[2],
+            warnings=warnings,
+            history={
+                "cost": np.array([c for _, c in made.history]),
+                "estimate": np.array([t for t, _ in made.history]),
+                "loads": np.array(made.load_history[:: max(1, len(made.load_history) // 50)]),
+            },
+            convergence={"converged": made.converged, "iterations": len(made.history)},
+            seed=key,
+            cut_short=made.cut_short,
+            loads=(describe_loads(problem, 0, made.loads, np.full_like(made.loads, np.nan), weights),),
         )
 
     @property
