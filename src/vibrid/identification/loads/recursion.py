@@ -12,6 +12,8 @@ A penalty Σ w²/q on the innovations is then the same as white Gaussian innovat
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -55,7 +57,13 @@ class LoadSystem(eqx.Module):
 
     @property
     def constant(self) -> bool:
-        return self.transition.shape[0] == 1
+        return self.transition.shape[0] == self.output.shape[0] == 1
+
+    def masked(self, present) -> LoadSystem:
+        """The system whose missing readings (0 in `present`, samples × ny) say nothing; itself when all are there."""
+        if np.all(present):
+            return self
+        return replace(self, output=self.output * jnp.asarray(present)[:, :, None])
 
     @property
     def load_rows(self):

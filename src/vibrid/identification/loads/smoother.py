@@ -48,6 +48,10 @@ class Factors(eqx.Module):
         return float(each.sum() + (self.samples - len(each)) * each[-1])
 
 
+def _at(array, k):
+    return array[jnp.minimum(k, array.shape[0] - 1)]
+
+
 @jax.jit
 def _chunk(root, cross, output, transition, drive, noise, spread, rows):
     """Steps of the array algorithm (one QR each): the square root of the covariance in and out, gains of each step."""
@@ -76,32 +80,24 @@ def _chunk(root, cross, output, transition, drive, noise, spread, rows):
     return jax.lax.scan(step, (root, cross), (output, transition, drive, noise, rows))
 
 
-def factorise(
-    system: LoadSystem, noise, spread, first, samples: int, rows=None, present=None, settled: float = _SETTLED
-) -> Factors:
+def factorise(system: LoadSystem, noise, spread, first, samples: int, rows=None, settled: float = _SETTLED) -> Factors:
     """Gains for sensors of standard deviation `noise` (ny,) and innovations of standard deviation `spread` (loads,).
 
     Arguments
         first: (m,) standard deviations of the state at the first sample.
         rows: (1 or samples, rows, m) combinations of the state that are wanted; the loads by default.
-        present: (samples, ny) mask of readings that are there; all of them by default.
         settled: relative change of the gains in a step below which they are taken as constant.
     """
     rows = system.load_rows[None] if rows is None else rows
     noise, spread = jnp.asarray(noise), jnp.asarray(spread)
     carry = (jnp.diag(jnp.asarray(first)), jnp.full((system.transition.shape[-1], len(noise)), jnp.inf))
-    whole = present is None or bool(np.all(present))
-    settles = system.constant and whole and rows.shape[0] == 1
+    settles = system.constant and rows.shape[0] == 1
     size = _CHUNK if settles else samples
     gains, done, least = [], 0, np.inf
     while done < samples:
-        take = np.minimum(done + np.arange(size), system.transition.shape[0] - 1)
-        output, sigma = system.output[take], jnp.broadcast_to(noise, (size, len(noise)))
-        if not whole:
-            here = present[done : done + size]
-            output, sigma = output * here[:, :, None], jnp.where(here > 0, sigma, 1.0)
-        wanted = rows[np.minimum(done + np.arange(size), rows.shape[0] - 1)]
-        carry, made = _chunk(*carry, output, system.transition[take], system.drive[take], sigma, spread, wanted)
+        now = done + np.arange(size)
+        matrices = (_at(m, now) for m in (system.output, system.transition, system.drive))
+        carry, made = _chunk(*carry, *matrices, jnp.broadcast_to(noise, (size, len(noise))), spread, _at(rows, now))
         gains.append(made[:-1])
         done += size
         if settles:
@@ -111,10 +107,6 @@ def factorise(
             least = min(least, smallest)
     stacked = [jnp.concatenate(parts)[:samples] for parts in zip(*gains, strict=True)]
     return Factors(*stacked, rows=rows, samples=samples)
-
-
-def _at(array, k):
-    return array[jnp.minimum(k, array.shape[0] - 1)]
 
 
 @eqx.filter_jit
@@ -165,24 +157,19 @@ def _information_chunk(information, output, transition, gain, root, later):
     return jax.lax.scan(step, information, (output, transition, gain, root, later), reverse=True)
 
 
-def deviations(system: LoadSystem, factors: Factors, present=None) -> np.ndarray:
+def deviations(system: LoadSystem, factors: Factors) -> np.ndarray:
     """(samples, rows): standard deviation of the smoothed rows, the structure taken as known."""
     samples, entries = factors.samples, factors.entries
-    whole = present is None or bool(np.all(present))
     information = jnp.zeros((system.transition.shape[-1],) * 2)
     out = np.zeros((samples, factors.rows.shape[1]))
     end = samples
     while end > 0:
         k = np.arange(max(end - _CHUNK, 0), end)
-        output = system.output[np.minimum(k, system.output.shape[0] - 1)]
-        output = output if whole else output * present[k][:, :, None]
-        take = np.minimum(k, entries - 1)
-        own = (factors.gain[take], factors.root[take], factors.later[take])
-        moving = system.transition[np.minimum(k, system.transition.shape[0] - 1)]
-        information, (less, change) = _information_chunk(information, output, moving, *own)
-        out[k] = np.asarray(factors.variance[take] - less)
+        matrices = (system.output, system.transition, factors.gain, factors.root, factors.later)
+        information, (less, change) = _information_chunk(information, *(_at(m, k) for m in matrices))
+        out[k] = np.asarray(_at(factors.variance, k) - less)
         end = int(k[0])
-        if system.constant and whole and end > entries and float(change[0]) < _ROUNDING:
+        if system.constant and end > entries and float(change[0]) < _ROUNDING:
             out[entries:end] = out[end]  # the same for every sample down to where the gains still changed
             end = entries
     return np.sqrt(np.maximum(out, 0.0))

@@ -180,9 +180,9 @@ def _criterion(misfit, loads, weights: Weights, penalty: str) -> float:
 
 def _pass(system: LoadSystem, data: Data, misfit, weights: Weights, about, settled: float) -> Solution:
     """One exact least-squares solution for the loads; `about` are loads the system was linearised at."""
+    system = system.masked(np.asarray(data.present))
     first = first_deviations(system, weights)
-    present = np.asarray(data.present)
-    factors = factorise(system, weights.noise, weights.spread, first, data.samples, present=present, settled=settled)
+    factors = factorise(system, weights.noise, weights.spread, first, data.samples, settled=settled)
     push = start = None
     if about is not None:
         loads, penalty = about
@@ -220,9 +220,9 @@ def uncertain_rows(held: Problem, free, record: int, weights: Weights, penalty: 
         other = dataclasses.replace(held, experiment=dataclasses.replace(held.experiment, sensors=tuple(sensors)))
         rows = system_at(other, free, record, penalty).output
         direct = slopes(other, free, record) if uncertain else 0.0
-    present, first = np.asarray(data.present), first_deviations(system, weights)
-    factors = factorise(system, weights.noise, weights.spread, first, data.samples, rows=rows, present=present)
-    variance = deviations(system, factors, present) ** 2
+    system, first = system.masked(np.asarray(data.present)), first_deviations(system, weights)
+    factors = factorise(system, weights.noise, weights.spread, first, data.samples, rows=rows)
+    variance = deviations(system, factors) ** 2
     if uncertain:
         own = slopes(held, free, record) * data.present[:, :, None]
         moved = direct - smoothed(system, factors, *filtered(system, factors, own))
