@@ -120,7 +120,7 @@ def table_2(run) -> Outcome:
             Check("largest error of EI, cubic hold", f"{best:.2g} %", "< 0.225 % (paper)", best < 0.225),
             Check(
                 "iterations, seconds",
-                f"{first.convergence['iterations']} and {first.seconds:.1f} s; the paper's updates {slow.seconds:.0f} s",
+                f"{first.convergence['iterations']}, {first.seconds:.1f} s; the paper's updates {slow.seconds:.0f} s",
             ),
         ],
         "Data come from a twenty times finer step, so the load between samples is not what the model assumes: that, "
