@@ -56,7 +56,7 @@ def _write(paper: Paper, item: Item, outcome, folder: Path, seconds: float, quic
         "version": __version__,
         "seconds": round(seconds, 1),
         "rows": [{k: _plain(v) for k, v in row.items()} for row in outcome.rows],
-        "checks": [vars(c) for c in outcome.checks],
+        "checks": [{k: _plain(v) for k, v in vars(c).items()} for c in outcome.checks],
         "note": outcome.note,
     }
     if outcome.figure is not None:

@@ -59,6 +59,32 @@ class LoadSystem(eqx.Module):
     def constant(self) -> bool:
         return self.transition.shape[0] == self.output.shape[0] == 1
 
+    def reached(self) -> LoadSystem:
+        """The same without states that no load ever moves (the axial ones of a bent beam): they stay zero for certain.
+
+        Every step costs the cube of the number of states, so this is worth its while.
+        """
+        if not self.constant:
+            return self
+        a, g = np.abs(np.asarray(self.transition[0])), np.abs(np.asarray(self.drive[0])).max(axis=1)
+        size = np.sqrt(np.maximum(np.diag(a @ a.T), 1e-300))
+        moved = g > 0
+        for _ in range(len(g)):
+            further = moved | ((a / size[:, None])[:, moved] > 1e-14).any(axis=1)
+            if (further == moved).all():
+                break
+            moved = further
+        if moved.all():
+            return self
+        keep = np.flatnonzero(moved)
+        return replace(
+            self,
+            transition=self.transition[:, keep][:, :, keep],
+            drive=self.drive[:, keep],
+            output=self.output[:, :, keep],
+            size=int(moved[: self.size].sum()),
+        )
+
     def masked(self, present) -> LoadSystem:
         """The system whose missing readings (0 in `present`, samples × ny) say nothing; itself when all are there."""
         if np.all(present):

@@ -52,6 +52,13 @@ def _at(array, k):
     return array[jnp.minimum(k, array.shape[0] - 1)]
 
 
+def _over(array, steps: np.ndarray):
+    """Entries of an array at given steps; one entry serves them all."""
+    if array.shape[0] == 1:
+        return jnp.broadcast_to(array, (len(steps), *array.shape[1:]))
+    return array[np.minimum(steps, array.shape[0] - 1)]
+
+
 @jax.jit
 def _chunk(root, cross, output, transition, drive, noise, spread, rows):
     """Steps of the array algorithm (one QR each): the square root of the covariance in and out, gains of each step."""
@@ -96,8 +103,11 @@ def factorise(system: LoadSystem, noise, spread, first, samples: int, rows=None,
     gains, done, least = [], 0, np.inf
     while done < samples:
         now = done + np.arange(size)
-        matrices = (_at(m, now) for m in (system.output, system.transition, system.drive))
-        carry, made = _chunk(*carry, *matrices, jnp.broadcast_to(noise, (size, len(noise))), spread, _at(rows, now))
+        output, transition, drive, wanted = (
+            _over(m, now) for m in (system.output, system.transition, system.drive, rows)
+        )
+        sigma = jnp.broadcast_to(noise, (size, len(noise)))
+        carry, made = _chunk(*carry, output, transition, drive, sigma, spread, wanted)
         gains.append(made[:-1])
         done += size
         if settles:
@@ -166,8 +176,8 @@ def deviations(system: LoadSystem, factors: Factors) -> np.ndarray:
     while end > 0:
         k = np.arange(max(end - _CHUNK, 0), end)
         matrices = (system.output, system.transition, factors.gain, factors.root, factors.later)
-        information, (less, change) = _information_chunk(information, *(_at(m, k) for m in matrices))
-        out[k] = np.asarray(_at(factors.variance, k) - less)
+        information, (less, change) = _information_chunk(information, *(_over(m, k) for m in matrices))
+        out[k] = np.asarray(_over(factors.variance, k) - less)
         end = int(k[0])
         if system.constant and end > entries and float(change[0]) < _ROUNDING:
             out[entries:end] = out[end]  # the same for every sample down to where the gains still changed

@@ -118,7 +118,7 @@ def first_deviations(system: LoadSystem, weights: Weights) -> np.ndarray:
 def system_at(problem: Problem, free, record: int, penalty: str) -> LoadSystem:
     """The recursion of motion and loads at the unknowns φ, a nonlinear structure about its motion without the loads."""
     if recursion.is_exact(problem):
-        return _exact(problem, jnp.asarray(free), record, penalty)
+        return _exact(problem, jnp.asarray(free), record, penalty).reached()
     return _linearised(problem, jnp.asarray(free), record, penalty)[0]
 
 
@@ -141,7 +141,7 @@ def solve_loads(
     free, data = jnp.asarray(free), problem.data[record]
     samples, r = data.samples, data.shares.shape[-1]
     if recursion.is_exact(problem):
-        system = _exact(problem, free, record, penalty)
+        system = system_at(problem, free, record, penalty)
         misfit = (data.readings - _predict(problem, free, record)) * data.present
         return _pass(system, data, misfit, weights, None, settled)
     loads = np.zeros((samples, r)) if start is None else np.asarray(start)
