@@ -64,8 +64,8 @@ def _read(path, table: ExcitationTable, inputs: list[InputTable]) -> Record:
 
 def _driven(record: Record, inputs: list[InputTable]) -> Record:
     """The record with the places and directions of its excitation channels."""
-    there = [c for c in inputs if c.column in record.names]
-    return record.relabel({c.column: {"location": c.place, "direction": c.direction} for c in there}) if there else record
+    places = {c.column: {"location": c.place, "direction": c.direction} for c in inputs if c.column in record.names}
+    return record.relabel(places) if places else record
 
 
 def _shape(record: Record, table) -> Record:
