@@ -238,6 +238,8 @@ def _needs(problem: Problem) -> frozenset[str]:
         needs.add("latent states")
     if not all(has_rate(g.law) for g in model.groups):
         needs.add("path laws")
+    if not all(g.law.averages for g in model.groups):
+        needs.add("unaveraged memory")
     if len(problem.data) > 1:
         needs.add("several records")
     if not all(bool(np.all(d.present)) for d in problem.data):
