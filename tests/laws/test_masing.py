@@ -8,6 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 import vibrid as vb
+from vibrid.papers.masing.sliders import quantiles, sliders
 
 SPREADS = {
     "uniform": (vb.UniformYield(0.02, 0.12), stats.uniform(0.02, 0.10)),
@@ -28,18 +29,6 @@ def walk(law, e, w):
     return jax.lax.scan(step, law.start(), (jnp.append(0.0, e[:-1]), e, w))[1]
 
 
-def sliders(spread, ductility: float, stiffness: float, e: np.ndarray, number: int = SLIDERS) -> np.ndarray:
-    """Force of many equal springs with sliders of different strength; each breaks at β times its yield deformation."""
-    limit = spread.ppf((np.arange(number) + 0.5) / number)
-    plastic, alive, force = np.zeros(number), np.ones(number, bool), []
-    for x in e:
-        elastic = np.clip(x - plastic, -limit, limit)
-        plastic = x - elastic
-        alive &= np.abs(x) < ductility * limit
-        force.append(stiffness * np.sum(elastic * alive) / number)
-    return np.array(force)
-
-
 def history() -> np.ndarray:
     """Virgin loading on both sides, nested loops, closing loops, equal extremes, then white noise; 400 samples."""
     turns = [0, 1, 0.2, 0.8, 0.3, 1.4, -1.5, 0.5, -0.4, 0.2, -0.1, 0.1, 1.5, -1.5, 2.2, -0.3, -3.0, 3.0]
@@ -54,7 +43,7 @@ def test_it_is_the_limit_of_many_breaking_sliders(kind, ductility):
     e = history()
     law = vb.Masing(40.0, distribution, ductility)
     force, (memory, _) = walk(law, jnp.asarray(e), jnp.zeros(BATCH))
-    brute = sliders(spread, ductility, 40.0, e)
+    brute = sliders(quantiles(spread, SLIDERS), ductility, 40.0, e)
     assert np.abs(force - brute).max() < 5e-5 * np.abs(brute).max()
     assert memory.count.max() >= 5, "the history must nest loops"
     assert memory.count[-101] == 0, "and return to the virgin curve"
@@ -69,7 +58,7 @@ def test_the_whole_iwan_assembly_is_its_parts():
     for x, v in zip(e, w, strict=True):
         plastic = x - np.clip(x - plastic, -0.03, 0.03)
         parts.append(5.0 * x + 8.0 * (x - plastic) + 2.0 * v)
-    brute = sliders(SPREADS["uniform"][1], 2.5, 40.0, e) + parts
+    brute = sliders(quantiles(SPREADS["uniform"][1], SLIDERS), 2.5, 40.0, e) + parts
     assert np.abs(force - brute).max() < 5e-5 * np.abs(brute).max()
 
 
