@@ -29,6 +29,11 @@ def walk(law, e, w):
     return jax.lax.scan(step, law.start(), (jnp.append(0.0, e[:-1]), e, w))[1]
 
 
+@eqx.filter_jit
+def recalled(law, memories):
+    return jax.vmap(lambda m: (law.recall(m, 1.0), law.recall_turns(m)))(memories)
+
+
 def history() -> np.ndarray:
     """Virgin loading on both sides, nested loops, closing loops, equal extremes, then white noise; 400 samples."""
     turns = [0, 1, 0.2, 0.8, 0.3, 1.4, -1.5, 0.5, -0.4, 0.2, -0.1, 0.1, 1.5, -1.5, 2.2, -0.3, -3.0, 3.0]
@@ -70,7 +75,7 @@ def test_a_snapshot_of_the_memory_gives_the_force_of_any_parameters(kind):
     other = jax.tree.map(lambda leaf: 1.2 * leaf, law)
     snapshots = walk(law, e, w)[1][0]
     force, (_, at_turns) = walk(other, e, w)
-    total, turns = eqx.filter_jit(lambda law, m: jax.vmap(lambda m: law.recall(m, 1.0))(m))(other, snapshots)
+    total, turns = recalled(other, snapshots)
     np.testing.assert_allclose(total, force, rtol=1e-12, atol=1e-12)
     kept = np.arange(32) < np.asarray(snapshots.count)[:, None]
     np.testing.assert_allclose(np.where(kept, turns, 0.0), np.where(kept, at_turns, 0.0), rtol=1e-12, atol=1e-12)

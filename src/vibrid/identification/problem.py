@@ -151,7 +151,7 @@ def make_problem(
     delays = any(".delay" in p for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
     problem = Problem(experiment, unknowns, tuple(made), tuple(kept), integrator, substeps, hold, delays, frozenset())
     _check_size(problem)
-    return dataclasses.replace(problem, needs=_needs(problem))
+    return dataclasses.replace(problem, needs=needs_of(problem))
 
 
 def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float):
@@ -223,7 +223,7 @@ def predict(problem: Problem, free, record: int):
     return problem.predict(free, record)
 
 
-def _needs(problem: Problem) -> frozenset[str]:
+def needs_of(problem: Problem) -> frozenset[str]:
     """Work out what a method must be able to do to answer."""
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)

@@ -111,18 +111,22 @@ class MemoryLaw(Law):
         return jnp.where(memory.overflow, jnp.nan, force)
 
     def recall(self, memory: Memory, w):
-        """Force at a remembered place for these parameters, and at every remembered turning point (capacity,).
+        """Force at a remembered place for these parameters: one evaluation of the curve a turning point."""
+        return jnp.sum(self._increments(memory)) + self.damping * w
 
-        Entries beyond `memory.count` hold the force at `here`. One evaluation of the curve a turning point.
-        """
-        n, places = memory.count, jnp.arange(self.capacity + 1)
-        stops = jnp.where(places < n, jnp.append(memory.extremes, 0.0), memory.here)
+    def recall_turns(self, memory: Memory):
+        """Hysteretic force (capacity,) at every remembered turning point; beyond `memory.count`, at `here`."""
+        return jnp.cumsum(self._increments(memory))[:-1]
+
+    def _increments(self, memory: Memory):
+        """(capacity + 1,): change of force from zero to the first turning point, to the next, …, and to `here`."""
+        places = jnp.arange(self.capacity + 1)
+        stops = jnp.where(places < memory.count, jnp.append(memory.extremes, 0.0), memory.here)
         way = jnp.diff(stops, prepend=0.0)
         sign = jnp.where(way >= 0.0, 1.0, -1.0)
         stretch = jnp.where(places == 0, 1.0, 2.0)
-        forces = jnp.cumsum(sign * stretch * self.curve(sign * way / stretch, memory.largest))
-        forces = jnp.where(memory.overflow, jnp.nan, forces)
-        return forces[-1] + self.damping * w, forces[:-1]
+        made = sign * stretch * self.curve(sign * way / stretch, memory.largest)
+        return jnp.where(memory.overflow, jnp.nan, made)
 
     def overflowed(self, s):
         return s[0].overflow

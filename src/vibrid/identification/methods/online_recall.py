@@ -1,4 +1,4 @@
-"""OnlineRecall: smooth the motion a little late, remember what matters of the past, and fit all of it again and again."""
+"""OnlineRecall: smooth the motion a little late, remember what matters of the past, and fit all of it again."""
 
 from __future__ import annotations
 
@@ -26,19 +26,25 @@ _LONGEST = 0.5  # of a correction, in the free unit: a factor of 1.65
 _OTHER_BASIN = 1.1  # a second answer this close in misfit makes the first doubtful
 
 
-class Recollection(NamedTuple):
-    """The smoothed motion, the memory that follows it, the reservoir, and several answers side by side."""
+class Answers(NamedTuple):
+    """Several answers side by side, and which explains the past best."""
 
-    smoothing: SmoothingState
-    delayed: jax.Array  # (2, lag + 1) reading and its presence, oldest first
-    memory: Memory
-    reservoir: Reservoir
     free: jax.Array  # (members, p) φ
     damping: jax.Array  # (members,) of Levenberg–Marquardt
     misfit: jax.Array  # (members,) Huber cost of the reservoir over its points, in units of the reading²
     best: jax.Array
     covariance: jax.Array  # (p, p) of φ of the best
     moved: jax.Array  # largest change of the best answer in its last correction
+
+
+class Recollection(NamedTuple):
+    """The smoothed motion, the memory that follows it, the reservoir of the past, and the answers."""
+
+    smoothing: SmoothingState
+    delayed: jax.Array  # (2, lag + 1) reading and its presence, oldest first
+    memory: Memory
+    reservoir: Reservoir
+    answers: Answers
     seen: jax.Array
 
 
@@ -47,9 +53,9 @@ class OnlineRecall(Sequential):
     """Fixed-lag smoothing of the motion, then an iterated fit of ln θ to a reservoir of the whole past.
 
     Because the memory of a distributed-element law never sees its parameters, every past sample can be recalled exactly
-    for any θ: nothing is linearised once and for all, as in a Kalman filter. Residuals are weighted after Huber. Several
-    answers from scattered first guesses are kept side by side as a guard against wrong basins; the one that explains the
-    past best is told, and `doubts` says when it is not sure.
+    for any θ: nothing is linearised once and for all, as in a Kalman filter. Residuals are weighted after Huber.
+    Several answers from scattered first guesses are kept side by side as a guard against wrong basins; the one that
+    explains the past best is told, and `doubts` says when it is not sure.
 
     For a device whose deformation is imposed and whose law has such a memory (masing, iwan).
 
@@ -83,24 +89,27 @@ class OnlineRecall(Sequential):
     def init(self, problem: Problem, key: int = 0, *, free=None) -> Recollection:
         if not has_snapshots(problem) or len(problem.sensors) != 1:
             raise Refusal(
-                "OnlineRecall needs a device with imposed deformation, one force sensor, and a law whose memory does not "
-                "depend on its parameters (masing, iwan). Use online-masing, ukf or trajectory for others."
+                "OnlineRecall needs a device with imposed deformation, one force sensor, and a law whose memory does "
+                "not depend on its parameters (masing, iwan). Use online-masing, ukf or trajectory for others."
             )
         capacity, p = problem.experiment.structure.law.capacity, len(problem.unknowns)
         first = jnp.asarray(problem.start if free is None else free)
         scatter = self.spread * jax.random.normal(jax.random.PRNGKey(key), (self.members, p))
         none = jnp.zeros((), jnp.int32)
-        return Recollection(
-            smoothing=self.smoother().start(),
-            delayed=jnp.zeros((2, self.lag + 1)),
-            memory=empty_memory(capacity),
-            reservoir=empty_reservoir(self.points, capacity),
+        answers = Answers(
             free=first + scatter.at[0].set(0.0),
             damping=jnp.full(self.members, 1e-2),
             misfit=jnp.full(self.members, jnp.inf),
             best=none,
             covariance=jnp.eye(p),
             moved=jnp.asarray(jnp.inf),
+        )
+        return Recollection(
+            smoothing=self.smoother().start(),
+            delayed=jnp.zeros((2, self.lag + 1)),
+            memory=empty_memory(capacity),
+            reservoir=empty_reservoir(self.points, capacity),
+            answers=answers,
             seen=none,
         )
 
@@ -125,13 +134,14 @@ class OnlineRecall(Sequential):
         )
         enough = reservoir.count >= 5 * len(problem.unknowns)
         now = enough & (state.seen % self.every == 0)
-        return jax.lax.cond(now, lambda s: self._correct(problem, s, sample.dt), lambda s: s, state)
+        answers = jax.lax.cond(now, lambda s: self._correct(problem, s, sample.dt), lambda s: s.answers, state)
+        return state._replace(answers=answers)
 
     # -- corrections ---------------------------------------------------------------------------------------------
 
-    def _correct(self, problem: Problem, state: Recollection, dt) -> Recollection:
+    def _correct(self, problem: Problem, state: Recollection, dt) -> Answers:
         """One Levenberg–Marquardt correction of every answer, on the whole reservoir."""
-        pool = state.reservoir
+        pool, old = state.reservoir, state.answers
         there = jnp.arange(self.points) < pool.count
         age = (state.seen - pool.number) * dt
         weight = jnp.where(there, jnp.exp(-age / self.forget), 0.0)
@@ -139,15 +149,15 @@ class OnlineRecall(Sequential):
 
         def residuals(free):
             law = problem.unknowns.apply(problem.experiment, free).structure.law
-            force, _ = jax.vmap(law.recall)(pool.memories, pool.velocity)
+            force = jax.vmap(law.recall)(pool.memories, pool.velocity)
             return jnp.where(there, force - pool.reading, 0.0)
 
         def both(free):
             r = residuals(free)
             return r, r
 
-        jacobian, r = jax.vmap(jax.jacfwd(both, has_aux=True))(state.free)
-        noise = self._noise(r[state.best], weight)
+        jacobian, r = jax.vmap(jax.jacfwd(both, has_aux=True))(old.free)
+        noise = self._noise(r[old.best], weight)
 
         def cost(r):
             size = jnp.abs(r) / noise
@@ -165,16 +175,14 @@ class OnlineRecall(Sequential):
             damping = jnp.clip(jnp.where(better, damping / 4.0, damping * 5.0), 1e-8, 1e6)
             return free, damping, jnp.where(better, after, before) / total, normal
 
-        free, damping, misfit, normal = jax.vmap(correct)(state.free, state.damping, jacobian, r)
+        free, damping, misfit, normal = jax.vmap(correct)(old.free, old.damping, jacobian, r)
         misfit = jnp.where(jnp.isfinite(misfit), misfit, jnp.inf)
         best = jnp.argmin(misfit).astype(jnp.int32)
         echo = jnp.clip(jnp.sum(r[best, 1:] * r[best, :-1]) / jnp.maximum(jnp.sum(r[best] ** 2), 1e-300), 0.0, 0.95)
         scaled = normal[best] / jnp.maximum(noise, 1e-300) ** 2 * (1.0 - echo) / (1.0 + echo)
         covariance = jnp.linalg.inv(scaled + jnp.eye(free.shape[1]))
-        moved = jnp.max(jnp.abs(free[best] - state.free[state.best]))
-        return state._replace(
-            free=free, damping=damping, misfit=misfit, best=best, covariance=covariance, moved=moved
-        )
+        moved = jnp.max(jnp.abs(free[best] - old.free[old.best]))
+        return Answers(free, damping, misfit, best, covariance, moved)
 
     @staticmethod
     def _noise(r, weight):
@@ -185,22 +193,23 @@ class OnlineRecall(Sequential):
 
     def estimate(self, problem: Problem, state: Recollection):
         """θ̂ of the best answer and its standard deviation, physical."""
-        free = state.free[state.best]
-        deviation = jnp.sqrt(jnp.diag(state.covariance)) * jnp.abs(problem.unknowns.slope(free))
+        free = state.answers.free[state.answers.best]
+        deviation = jnp.sqrt(jnp.diag(state.answers.covariance)) * jnp.abs(problem.unknowns.slope(free))
         return problem.unknowns.to_physical(free), deviation
 
     def flags(self, state: Recollection):
         """(few samples, second answer, loosely held, still moving, memory full): reasons for doubt, as booleans."""
-        free, deviation = state.free[state.best], jnp.sqrt(jnp.diag(state.covariance))
-        apart = jnp.any(jnp.abs(state.free - free) > jnp.maximum(0.05, 4.0 * deviation), axis=1)
-        second = jnp.any(apart & (state.misfit < _OTHER_BASIN * state.misfit[state.best]))
-        few = state.reservoir.count < 10 * state.free.shape[1]
-        loose, moving = jnp.any(deviation > 0.15), state.moved > jnp.maximum(0.02, 2.0 * jnp.max(deviation))
+        a = state.answers
+        free, deviation = a.free[a.best], jnp.sqrt(jnp.diag(a.covariance))
+        apart = jnp.any(jnp.abs(a.free - free) > jnp.maximum(0.05, 4.0 * deviation), axis=1)
+        second = jnp.any(apart & (a.misfit < _OTHER_BASIN * a.misfit[a.best]))
+        few = state.reservoir.count < 10 * a.free.shape[1]
+        loose, moving = jnp.any(deviation > 0.15), a.moved > jnp.maximum(0.02, 2.0 * jnp.max(deviation))
         return jnp.stack([few, second, loose, moving, state.memory.overflow])
 
     def doubts(self, problem: Problem, state: Recollection) -> list[str]:
         """Reasons not to trust the estimate, as sentences."""
-        loose = np.sqrt(np.diag(np.asarray(state.covariance))) > 0.15
+        loose = np.sqrt(np.diag(np.asarray(state.answers.covariance))) > 0.15
         names = ", ".join(n for n, far in zip(problem.unknowns.names, loose, strict=True) if far)
         sentences = (
             f"Not sure: only {int(state.reservoir.count)} samples are worth remembering so far.",
@@ -218,18 +227,18 @@ class OnlineRecall(Sequential):
         progress.stage("recalling sample by sample (compiling)", 1)
         state, (path, band) = run_record(self, problem, self.init(problem, key), 0)
         progress.update(1)
-        best = int(state.best)
+        a = state.answers
         return conclude(
             problem,
             self,
-            np.asarray(state.free[best]),
+            np.asarray(a.free[a.best]),
             started=started,
-            covariance=np.asarray(state.covariance),
+            covariance=np.asarray(a.covariance),
             warnings=tuple(self.doubts(problem, state)),
             history={"estimate": np.asarray(path), "deviation": np.asarray(band)},
             convergence={
                 "sure": not bool(np.any(np.asarray(self.flags(state)))),
-                "misfit": float(np.sqrt(2.0 * state.misfit[best])),
+                "misfit": float(np.sqrt(2.0 * a.misfit[a.best])),
                 "points": int(state.reservoir.count),
             },
             seed=key,

@@ -61,8 +61,8 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
         rows = np.array([structure.row(sensors[i].place) for i in own]).reshape(-1, n)
         if np.linalg.matrix_rank(rows) < n:
             raise Refusal(
-                f"{name} follows measured motion: it needs the {quantity} of every degree of freedom (or a device whose "
-                "motion is imposed). Use ukf or trajectory for fewer sensors."
+                f"{name} follows measured motion: it needs the {quantity} of every degree of freedom (or a device "
+                "whose motion is imposed). Use ukf or trajectory for fewer sensors."
             )
         matrix = np.zeros((n, ny))
         matrix[:, own] = np.linalg.pinv(rows)

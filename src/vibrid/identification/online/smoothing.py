@@ -8,6 +8,7 @@ which agility suit the data is not asked of the user: the candidate that best pr
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import equinox as eqx
@@ -31,13 +32,14 @@ class SmoothingState(NamedTuple):
 class LagSmoother(eqx.Module):
     """x and v at L samples ago from the last 2 L + 1 readings of both."""
 
-    weights: jax.Array  # (candidates, 2 outputs, 2 readings, W)
+    weights: np.ndarray  # (candidates, 2 outputs, 2 readings, W)
     lag: int = eqx.field(static=True)
 
     @staticmethod
+    @functools.lru_cache(maxsize=8)
     def make(lag: int) -> LagSmoother:
         bank = [_centre_weights(lag, corner, ratio) for corner in AGILITIES for ratio in NOISE_RATIOS]
-        return LagSmoother(jnp.asarray(np.stack(bank)), lag)
+        return LagSmoother(np.stack(bank), lag)
 
     def start(self) -> SmoothingState:
         candidates = self.weights.shape[0]

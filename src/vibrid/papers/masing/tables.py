@@ -129,8 +129,8 @@ def note_1(run, real: bool) -> str:
         "too, and does not say by how much). The true force comes from 20000 sliders followed one by one, not from the "
         "law that is identified. "
         f"Constants as printed: {constants(KOBE)}; {constants(SAN_FERNANDO)}; δ_i 1.2, δ_d 0.95, three random "
-        "directions. Ours: window 150, stride 3 (not printed), linear ramps. 'as printed' keeps λ_θ of eq. 14 to the letter; "
-        "otherwise it also shrinks when a step is rejected."
+        "directions. Ours: window 150, stride 3 (not printed), linear ramps. 'as printed' keeps λ_θ of eq. 14 to the "
+        "letter; otherwise it also shrinks when a step is rejected."
     )
 
 
