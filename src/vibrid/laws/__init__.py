@@ -1,5 +1,6 @@
 """How a part resists: one law per file, each registered under the name that project files use."""
 
+from vibrid.laws.backlash import Backlash
 from vibrid.laws.base import LAWS, Law, Motion, Parallel, RateLaw, StaticLaw, has_rate
 from vibrid.laws.bilinear import Bilinear
 from vibrid.laws.bouc_wen import BoucWen
@@ -15,6 +16,7 @@ from vibrid.laws.viscous import Maxwell, NonlinearViscous
 __all__ = [
     "DISTRIBUTIONS",
     "LAWS",
+    "Backlash",
     "Bilinear",
     "BoucWen",
     "Cubic",
