@@ -57,7 +57,7 @@ class LiveRun:
             raise InputError(f"{type(method).__name__} cannot run sample by sample.")
         refuse_impossible(problem, method)
         self.method, self.problem, self.key = method, problem, key
-        self.state = method.init(problem, key)
+        self.state = jax.tree.map(jnp.array, method.init(problem, key))  # copies: a step uses up its state
         self.step = compiled_step(method, problem)
         self.samples = 0
         self.before: np.ndarray | None = None

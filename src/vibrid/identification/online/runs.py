@@ -40,5 +40,8 @@ def run_many(method, problem: Problem, keys, readings, inputs):
 
 
 def compiled_step(method, problem: Problem):
-    """`state = step(state, sample)` with method and problem built in: a call costs microseconds beside the work."""
-    return jax.jit(lambda state, sample: method.step(problem, state, sample))
+    """`state = step(state, sample)` with method and problem built in: a call costs microseconds beside the work.
+
+    The memory of the old state is used for the new one, so the old one is gone after the call.
+    """
+    return jax.jit(lambda state, sample: method.step(problem, state, sample), donate_argnums=0)
