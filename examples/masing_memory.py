@@ -3,6 +3,7 @@
     python examples/masing_memory.py docs/figures/masing-memory.png
 """
 
+import itertools
 import sys
 
 import numpy as np
@@ -16,7 +17,7 @@ LAW = vb.Masing(stiffness=4.0, distribution=vb.RayleighYield(3.0), ductility=2.5
 
 
 def main(path: str) -> None:
-    x = np.concatenate([np.linspace(a, b, 60, endpoint=False) for a, b in zip(TURNS[:-1], TURNS[1:], strict=True)])
+    x = np.concatenate([np.linspace(a, b, 60, endpoint=False) for a, b in itertools.pairwise(TURNS)])
     record = vb.Record(x, [vb.Channel("x", "imposed_displacement")], step=0.01)
     response = vb.simulate(vb.Device(LAW), record)
     force, memory = response.part("device")[1], response.states[0][0]
@@ -29,7 +30,7 @@ def main(path: str) -> None:
         left, right = figure.subplots(1, 2)
         for ax, horizontal, vertical in ((left, np.arange(len(x)) / 60, x), (right, x, force)):
             ax.plot(horizontal, vertical, color=MEASURED, linewidth=1.2, label="curve 2, stretched twice")
-            ax.plot(horizontal, np.where(virgin, vertical, np.nan), color=RESIDUAL, linewidth=2.4, label="virgin curve 1")
+            ax.plot(horizontal, np.where(virgin, vertical, np.nan), color=RESIDUAL, linewidth=2.4, label="virgin curve")
             for i, place in enumerate(at):
                 ax.plot(horizontal[place], vertical[place], "o", color=CYCLE[0], markersize=6)
                 ax.annotate(f"E{i}", (horizontal[place], vertical[place]), xytext=(6, 5), textcoords="offset points")

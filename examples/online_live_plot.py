@@ -57,7 +57,8 @@ def draw(axes, times, path, band, truth, names, units) -> None:
         ax.clear()
         ax.axhline(truth[i], color="#009e73", linestyle=":", label="true")
         ax.plot(times, path[:, i], color="#0072b2", label="estimate")
-        ax.fill_between(times, path[:, i] - band[:, i], path[:, i] + band[:, i], color="#0072b2", alpha=0.2, label="± 2σ")
+        low, high = path[:, i] - band[:, i], path[:, i] + band[:, i]
+        ax.fill_between(times, low, high, color="#0072b2", alpha=0.2, label="± 2σ")
         ax.set_ylim(0.0, 2.5 * truth[i])
         ax.set_ylabel(f"{names[i].removeprefix('law.')}\n[{units[i] or '-'}]")
     axes[0].legend(ncols=3, loc="upper right")

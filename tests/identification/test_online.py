@@ -11,6 +11,7 @@ import vibrid as vb
 from vibrid.core.errors import FileProblem
 from vibrid.identification.online.live import LiveRun, live_problem
 from vibrid.identification.online.smoothing import LagSmoother
+from vibrid.identification.problem import predict
 from vibrid.papers.masing.cases import force_of, noisy, rayleigh
 
 TRUTH, GUESS = np.array([2.0, 4.0, 4.0, 0.1]), np.array([3.0, 3.0, 6.0, 0.2])
@@ -119,21 +120,25 @@ def test_settings_that_cannot_be_are_refused(make, words):
 
 
 def test_what_is_not_measured_or_not_remembered_is_refused():
-    from identification.small import ONE_GUESS, ONE_UNKNOWN, one
+    from identification.small import ONE_GUESS, ONE_SENSORS, ONE_UNKNOWN, one
 
+    building = live_problem(ONE_GUESS, ONE_SENSORS, ONE_UNKNOWN, one())
     with pytest.raises(vb.Refusal, match="needs the velocity of every degree of freedom"):
-        vb.identify(ONE_GUESS, one(), ONE_UNKNOWN, vb.OnlineMasing())
+        vb.OnlineMasing().init(building)
     with pytest.raises(vb.Refusal, match="OnlineRecall needs a device"):
-        vb.identify(ONE_GUESS, one(), ONE_UNKNOWN, vb.OnlineRecall())
-    friction = vb.Device(vb.BoucWen(4.0, 0.1, 0.1))
+        vb.OnlineRecall().init(building)
+    r = record(0.02)
+    friction = live_problem(vb.Device(vb.BoucWen(4.0, 0.1, 0.1)), vb.Sensors.of(r), ["law.stiffness"], r)
     with pytest.raises(vb.InputError, match="Objective 2 needs the turning points"):
-        vb.identify(friction, record(0.02), ["law.stiffness"], vb.OnlineMasing(objective=2))
+        vb.OnlineMasing(objective=2).init(friction)
+    with pytest.raises(vb.InputError, match="cannot run sample by sample"):
+        LiveRun(vb.TrajectoryFit(), friction)
 
 
-def test_the_second_objective_is_equation_6():
+def test_the_second_objective_is_equation_6(descent):
     """The misfit at all remembered turning points of each sample, over their number, by hand from the law's forces."""
     method = vb.OnlineMasing(window=30, stride=3, objective=2)
-    problem = vb.make_problem(device(GUESS), record(0.02), NAMES)
+    problem = descent.problem
     frame, rows = method.frame(problem), record(0.02).data[:120]
     data = frame.start(problem)
 
@@ -143,15 +148,14 @@ def test_the_second_objective_is_equation_6():
 
     for row in rows:
         data = push(data, row)
-    found = float(jnp.sum(frame.residuals(problem, data, jnp.asarray(GUESS)) ** 2))
-    response = vb.simulate(device(GUESS), vb.Record(rows, record(0.02).channels, step=0.02))
-    predicted, memory = response.part("device")[1], response.states[0][0]
+    residuals = jax.jit(lambda data: frame.residuals(problem, data, jnp.asarray(GUESS)))(data)
+    predicted = np.asarray(predict(problem, jnp.asarray(problem.start), 0))[:, 0]
     by_hand = 0.0
     for t in range(119, 89, -3):
-        n = int(memory.count[t, 0])
-        places = [int(np.flatnonzero(rows[:t, 0] == e)[-1]) for e in memory.extremes[t, 0, :n]]
+        n = int(data.memories.count[t - 90])
+        places = [int(np.flatnonzero(rows[:t, 0] == e)[-1]) for e in data.memories.extremes[t - 90, :n]]
         by_hand += sum((predicted[i] - rows[i, 2]) ** 2 for i in [*places, t]) / (n + 1)
-    np.testing.assert_allclose(found, by_hand, rtol=1e-9)
+    np.testing.assert_allclose(np.sum(residuals**2), by_hand, rtol=1e-9)
 
 
 def test_the_smoother_keeps_parabolas_and_drops_noise():

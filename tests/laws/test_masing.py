@@ -8,6 +8,8 @@ import pytest
 from scipy import integrate, stats
 
 import vibrid as vb
+from vibrid.identification.method import refuse_impossible
+from vibrid.identification.online.live import live_problem
 from vibrid.papers.masing.sliders import quantiles, sliders
 
 SPREADS = {
@@ -81,34 +83,44 @@ def test_a_snapshot_of_the_memory_gives_the_force_of_any_parameters(kind):
     np.testing.assert_allclose(np.where(kept, turns, 0.0), np.where(kept, at_turns, 0.0), rtol=1e-12, atol=1e-12)
 
 
+PLACES = np.array([0.0, 0.005, 0.03, 0.08, 0.11, 0.3])
+
+
+@eqx.filter_jit
+def examined(distribution):
+    """S, I and φ at the places, and the slopes of I in every parameter."""
+    flat, unravel = jax.flatten_util.ravel_pytree(distribution)
+    x = jnp.asarray(PLACES)
+    slope = jax.jacfwd(lambda p: unravel(p).integral(x))(flat)
+    return distribution.survival(x), distribution.integral(x), jax.vmap(distribution.density)(x), slope
+
+
 @pytest.mark.parametrize("kind", SPREADS)
 def test_distributions_are_those_of_scipy(kind):
-    """S and I, and their slopes in every parameter, against SciPy and finite differences."""
+    """S, I and φ against SciPy, the slopes of I against finite differences."""
     distribution, spread = SPREADS[kind]
-    x = np.array([0.0, 0.005, 0.03, 0.08, 0.11, 0.3])
-    np.testing.assert_allclose(distribution.survival(x), spread.sf(x), atol=1e-14)
-    exact = [integrate.quad(spread.sf, 0.0, v, points=[0.02, 0.12], epsabs=1e-13)[0] for v in x]
-    np.testing.assert_allclose(distribution.integral(x), exact, atol=1e-12)
-    np.testing.assert_allclose(jax.vmap(distribution.density)(x[1:]), spread.pdf(x[1:]), atol=1e-11)
-    flat, unravel = jax.flatten_util.ravel_pytree(distribution)
-    at = jnp.array([0.03, 0.08])
-    slope = jax.jacfwd(lambda p: unravel(p).integral(at))(flat)
-    for i in range(len(flat)):
-        h = 1e-6 * float(flat[i])
-        numeric = (unravel(flat.at[i].add(h)).integral(at) - unravel(flat.at[i].add(-h)).integral(at)) / (2 * h)
-        np.testing.assert_allclose(slope[:, i], numeric, rtol=1e-6, atol=1e-10)
+    survival, integral, density, slope = examined(distribution)
+    np.testing.assert_allclose(survival, spread.sf(PLACES), atol=1e-14)
+    exact = [integrate.quad(spread.sf, 0.0, x, points=[0.02, 0.12], epsabs=1e-13)[0] for x in PLACES]
+    np.testing.assert_allclose(integral, exact, atol=1e-12)
+    np.testing.assert_allclose(density[1:], spread.pdf(PLACES[1:]), atol=1e-11)
+    leaves, tree = jax.tree.flatten(distribution)
+    for i, value in enumerate(leaves):
+        h = 1e-6 * float(value)
+        ends = [examined(jax.tree.unflatten(tree, [*leaves[:i], value + s, *leaves[i + 1 :]]))[1] for s in (h, -h)]
+        np.testing.assert_allclose(slope[:, i], (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-9)
 
 
 def test_rayleigh_is_a_weibull():
-    x, alpha = jnp.linspace(0.0, 0.3, 50), 0.07
-    same = vb.WeibullYield(2.0, 2 * alpha / np.sqrt(np.pi))
-    np.testing.assert_allclose(same.integral(x), vb.RayleighYield(alpha).integral(x), atol=1e-14)
+    same = vb.WeibullYield(2.0, 2 * 0.07 / np.sqrt(np.pi))
+    np.testing.assert_allclose(examined(same)[1], examined(vb.RayleighYield(0.07))[1], atol=1e-14)
 
 
 def test_stretched_virgin_curve_meets_the_other_side():
     """Curve2(2m, m) = 2 Curve1(m): a half loop at the largest amplitude ends on the virgin curve of the other side."""
     law = vb.Masing(40.0, SPREADS["rayleigh"][0], 2.5)
-    force = walk(law, jnp.array([0.1, -0.1 + 1e-12, -0.1]), jnp.zeros(3))[0]
+    path = jnp.full(BATCH, -0.1).at[:2].set(jnp.array([0.1, -0.1 + 1e-12]))
+    force = walk(law, path, jnp.zeros(BATCH))[0][:3]
     np.testing.assert_allclose(force, [force[0], -force[0], -force[0]], rtol=1e-9)
 
 
@@ -162,15 +174,16 @@ def test_what_cannot_be_is_refused(made, words):
 
 
 def test_it_moves_a_building_and_filters_refuse_to_average_it(motion):
-    """With steps so small that the path is resolved, Newmark and the explicit scheme agree; a Kalman filter says no."""
-    storey = vb.Masing(40.0, vb.RayleighYield(0.05), ductility=3.0, damping=0.5)
+    """The storey forces are those of sliders along the drifts; a Kalman filter says why it cannot."""
+    storey = vb.Masing(40.0, SPREADS["rayleigh"][0], ductility=3.0, damping=0.5)
     building = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[storey, storey])
-    implicit = vb.simulate(building, motion, substeps=4)
-    explicit = vb.simulate(building, motion, integrator=vb.CentralDifference(), substeps=4)
-    size = np.abs(implicit.displacement).max()
-    assert size > 0.1, "the storeys must yield and break"
-    np.testing.assert_allclose(explicit.displacement, implicit.displacement, atol=5e-3 * size)
-    data = implicit.measure(vb.Sensors(displacement=[0, 1]), noise=0.01)
+    response = vb.simulate(building, motion, integrator=vb.CentralDifference())
+    drift, force = response.part("storeys[0]")
+    assert np.abs(drift).max() > 0.1, "the storeys must yield and break"
+    brute = sliders(quantiles(SPREADS["rayleigh"][1], 2000), 3.0, 40.0, drift)
+    assert np.abs(force - brute - 0.5 * response.velocity[:, 0]).max() < 1e-3 * np.abs(brute).max()
+    data = response.measure(vb.Sensors(displacement=[0, 1]), noise=0.01)
+    problem = live_problem(building, vb.Sensors.of(data), ["storeys[*].stiffness"], data)
     with pytest.raises(vb.Refusal, match="cannot be averaged") as refusal:
-        vb.identify(building, data, ["storeys[*].stiffness"], vb.UnscentedKalman())
+        refuse_impossible(problem, vb.UnscentedKalman())
     assert "trajectory" in str(refusal.value)
