@@ -25,10 +25,10 @@ def device(theta) -> vb.Device:
 
 
 @cache
-def record(noise: float) -> vb.Record:
+def record(noise: float, peak: float = 14.0) -> vb.Record:
     """Twelve seconds at 50 Hz; the force comes from sliders followed one by one."""
     t = np.arange(0, 12.0, 0.02)
-    grow = 14.0 * np.sin(np.pi * t / 12) ** 2
+    grow = peak * np.sin(np.pi * t / 12) ** 2
     x = grow * (0.7 * np.sin(3.1 * t) + 0.3 * np.sin(7.3 * t))
     v = np.gradient(x, 0.02)
     f = force_of(rayleigh(TRUTH[2]), TRUTH[0], TRUTH[1], TRUTH[3], x, v)
@@ -62,6 +62,13 @@ def test_recall_is_closer_and_sure():
     assert error(fit.estimate) < 0.03
     assert fit.convergence["sure"] and not any("Not sure" in w for w in fit.warnings)
     assert np.all(np.abs(fit.estimate - TRUTH) < 5 * fit.deviation)
+
+
+def test_recall_says_when_it_is_not_sure():
+    """A motion in which hardly a slider yields and none breaks cannot tell ductility and strength."""
+    fit = vb.identify(device(GUESS), record(0.1, peak=0.7), NAMES, vb.OnlineRecall(members=2, points=200))
+    assert not fit.convergence["sure"]
+    assert any("Not sure" in w for w in fit.warnings)
 
 
 def live(method=METHOD) -> LiveRun:
