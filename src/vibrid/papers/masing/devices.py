@@ -37,10 +37,10 @@ def friction_test(run, name: str) -> Record:
 
 def mr_test(run, name: str) -> Record:
     """One test, its position from where it began (mm read as such), its force about the middle of its range."""
-    record = read_record(run.real(f"mr_damper/{name}.mat"), variable="x_F", step=0.01)
-    x, force = record.data[:, 0], record.data[:, 2]
+    record = read_record(run.real(f"mr_damper/{name}.mat"))
+    x, force = record["x_F_1"], record["x_F_3"]
     middle = 0.5 * (np.percentile(force, 98) + np.percentile(force, 2))
-    return as_record(1e-3 * (x - x[0]), force - middle, 0.01, name)
+    return as_record(1e-3 * (x - x[0]), force - middle, record.step, name)
 
 
 def miss(law, record: Record) -> tuple[float, float]:

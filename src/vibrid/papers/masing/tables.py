@@ -61,7 +61,10 @@ def table_1(run, real: bool) -> Outcome:
         run.progress.stage(f"case {case}")
         data = data_of(run, system, noise, seeds_of(run), real)
         ends, _, _ = identify_many(system.method(objective), device(system.guess), data)
-        faithful, _, _ = identify_many(system.method(objective, faithful=True), device(system.guess), data)
+        printed = {}
+        if real:  # λ_θ to the letter of eq. 14
+            faithful, _, _ = identify_many(system.method(objective, faithful=True), device(system.guess), data)
+            printed = {"as printed": float(np.median(errors(faithful, system.truth)))}
         better, sure = run.once(recalled, system, noise, real)
         own = errors(ends, system.truth)
         other = errors(better, system.truth)
@@ -77,7 +80,7 @@ def table_1(run, real: bool) -> Outcome:
                 "paper": paper,
                 "OnlineMasing": float(np.median(own)),
                 "worst": float(own.max()),
-                "as printed": float(np.median(errors(faithful, system.truth))),
+                **printed,
                 "median θ̂": np.array2string(np.median(ends, axis=0), precision=2, separator=" "),
                 "OnlineRecall": float(np.median(other)),
                 "its worst": float(other.max()),
@@ -129,8 +132,8 @@ def note_1(run, real: bool) -> str:
         "too, and does not say by how much). The true force comes from 20000 sliders followed one by one, not from the "
         "law that is identified. "
         f"Constants as printed: {constants(KOBE)}; {constants(SAN_FERNANDO)}; δ_i 1.2, δ_d 0.95, three random "
-        "directions. Ours: window 150, stride 3 (not printed), linear ramps. 'as printed' keeps λ_θ of eq. 14 to the "
-        "letter; otherwise it also shrinks when a step is rejected."
+        "directions. Ours: window 150, stride 3 (not printed), linear ramps; λ_θ also shrinks when a step is rejected"
+        + (" ('as printed' keeps eq. 14 to the letter)." if real else ".")
     )
 
 
