@@ -141,7 +141,7 @@ def test_bilinear_by_brute_force():
 
 
 def test_backlash_takes_up_slips_lets_go_and_plays():
-    """n = 1: the grip grows over d from g/2, slips at F₊; back, it is gone after d/r, plays over g, and grips at −F₋."""
+    """n = 1: grip grows over d from g/2, slips at F₊; back, it is gone after d/r, plays over g, and grips at −F₋."""
     law = vb.Backlash(slip_positive=2.0, slip_negative=3.0, play=0.02, take_up=0.04, release=4.0, exponent=1.0)
     e = np.array([0.0, 0.01, 0.03, 0.05, 0.2, 0.195, 0.19, 0.17, 0.15, 0.13, -0.1])
     #     play ends | half | slip | slips | half let go | gone | play over | half taken up | slip | slips

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vibrid.core.errors import InputError
-from vibrid.records.streams import Arrival, Sequencer, Silence, lines, pack, replay, udp, unpack
+from vibrid.records.streams import Arrival, Sequencer, Silence, in_background, lines, pack, replay, udp, unpack
 
 
 def order(numbers, **settings):
@@ -117,6 +117,20 @@ def test_udp_listens_to_one_sender_refuses_others_and_notices_silence():
         other.sendto(pack(3, 0.3, [1.0, 2.0]), ("127.0.0.1", port[0]))
         thread.join(timeout=5)
     assert [a.number for a in got[:3]] == [0, 1, 2] and got[3] == "silence" and len(refused) == 2
+
+
+def test_nothing_is_lost_while_the_reader_is_slow():
+    def source():
+        yield from (Arrival(n, 0.1 * n, (1.0,)) for n in range(50))
+        raise Silence
+
+    got = []
+    with pytest.raises(Silence):
+        for arrival in in_background(source()):
+            got.append(arrival.number)
+            time.sleep(0.001)
+    assert got == list(range(50))
+    assert [a.number for a in in_background(iter([Arrival(3, 0.0, ())]))] == [3]
 
 
 def test_a_port_that_cannot_be_had_is_told():

@@ -104,7 +104,7 @@ def _source(source: str, loaded, columns, rate, speed: str, timeout: float, refu
         typer.echo(f"listening on udp://{host}:{port} for {', '.join(columns.names)}", err=True)
 
     packets = streams.udp(host, port, len(columns.names), timeout, refuse, opened)
-    return _in_si(packets, columns), 1.0 / rate
+    return _in_si(streams.in_background(packets), columns), 1.0 / rate
 
 
 def _in_si(arrivals, columns):

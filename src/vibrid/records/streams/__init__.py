@@ -2,6 +2,6 @@
 
 from vibrid.records.streams.order import Arrival, Sequencer
 from vibrid.records.streams.packets import pack, unpack
-from vibrid.records.streams.sources import Silence, lines, replay, udp
+from vibrid.records.streams.sources import Silence, in_background, lines, replay, udp
 
-__all__ = ["Arrival", "Sequencer", "Silence", "lines", "pack", "replay", "udp", "unpack"]
+__all__ = ["Arrival", "Sequencer", "Silence", "in_background", "lines", "pack", "replay", "udp", "unpack"]
