@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vibrid.papers.masing import change, devices, figures, tables
+from vibrid.papers.masing import change, devices, figures, other_laws, tables
 from vibrid.papers.paper import Paper
 
 PAPER = Paper(
@@ -26,3 +26,4 @@ PAPER.study("table-1-synthetic", "Table 1 with synthetic motions that need no re
 PAPER.study("guard", "Fifty seeds at 10 % noise: is a wrong answer flagged?", real_data=True)(tables.guard)
 PAPER.study("stiffness-loss", "A storey loses 30 % of its stiffness during the test")(change.study)
 PAPER.study("devices", "Real devices identified online", real_data=True)(devices.study)
+PAPER.study("other-laws", "The paper's method on Bouc–Wen, bilinear and LuGre devices")(other_laws.study)
