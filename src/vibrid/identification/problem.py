@@ -238,7 +238,7 @@ def needs_of(problem: Problem) -> frozenset[str]:
         needs.add("latent states")
     if not all(has_rate(g.law) for g in model.groups):
         needs.add("path laws")
-    if not all(g.law.averages for g in model.groups):
+    if not all(g.law.is_averageable for g in model.groups):
         needs.add("unaveraged memory")
     if len(problem.data) > 1:
         needs.add("several records")

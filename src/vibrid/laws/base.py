@@ -40,7 +40,7 @@ class Law(eqx.Module):
     components: ClassVar[int] = 1  # number of deformations; 1 means scalars
     is_linear: ClassVar[bool] = False
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
-    averages: ClassVar[bool] = True  # the mean of two states is a state: what a Kalman filter takes for granted
+    is_averageable: ClassVar[bool] = True  # the mean of two states is a state: what a Kalman filter takes for granted
 
     def start(self):
         """The state at rest, from the parameters."""
@@ -125,8 +125,8 @@ class Parallel(Law):
         return any(law.is_stiff for law in self.laws)
 
     @property
-    def averages(self):
-        return all(law.averages for law in self.laws)
+    def is_averageable(self):
+        return all(law.is_averageable for law in self.laws)
 
     def start(self):
         return tuple(law.start() for law in self.laws)

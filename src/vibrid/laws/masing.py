@@ -80,7 +80,7 @@ class MemoryLaw(Law):
     curve however many there are.
     """
 
-    averages: ClassVar[bool] = False
+    is_averageable: ClassVar[bool] = False
 
     def curve(self, y, largest):
         """Force after a monotonic deformation y ≥ 0 from zero, of elements that survived |e| = `largest`, in N."""
