@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid import __version__
-from vibrid.commands import demo, doctor, identify, loads, records, reproduce, schema, simulate
+from vibrid.commands import demo, doctor, identify, loads, online, records, reproduce, schema, simulate
 
 
 class Front(TyperGroup):
@@ -73,6 +73,7 @@ def _options(version: Version = False) -> None:
 app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
 app.command("identify")(identify.identify)
+app.command("online")(online.online)
 app.command("compare")(identify.compare)
 app.command("predict")(identify.predict)
 app.command("loads")(loads.loads)

@@ -15,14 +15,17 @@ EXAMPLES = {
     "joint": vb.JointLoads(),
     "global": vb.GlobalSearch(population=6, generations=15),
     "bayes": vb.Bayes(draws=30, warmup=20, chains=2),
+    "online-masing": vb.OnlineMasing(window=60, stride=2, largest_step=0.03, smallest_step=0.001, passes=3),
+    "online-recall": vb.OnlineRecall(),
 }
+DEVICES_ALONE = {"online-recall"}  # tested in test_online.py
 
 
 def test_every_method_has_an_example():
     assert set(vb.METHODS) == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in DEVICES_ALONE])
 def test_finds_a_linear_building(name):
     fit = vb.identify(TWO_GUESS, two(0.01), TWO_UNKNOWN, EXAMPLES[name])
     tolerance = 0.12 if name in ("least-squares", "sparse") else 0.03  # noise in the regressors biases regression

@@ -140,6 +140,15 @@ def test_bilinear_by_brute_force():
     np.testing.assert_allclose(found, forces[19999::20000], rtol=1e-12, atol=1e-12)
 
 
+def test_backlash_takes_up_slips_lets_go_and_plays():
+    """n = 1: grip grows over d from g/2, slips at F₊; back, it is gone after d/r, plays over g, and grips at −F₋."""
+    law = vb.Backlash(slip_positive=2.0, slip_negative=3.0, play=0.02, take_up=0.04, release=4.0, exponent=1.0)
+    e = np.array([0.0, 0.01, 0.03, 0.05, 0.2, 0.195, 0.19, 0.17, 0.15, 0.13, -0.1])
+    #     play ends | half | slip | slips | half let go | gone | play over | half taken up | slip | slips
+    force = walk(law, jnp.asarray(e), jnp.zeros(11), 1.0)[0]
+    np.testing.assert_allclose(force, [0.0, 1.0, 2.0, 2.0, 1.0, 0.0, 0.0, -1.5, -3.0, -3.0], atol=1e-12)
+
+
 def test_cubic_and_polynomial_are_the_slopes_of_their_energy():
     cubic, polynomial = vb.Cubic(30.0, 500.0), vb.Polynomial([30.0, -40.0, 500.0])
     e = np.linspace(-0.3, 0.3, 7)

@@ -62,6 +62,14 @@ class Sequential(Method):
     def step(self, problem, state, sample: Sample):
         raise NotImplementedError
 
+    def estimate(self, problem, state):
+        """Values and standard deviations of the unknowns at a state, physical."""
+        raise NotImplementedError
+
+    def doubts(self, problem, state) -> list[str]:
+        """Reasons not to trust the estimate, as sentences."""
+        return []
+
 
 def refuse_impossible(problem, method: Method) -> None:
     """Refuse a problem the method cannot answer, with the reason and the methods that could."""

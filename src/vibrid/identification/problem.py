@@ -171,7 +171,7 @@ def make_problem(
     )
     if not loads:
         _check_size(problem)
-    return dataclasses.replace(problem, needs=_needs(problem))
+    return dataclasses.replace(problem, needs=needs_of(problem))
 
 
 def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads):
@@ -277,7 +277,7 @@ def predict(problem: Problem, free, record: int):
     return problem.predict(free, record)
 
 
-def _needs(problem: Problem) -> frozenset[str]:
+def needs_of(problem: Problem) -> frozenset[str]:
     """Work out what a method must be able to do to answer."""
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)
@@ -292,6 +292,8 @@ def _needs(problem: Problem) -> frozenset[str]:
         needs.add("latent states")
     if not all(has_rate(g.law) for g in model.groups):
         needs.add("path laws")
+    if not all(g.law.is_averageable for g in model.groups):
+        needs.add("unaveraged memory")
     if len(problem.data) > 1:
         needs.add("several records")
     if not all(bool(np.all(d.present)) for d in problem.data):

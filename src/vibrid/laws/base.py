@@ -7,6 +7,7 @@ together by the model.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterable
@@ -39,6 +40,7 @@ class Law(eqx.Module):
     components: ClassVar[int] = 1  # number of deformations; 1 means scalars
     is_linear: ClassVar[bool] = False
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
+    is_averageable: ClassVar[bool] = True  # the mean of two states is a state: what a Kalman filter takes for granted
 
     def start(self):
         """The state at rest, from the parameters."""
@@ -54,6 +56,11 @@ class Law(eqx.Module):
         May be called again from the same `s` with another `after`: nothing is remembered between calls.
         """
         raise NotImplementedError
+
+    def overflowed(self, s):
+        """Whether a memory of fixed capacity was too small for the path (also of a stack of states): such a run is
+        refused."""
+        return jnp.zeros((), bool)
 
     def initial_stiffness(self):
         """dF/de at rest, along a quick small deformation from rest."""
@@ -117,6 +124,10 @@ class Parallel(Law):
     def is_stiff(self):
         return any(law.is_stiff for law in self.laws)
 
+    @property
+    def is_averageable(self):
+        return all(law.is_averageable for law in self.laws)
+
     def start(self):
         return tuple(law.start() for law in self.laws)
 
@@ -130,6 +141,10 @@ class Parallel(Law):
 
     def advance(self, s, before, after, dt):
         return tuple(law.advance(own, before, after, dt) for law, own in zip(self.laws, s, strict=True))
+
+    def overflowed(self, s):
+        parts = (law.overflowed(own) for law, own in zip(self.laws, s, strict=True))
+        return functools.reduce(jnp.logical_or, parts, jnp.zeros((), bool))
 
 
 def has_rate(law: Law) -> bool:

@@ -19,6 +19,7 @@ from vibrid.core.errors import nearest
 from vibrid.core.parameters import as_number
 from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS, Law, Parallel
+from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
 from vibrid.project import sections
 from vibrid.project.quantities import array_type, number_type
 from vibrid.project.section import Section, Text
@@ -31,8 +32,8 @@ MOST_PARTS = 10_000
 
 
 def project_file() -> type[Section]:
-    """The pydantic model of the whole file, for the laws, structures, dampings, integrators and methods known now."""
-    registries = (LAWS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS)
+    """The pydantic model of the whole file, for what is registered now."""
+    registries = (LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS)
     return _project_file(tuple(tuple((name, known[name]) for name in known) for known in registries))
 
 
@@ -43,8 +44,9 @@ def json_schema() -> dict:
 
 @functools.lru_cache(maxsize=4)
 def _project_file(known) -> type[Section]:
-    laws, structures, dampings, integrators, methods = (dict(entries) for entries in known)
+    laws, distributions, structures, dampings, integrators, methods = (dict(entries) for entries in known)
     maker = _Maker()
+    maker.choices[YieldDistribution] = maker.choice("distribution", "kind", distributions)
     maker.choices[Law] = maker.choice("law", "law", {n: c for n, c in laws.items() if not maker.holds(c, Law)})
     nested = {n: c for n, c in laws.items() if maker.holds(c, Law)}
     maker.choices[Law] = maker.choice("law", "law", nested)

@@ -81,6 +81,7 @@ def simulate(
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
     made = _run(simplified(structure), loads, integrator, driven, step, watched, start, substeps)
     (x, v, a, s), failed = jax.tree.map(np.asarray, made)
+    check_memory(structure, loads, s, excitation.time)
     check_finite(x, excitation.time, integrator)
     check_equilibrium(failed, excitation.time, integrator)
     return Response(structure, excitation, loads, inputs, x, v, a, s)
@@ -96,6 +97,18 @@ def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> Non
             f"The simulation stopped being finite at {time[row]:g} s, first at degree of freedom {where}, with "
             f"{type(integrator).__name__}. Use more substeps, or an implicit integrator such as Newmark()."
         )
+
+
+def check_memory(structure: Structure, loads, states, time: np.ndarray) -> None:
+    """Refuse a run in which the memory of a path law was too small, saying which and when."""
+    for group, own in zip(structure.model(loads).groups, states, strict=True):
+        full = np.asarray(group.law.overflowed(own))
+        if full.any():
+            when = time[int(np.argmax(full.reshape(len(time), -1).any(axis=1)))]
+            raise Divergence(
+                f"The memory of {type(group.law).__name__} was full at {when:g} s: the path has more nested turning "
+                "points than its capacity. Give the law a larger capacity, or filter noise from the motion."
+            )
 
 
 def check_equilibrium(failed: np.ndarray, time: np.ndarray, integrator: Integrator) -> None:

@@ -10,13 +10,19 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.laws.base import LAWS, Law, Parallel
+from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
 from vibrid.structures.base import STRUCTURES, Attachment, Structure
 from vibrid.structures.damping import DAMPINGS, Damping
 from vibrid.structures.nodes import PointMass
 from vibrid.structures.reduction import Constant, Reduced
 from vibrid.structures.sensors import Sensor
 
-_REGISTRIES = {"law": (Law, LAWS), "structure": (Structure, STRUCTURES), "damping": (Damping, DAMPINGS)}
+_REGISTRIES = {
+    "law": (Law, LAWS),
+    "structure": (Structure, STRUCTURES),
+    "damping": (Damping, DAMPINGS),
+    "distribution": (YieldDistribution, DISTRIBUTIONS),
+}
 _PLAIN = {cls.__name__: cls for cls in (Attachment, Parallel, PointMass, Reduced, Sensor)}
 
 

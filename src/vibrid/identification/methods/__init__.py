@@ -5,6 +5,8 @@ from vibrid.identification.methods.global_search import GlobalSearch
 from vibrid.identification.methods.joint import JointLoads
 from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
 from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
+from vibrid.identification.methods.online_masing import OnlineMasing
+from vibrid.identification.methods.online_recall import OnlineRecall
 from vibrid.identification.methods.trajectory import TrajectoryFit
 
 __all__ = [
@@ -13,6 +15,8 @@ __all__ = [
     "GlobalSearch",
     "JointLoads",
     "LeastSquares",
+    "OnlineMasing",
+    "OnlineRecall",
     "SparseRegression",
     "TrajectoryFit",
     "UnscentedKalman",

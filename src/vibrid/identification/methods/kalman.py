@@ -84,6 +84,12 @@ class _Kalman(Sequential):
         mean, root = self._predict(problem, state.mean, state.root, sample, root_drift)
         return self._update(problem, state._replace(mean=mean, root=root), sample)
 
+    def estimate(self, problem: Problem, state: Belief):
+        """Values and standard deviations of the unknowns, physical."""
+        p = len(problem.unknowns)
+        free, deviation = state.mean[-p:], jnp.sqrt(jnp.sum(state.root[:, -p:] ** 2, axis=0))
+        return problem.unknowns.to_physical(free), deviation * jnp.abs(problem.unknowns.slope(free))
+
     # -- a whole record ------------------------------------------------------------------------------------------
 
     def solve(self, problem: Problem, key=0, progress=SILENT):

@@ -1,0 +1,195 @@
+"""One live run: samples in, parameters on the screen, in a file, and in a state to go on from."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from vibrid.core.errors import FileProblem
+from vibrid.identification.online.live import LiveRun, live_problem
+from vibrid.records.streams import Sequencer, Silence
+
+FIRST = 20
+"""Samples that are gathered before the run begins."""
+KEEP_EVERY = 5.0
+"""Seconds between states that are kept."""
+
+
+class Session:
+    """What `vibrid online` does between its first and its last sample."""
+
+    def __init__(self, loaded, columns, step, method, seed, out, state, resume, every):
+        self.loaded, self.columns, self.step_seconds, self.method, self.seed = loaded, columns, step, method, seed
+        self.out, self.state, self.resume, self.every = out, state, resume, every
+        self.order = Sequencer(step, longest_gap=max(1000, round(10.0 / step)))
+        self.run_: LiveRun | None = None
+        self.gathered: list = []
+        self.writer = None
+        self.kept = self.shown = time.monotonic()
+        self.started = self.kept
+        self.note: dict = {}
+
+    def run(self, arrivals) -> str:
+        """Take samples until they end; returns how they ended."""
+        ended = "the source ended"
+        with ExitStack() as stack:
+            if self.out is not None:
+                self.writer = csv.writer(stack.enter_context(self._open()))
+            show = stack.enter_context(_screen())
+            try:
+                for arrival in arrivals:
+                    for sample in self.order.feed(arrival):
+                        self._take(sample, show)
+                for sample in self.order.finish():
+                    self._take(sample, show)
+            except Silence:
+                ended = "the sender fell silent"
+            except KeyboardInterrupt:
+                ended = "stopped by Ctrl-C"
+            if self.run_ is None and self.gathered:
+                self._begin(show)
+        self._keep()
+        return ended
+
+    def _open(self):
+        try:
+            return self.out.open("a" if self.resume else "w", newline="", encoding="utf-8", buffering=1)
+        except OSError as problem:
+            raise FileProblem(self.out, f"it cannot be written ({problem.strerror}).") from None
+
+    def _take(self, sample, show) -> None:
+        if self.run_ is None:
+            self.gathered.append(sample)
+            if len(self.gathered) >= FIRST:
+                self._begin(show)
+            return
+        self._feed(sample, show)
+
+    def _begin(self, show) -> None:
+        """Set the problem up with the first samples, then feed them."""
+        first = self.columns.record(np.array([s.values for s in self.gathered]), self.step_seconds)
+        problem = live_problem(
+            self.loaded.structure, self.loaded.sensors, self.loaded.unknown, first,
+            self.loaded.simulation.integrator, self.loaded.simulation.substeps,
+        )  # fmt: skip
+        self.run_ = LiveRun(self.method, problem, self.seed)
+        if self.resume:
+            self.note = self.run_.restore(Path(self.state))
+        elif self.writer is not None:
+            names = problem.unknowns.names
+            self.writer.writerow(["time", *names, *(f"{n} deviation" for n in names)])
+        waiting, self.gathered = self.gathered, []
+        for sample in waiting:
+            self._feed(sample, show)
+
+    def _feed(self, sample, show) -> None:
+        inputs, readings = sample.values[: self.columns.inputs], sample.values[self.columns.inputs :]
+        self.run_.feed(self._driving(inputs), readings)
+        now = time.monotonic()
+        if self.writer is not None and self.run_.samples % self.every == 0:
+            values, deviations = self.run_.estimate()
+            self.writer.writerow([f"{v:.9g}" for v in (sample.time, *values, *deviations)])
+        if now - self.shown > show.every:
+            self.shown = now
+            show(self.rows(), f"{sample.time:.2f} s, {self.rate(now):.0f} samples/s, {self.counts()}")
+        if self.state is not None and now - self.kept > KEEP_EVERY:
+            self._keep()
+
+    def _driving(self, inputs):
+        """Inputs as the model wants them; a device without a velocity column gets the slope of its displacement."""
+        quantities = [c.quantity for c in self.columns.channels[: self.columns.inputs]]
+        if "imposed_displacement" not in quantities:
+            return inputs
+        x = inputs[quantities.index("imposed_displacement")]
+        if "imposed_velocity" in quantities:
+            return np.array([x, inputs[quantities.index("imposed_velocity")]])
+        last = self.run_.before
+        return np.array([x, 0.0 if last is None else (x - last[0]) / self.step_seconds])
+
+    def _keep(self) -> None:
+        self.kept = time.monotonic()
+        if self.state is not None and self.run_ is not None:
+            self.run_.save(Path(self.state))
+
+    # -- what to show --------------------------------------------------------------------------------------------
+
+    def rate(self, now: float) -> float:
+        return (self.run_.samples - self.note.get("samples", 0)) / max(now - self.started, 1e-9)
+
+    def counts(self) -> str:
+        o = self.order
+        again = f", {o.restarts} restarts" if o.restarts else ""
+        return f"{o.lost} lost, {o.late + o.repeated} late or repeated{again}"
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Name, value, ± 2σ and unit of every unknown."""
+        values, deviations = self.run_.estimate()
+        u = self.run_.problem.unknowns
+        return [
+            (name, f"{v:.5g}", f"{2 * d:.2g}", unit)
+            for name, v, d, unit in zip(u.names, values, deviations, u.units, strict=True)
+        ]
+
+    def summary(self, ended: str, refused: list[str]) -> list[str]:
+        """The last lines of a run."""
+        if self.run_ is None:
+            return [f"No sample came: {ended}."]
+        lines = [f"{self.run_.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
+        lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
+        lines += self.run_.doubts()
+        lines += [f"First refused: {refused[0]}"] if refused else []
+        return lines + [f"wrote {file}" for file in (self.out, self.state) if file is not None]
+
+
+class _Lines:
+    """Plain lines on stderr where nobody watches."""
+
+    every = 5.0
+
+    def __call__(self, rows, note: str) -> None:
+        text = ", ".join(f"{name} {value} ± {band}" for name, value, band, _ in rows)
+        print(f"{note}: {text}", file=sys.stderr, flush=True)
+
+
+class _Table:
+    """A table that stays in place."""
+
+    every = 0.2
+
+    def __init__(self, live):
+        self.live = live
+
+    def __call__(self, rows, note: str) -> None:
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, caption=note, caption_justify="left")
+        for heading in ("parameter", "estimate", "± 2σ", "unit"):
+            table.add_column(heading, justify="right" if heading in ("estimate", "± 2σ") else "left")
+        for row in rows:
+            table.add_row(*row)
+        self.live.update(table)
+
+
+class _screen:
+    """The display that suits the terminal."""
+
+    def __enter__(self):
+        if not sys.stderr.isatty():
+            self.live = None
+            return _Lines()
+        from rich.console import Console
+        from rich.live import Live
+
+        self.live = Live(console=Console(stderr=True), refresh_per_second=5)
+        self.live.__enter__()
+        return _Table(self.live)
+
+    def __exit__(self, *problem):
+        if self.live is not None:
+            self.live.__exit__(*problem)

@@ -1,0 +1,244 @@
+"""OnlineMasing: one guarded descent step a sample on a shifting window (Ashrafi & Smyth 2007, eqs 5–14)."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.core.progress import SILENT
+from vibrid.identification.conclude import conclude
+from vibrid.identification.method import METHODS, Sample, Sequential
+from vibrid.identification.online.measured import has_snapshots, measured_motion
+from vibrid.identification.online.runs import run_record
+from vibrid.identification.online.windows import Level, Replay, Snapshots
+from vibrid.identification.problem import Problem
+
+_REMEMBERED_WINDOWS = 4  # how many windows the stated uncertainty looks back
+
+
+class Descent(NamedTuple):
+    """Where the descent stands. `values` are physical; directions and information are in units of the scales."""
+
+    values: jax.Array  # (p,) θ̂
+    window: tuple
+    seen: jax.Array  # samples so far
+    reduction: jax.Array  # λ_θ
+    direction: jax.Array  # (2, p) ε s' of the last two samples, zero where nothing moved
+    information: jax.Array  # (p, p) of the last windows, per scale²
+    misfit: jax.Array  # rms of the window
+    key: jax.Array
+
+
+@METHODS.register("online-masing")
+class OnlineMasing(Sequential):
+    """Steepest descent with random company, one step a sample, on the misfit of a shifting window.
+
+    The motion must be measured: a device whose deformation is imposed, or a structure with displacement and velocity at
+    every degree of freedom. Distributed-element laws are re-evaluated from snapshots of their memory; other laws run
+    through the window again from a carried state.
+
+    Parameters are divided by their `scale` (|first guess| unless `Unknown(scale=…)` says otherwise); steps are in these
+    units. A step that increases the misfit is not taken.
+
+    Arguments
+        window: l, samples in the window.
+        stride: n, every n-th of them is evaluated, the others in later steps.
+        objective: 1, the current force (eq. 5); 2, the force at all remembered turning points (eq. 6).
+        largest_step, smallest_step: δθ_max and δθ_min.
+        increase, decrease: δ_i and δ_d of λ_θ.
+        directions: random unit vectors tried beside the gradient.
+        displacement_cut, velocity_cut, force_cut: (low, high) of the linear ramps λ_x, λ_v, λ_f; (0, 0) for none.
+        faithful: keep λ_θ as printed: updated before the step, unchanged when a step is rejected. Otherwise it is
+            updated after the step and shrinks on rejection too, which ends closer.
+        passes: how often a stored record is gone through; 1 is what a live run does.
+    """
+
+    window: int = eqx.field(static=True, default=150)
+    stride: int = eqx.field(static=True, default=3)
+    objective: int = eqx.field(static=True, default=1)
+    largest_step: float = eqx.field(static=True, default=0.05)
+    smallest_step: float = eqx.field(static=True, default=0.005)
+    increase: float = eqx.field(static=True, default=1.2)
+    decrease: float = eqx.field(static=True, default=0.95)
+    directions: int = eqx.field(static=True, default=3)
+    displacement_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
+    velocity_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
+    force_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
+    faithful: bool = eqx.field(static=True, default=False)
+    passes: int = eqx.field(static=True, default=1)
+
+    abilities: ClassVar[frozenset[str]] = frozenset(
+        {"partial sensors", "latent states", "path laws", "unaveraged memory", "missing samples", "several records"}
+    )
+
+    def __check_init__(self):
+        if not (self.window >= 2 * self.stride >= 2 and self.window % self.stride == 0):
+            raise InputError(
+                f"The window ({self.window} samples) must be a multiple of the stride ({self.stride}), twice at least."
+            )
+        if self.objective not in (1, 2):
+            raise InputError(f"There are objectives 1 and 2, not {self.objective}.")
+        if not 0 < self.smallest_step <= self.largest_step:
+            raise InputError("Steps need 0 < smallest_step ≤ largest_step.")
+
+    # -- sample by sample ----------------------------------------------------------------------------------------
+
+    def frame(self, problem: Problem):
+        """The kind of window that suits the problem."""
+        motion = measured_motion(problem, self)
+        if has_snapshots(problem):
+            return Snapshots(motion, self.window, self.stride, self.objective)
+        if self.objective == 2:
+            raise InputError("Objective 2 needs the turning points of a Masing law; use objective 1 for other laws.")
+        return Replay(motion, self.window, self.stride)
+
+    def init(self, problem: Problem, key: int = 0, *, values=None) -> Descent:
+        p = len(problem.unknowns)
+        values = jnp.asarray(problem.unknowns.start if values is None else values)
+        zero = jnp.zeros(())
+        return Descent(
+            values, self.frame(problem).start(problem), jnp.zeros((), jnp.int32), jnp.ones(()), jnp.zeros((2, p)),
+            jnp.zeros((p, p)), zero, jax.random.PRNGKey(key),
+        )  # fmt: skip
+
+    def step(self, problem: Problem, state: Descent, sample: Sample) -> Descent:
+        """Take one sample in and, once the window is full, one step."""
+        frame, u = self.frame(problem), problem.unknowns
+        window = frame.push(problem, state.window, state.values, sample)
+        low = jnp.where(jnp.isfinite(u.low), u.low, -jnp.inf)
+        high = jnp.where(jnp.isfinite(u.high), u.high, jnp.inf)
+        margin = 1e-3 * u.scale  # a positive parameter stays so, and a step can leave a bound again
+
+        def moved(step):
+            return jnp.clip(state.values + u.scale * step, low + margin, high - margin)
+
+        def misfit(step):
+            r = frame.residuals(problem, window, moved(step))
+            return jnp.sum(r * r)
+
+        still = jnp.zeros_like(state.values)
+        r, jacobian = _residuals_and_slope(frame, problem, window, state.values, u.scale)
+        now = jnp.sum(r * r)
+        gradient = 2.0 * jacobian.T @ r
+        size = jnp.linalg.norm(gradient)
+        steepest = jnp.where(size > 0, -gradient / jnp.where(size > 0, size, 1.0), still)
+        key, own = jax.random.split(state.key)
+        company = jax.random.normal(own, (self.directions, len(u)))
+        company = company / jnp.linalg.norm(company, axis=1, keepdims=True)
+        directions = steepest + jnp.concatenate([still[None], company])
+        level = frame.level(window)
+        limit = self.largest_step * self._gate(level)
+        tried = jax.vmap(misfit)(limit * state.reduction * directions)
+        best = jnp.argmin(jnp.where(jnp.isfinite(tried), tried, jnp.inf))
+        chosen, lowest = directions[best], tried[best]
+        learns = (state.seen + 1 >= self.window) & (limit > 0) & jnp.isfinite(now)
+        if self.faithful:
+            reduction = self._reduced(state, chosen * (lowest <= now), jnp.asarray(False))
+            lowest = misfit(limit * reduction * chosen)
+        else:
+            reduction = state.reduction
+        accepted = learns & (lowest <= now)
+        step = jnp.where(accepted, limit * reduction * chosen, 0.0)
+        if not self.faithful:
+            reduction = self._reduced(state, step, ~accepted)
+        reduction = jnp.where(learns, reduction, state.reduction)
+        points = self.window // self.stride
+        spread = now / jnp.maximum(points - len(u), 1)
+        news = (jacobian.T @ jacobian) / (points * jnp.maximum(spread, 1e-300))
+        keep = jnp.exp(-1.0 / (_REMEMBERED_WINDOWS * self.window))
+        return Descent(
+            values=jnp.where(accepted, moved(step), state.values),
+            window=window,
+            seen=state.seen + 1,
+            reduction=reduction,
+            direction=jnp.stack([step, state.direction[0]]),
+            information=jnp.where(learns, keep * state.information + news, state.information),
+            misfit=jnp.sqrt(now / points),
+            key=key,
+        )
+
+    def _gate(self, level: Level):
+        """λ_x λ_v λ_f."""
+        cuts = (self.displacement_cut, self.velocity_cut, self.force_cut)
+        gate = 1.0
+        for value, (low, high) in zip(level, cuts, strict=True):
+            gate = gate * (jnp.clip((value - low) / (high - low), 0.0, 1.0) if high > low else 1.0)
+        return gate
+
+    def _reduced(self, state: Descent, step, rejected):
+        """λ_θ of eq. 14: smaller after a reversal (or a rejection), larger after two steps the same way."""
+        last, before = state.direction @ step
+        smaller = jnp.maximum(state.reduction * self.decrease, self.smallest_step / self.largest_step)
+        larger = jnp.minimum(state.reduction * self.increase, 1.0)
+        return jnp.where((last < 0) | rejected, smaller, jnp.where((last > 0) & (before > 0), larger, state.reduction))
+
+    # -- what a reader of the state wants ------------------------------------------------------------------------
+
+    def estimate(self, problem: Problem, state: Descent):
+        """θ̂ and its standard deviation, physical. The deviation is what the last windows can tell apart at best."""
+        return state.values, problem.unknowns.scale * jnp.sqrt(jnp.diag(_inverse(state.information)))
+
+    def doubts(self, problem: Problem, state: Descent) -> list[str]:
+        """Reasons not to trust the estimate, as sentences."""
+        notes = []
+        if int(state.seen) < self.window:
+            notes.append(f"Only {int(state.seen)} samples were seen; the window of {self.window} never filled.")
+        elif not np.any(np.asarray(state.information)):
+            notes.append("No window was strong enough to learn from: lower the cuts, or shake harder.")
+        if bool(self.frame(problem).overflow(state.window)):
+            notes.append("The memory of the law was full: give it a larger capacity, or filter noise from the motion.")
+        return notes
+
+    # -- a whole record ------------------------------------------------------------------------------------------
+
+    def solve(self, problem: Problem, key=0, progress=SILENT):
+        started = time.perf_counter()
+        state, paths, bands, cut_short = self.init(problem, key), [], [], False
+        progress.stage("descending sample by sample (compiling)", self.passes * len(problem.data))
+        try:
+            for i in range(self.passes * len(problem.data)):
+                fresh = self.init(problem, key)  # every record begins at rest
+                state = fresh._replace(values=state.values, information=state.information, key=state.key)
+                state, (path, band) = run_record(self, problem, state, i % len(problem.data))
+                paths.append(np.asarray(path))
+                bands.append(np.asarray(band))
+                progress.update(i + 1)
+        except KeyboardInterrupt:
+            cut_short = True
+        u = problem.unknowns
+        free = u.to_free(np.asarray(state.values))
+        slope = np.asarray(u.scale) / np.asarray(u.slope(jnp.asarray(free)))
+        return conclude(
+            problem,
+            self,
+            free,
+            started=started,
+            covariance=np.asarray(_inverse(state.information)) * np.outer(slope, slope),
+            warnings=tuple(self.doubts(problem, state)),
+            history={"estimate": np.concatenate(paths), "deviation": np.concatenate(bands)} if paths else {},
+            convergence={"reduction": float(state.reduction), "window_misfit": float(state.misfit)},
+            seed=key,
+            cut_short=cut_short,
+        )
+
+
+def _residuals_and_slope(frame, problem, window, values, scale):
+    """Residuals as one vector, and their derivative by θ/scale."""
+
+    def both(q):
+        r = frame.residuals(problem, window, values + scale * q).reshape(-1)
+        return r, r
+
+    jacobian, r = jax.jacfwd(both, has_aux=True)(jnp.zeros_like(values))
+    return r, jacobian
+
+
+def _inverse(information):
+    """A covariance; large (a spread of 1 scale), not infinite, where nothing is known."""
+    return jnp.linalg.inv(information + jnp.eye(information.shape[0]))

@@ -1,0 +1,245 @@
+"""OnlineRecall: smooth the motion a little late, remember what matters of the past, and fit all of it again."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError, Refusal
+from vibrid.core.progress import SILENT
+from vibrid.identification.conclude import conclude
+from vibrid.identification.method import METHODS, Sample, Sequential
+from vibrid.identification.online.measured import has_snapshots
+from vibrid.identification.online.reservoir import Reservoir, admit, empty_reservoir
+from vibrid.identification.online.runs import run_record
+from vibrid.identification.online.smoothing import LagSmoother, SmoothingState
+from vibrid.identification.problem import Problem
+from vibrid.laws.masing import Memory, begun, empty_memory, remember
+
+_HUBER = 1.5  # residuals beyond this many deviations count linearly
+_LONGEST = 0.5  # of a correction, in the free unit: a factor of 1.65
+_OTHER_BASIN = 1.1  # a second answer this close in misfit makes the first doubtful
+
+
+class Answers(NamedTuple):
+    """Several answers side by side, and which explains the past best."""
+
+    free: jax.Array  # (members, p) φ
+    damping: jax.Array  # (members,) of Levenberg–Marquardt
+    misfit: jax.Array  # (members,) Huber cost of the reservoir over its points, in units of the reading²
+    best: jax.Array
+    covariance: jax.Array  # (p, p) of φ of the best
+    moved: jax.Array  # largest change of the best answer in its last correction
+
+
+class Recollection(NamedTuple):
+    """The smoothed motion, the memory that follows it, the reservoir of the past, and the answers."""
+
+    smoothing: SmoothingState
+    delayed: jax.Array  # (2, lag + 1) reading and its presence, oldest first
+    memory: Memory
+    reservoir: Reservoir
+    answers: Answers
+    seen: jax.Array
+
+
+@METHODS.register("online-recall")
+class OnlineRecall(Sequential):
+    """Fixed-lag smoothing of the motion, then an iterated fit of ln θ to a reservoir of the whole past.
+
+    Because the memory of a distributed-element law never sees its parameters, every past sample can be recalled exactly
+    for any θ: nothing is linearised once and for all, as in a Kalman filter. Residuals are weighted after Huber.
+    Several answers from scattered first guesses are kept side by side as a guard against wrong basins; the one that
+    explains the past best is told, and `doubts` says when it is not sure.
+
+    For a device whose deformation is imposed and whose law has such a memory (masing, iwan).
+
+    Arguments
+        lag: samples by which the smoothed motion, and so the answer, is late.
+        every: samples between corrections.
+        points: size of the reservoir.
+        members: answers kept side by side.
+        spread: scatter of their first guesses, in the free unit (0.4 is about ± 40 %).
+        forget: seconds after which a sample weighs 1/e; infinite for constant parameters.
+    """
+
+    lag: int = eqx.field(static=True, default=15)
+    every: int = eqx.field(static=True, default=10)
+    points: int = eqx.field(static=True, default=400)
+    members: int = eqx.field(static=True, default=3)
+    spread: float = eqx.field(static=True, default=0.4)
+    forget: float = eqx.field(static=True, default=float("inf"))
+
+    abilities: ClassVar[frozenset[str]] = frozenset(
+        {"partial sensors", "latent states", "path laws", "unaveraged memory", "missing samples"}
+    )
+
+    def __check_init__(self):
+        for name, least in (("lag", 1), ("every", 1), ("points", 20), ("members", 1)):
+            if getattr(self, name) < least:
+                raise InputError(f"OnlineRecall needs {name} of {least} or more, not {getattr(self, name)}.")
+
+    # -- sample by sample ----------------------------------------------------------------------------------------
+
+    def init(self, problem: Problem, key: int = 0, *, free=None) -> Recollection:
+        if not has_snapshots(problem) or len(problem.sensors) != 1:
+            raise Refusal(
+                "OnlineRecall needs a device with imposed deformation, one force sensor, and a law whose memory does "
+                "not depend on its parameters (masing, iwan). Use online-masing, ukf or trajectory for others."
+            )
+        capacity, p = problem.experiment.structure.law.capacity, len(problem.unknowns)
+        first = jnp.asarray(problem.start if free is None else free)
+        scatter = self.spread * jax.random.normal(jax.random.PRNGKey(key), (self.members, p))
+        none = jnp.zeros((), jnp.int32)
+        answers = Answers(
+            free=first + scatter.at[0].set(0.0),
+            damping=jnp.full(self.members, 1e-2),
+            misfit=jnp.full(self.members, jnp.inf),
+            best=none,
+            covariance=jnp.eye(p),
+            moved=jnp.asarray(jnp.inf),
+        )
+        return Recollection(
+            smoothing=self.smoother().start(),
+            delayed=jnp.zeros((2, self.lag + 1)),
+            memory=empty_memory(capacity),
+            reservoir=empty_reservoir(self.points, capacity),
+            answers=answers,
+            seen=none,
+        )
+
+    def smoother(self) -> LagSmoother:
+        return LagSmoother.make(self.lag)
+
+    def step(self, problem: Problem, state: Recollection, sample: Sample) -> Recollection:
+        """Take one sample in; correct the answers when it is time."""
+        known = jnp.all(jnp.isfinite(sample.inputs))
+        x = jnp.where(known, sample.inputs[0], state.smoothing.motion[0, -1])
+        v = jnp.where(known, sample.inputs[1], 0.0)
+        smoothing, x, v, ready = self.smoother().step(state.smoothing, x, v, sample.dt)
+        reading = jnp.stack([sample.readings[0], sample.present[0] * known])
+        delayed = jnp.concatenate([state.delayed[:, 1:], reading[:, None]], axis=1)
+        moved, _ = remember(begun(state.memory, x), x)
+        memory = jax.tree.map(lambda new, old: jnp.where(ready, new, old), moved, state.memory)
+        reservoir = admit(
+            state.reservoir, memory, v, delayed[0, 0], state.seen.astype(float), ready & (delayed[1, 0] > 0)
+        )
+        state = state._replace(
+            smoothing=smoothing, delayed=delayed, memory=memory, reservoir=reservoir, seen=state.seen + 1
+        )
+        enough = reservoir.count >= 5 * len(problem.unknowns)
+        now = enough & (state.seen % self.every == 0)
+        answers = jax.lax.cond(now, lambda s: self._correct(problem, s, sample.dt), lambda s: s.answers, state)
+        return state._replace(answers=answers)
+
+    # -- corrections ---------------------------------------------------------------------------------------------
+
+    def _correct(self, problem: Problem, state: Recollection, dt) -> Answers:
+        """One Levenberg–Marquardt correction of every answer, on the whole reservoir."""
+        pool, old = state.reservoir, state.answers
+        there = jnp.arange(self.points) < pool.count
+        age = (state.seen - pool.number) * dt
+        weight = jnp.where(there, jnp.exp(-age / self.forget), 0.0)
+        total = jnp.sum(weight)
+
+        def residuals(free):
+            law = problem.unknowns.apply(problem.experiment, free).structure.law
+            force = jax.vmap(law.recall)(pool.memories, pool.velocity)
+            return jnp.where(there, force - pool.reading, 0.0)
+
+        def both(free):
+            r = residuals(free)
+            return r, r
+
+        jacobian, r = jax.vmap(jax.jacfwd(both, has_aux=True))(old.free)
+        noise = self._noise(r[old.best], weight)
+
+        def cost(r):
+            size = jnp.abs(r) / noise
+            return jnp.sum(weight * noise**2 * jnp.where(size < _HUBER, 0.5 * size**2, _HUBER * (size - 0.5 * _HUBER)))
+
+        def correct(free, damping, slope, r):
+            robust = weight * jnp.minimum(1.0, _HUBER * noise / jnp.maximum(jnp.abs(r), 1e-300))
+            normal = (slope.T * robust) @ slope
+            diagonal = jnp.diag(normal)
+            damped = normal + jnp.diag(damping * diagonal + 1e-9 * jnp.max(diagonal) + 1e-300)
+            change = jnp.clip(-jnp.linalg.solve(damped, (slope.T * robust) @ r), -_LONGEST, _LONGEST)
+            before, after = cost(r), cost(residuals(free + change))
+            better = after < before
+            free = jnp.where(better, free + change, free)
+            damping = jnp.clip(jnp.where(better, damping / 4.0, damping * 5.0), 1e-8, 1e6)
+            return free, damping, jnp.where(better, after, before) / total, normal
+
+        free, damping, misfit, normal = jax.vmap(correct)(old.free, old.damping, jacobian, r)
+        misfit = jnp.where(jnp.isfinite(misfit), misfit, jnp.inf)
+        best = jnp.argmin(misfit).astype(jnp.int32)
+        echo = jnp.clip(jnp.sum(r[best, 1:] * r[best, :-1]) / jnp.maximum(jnp.sum(r[best] ** 2), 1e-300), 0.0, 0.95)
+        scaled = normal[best] / jnp.maximum(noise, 1e-300) ** 2 * (1.0 - echo) / (1.0 + echo)
+        covariance = jnp.linalg.inv(scaled + jnp.eye(free.shape[1]))
+        moved = jnp.max(jnp.abs(free[best] - old.free[old.best]))
+        return Answers(free, damping, misfit, best, covariance, moved)
+
+    @staticmethod
+    def _noise(r, weight):
+        """Robust size of the residuals: the mean absolute one, as of a normal distribution."""
+        return 1.2533 * jnp.sum(weight * jnp.abs(r)) / jnp.maximum(jnp.sum(weight), 1e-300) + 1e-300
+
+    # -- what a reader of the state wants ------------------------------------------------------------------------
+
+    def estimate(self, problem: Problem, state: Recollection):
+        """θ̂ of the best answer and its standard deviation, physical."""
+        free = state.answers.free[state.answers.best]
+        deviation = jnp.sqrt(jnp.diag(state.answers.covariance)) * jnp.abs(problem.unknowns.slope(free))
+        return problem.unknowns.to_physical(free), deviation
+
+    def flags(self, state: Recollection):
+        """(few samples, second answer, loosely held, still moving, memory full): reasons for doubt, as booleans."""
+        a = state.answers
+        free, deviation = a.free[a.best], jnp.sqrt(jnp.diag(a.covariance))
+        apart = jnp.any(jnp.abs(a.free - free) > jnp.maximum(0.05, 4.0 * deviation), axis=1)
+        second = jnp.any(apart & (a.misfit < _OTHER_BASIN * a.misfit[a.best]))
+        few = state.reservoir.count < 10 * a.free.shape[1]
+        loose, moving = jnp.any(deviation > 0.15), a.moved > jnp.maximum(0.02, 2.0 * jnp.max(deviation))
+        return jnp.stack([few, second, loose, moving, state.memory.overflow])
+
+    def doubts(self, problem: Problem, state: Recollection) -> list[str]:
+        """Reasons not to trust the estimate, as sentences."""
+        loose = np.sqrt(np.diag(np.asarray(state.answers.covariance))) > 0.15
+        names = ", ".join(n for n, far in zip(problem.unknowns.names, loose, strict=True) if far)
+        sentences = (
+            f"Not sure: only {int(state.reservoir.count)} samples are worth remembering so far.",
+            "Not sure: another answer, from another first guess, explains the past nearly as well.",
+            f"Not sure: the data hardly hold {names}.",
+            "Not sure: the answer is still moving.",
+            "The memory of the law was full: give it a larger capacity, or a larger lag to smooth the motion more.",
+        )
+        return [s for s, on in zip(sentences, np.asarray(self.flags(state)), strict=True) if on]
+
+    # -- a whole record ------------------------------------------------------------------------------------------
+
+    def solve(self, problem: Problem, key=0, progress=SILENT):
+        started = time.perf_counter()
+        progress.stage("recalling sample by sample (compiling)", 1)
+        state, (path, band) = run_record(self, problem, self.init(problem, key), 0)
+        progress.update(1)
+        a = state.answers
+        return conclude(
+            problem,
+            self,
+            np.asarray(a.free[a.best]),
+            started=started,
+            covariance=np.asarray(a.covariance),
+            warnings=tuple(self.doubts(problem, state)),
+            history={"estimate": np.asarray(path), "deviation": np.asarray(band)},
+            convergence={
+                "sure": not bool(np.any(np.asarray(self.flags(state)))),
+                "misfit": float(np.sqrt(2.0 * a.misfit[a.best])),
+                "points": int(state.reservoir.count),
+            },
+            seed=key,
+        )

@@ -1,0 +1,128 @@
+"""A run that is fed sample by sample, and can be stopped, kept and taken up again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import FileProblem, InputError
+from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.method import Sample, Sequential, refuse_impossible
+from vibrid.identification.online.runs import compiled_step
+from vibrid.identification.problem import Data, Problem, needs_of
+from vibrid.identification.unknowns import compile_unknowns
+from vibrid.records.record import Record
+from vibrid.records.writers import whole_file
+from vibrid.simulation.excitation import drive, inputs_of, loads_of
+from vibrid.simulation.simulate import default_integrator
+from vibrid.structures.device import Device
+from vibrid.structures.sensors import Sensors
+
+
+def live_problem(structure, sensors: Sensors, unknown, first: Record, integrator=None, substeps: int = 1) -> Problem:
+    """A problem whose data are still to come; `first` holds its first samples, however quiet they are."""
+    loads, inputs = loads_of(structure, first), inputs_of(structure, first)
+    readings = np.stack([first[s.label] for s in sensors], axis=1)
+    present = np.isfinite(readings)
+    data = Data(
+        jnp.asarray(np.where(present, readings, 0.0)), jnp.asarray(present.astype(float)),
+        drive(inputs, "linear", substeps), float(first.step), loads, first.name,
+    )  # fmt: skip
+    size = structure.model(loads).size
+    experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),))
+    integrator = default_integrator(structure) if integrator is None else integrator
+    unknowns = compile_unknowns(experiment, unknown)
+    nothing = (jnp.zeros_like(data.present),)
+    problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, "linear", False, frozenset())
+    return dataclasses.replace(problem, needs=needs_of(problem))
+
+
+class LiveRun:
+    """Feeds samples to a sequential method, one call a sample, compiled once.
+
+    Arguments
+        method: a `Sequential` method.
+        problem: what is asked; see `live_problem`.
+        key: seed of everything random.
+    """
+
+    def __init__(self, method: Sequential, problem: Problem, key: int = 0):
+        if not isinstance(method, Sequential):
+            raise InputError(f"{type(method).__name__} cannot run sample by sample.")
+        refuse_impossible(problem, method)
+        self.method, self.problem, self.key = method, problem, key
+        self.state = jax.tree.map(jnp.array, method.init(problem, key))  # copies: a step uses up its state
+        self.step = compiled_step(method, problem)
+        self.samples = 0
+        self.before: np.ndarray | None = None
+        self.gaps = 0
+
+    def feed(self, inputs, readings) -> None:
+        """One sample in SI units; NaN is missing. A gap in the inputs holds the last ones and learns nothing."""
+        inputs, readings = np.asarray(inputs, float), np.asarray(readings, float)
+        present = np.isfinite(readings)
+        if not np.isfinite(inputs).all():
+            self.gaps += 1
+            present = np.zeros_like(present)
+            held = np.zeros_like(inputs) if self.before is None else self.before
+            inputs = self._held(held)
+        before = inputs if self.before is None else self.before
+        step = self.problem.data[0].step
+        sample = Sample(np.where(present, readings, 0.0), present.astype(float), before, inputs, step)
+        self.state = self.step(self.state, sample)
+        self.before = inputs
+        self.samples += 1
+
+    def _held(self, last: np.ndarray) -> np.ndarray:
+        """Inputs during a gap: a device stands still where it was last seen."""
+        return np.array([last[0], 0.0]) if isinstance(self.problem.experiment.structure, Device) else last
+
+    def estimate(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values and standard deviations of the unknowns, physical."""
+        values, deviations = self.method.estimate(self.problem, self.state)
+        return np.asarray(values), np.asarray(deviations)
+
+    def doubts(self) -> list[str]:
+        notes = list(self.method.doubts(self.problem, self.state))
+        if self.gaps:
+            notes.append(f"{self.gaps} samples had no motion; a law that remembers its path may have missed a turn.")
+        return notes
+
+    # -- stop and resume -----------------------------------------------------------------------------------------
+
+    def fingerprint(self) -> str:
+        """What must be the same for a stored state to fit: method, settings, unknowns, shapes."""
+        shapes = [(str(leaf.dtype), list(leaf.shape)) for leaf in map(jnp.asarray, jax.tree.leaves(self.state))]
+        text = json.dumps([repr(self.method), self.problem.unknowns.names, self.problem.data[0].step, shapes])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def save(self, path: Path, **more) -> None:
+        """Write the state to one file of plain numbers (.npz); it appears whole or not at all."""
+        leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
+        note = {"fingerprint": self.fingerprint(), "samples": self.samples, "gaps": self.gaps, **more}
+        before = np.zeros(0) if self.before is None else self.before
+        with whole_file(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, note=np.frombuffer(json.dumps(note).encode(), np.uint8), before=before, **leaves)
+
+    def restore(self, path: Path) -> dict:
+        """Take up a stored state; returns what was stored with it."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                note = json.loads(bytes(stored["note"]))
+                leaves = [stored[f"leaf{i}"] for i in range(len(stored.files) - 2)]
+                before = stored["before"]
+        except (OSError, ValueError, KeyError, EOFError) as problem:
+            raise FileProblem(path, f"it is not the state of a run ({type(problem).__name__}).") from None
+        if note.get("fingerprint") != self.fingerprint():
+            raise FileProblem(path, "it belongs to another method, other settings or other unknowns; start anew.")
+        treedef = jax.tree.structure(self.state)
+        self.state = jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
+        self.samples, self.gaps = int(note["samples"]), int(note["gaps"])
+        self.before = before if before.size else None
+        return note

@@ -1,0 +1,47 @@
+"""Whole records through a sequential method in one compiled loop, one at a time or many side by side."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.identification.method import Sample
+from vibrid.identification.problem import Problem
+
+
+def run_samples(method, problem: Problem, state, readings, present, inputs, step):
+    """Final state, and (estimate, deviation) at every sample; readings and masks (nt, ny), inputs (nt, m)."""
+    before = jnp.concatenate([inputs[:1], inputs[:-1]])
+
+    def body(state, row):
+        state = method.step(problem, state, Sample(*row, step))
+        return state, method.estimate(problem, state)
+
+    return jax.lax.scan(body, state, (readings, present, before, inputs))
+
+
+@eqx.filter_jit
+def run_record(method, problem: Problem, state, record: int):
+    """One record of the problem."""
+    d = problem.data[record]
+    return run_samples(method, problem, state, d.readings, d.present, d.drive.samples, d.step)
+
+
+@eqx.filter_jit
+def run_many(method, problem: Problem, keys, readings, inputs):
+    """The same problem with other readings (r, nt, ny), inputs (r, nt, m) and random keys (r,), side by side."""
+
+    def one(key, y, u):
+        state = method.init(problem, key)
+        return run_samples(method, problem, state, y, jnp.ones_like(y), u, problem.data[0].step)
+
+    return jax.vmap(one)(keys, readings, inputs)
+
+
+def compiled_step(method, problem: Problem):
+    """`state = step(state, sample)` with method and problem built in: a call costs microseconds beside the work.
+
+    The memory of the old state is used for the new one, so the old one is gone after the call.
+    """
+    return jax.jit(lambda state, sample: method.step(problem, state, sample), donate_argnums=0)

@@ -1,0 +1,88 @@
+"""Fixed-lag smoothing of a measured motion: displacement and velocity together, a fixed number of samples late.
+
+The motion between samples is taken to have an acceleration that wanders (a constant-acceleration model). Its smoother
+over a window of 2 L + 1 samples is a weighted sum of the readings, so a bank of them is one product. Which noise and
+which agility suit the data is not asked of the user: the candidate that best predicts each reading from the others
+(leave one out) is taken, from past samples alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+AGILITIES = (0.15, 0.3, 0.6, 1.2, 2.4)
+"""Corner of the smoother, radians a sample."""
+NOISE_RATIOS = (0.01, 0.03, 0.1, 0.3, 1.0)
+"""Noise of velocity × sampling step / noise of displacement."""
+
+
+class SmoothingState(NamedTuple):
+    motion: jax.Array  # (2, W) last readings of displacement and velocity × step
+    seen: jax.Array
+    squares: jax.Array  # (candidates, 2) mean square of what leaving one out misses by
+    best: jax.Array  # candidate in use
+
+
+class LagSmoother(eqx.Module):
+    """x and v at L samples ago from the last 2 L + 1 readings of both."""
+
+    weights: np.ndarray  # (candidates, 2 outputs, 2 readings, W)
+    lag: int = eqx.field(static=True)
+
+    @staticmethod
+    @functools.lru_cache(maxsize=8)
+    def make(lag: int) -> LagSmoother:
+        bank = [_centre_weights(lag, corner, ratio) for corner in AGILITIES for ratio in NOISE_RATIOS]
+        return LagSmoother(np.stack(bank), lag)
+
+    def start(self) -> SmoothingState:
+        candidates = self.weights.shape[0]
+        width = 2 * self.lag + 1
+        return SmoothingState(
+            jnp.zeros((2, width)), jnp.zeros((), jnp.int32), jnp.zeros((candidates, 2)), jnp.zeros((), jnp.int32)
+        )
+
+    def step(self, state: SmoothingState, x, v, dt):
+        """Take a reading in: next state, x and v at L samples ago, and whether they mean anything yet."""
+        new = jnp.stack([x, v * dt])
+        fresh = state.seen == 0  # a record that begins away from zero did not jump there
+        motion = jnp.where(fresh, jnp.stack([x, 0.0 * v])[:, None], state.motion)
+        motion = jnp.concatenate([motion[:, 1:], new[:, None]], axis=1)
+        smooth = jnp.einsum("cort,rt->co", self.weights, motion)
+        leverage = jnp.stack([self.weights[:, 0, 0, self.lag], self.weights[:, 1, 1, self.lag]], axis=1)
+        missed = (motion[:, self.lag] - smooth) / (1.0 - leverage)
+        ready = state.seen >= self.lag
+        squares = state.squares + jnp.where(ready, missed**2, 0.0)
+        best = jnp.argmin(jnp.sum(jnp.log(squares + 1e-300), axis=1)).astype(jnp.int32)
+        state = SmoothingState(motion, state.seen + 1, squares, best)
+        return state, smooth[best, 0], smooth[best, 1] / dt, ready
+
+
+def _centre_weights(lag: int, corner: float, ratio: float) -> np.ndarray:
+    """(2, 2, W): weights of the readings in the smoothed x and v of the middle sample, in units of one step.
+
+    Generalised least squares over the states (x, v, a) of the window: readings with variance 1 and ratio², transitions
+    with the covariance of an acceleration that wanders at the rate q = ratio² corner⁴ a step.
+    """
+    width = 2 * lag + 1
+    move = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    wander = np.array([[1 / 20, 1 / 8, 1 / 6], [1 / 8, 1 / 3, 1 / 2], [1 / 6, 1 / 2, 1.0]])
+    inverse = np.linalg.inv(ratio**2 * corner**4 * wander)
+    precision = np.zeros((3 * width, 3 * width))
+    for i in range(width - 1):
+        change = np.zeros((3, 3 * width))
+        change[:, 3 * i : 3 * i + 3], change[:, 3 * i + 3 : 3 * i + 6] = -move, np.eye(3)
+        precision += change.T @ inverse @ change
+    rows = np.zeros((2 * width, 3 * width))
+    rows[np.arange(width), 3 * np.arange(width)] = 1.0
+    rows[width + np.arange(width), 3 * np.arange(width) + 1] = 1.0
+    weight = np.concatenate([np.ones(width), np.full(width, ratio**-2.0)])
+    precision += rows.T @ (weight[:, None] * rows)
+    gain = np.linalg.solve(precision, rows.T * weight)[3 * lag : 3 * lag + 2]
+    return gain.reshape(2, 2, width)

@@ -1,0 +1,46 @@
+"""Friction with backlash: devices whose grip is lost at every reversal and taken up again over some travel."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, Law, absolute_power
+
+
+@LAWS.register("backlash")
+class Backlash(Law):
+    """A slider behind a slack band, as of a banded rotary friction damper; a spring and a dashpot in parallel.
+
+    The state u is the travel of the device inside its slack, |u| ≤ g/2 + d. Inside the play, |u| ≤ g/2, there is no
+    grip; beyond it the grip grows over the take-up d to the slip force:
+    `F = ± F± [1 − (1 − y)ⁿ]`, `y = (|u| − g/2)/d`, and at y = 1 the device slips (u stays). On the way back the band
+    lets go r times as fast as it took up. To this come `k e + c w`. The path alone decides; its steps do not.
+    """
+
+    slip_positive: object = parameter("slip force for positive motion F₊", "N", positive=True)
+    slip_negative: object = parameter("slip force for negative motion F₋", "N", positive=True)
+    play: object = parameter("travel without grip g", "m", positive=True)
+    take_up: object = parameter("travel from no grip to slip d", "m", positive=True)
+    release: object = parameter("letting go / taking up r", "", positive=True, default=1.0)
+    exponent: object = parameter("roundness of the grip n", "", positive=True, default=2.0)
+    stiffness: object = parameter("stiffness of the spring in parallel k", "N/m", positive=True, default=0.0)
+    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+
+    def start(self):
+        return jnp.zeros(())
+
+    def force(self, e, w, s):
+        slip = jnp.where(s >= 0.0, self.slip_positive, -self.slip_negative)
+        y = jnp.clip((jnp.abs(s) - 0.5 * self.play) / self.take_up, 0.0, 1.0)
+        return slip * (1.0 - absolute_power(1.0 - y, self.exponent)) + self.stiffness * e + self.damping * w
+
+    def advance(self, s, before, after, dt):
+        move = after.e - before.e
+        way = jnp.where(move >= 0.0, 1.0, -1.0)
+        gripped = jnp.maximum(-way * s - 0.5 * self.play, 0.0)  # grip that this motion lets go
+        travel = way * move
+        letting_go = jnp.minimum(travel, gripped / self.release)
+        moved = s + way * (self.release * letting_go + travel - letting_go)
+        limit = 0.5 * self.play + self.take_up
+        return jnp.clip(moved, -limit, limit)

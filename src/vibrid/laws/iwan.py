@@ -1,0 +1,36 @@
+"""The whole deteriorating Iwan assembly: elastic, elasto-plastic and breaking elements in parallel."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS
+from vibrid.laws.distributions import YieldDistribution
+from vibrid.laws.masing import MemoryLaw, check_memory_law, surviving
+
+
+@LAWS.register("iwan")
+class Iwan(MemoryLaw):
+    """A spring, one elasto-plastic element that never breaks, and distributed elements that yield and break
+    (Iwan & Cifuentes 1986); a dashpot in parallel. When all that can break has broken, bilinear behaviour is left.
+
+    `curve(y) = k_e y + k_p min(y, u_p) +` the curve of `Masing`; the same memory serves all three.
+    """
+
+    stiffness: object = parameter("initial stiffness of the breaking elements k", "N/m", positive=True)
+    distribution: YieldDistribution
+    ductility: object = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
+    elastic_stiffness: object = parameter("stiffness of the elastic element k_e", "N/m", positive=True, default=0.0)
+    plastic_stiffness: object = parameter("stiffness of the unbreakable one k_p", "N/m", positive=True, default=0.0)
+    plastic_yield: object = parameter("yield deformation of the unbreakable one u_p", "m", positive=True, default=1.0)
+    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+    capacity: int = eqx.field(static=True, default=32)
+
+    def __check_init__(self):
+        check_memory_law(self)
+
+    def curve(self, y, largest):
+        breaking = self.stiffness * surviving(self.distribution, y, largest / self.ductility)
+        return self.elastic_stiffness * y + self.plastic_stiffness * jnp.minimum(y, self.plastic_yield) + breaking

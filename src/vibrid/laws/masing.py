@@ -1,0 +1,177 @@
+"""Distributed elements that yield and break, by the generalised Masing rules.
+
+A distributed-element model is a crowd of sliders in parallel. Instead of following each of them, the law remembers the
+few turning points of the deformation that still matter (the sequence of dominant alternating extremes of Ashrafi &
+Smyth 2007) and reads the force from two curves. The memory depends on the deformation alone, never on the parameters:
+`remember` moves it, and `MemoryLaw.recall` gives the force of any parameters at a remembered place.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core.errors import InputError
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, Law
+from vibrid.laws.distributions import YieldDistribution
+
+
+class Memory(NamedTuple):
+    """The turning points that still matter, oldest and largest first, and where the deformation stands."""
+
+    extremes: jax.Array  # (capacity,) m; only the first `count` mean anything
+    count: jax.Array  # 0: on the virgin curve
+    largest: jax.Array  # largest |deformation| so far, m
+    here: jax.Array  # deformation at the last step, m
+    overflow: jax.Array  # a turning point found no room: what follows is not to be trusted
+
+
+def empty_memory(capacity: int) -> Memory:
+    """Nothing remembered: at rest, never deformed."""
+    zero = jnp.zeros(())
+    return Memory(jnp.zeros(capacity), jnp.zeros((), jnp.int32), zero, zero, jnp.zeros((), bool))
+
+
+def begun(memory: Memory, e) -> Memory:
+    """A path that begins away from zero is taken to have come there straight from zero."""
+    fresh = memory.largest == 0.0
+    return memory._replace(
+        here=jnp.where(fresh, e, memory.here), largest=jnp.where(fresh, jnp.abs(e), memory.largest)
+    )
+
+
+def entry(values, index):
+    """`values[index]`, 0 for −1, as a sum over a mask: a batch of look-ups stays one vector operation."""
+    return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == index, values, 0.0), axis=-1)
+
+
+def remember(memory: Memory, e) -> tuple[Memory, jax.Array]:
+    """The memory after a straight move to `e`, and the index at which `here` was written (−1 where it was not).
+
+    1. Where the motion turns, the place of turning is written. 2. Where |e| reaches its largest value on either side,
+    everything is forgotten: the virgin curve. 3. Where the motion passes the last-but-one extreme a loop has closed,
+    and its two extremes are forgotten.
+    """
+    extremes, n, largest, here, overflow = memory
+    capacity, places = extremes.shape[-1], jnp.arange(extremes.shape[-1])
+    move = e - here
+    since = here - entry(extremes, n - 1)  # from the last turning point, or from zero on the virgin curve
+    turned = (since * move < 0.0) & (since != 0.0)
+    at = jnp.where(turned & (n < capacity), n, -1)
+    extremes = jnp.where(places == at, here, extremes)
+    virgin = jnp.abs(e) >= largest
+    full = overflow | (turned & (n >= capacity) & ~virgin)
+    n = jnp.where(at >= 0, n + 1, n)
+    closed = (places % 2 == n % 2) & (places <= n - 2) & (move * (e - extremes) >= 0.0)
+    n_closed = jnp.min(jnp.where(closed, places.astype(n.dtype), n), axis=-1)
+    moved = move != 0.0
+    n = jnp.where(moved, jnp.where(virgin, 0, n_closed), memory.count).astype(memory.count.dtype)
+    return Memory(extremes, n, jnp.maximum(largest, jnp.abs(e)), e, full), at
+
+
+class MemoryLaw(Law):
+    """A path law whose memory follows the deformation alone. Subclasses give `curve` (and a dashpot `damping`).
+
+    Its state keeps the force at every remembered turning point as well, so that a step costs two evaluations of the
+    curve however many there are.
+    """
+
+    is_averageable: ClassVar[bool] = False
+
+    def curve(self, y, largest):
+        """Force after a monotonic deformation y ≥ 0 from zero, of elements that survived |e| = `largest`, in N."""
+        raise NotImplementedError
+
+    def start(self):
+        return empty_memory(self.capacity), jnp.zeros(self.capacity)
+
+    def advance(self, s, before, after, dt):
+        memory, forces = begun(s[0], before.e), s[1]
+        moved, at = remember(memory, after.e)
+        turning = self._hysteretic(memory.here, (memory, forces))
+        return moved, jnp.where(jnp.arange(self.capacity) == at, turning, forces)
+
+    def force(self, e, w, s):
+        return self._hysteretic(e, s) + self.damping * w
+
+    def _hysteretic(self, e, s):
+        """Rule 1 and 2: the virgin curve, or twice the curve at half the way from the last turning point."""
+        memory, forces = s
+        virgin = memory.count == 0
+        way = e - jnp.where(virgin, 0.0, entry(memory.extremes, memory.count - 1))
+        sign = jnp.where(way >= 0.0, 1.0, -1.0)
+        stretch = jnp.where(virgin, 1.0, 2.0)
+        last = jnp.where(virgin, 0.0, entry(forces, memory.count - 1))
+        largest = jnp.where(virgin, jnp.maximum(memory.largest, jnp.abs(e)), memory.largest)
+        force = last + sign * stretch * self.curve(sign * way / stretch, largest)
+        return jnp.where(memory.overflow, jnp.nan, force)
+
+    def recall(self, memory: Memory, w):
+        """Force at a remembered place for these parameters: one evaluation of the curve a turning point."""
+        return jnp.sum(self._increments(memory)) + self.damping * w
+
+    def recall_turns(self, memory: Memory):
+        """Hysteretic force (capacity,) at every remembered turning point; beyond `memory.count`, at `here`."""
+        return jnp.cumsum(self._increments(memory))[:-1]
+
+    def _increments(self, memory: Memory):
+        """(capacity + 1,): change of force from zero to the first turning point, to the next, …, and to `here`."""
+        places = jnp.arange(self.capacity + 1)
+        stops = jnp.where(places < memory.count, jnp.append(memory.extremes, 0.0), memory.here)
+        way = jnp.diff(stops, prepend=0.0)
+        sign = jnp.where(way >= 0.0, 1.0, -1.0)
+        stretch = jnp.where(places == 0, 1.0, 2.0)
+        made = sign * stretch * self.curve(sign * way / stretch, memory.largest)
+        return jnp.where(memory.overflow, jnp.nan, made)
+
+    def overflowed(self, s):
+        return s[0].overflow
+
+
+@LAWS.register("masing")
+class Masing(MemoryLaw):
+    """Distributed elements of one stiffness that yield and, beyond β times their yield deformation, break; a dashpot
+    in parallel (Ashrafi & Smyth 2007, the DEM with viscous damping).
+
+    With S and I of the distribution of yield deformations and b = |e|max/β,
+    `curve(y) = k y S(b)` for y < b, else `k [I(y) − I(b) + b S(b)]`;
+    `F = ± curve(|e|)` on the virgin curve, else `F = F_turn ± 2 curve(|e − e_turn|/2)`, plus `c w`.
+
+    Arguments
+        distribution: `UniformYield`, `RayleighYield`, `WeibullYield` or your own, of the yield deformation.
+        ductility: β; infinite (the default) means that nothing breaks.
+        capacity: turning points that can be remembered; more are an error, never forgotten in silence.
+    """
+
+    stiffness: object = parameter("initial stiffness k", "N/m", positive=True)
+    distribution: YieldDistribution
+    ductility: object = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
+    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+    capacity: int = eqx.field(static=True, default=32)
+
+    def __check_init__(self):
+        check_memory_law(self)
+
+    def curve(self, y, largest):
+        return self.stiffness * surviving(self.distribution, y, largest / self.ductility)
+
+
+def surviving(distribution: YieldDistribution, y, b):
+    """∫ min(y, x) φ(x) dx over the elements with x > b: force of the unbroken ones per unit stiffness, in metres."""
+    share = distribution.survival(b)
+    integral = distribution.integral
+    return jnp.where(y < b, y * share, integral(y) - integral(b) + b * share)
+
+
+def check_memory_law(law) -> None:
+    if not isinstance(law.distribution, YieldDistribution):
+        raise InputError(
+            "The yield deformations need a distribution such as RayleighYield(mean=0.01), "
+            f"not {type(law.distribution).__name__}."
+        )
+    if isinstance(law.capacity, bool) or not isinstance(law.capacity, int) or law.capacity < 2:
+        raise InputError(f"The memory needs room for at least 2 turning points, not {law.capacity!r}.")

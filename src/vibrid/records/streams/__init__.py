@@ -1,0 +1,7 @@
+"""What is being measured now: samples as they come from a file, a pipe or the network, put in order."""
+
+from vibrid.records.streams.order import Arrival, Sequencer
+from vibrid.records.streams.packets import pack, unpack
+from vibrid.records.streams.sources import Silence, in_background, lines, replay, udp
+
+__all__ = ["Arrival", "Sequencer", "Silence", "in_background", "lines", "pack", "replay", "udp", "unpack"]

@@ -1,0 +1,123 @@
+"""Where samples come from: a stored record played again, lines of text, or packets on the network."""
+
+from __future__ import annotations
+
+import math
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
+
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.records.streams.order import Arrival
+from vibrid.records.streams.packets import LARGEST, unpack
+
+LONGEST_LINE = 4096
+"""Characters of a line of text; a longer one is refused."""
+
+
+class Silence(Exception):
+    """Nothing came for a while."""
+
+
+def replay(data: np.ndarray, step: float, speed: float = math.inf) -> Iterator[Arrival]:
+    """The rows of a record, `speed` times as fast as they were measured; infinite means at once."""
+    started = time.monotonic()
+    for number, row in enumerate(data):
+        if math.isfinite(speed):
+            wait = started + number * step / speed - time.monotonic()
+            if wait > 0:
+                time.sleep(wait)
+        yield Arrival(number, number * step, tuple(row))
+
+
+def lines(stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[str], None]) -> Iterator[Arrival]:
+    """Lines `time,value,value,…` of a pipe; a first line with names says the order of the columns.
+
+    A line that cannot be read is refused and passed over.
+    """
+    order, first = list(range(1, len(names) + 1)), None
+    for i, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), "")):
+        cells = [c.strip() for c in line.strip().split(",")]
+        if cells == [""]:
+            continue
+        if i == 0 and set(names) <= set(cells):
+            order = [cells.index(name) for name in names]
+            continue
+        try:
+            when = float(cells[0])
+            values = tuple(float(cells[j]) if cells[j] else math.nan for j in order)
+        except (ValueError, IndexError):
+            refuse(f"line {i + 1} is not a time and {len(names)} numbers")
+            continue
+        if not math.isfinite(when) or any(math.isinf(v) for v in values):
+            refuse(f"line {i + 1} holds a number that is not finite")
+            continue
+        first = when if first is None else first
+        yield Arrival(round((when - first) / step), when, values)
+
+
+def udp(
+    host: str, port: int, channels: int, timeout: float, refuse: Callable[[str], None], opened=None
+) -> Iterator[Arrival]:
+    """Packets from the first sender that is heard on a port; those of others are refused.
+
+    Raises `Silence` when nothing good comes for `timeout` seconds. `opened` is called with the port that listens.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        ear = socket.socket(family, socket.SOCK_DGRAM)
+        ear.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**22)
+        ear.bind((host, port))
+    except (OSError, OverflowError) as problem:
+        raise InputError(f"Cannot listen on {host} port {port}: {problem}.") from None
+    with ear:
+        if opened is not None:
+            opened(ear.getsockname()[1])
+        sender, heard = None, time.monotonic()
+        while True:
+            left = heard + timeout - time.monotonic()
+            if left <= 0:
+                raise Silence
+            ear.settimeout(left)
+            try:
+                packet, address = ear.recvfrom(LARGEST + 1)
+            except TimeoutError:
+                raise Silence from None
+            if sender is not None and address != sender:
+                refuse(f"a packet from {address[0]} port {address[1]} is not from the first sender")
+                continue
+            try:
+                arrival = unpack(packet, channels)
+            except InputError as problem:
+                refuse(str(problem))
+                continue
+            sender = address
+            yield arrival
+            heard = time.monotonic()  # the time that the reader of this spends is not the sender's silence
+
+
+def in_background(arrivals: Iterator[Arrival], most: int = 1_000_000) -> Iterator[Arrival]:
+    """The same arrivals, taken in by a thread: nothing is lost while the reader compiles or thinks.
+
+    Up to `most` wait; what ends or breaks the source is told when all before it is read.
+    """
+    waiting: queue.Queue = queue.Queue(most)
+
+    def take() -> None:
+        try:
+            for arrival in arrivals:
+                waiting.put(arrival)
+            waiting.put(StopIteration())
+        except BaseException as ended:  # Silence, or a problem: it belongs to the reader
+            waiting.put(ended)
+
+    threading.Thread(target=take, daemon=True).start()
+    while not isinstance(arrival := waiting.get(), BaseException):
+        yield arrival
+    if not isinstance(arrival, StopIteration):
+        raise arrival
