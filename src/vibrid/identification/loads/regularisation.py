@@ -78,6 +78,24 @@ def impulse_responses(system, samples: int) -> np.ndarray:
     return out
 
 
+def free_weights(problem: Problem, free, motion: float = 0.0) -> Weights:
+    """Weights for a first descent from poor guesses: loads as large as any reading could ask for, 1 % noise.
+
+    Weights chosen where the structure is still wrong would call most of the readings noise, and the loads nothing.
+    """
+    noise, scale = known_noise(problem), seen_scale(problem, free)
+    return Weights(0.01 * problem.signal_size() if noise is None else noise, scale, scale, motion)
+
+
+def seen_scale(problem: Problem, free) -> np.ndarray:
+    """`load_scale`, refused where a load cannot be seen."""
+    scale = load_scale(problem, free)
+    if not np.isfinite(scale).all():
+        unseen = [n for n, s in zip(problem.unknown_loads, scale, strict=True) if not np.isfinite(s)]
+        raise Refusal(f"No sensor can see the load at {', '.join(unseen)}: its response there is zero at all times.")
+    return scale
+
+
 def choose_weights(
     problem: Problem,
     free,
@@ -100,10 +118,7 @@ def choose_weights(
         raise InputError(f"The weight of the penalty is a number or one of {', '.join(CRITERIA)}, not '{weight}'.")
     noise = known_noise(problem)
     shape = problem.signal_size() if noise is None else noise
-    scale = load_scale(problem, free)
-    if not np.isfinite(scale).all():
-        unseen = [n for n, s in zip(problem.unknown_loads, scale, strict=True) if not np.isfinite(s)]
-        raise Refusal(f"No sensor can see the load at {', '.join(unseen)}: its response there is zero at all times.")
+    scale = seen_scale(problem, free)
     count = sum(float(np.sum(np.asarray(d.present))) for d in problem.data)
     given = np.array(problem.load_deviations)
     fixed = np.where(np.isfinite(given), given, np.nan if isinstance(weight, str) else float(weight))

@@ -17,7 +17,7 @@ from vibrid.identification.levenberg import descend
 from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.find import describe_loads, estimate_of
 from vibrid.identification.loads.recursion import PENALTIES
-from vibrid.identification.loads.regularisation import choose_weights
+from vibrid.identification.loads.regularisation import choose_weights, free_weights
 from vibrid.identification.loads.solution import projected, put_loads, solve_loads, unloaded_innovations
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.joint_faithful import alternate
@@ -48,7 +48,7 @@ class JointLoads(Method):
         frequencies: what is known of natural frequencies: (mode from 1, Hz, standard deviation in Hz), …
         starts: first guesses tried, as in `TrajectoryFit`, with the same spread; more than one looks for rivals.
         iterations: the most steps in one descent.
-        rounds: the most times the weights are chosen anew.
+        rounds: the most times the weights are chosen anew and the fit repeated.
         faithful: the paper's alternating updates instead (`joint_faithful.py`): one record, no uncertainty, many more
             iterations; `start_load` is its first guess of every load in N.
     """
@@ -63,7 +63,7 @@ class JointLoads(Method):
     starts: int = eqx.field(static=True, default=1)
     spread: float = eqx.field(static=True, default=0.4)
     iterations: int = eqx.field(static=True, default=40)
-    rounds: int = eqx.field(static=True, default=3)
+    rounds: int = eqx.field(static=True, default=2)
     faithful: bool = eqx.field(static=True, default=False)
     start_load: float = eqx.field(static=True, default=100.0)
 
@@ -89,24 +89,21 @@ class JointLoads(Method):
         if self.faithful:
             return self._alternate(problem, started, warnings, progress, key)
         starts = first_guesses(problem, self.starts, self.spread, key)
-        weights, histories, rivals, made = None, [], None, None
-        for again in range(self.rounds):
-            free = starts[0] if made is None else made.free[made.best]
-            before = weights
-            choice = choose_weights(
-                problem, free, self.penalty, self.weight, motion=self._motion, around=before, progress=progress
-            )
-            weights = choice.weights
-            settled = before is not None and np.max(np.abs(np.log(weights.noise / before.noise))) < 0.05
-            if settled:
-                break
+        weights = free_weights(problem, starts[0], self._motion)
+        around, histories, rivals = None, [], None
+        for again in range(self.rounds + 1):
             progress.stage(f"fitting, round {again + 1}", self.iterations)
             evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, self.frequencies)
-            first = starts if made is None else free[None]
-            made = descend(problem, first, None, iterations=self.iterations, progress=progress, evaluate=evaluate)
+            made = descend(problem, starts, None, iterations=self.iterations, progress=progress, evaluate=evaluate)
             rivals = made if rivals is None else rivals
             histories += made.history
             if made.cut_short or not np.isfinite(made.cost[made.best]):
+                break
+            starts, before = made.free[made.best][None], weights
+            weights = around = choose_weights(
+                problem, starts[0], self.penalty, self.weight, motion=self._motion, around=around, progress=progress
+            ).weights
+            if again > 0 and np.max(np.abs(np.log(weights.noise / before.noise))) < 0.05:
                 break
         free = made.free[made.best]
         covariance = covariance_of(made.normal[made.best])
