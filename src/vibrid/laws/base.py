@@ -37,6 +37,7 @@ class Law(eqx.Module):
     """
 
     components: ClassVar[int] = 1  # number of deformations; 1 means scalars
+    component_names: ClassVar[tuple[str, ...]] = ()  # what sensors call the forces of a part with several
     is_linear: ClassVar[bool] = False
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
 
@@ -54,6 +55,19 @@ class Law(eqx.Module):
         May be called again from the same `s` with another `after`: nothing is remembered between calls.
         """
         raise NotImplementedError
+
+    def slope(self, s, before: Motion, after: Motion, dt, dx, dv):
+        """dF/dq at the end of a step, its state included, when the end moves by `dx q` and its rate by `dv q`."""
+
+        def force(q):
+            end = Motion(after.e + dx * q, after.w + dv * q)
+            return self.force(*end, self.advance(s, before, end, dt))
+
+        return jax.jacfwd(force)(jnp.zeros_like(after.e))
+
+    def recorded(self, s):
+        """What a response keeps of a state, enough for `force`; all of it, unless that would be too much."""
+        return s
 
     def initial_stiffness(self):
         """dF/de at rest, along a quick small deformation from rest."""

@@ -19,6 +19,13 @@ class Everything(eqx.Module):
         return state.x, state.v, state.a, state.s
 
 
+class Kept(eqx.Module):
+    """Record the motion, and of the states what the laws say is enough for a response."""
+
+    def __call__(self, model, state: State, u):
+        return state.x, state.v, state.a, model.recorded(state.s)
+
+
 class Readings(eqx.Module):
     """Record what sensors read."""
 

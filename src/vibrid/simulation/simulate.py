@@ -20,7 +20,7 @@ from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Everything, Start, Watched, run
+from vibrid.simulation.run import Kept, Start, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
 from vibrid.structures.device import Device
@@ -77,10 +77,11 @@ def simulate(
     loads = loads_of(structure, excitation)
     inputs = inputs_of(structure, excitation)
     driven = drive(inputs, hold, substeps)
-    watched = Watched(Everything(), integrator)
+    watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
     made = _run(simplified(structure), loads, integrator, driven, step, watched, start, substeps)
     (x, v, a, s), failed = jax.tree.map(np.asarray, made)
+    structure.check_states(s, excitation.time)
     check_finite(x, excitation.time, integrator)
     check_equilibrium(failed, excitation.time, integrator)
     return Response(structure, excitation, loads, inputs, x, v, a, s)
@@ -145,7 +146,7 @@ def simulate_many(
     many = len(records) > 1
     driven = jax.tree.map(lambda *a: jnp.stack(a), *drives) if many else drives[0]
     values = {path: jnp.asarray(value) for path, value in changes.items()}
-    observe = Everything() if observe is None else observe
+    observe = Kept() if observe is None else observe
     cheap, step = simplified(structure, free=values), jnp.asarray(first.step)
 
     def some(batch):

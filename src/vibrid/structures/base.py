@@ -83,6 +83,9 @@ class Structure(eqx.Module):
         """How far a place moves with a unit ground displacement: what makes a relative motion absolute."""
         return float(self.row(place) @ self.ground(direction))
 
+    def check_states(self, states, time) -> None:
+        """Refuse a run whose recorded states (time first) show that a part failed, saying which and when."""
+
     # -- what everyone gets ----------------------------------------------------------------------------------------
 
     def laws(self) -> list[Law]:

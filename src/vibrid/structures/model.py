@@ -148,6 +148,31 @@ class Model(eqx.Module):
             for g, own in zip(self.groups, s, strict=True)
         )
 
+    def recorded(self, s):
+        """What a response keeps of the states."""
+        pairs = zip(self.groups, s, strict=True)
+        return tuple(jax.vmap(lambda law, own: law.recorded(own))(g.law, own) for g, own in pairs)
+
+    def tangent(self, s, before: tuple, after: tuple, dx, dv, dt):
+        """d(forces)/dq at the end of a step from `before` = (x, v) to `after`, whose displacement moves by `dx q` and
+        velocity by `dv q`; states of the laws included."""
+        n = self.size
+        total = jnp.zeros((n, n))
+        if self.stiffness is not None:
+            total = total + dx * self.stiffness
+        if self.damping is not None:
+            total = total + dv * self.damping
+        if self.rows is None:
+            return total
+        b, a = self.deformations(*before), self.deformations(*after)
+        for g, own in zip(self.groups, s, strict=True):
+            k = jax.vmap(lambda law, own, e0, w0, e1, w1: law.slope(own, Motion(e0, w0), Motion(e1, w1), dt, dx, dv))(
+                g.law, own, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w)
+            )
+            rows = self.rows[g.rows].reshape(g.count, g.components, n)
+            total = total + jnp.einsum("gan,gab,gbm->nm", rows, k.reshape(g.count, g.components, g.components), rows)
+        return total
+
     def acceleration(self, x, v, s, u):
         """Relative acceleration of every degree of freedom in m/s²."""
         return self.divide_mass(self.load(u) - self.forces(x, v, s))
@@ -189,12 +214,21 @@ class Model(eqx.Module):
 
     # -- measuring -----------------------------------------------------------------------------------------------
 
+    @property
+    def part_places(self) -> dict[str, int]:
+        """The place of every part among `part_forces`; "part.component" too where a part has several forces."""
+        owners = [g.law for g in self.groups for _ in range(g.count)]
+        found = {}
+        for (name, place), law in zip(self.parts, owners, strict=True):
+            found[name] = place
+            found |= {f"{name}.{component}": place + i for i, component in enumerate(law.component_names)}
+        return found
+
     def part_index(self, name: str) -> int:
         """The place of a part among `part_forces`."""
-        for known, index in self.parts:
-            if known == name:
-                return index
-        raise unknown_name("part", name, [known for known, _ in self.parts])
+        if name not in self.part_places:
+            raise unknown_name("part", name, self.part_places)
+        return self.part_places[name]
 
     def output(self, sensors, x, v, a, s, u):
         """What the sensors read (`SensorArrays`), noise and delay excepted."""

@@ -1,0 +1,273 @@
+"""Plane frames of reinforced concrete: members with fibre sections, rigid joints, permanent loads and P-Δ."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import Divergence, InputError, unknown_name
+from vibrid.structures import elements as el
+from vibrid.structures.assembled import Assembled
+from vibrid.structures.base import STRUCTURES, Attachment, as_attachments, as_damping
+from vibrid.structures.damping import Damping
+from vibrid.structures.fiber_elements import FiberElement, Settled
+from vibrid.structures.members import (
+    FrameMember,
+    LeaningColumn,
+    MemberLoad,
+    PermanentLoad,
+    basic_rows,
+    end_forces,
+    fixed_end_moments,
+    member_law,
+)
+from vibrid.structures.model import Model, stack_laws
+from vibrid.structures.nodes import Nodes, PointMass, as_point_masses, as_points, as_supports, check_elements
+from vibrid.structures.sections import ReinforcedSection, gather_fibres
+from vibrid.structures.static import Balance, settle
+
+_BALANCED = 1e-6  # of the permanent load: what may be left unbalanced
+_PATIENT = 12  # iterations of the state determination under permanent loads
+
+
+@STRUCTURES.register("fiber-frame")
+class FiberFrame(Assembled):
+    """A plane frame whose members have fibre sections. Small displacements; P-Δ by leaning columns.
+
+    Arguments
+        nodes: m, (x, y) of each node; y points up.
+        members: `FrameMember`s between nodes.
+        sections: `ReinforcedSection`s, named by the members.
+        supports: {node: what it holds}: "fixed" (x, y, rotation), "pinned" (x, y), "roller" (y), or names.
+        masses: `PointMass`es at nodes; the members' own mass (density of their sections) is lumped at their ends.
+        loads, member_loads: `PermanentLoad`s at nodes and `MemberLoad`s along members. They act before any motion:
+            displacements count from where they leave the frame, and forces of parts from what they leave in them.
+        leaning: `LeaningColumn`s, which carry load without resisting drift.
+        damping: None, `Rayleigh`, `Modal`, or a matrix; it follows the stiffness before any load.
+        attachments: laws between places, or between a place and the ground.
+        iterations: of the state determination of force-based members in one step.
+        load_steps: in how many steps the permanent loads are applied.
+
+    Every degree of freedom needs mass: give sections a density, or masses with rotary inertia. Places are "3.x", "3.y"
+    and "3.rotation". Sensors read `element_force` at "members[2].axial", ".moment_start" and ".moment_end" (the change
+    since the permanent loads).
+    """
+
+    nodes: tuple[tuple[float, ...], ...] = eqx.field(static=True, converter=as_points)
+    members: tuple[FrameMember, ...] = eqx.field(converter=tuple)
+    sections: tuple[ReinforcedSection, ...] = eqx.field(converter=tuple)
+    supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True, converter=as_supports, default=())
+    masses: tuple[PointMass, ...] = eqx.field(converter=as_point_masses, default=())
+    loads: tuple[PermanentLoad, ...] = eqx.field(converter=tuple, default=())
+    member_loads: tuple[MemberLoad, ...] = eqx.field(converter=tuple, default=())
+    leaning: tuple[LeaningColumn, ...] = eqx.field(converter=tuple, default=())
+    damping: Damping | None = eqx.field(converter=as_damping, default=None)
+    attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
+    iterations: int = eqx.field(static=True, default=1)
+    load_steps: int = eqx.field(static=True, default=10)
+    directions: ClassVar = ("x", "y", "rotation")
+    ground_direction: ClassVar = "x"
+    mass_model: ClassVar = "lumped"
+
+    def __check_init__(self):
+        for i, point in enumerate(self.nodes):
+            if len(point) != 2:
+                raise InputError(f"Node {i} of a plane frame needs x and y, not {len(point)} numbers.")
+        check_elements(self.coordinates(), self.connectivity(), "member")
+        names = [section.name for section in self.sections]
+        if len(set(names)) < len(names):
+            raise InputError(f"Two sections have one name among {', '.join(names)}.")
+        for i, member in enumerate(self.members):
+            if member.section not in names:
+                raise InputError(f"Member {i}: {unknown_name('section', member.section, names)}")
+        if self.iterations < 1 or self.load_steps < 1:
+            raise InputError("A fibre frame needs at least one iteration and one load step.")
+        self.check_places()
+        for load in self.loads:
+            self._whole_row(load.at)
+        for load in self.member_loads:
+            if not 0 <= load.member < len(self.members):
+                last = len(self.members) - 1
+                raise InputError(f"A load acts on member {load.member}; members are numbered 0 to {last}.")
+        for column in self.leaning:
+            if not np.any(self._drift(column)):
+                raise InputError(f"The leaning column at '{column.top}' joins places that cannot move.")
+
+    # -- geometry and mass -----------------------------------------------------------------------------------------
+
+    def coordinates(self) -> np.ndarray:
+        return np.array(self.nodes)
+
+    def connectivity(self) -> np.ndarray:
+        return np.array([member.nodes for member in self.members], dtype=int).reshape(-1, 2)
+
+    def nodes_and_supports(self) -> Nodes:
+        kinds = {"fixed": ("x", "y", "rotation"), "pinned": ("x", "y"), "roller": ("y",)}
+        return Nodes(len(self.nodes), self.directions, self.supports, kinds, {})
+
+    def section_of(self, member: FrameMember) -> ReinforcedSection:
+        return next(section for section in self.sections if section.name == member.section)
+
+    def _lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths between nodes and rotations (members, 6, 6)."""
+        ends = self.coordinates()[self.connectivity()]
+        along = ends[:, 1] - ends[:, 0]
+        length = np.linalg.norm(along, axis=1)
+        return length, el.beam_rotation(along / length[:, None])
+
+    def mass_terms(self):
+        length, turn = self._lengths()
+        own = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
+        return [(own, turn.transpose(0, 2, 1) @ el.beam_mass(length, lumped=True) @ turn)]
+
+    def matrices(self):
+        nodes = self.nodes_and_supports()
+        stiffness = None
+        for column in self.leaning:
+            drift = self._drift(column)
+            own = -column.load / column.height * np.outer(drift, drift)
+            stiffness = own if stiffness is None else stiffness + own
+        return jnp.diagonal(self._whole_mass())[nodes.free], stiffness
+
+    def _drift(self, column: LeaningColumn) -> np.ndarray:
+        return self.row(column.top) - (0.0 if column.bottom is None else self.row(column.bottom))
+
+    # -- members as laws -------------------------------------------------------------------------------------------
+
+    def rest_parts(self, factor=0.0):
+        """(name, law, rows) of the members without permanent loads, or with a share of those along them."""
+        length, turn = self._lengths()
+        counts = self._fibre_counts()
+        nodes = self.nodes_and_supports()
+        dofs = nodes.dofs(self.connectivity())
+        made = []
+        for i, member in enumerate(self.members):
+            rows = np.zeros((3, nodes.size))
+            rows[:, dofs[i]] = basic_rows(length[i], member.offsets) @ turn[i]
+            load = factor * self._load_along(i)
+            law = member_law(member, self.section_of(member), length[i], counts, self.iterations, load)
+            made.append((f"members[{i}]", law, rows[:, nodes.free]))
+        return made
+
+    def _load_along(self, member: int):
+        return sum((own.load for own in self.member_loads if own.member == member), jnp.zeros(()))
+
+    def _fibre_counts(self) -> tuple[int, ...]:
+        """The most fibres of each type of material among the sections, so that all members are one evaluation."""
+        by_section = [[len(kind.heights) for kind in gather_fibres(section)] for section in self.sections]
+        if len({len(own) for own in by_section}) > 1:
+            return ()
+        return tuple(max(own) for own in zip(*by_section, strict=True))
+
+    def laws(self):
+        return [law for _, law, _ in self.rest_parts()] + [a.law for a in self.attachments]
+
+    def parts(self):
+        """The members under their permanent loads."""
+        if not self.is_loaded:
+            return self.rest_parts()
+        settled, _ = _under_permanent_loads(self)
+        return [(name, law, rows) for (name, _, rows), law in zip(self.rest_parts(), settled, strict=True)]
+
+    # -- permanent loads -------------------------------------------------------------------------------------------
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there are permanent loads."""
+        return bool(self.loads or self.member_loads)
+
+    def permanent(self) -> Balance:
+        """Equilibrium under the permanent loads, from no load: displacements, states, the force left unbalanced."""
+        return _under_permanent_loads(self)[1]
+
+    def load_vector(self):
+        """N and N m at the free degrees of freedom: permanent loads at nodes, and what those along members bring."""
+        nodes = self.nodes_and_supports()
+        length, turn = self._lengths()
+        dofs = nodes.dofs(self.connectivity())
+        total = sum((load.force * self._whole_row(load.at) for load in self.loads), jnp.zeros(nodes.size))
+        for i in {own.member for own in self.member_loads}:
+            member, load = self.members[i], self._load_along(i)
+            brought = end_forces(length[i], member.offsets, load)
+            if member.formulation == "elastic":
+                held = fixed_end_moments(length[i], member.offsets, load)
+                brought = brought - basic_rows(length[i], member.offsets).T @ held
+            total = total.at[dofs[i]].add(turn[i].T @ brought)
+        return total[nodes.free]
+
+    def check_states(self, states, time):
+        """Refuse a run in which the permanent loads found no balance or a section lost its stiffness."""
+        if self.is_loaded:
+            left, load = float(self.permanent().unbalanced), float(jnp.abs(self.load_vector()).max())
+            if not left <= _BALANCED * load:
+                raise Divergence(
+                    f"The permanent loads find no equilibrium: {left:.3g} N are left over. Use more load_steps, or see "
+                    "whether the frame can carry them."
+                )
+        check_sections(*stack_laws(self.rest_parts(), len(self.nodes_and_supports().free))[1:], states, time)
+
+
+@eqx.filter_jit
+def _under_permanent_loads(frame: FiberFrame):
+    """The laws of the members, settled under the permanent loads, and the balance."""
+    stiffness = frame.matrices()[1]
+    load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
+
+    def at(factor):
+        parts = [(name, _patient(law), rows) for name, law, rows in frame.rest_parts(factor)]
+        rows, groups, names = stack_laws(parts, size)
+        none = jnp.zeros((size, 0))
+        unit = jnp.ones(size)
+        return Model(unit, unit, None, stiffness, rows, groups, none, (), names), factor * load
+
+    balance = settle(at, size, frame.load_steps)
+    model, _ = at(1.0)
+    moved = model.deformations(balance.x, jnp.zeros(size)).e
+    found = {}
+    for group, own, names in zip(model.groups, balance.s, _names_by_group(model), strict=True):
+        for i, name in enumerate(names):
+            found[name] = jax.tree.map(lambda leaf, i=i: leaf[i], (group.cut(moved), own))
+    made = []
+    for name, law, _ in frame.rest_parts(1.0):
+        is_fibre = isinstance(law, FiberElement)
+        made.append(dataclasses.replace(law, settled=Settled(*found[name])) if is_fibre else law)
+    return made, balance
+
+
+def _patient(law):
+    """The same law with a state determination that converges: loads are applied in few steps."""
+    return dataclasses.replace(law, iterations=max(law.iterations, _PATIENT)) if isinstance(law, FiberElement) else law
+
+
+def _names_by_group(model: Model) -> list[list[str]]:
+    names = iter(name for name, _ in model.parts)
+    return [[next(names) for _ in range(group.count)] for group in model.groups]
+
+
+def check_sections(groups, names, states, time) -> None:
+    """Refuse recorded states (time first) in which a section of a member lost its stiffness."""
+    name = iter(names)
+    first = None
+    for group, own in zip(groups, states, strict=False):
+        members = [next(name)[0] for _ in range(group.count)]
+        if not isinstance(group.law, FiberElement):
+            continue
+        k = np.asarray(own.stiffness)  # (time, members, 3, sections)
+        lost = ~((k[:, :, 0] > 0) & (k[:, :, 0] * k[:, :, 2] > k[:, :, 1] ** 2))
+        if lost.any():
+            row, member, section = np.argwhere(lost)[0]
+            if first is None or row < first[0]:
+                first = row, members[member], section, k.shape[-1], k[row, member, :, section]
+    if first is None:
+        return
+    row, member, section, count, k = first
+    what = "is not finite any more" if not np.isfinite(k).all() else "has a negative stiffness"
+    raise Divergence(
+        f"Section {section} (of 0 to {count - 1}) of {member} {what} at {time[row]:g} s. Its concrete has crushed, or "
+        "the step is too large: use a smaller step, more iterations, tougher concrete, or less load."
+    )
