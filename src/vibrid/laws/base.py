@@ -39,6 +39,7 @@ class Law(eqx.Module):
     components: ClassVar[int] = 1  # number of deformations; 1 means scalars
     component_names: ClassVar[tuple[str, ...]] = ()  # what sensors call the forces of a part with several
     is_linear: ClassVar[bool] = False
+    is_heavy: ClassVar[bool] = False  # a step costs far more than the loop around it
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
 
     def start(self):
@@ -56,8 +57,11 @@ class Law(eqx.Module):
         """
         raise NotImplementedError
 
-    def slope(self, s, before: Motion, after: Motion, dt, dx, dv):
-        """dF/dq at the end of a step, its state included, when the end moves by `dx q` and its rate by `dv q`."""
+    def slope(self, s, before: Motion, after: Motion, dt, dx, dv, end=None):
+        """dF/dq at the end of a step, its state included, when the end moves by `dx q` and its rate by `dv q`.
+
+        `end` is the state there where it is known already: laws that hold their own tangent take it from there.
+        """
 
         def force(q):
             end = Motion(after.e + dx * q, after.w + dv * q)

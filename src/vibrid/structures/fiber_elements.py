@@ -57,6 +57,7 @@ class FiberElement(Law):
     settled: Settled | None
     iterations: int = eqx.field(static=True)
     components: int = eqx.field(static=True)
+    is_heavy: ClassVar[bool] = True
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -84,8 +85,9 @@ class FiberElement(Law):
         """(components, components): stiffness of the member at a state."""
         raise NotImplementedError
 
-    def slope(self, s, before, after, dt, dx, dv):
-        return (dx * self.tangent(self.advance(s, before, after, dt))).reshape(jnp.shape(after.e) * 2)
+    def slope(self, s, before, after, dt, dx, dv, end=None):
+        end = self.advance(s, before, after, dt) if end is None else end
+        return (dx * self.tangent(end)).reshape(jnp.shape(after.e) * 2)
 
     def recorded(self, s):
         """Without the fibres: their histories follow from those of the sections."""

@@ -215,18 +215,17 @@ class FiberFrame(Assembled):
 @eqx.filter_jit
 def _under_permanent_loads(frame: FiberFrame):
     """The laws of the members, settled under the permanent loads, and the balance."""
-    stiffness = frame.matrices()[1]
     load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
+    parts = [(name, _patient(law), rows) for name, law, rows in frame.rest_parts(1.0)]
+    rows, groups, names = stack_laws(parts, size)
+    unit, none = jnp.ones(size), jnp.zeros((size, 0))
+    model = Model(unit, unit, None, frame.matrices()[1], rows, groups, none, (), names)
 
     def at(factor):
-        parts = [(name, _patient(law), rows) for name, law, rows in frame.rest_parts(factor)]
-        rows, groups, names = stack_laws(parts, size)
-        none = jnp.zeros((size, 0))
-        unit = jnp.ones(size)
-        return Model(unit, unit, None, stiffness, rows, groups, none, (), names), factor * load
+        some = tuple(dataclasses.replace(g, law=_with_share(g.law, factor)) for g in groups)
+        return dataclasses.replace(model, groups=some), factor * load
 
     balance = settle(at, size, frame.load_steps)
-    model, _ = at(1.0)
     moved = model.deformations(balance.x, jnp.zeros(size)).e
     found = {}
     for group, own, names in zip(model.groups, balance.s, _names_by_group(model), strict=True):
@@ -242,6 +241,11 @@ def _under_permanent_loads(frame: FiberFrame):
 def _patient(law):
     """The same law with a state determination that converges: loads are applied in few steps."""
     return dataclasses.replace(law, iterations=max(law.iterations, _PATIENT)) if isinstance(law, FiberElement) else law
+
+
+def _with_share(law, factor):
+    """The same law under a share of the load along its member."""
+    return dataclasses.replace(law, loads=factor * law.loads) if isinstance(law, FiberElement) else law
 
 
 def _names_by_group(model: Model) -> list[list[str]]:

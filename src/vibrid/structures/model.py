@@ -153,9 +153,9 @@ class Model(eqx.Module):
         pairs = zip(self.groups, s, strict=True)
         return tuple(jax.vmap(lambda law, own: law.recorded(own))(g.law, own) for g, own in pairs)
 
-    def tangent(self, s, before: tuple, after: tuple, dx, dv, dt):
+    def tangent(self, s, before: tuple, after: tuple, dx, dv, dt, end=None):
         """d(forces)/dq at the end of a step from `before` = (x, v) to `after`, whose displacement moves by `dx q` and
-        velocity by `dv q`; states of the laws included."""
+        velocity by `dv q`; states of the laws included. `end` are the states there where they are known already."""
         n = self.size
         total = jnp.zeros((n, n))
         if self.stiffness is not None:
@@ -165,10 +165,13 @@ class Model(eqx.Module):
         if self.rows is None:
             return total
         b, a = self.deformations(*before), self.deformations(*after)
-        for g, own in zip(self.groups, s, strict=True):
-            k = jax.vmap(lambda law, own, e0, w0, e1, w1: law.slope(own, Motion(e0, w0), Motion(e1, w1), dt, dx, dv))(
-                g.law, own, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w)
-            )
+        known = [None] * len(self.groups) if end is None else end
+        for g, own, there in zip(self.groups, s, known, strict=True):
+
+            def slope(law, own, there, e0, w0, e1, w1):
+                return law.slope(own, Motion(e0, w0), Motion(e1, w1), dt, dx, dv, there)
+
+            k = jax.vmap(slope)(g.law, own, there, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w))
             rows = self.rows[g.rows].reshape(g.count, g.components, n)
             total = total + jnp.einsum("gan,gab,gbm->nm", rows, k.reshape(g.count, g.components, g.components), rows)
         return total
