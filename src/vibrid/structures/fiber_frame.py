@@ -27,7 +27,7 @@ from vibrid.structures.members import (
     member_law,
 )
 from vibrid.structures.model import Model, stack_laws
-from vibrid.structures.nodes import Nodes, PointMass, as_point_masses, as_points, as_supports, check_elements
+from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses, as_points, as_supports, check_elements
 from vibrid.structures.sections import ReinforcedSection, gather_fibres
 from vibrid.structures.static import Balance, settle
 
@@ -52,6 +52,8 @@ class FiberFrame(Assembled):
         attachments: laws between places, or between a place and the ground.
         iterations: of the state determination of force-based members in one step.
         load_steps: in how many steps the permanent loads are applied.
+        softening: "refuse" stops a run in which a section's stiffness turns negative and says where and when; "allow"
+            goes on (crushing cover does it), and stops only for numbers that are not finite.
 
     Every degree of freedom needs mass: give sections a density, or masses with rotary inertia. Places are "3.x", "3.y"
     and "3.rotation". Sensors read `element_force` at "members[2].axial", ".moment_start" and ".moment_end" (the change
@@ -70,6 +72,7 @@ class FiberFrame(Assembled):
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
     iterations: int = eqx.field(static=True, default=1)
     load_steps: int = eqx.field(static=True, default=10)
+    softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
     directions: ClassVar = ("x", "y", "rotation")
     ground_direction: ClassVar = "x"
     mass_model: ClassVar = "lumped"
@@ -209,7 +212,8 @@ class FiberFrame(Assembled):
                     f"The permanent loads find no equilibrium: {left:.3g} N are left over. Use more load_steps, or see "
                     "whether the frame can carry them."
                 )
-        check_sections(*stack_laws(self.rest_parts(), len(self.nodes_and_supports().free))[1:], states, time)
+        _, groups, names = stack_laws(self.rest_parts(), len(self.nodes_and_supports().free))
+        check_sections(groups, names, states, time, self.softening == "allow")
 
 
 @eqx.filter_jit
@@ -253,8 +257,17 @@ def _names_by_group(model: Model) -> list[list[str]]:
     return [[next(names) for _ in range(group.count)] for group in model.groups]
 
 
-def check_sections(groups, names, states, time) -> None:
-    """Refuse recorded states (time first) in which a section of a member lost its stiffness."""
+def positive_definite(stiffness: np.ndarray) -> np.ndarray:
+    """Whether section stiffnesses (…, 3, sections) resist every deformation."""
+    k11, k12, k22 = (stiffness[..., i, :] for i in range(3))
+    return (k11 > 0) & (k11 * k22 > k12**2)
+
+
+def check_sections(groups, names, states, time, softening: bool = False) -> None:
+    """Refuse recorded states (time first) in which a section of a member lost its stiffness.
+
+    With `softening` it may be negative, not infinite or missing.
+    """
     name = iter(names)
     first = None
     for group, own in zip(groups, states, strict=False):
@@ -262,9 +275,9 @@ def check_sections(groups, names, states, time) -> None:
         if not isinstance(group.law, FiberElement):
             continue
         k = np.asarray(own.stiffness)  # (time, members, 3, sections)
-        lost = ~((k[:, :, 0] > 0) & (k[:, :, 0] * k[:, :, 2] > k[:, :, 1] ** 2))
-        if lost.any():
-            row, member, section = np.argwhere(lost)[0]
+        sound = np.isfinite(k).all(axis=2) if softening else positive_definite(k)
+        if not sound.all():
+            row, member, section = np.argwhere(~sound)[0]
             if first is None or row < first[0]:
                 first = row, members[member], section, k.shape[-1], k[row, member, :, section]
     if first is None:
