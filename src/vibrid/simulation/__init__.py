@@ -5,6 +5,7 @@ from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, Integrator, 
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.explicit import CentralDifference
 from vibrid.simulation.newmark import Newmark
+from vibrid.simulation.pushover import Pushover, pushover
 from vibrid.simulation.reference import simulate_reference
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Everything, Readings, Start, run
@@ -22,6 +23,7 @@ __all__ = [
     "KRAlpha",
     "MKRAlpha",
     "Newmark",
+    "Pushover",
     "Readings",
     "Response",
     "RungeKutta3",
@@ -29,6 +31,7 @@ __all__ = [
     "Start",
     "State",
     "default_integrator",
+    "pushover",
     "run",
     "simulate",
     "simulate_many",

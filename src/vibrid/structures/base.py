@@ -83,8 +83,12 @@ class Structure(eqx.Module):
         """How far a place moves with a unit ground displacement: what makes a relative motion absolute."""
         return float(self.row(place) @ self.ground(direction))
 
-    def check_states(self, states, time) -> None:
-        """Refuse a run whose recorded states (time first) show that a part failed, saying which and when."""
+    def for_large_steps(self) -> Structure:
+        """The same structure for static tests, whose steps are larger than those of a motion."""
+        return self
+
+    def check_states(self, states, when, unit: str = "s") -> None:
+        """Refuse a run whose recorded states (one for each of `when`, in s or steps) show that a part failed."""
 
     # -- what everyone gets ----------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from vibrid.structures.sections import ReinforcedSection, gather_fibres
 from vibrid.structures.static import Balance, settle
 
 _BALANCED = 1e-6  # of the permanent load: what may be left unbalanced
-_PATIENT = 12  # iterations of the state determination under permanent loads
+_PATIENT = 12  # iterations of the state determination in static tests
 
 
 @STRUCTURES.register("fiber-frame")
@@ -203,7 +203,10 @@ class FiberFrame(Assembled):
             total = total.at[dofs[i]].add(turn[i].T @ brought)
         return total[nodes.free]
 
-    def check_states(self, states, time):
+    def for_large_steps(self):
+        return dataclasses.replace(self, iterations=max(self.iterations, _PATIENT))
+
+    def check_states(self, states, when, unit="s"):
         """Refuse a run in which the permanent loads found no balance or a section lost its stiffness."""
         if self.is_loaded:
             left, load = float(self.permanent().unbalanced), float(jnp.abs(self.load_vector()).max())
@@ -213,15 +216,20 @@ class FiberFrame(Assembled):
                     "whether the frame can carry them."
                 )
         _, groups, names = stack_laws(self.rest_parts(), len(self.nodes_and_supports().free))
-        check_sections(groups, names, states, time, self.softening == "allow")
+        row, sentence = first_loss(groups, names, states, self.softening == "allow")
+        if sentence:
+            at = f"{when[row]:g} s" if unit == "s" else f"{unit} {when[row]}"
+            raise Divergence(
+                f"{sentence} at {at}. Its concrete has crushed, or the step is too large: use a smaller step, more "
+                "iterations, tougher concrete, less load, or softening = \"allow\"."
+            )
 
 
 @eqx.filter_jit
 def _under_permanent_loads(frame: FiberFrame):
     """The laws of the members, settled under the permanent loads, and the balance."""
     load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
-    parts = [(name, _patient(law), rows) for name, law, rows in frame.rest_parts(1.0)]
-    rows, groups, names = stack_laws(parts, size)
+    rows, groups, names = stack_laws(frame.for_large_steps().rest_parts(1.0), size)
     unit, none = jnp.ones(size), jnp.zeros((size, 0))
     model = Model(unit, unit, None, frame.matrices()[1], rows, groups, none, (), names)
 
@@ -242,11 +250,6 @@ def _under_permanent_loads(frame: FiberFrame):
     return made, balance
 
 
-def _patient(law):
-    """The same law with a state determination that converges: loads are applied in few steps."""
-    return dataclasses.replace(law, iterations=max(law.iterations, _PATIENT)) if isinstance(law, FiberElement) else law
-
-
 def _with_share(law, factor):
     """The same law under a share of the load along its member."""
     return dataclasses.replace(law, loads=factor * law.loads) if isinstance(law, FiberElement) else law
@@ -263,13 +266,13 @@ def positive_definite(stiffness: np.ndarray) -> np.ndarray:
     return (k11 > 0) & (k11 * k22 > k12**2)
 
 
-def check_sections(groups, names, states, time, softening: bool = False) -> None:
-    """Refuse recorded states (time first) in which a section of a member lost its stiffness.
+def first_loss(groups, names, states, softening: bool) -> tuple[int, str]:
+    """Row of recorded states (time first) in which a section first lost its stiffness, and a sentence that says which.
 
-    With `softening` it may be negative, not infinite or missing.
+    With `softening` it may be negative, not infinite or missing. No loss: an empty sentence.
     """
     name = iter(names)
-    first = None
+    first = 0, ""
     for group, own in zip(groups, states, strict=False):
         members = [next(name)[0] for _ in range(group.count)]
         if not isinstance(group.law, FiberElement):
@@ -278,13 +281,8 @@ def check_sections(groups, names, states, time, softening: bool = False) -> None
         sound = np.isfinite(k).all(axis=2) if softening else positive_definite(k)
         if not sound.all():
             row, member, section = np.argwhere(~sound)[0]
-            if first is None or row < first[0]:
-                first = row, members[member], section, k.shape[-1], k[row, member, :, section]
-    if first is None:
-        return
-    row, member, section, count, k = first
-    what = "is not finite any more" if not np.isfinite(k).all() else "has a negative stiffness"
-    raise Divergence(
-        f"Section {section} (of 0 to {count - 1}) of {member} {what} at {time[row]:g} s. Its concrete has crushed, or "
-        "the step is too large: use a smaller step, more iterations, tougher concrete, or less load."
-    )
+            if not first[1] or row < first[0]:
+                finite = np.isfinite(k[row, member, :, section]).all()
+                what = "has a negative stiffness" if finite else "is not finite any more"
+                first = row, f"Section {section} (of 0 to {k.shape[-1] - 1}) of {members[member]} {what}"
+    return first

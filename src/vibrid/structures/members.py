@@ -130,7 +130,7 @@ def member_law(member: FrameMember, section: ReinforcedSection, length: float, c
         axial=jnp.stack(axial, axis=1),
         bending=jnp.stack(bending, axis=1),
         weights=weights * clear,
-        loads=jnp.stack([zero, 0.5 * load * clear**2 * (places**2 - places)]),
+        loads=jnp.stack([zero, 0.5 * load * clear**2 * (places - places**2)]),
         settled=None,
         iterations=iterations,
         components=3,
