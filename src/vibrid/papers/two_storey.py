@@ -3,17 +3,17 @@
 Given by the paper (full scale, halved here): columns 457 × 416 mm with eight #9 bars, floor beams 305 × 559 mm with two
 #8 bars top and bottom, roof beams 305 × 457 mm with two #7 bars top and bottom; concrete 27.5 MPa, steel 414 MPa; cover
 and core with concretes of their own, 5 + 5 + 10 layers; force-based members with plastic-hinge integration; rigid
-offsets of 5.7 % at the column faces; a leaning column for P-Δ; mass at the middle of each beam, horizontal only, doubled;
-four dampers a storey; periods 0.39 s and 0.12 s with 92 % and 8 % of the mass.
+offsets of 5.7 % at the column faces; a leaning column for P-Δ; mass at the middle of each beam, horizontal only and
+doubled; four dampers a storey; periods 0.39 s and 0.12 s with 92 % and 8 % of the mass.
 
 Not given, and chosen here:
 
 - one bay of 24 ft (7.315 m): 5.7 % of half of it is half the column's 416 mm, so 416 mm is the depth in the plane;
-- storeys of 15 ft and 13 ft (4.572 m and 3.962 m), and floor and roof masses of 8.86 t and 9.10 t (half scale, doubled):
-  with these heights, the masses that give both periods;
+- storeys of 15 ft and 13 ft (4.572 m and 3.962 m), and, half scale and doubled, floor and roof masses of 8.86 t and
+  9.10 t: with these heights, the masses that give both periods;
 - 45 mm from the faces to the middle of the hoops and 65 mm to the middle of the bars (1½ in of cover, #4 hoops);
-- hoops of 1.2 % of the core of columns and 0.7 % in beams, of 414 MPa, 100 mm apart (about what ACI 318 wants of special
-  moment frames); peak strain 0.002; falling branches after Scott, Park & Priestley, to 20 % of the strength;
+- hoops of 1.2 % of the core of columns and 0.7 % in beams, of 414 MPa, 100 mm apart (about what ACI 318 wants of
+  special moment frames); peak strain 0.002; falling branches after Scott, Park & Priestley, to 20 % of the strength;
 - the core's layers have the whole width (the paper counts 20 layers, none for the sides);
 - steel: 200 GPa, hardening 1 %, R₀ = 18, c₁ = 0.925, c₂ = 0.15;
 - hinges 0.08 L + 0.022 f_y d_b (Paulay & Priestley), L half a column or half a span; 0.1 m at the middle of the beams;

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.laws.base import Law, StaticLaw
-from vibrid.structures.sections import Fibres, respond, start_states
+from vibrid.structures.sections import Fibres, initial_stiffness, respond, start_states
 
 _UNROLLED = 3  # iterations written out; more are a loop, which compiles faster
 COMPONENTS = ("axial", "moment_start", "moment_end")
@@ -66,8 +66,7 @@ class FiberElement(Law):
     def start(self) -> ElementState:
         if self.settled is not None:
             return self.settled.state
-        rest = start_states(self.fibres, self.weights.shape)
-        return self._sections(rest, jnp.zeros((2, self.weights.shape[0])))._replace(force=jnp.zeros(self.components))
+        return self._rest()
 
     def force(self, e, w, s):
         force = s.force if self.settled is None else s.force - self.settled.state.force
@@ -95,12 +94,17 @@ class FiberElement(Law):
 
     def initial_stiffness(self):
         """Of the member before any load: all concrete working."""
-        rest = start_states(self.fibres, self.weights.shape)
-        state = self._sections(rest, jnp.zeros((2, self.weights.shape[0])))
-        return self.tangent(state).reshape((self.components,) * 2 if self.components > 1 else ())
+        return self.tangent(self._rest()).reshape((self.components,) * 2 if self.components > 1 else ())
 
     def initial_damping(self):
         return jnp.zeros((self.components,) * 2 if self.components > 1 else ())
+
+    def _rest(self) -> ElementState:
+        """The member before any load."""
+        nothing = jnp.zeros((2, *self.weights.shape))
+        stiffness = jnp.broadcast_to(initial_stiffness(self.fibres)[:, None], (3, *self.weights.shape))
+        fibres = start_states(self.fibres, self.weights.shape)
+        return ElementState(jnp.zeros(self.components), nothing, nothing, stiffness, fibres)
 
     def _sections(self, committed: tuple, deformation) -> ElementState:
         """Sections at a deformation (2, sections), coming from committed fibre states; the member's force is open."""

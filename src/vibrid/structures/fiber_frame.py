@@ -16,19 +16,21 @@ from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import STRUCTURES, Attachment, as_attachments, as_damping
 from vibrid.structures.damping import Damping
 from vibrid.structures.fiber_elements import FiberElement, Settled
+from vibrid.structures.integration import HINGES
 from vibrid.structures.members import (
     FrameMember,
     LeaningColumn,
     MemberLoad,
     PermanentLoad,
     basic_rows,
+    clear_length,
     end_forces,
     fixed_end_moments,
     member_law,
 )
-from vibrid.structures.model import Model, stack_laws
+from vibrid.structures.model import Model, Stack, stack_laws
 from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses, as_points, as_supports, check_elements
-from vibrid.structures.sections import ReinforcedSection, gather_fibres
+from vibrid.structures.sections import ReinforcedSection, stack_fibres
 from vibrid.structures.static import Balance, settle
 
 _BALANCED = 1e-6  # of the permanent load: what may be left unbalanced
@@ -142,40 +144,57 @@ class FiberFrame(Assembled):
 
     # -- members as laws -------------------------------------------------------------------------------------------
 
-    def rest_parts(self, factor=0.0):
-        """(name, law, rows) of the members without permanent loads, or with a share of those along them."""
+    def stacks(self) -> list[Stack]:
+        """The members before any motion, under the loads along them; those of one kind together."""
         length, turn = self._lengths()
-        counts = self._fibre_counts()
         nodes = self.nodes_and_supports()
-        dofs = nodes.dofs(self.connectivity())
+        rows = np.zeros((len(self.members), 3, nodes.size))
+        for i, (member, dofs) in enumerate(zip(self.members, nodes.dofs(self.connectivity()), strict=True)):
+            rows[i][:, dofs] = basic_rows(length[i], member.offsets) @ turn[i]
+        fibres = stack_fibres(self.sections)
+        names = [section.name for section in self.sections]
+        kinds: dict = {}
+        for i, m in enumerate(self.members):
+            rule = (m.integration, m.points if m.integration != HINGES else 0)
+            kinds.setdefault((m.formulation, *rule), []).append(i)
         made = []
-        for i, member in enumerate(self.members):
-            rows = np.zeros((3, nodes.size))
-            rows[:, dofs[i]] = basic_rows(length[i], member.offsets) @ turn[i]
-            load = factor * self._load_along(i)
-            law = member_law(member, self.section_of(member), length[i], counts, self.iterations, load)
-            made.append((f"members[{i}]", law, rows[:, nodes.free]))
+        for (formulation, integration, points), chosen in kinds.items():
+            own = np.array([names.index(self.members[i].section) for i in chosen])
+
+            def law(fibres, clear, hinges, load, formulation=formulation, integration=integration, points=points):
+                return member_law(fibres, clear, hinges, load, formulation, integration, points, self.iterations)
+
+            stacked = jax.vmap(law)(
+                jax.tree.map(lambda leaf, own=own: leaf[own], fibres),
+                jnp.asarray([clear_length(length[i], self.members[i].offsets) for i in chosen]),
+                jnp.stack([self._hinges(i) for i in chosen]),
+                jnp.stack([self._load_along(i) for i in chosen]),
+            )
+            made.append(Stack(tuple(f"members[{i}]" for i in chosen), stacked, rows[chosen][:, :, nodes.free]))
         return made
+
+    def _hinges(self, member: int):
+        given = self.members[member].hinges
+        return jnp.broadcast_to(
+            jnp.where(jnp.isnan(given), 0.5 * self.section_of(self.members[member]).depth, given), (2,)
+        )
 
     def _load_along(self, member: int):
         return sum((own.load for own in self.member_loads if own.member == member), jnp.zeros(()))
 
-    def _fibre_counts(self) -> tuple[int, ...]:
-        """The most fibres of each type of material among the sections, so that all members are one evaluation."""
-        by_section = [[len(kind.heights) for kind in gather_fibres(section)] for section in self.sections]
-        if len({len(own) for own in by_section}) > 1:
-            return ()
-        return tuple(max(own) for own in zip(*by_section, strict=True))
-
     def laws(self):
-        return [law for _, law, _ in self.rest_parts()] + [a.law for a in self.attachments]
+        return [stack.law for stack in self.stacks()] + [a.law for a in self.attachments]
 
     def parts(self):
         """The members under their permanent loads."""
+        made = self.stacks()
         if not self.is_loaded:
-            return self.rest_parts()
+            return made
         settled, _ = _under_permanent_loads(self)
-        return [(name, law, rows) for (name, _, rows), law in zip(self.rest_parts(), settled, strict=True)]
+        return [
+            stack if own is None else stack._replace(law=dataclasses.replace(stack.law, settled=own))
+            for stack, own in zip(made, settled, strict=True)
+        ]
 
     # -- permanent loads -------------------------------------------------------------------------------------------
 
@@ -215,7 +234,7 @@ class FiberFrame(Assembled):
                     f"The permanent loads find no equilibrium: {left:.3g} N are left over. Use more load_steps, or see "
                     "whether the frame can carry them."
                 )
-        _, groups, names = stack_laws(self.rest_parts(), len(self.nodes_and_supports().free))
+        _, groups, names = stack_laws(self.stacks(), len(self.nodes_and_supports().free))
         row, sentence = first_loss(groups, names, states, self.softening == "allow")
         if sentence:
             at = f"{when[row]:g} s" if unit == "s" else f"{unit} {when[row]}"
@@ -226,10 +245,10 @@ class FiberFrame(Assembled):
 
 
 @eqx.filter_jit
-def _under_permanent_loads(frame: FiberFrame):
-    """The laws of the members, settled under the permanent loads, and the balance."""
+def _under_permanent_loads(frame: FiberFrame) -> tuple[list[Settled | None], Balance]:
+    """Where the permanent loads leave the members (None for elastic ones), and the balance they found."""
     load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
-    rows, groups, names = stack_laws(frame.for_large_steps().rest_parts(1.0), size)
+    rows, groups, names = stack_laws(frame.for_large_steps().stacks(), size)
     unit, none = jnp.ones(size), jnp.zeros((size, 0))
     model = Model(unit, unit, None, frame.matrices()[1], rows, groups, none, (), names)
 
@@ -239,25 +258,13 @@ def _under_permanent_loads(frame: FiberFrame):
 
     balance = settle(at, size, frame.load_steps)
     moved = model.deformations(balance.x, jnp.zeros(size)).e
-    found = {}
-    for group, own, names in zip(model.groups, balance.s, _names_by_group(model), strict=True):
-        for i, name in enumerate(names):
-            found[name] = jax.tree.map(lambda leaf, i=i: leaf[i], (group.cut(moved), own))
-    made = []
-    for name, law, _ in frame.rest_parts(1.0):
-        is_fibre = isinstance(law, FiberElement)
-        made.append(dataclasses.replace(law, settled=Settled(*found[name])) if is_fibre else law)
-    return made, balance
+    pairs = zip(groups, balance.s, strict=True)
+    return [Settled(g.cut(moved), own) if isinstance(g.law, FiberElement) else None for g, own in pairs], balance
 
 
 def _with_share(law, factor):
     """The same law under a share of the load along its member."""
     return dataclasses.replace(law, loads=factor * law.loads) if isinstance(law, FiberElement) else law
-
-
-def _names_by_group(model: Model) -> list[list[str]]:
-    names = iter(name for name, _ in model.parts)
-    return [[next(names) for _ in range(group.count)] for group in model.groups]
 
 
 def positive_definite(stiffness: np.ndarray) -> np.ndarray:

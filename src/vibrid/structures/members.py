@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +11,6 @@ from vibrid.core.parameters import parameter
 from vibrid.structures.fiber_elements import DisplacementElement, ElasticElement, ForceElement
 from vibrid.structures.integration import HINGES, RULES, along_member
 from vibrid.structures.nodes import as_choice
-from vibrid.structures.sections import ReinforcedSection, gather_fibres
 
 FORMULATIONS = ("force", "displacement", "elastic")
 
@@ -42,8 +39,7 @@ class FrameMember(eqx.Module):
         formulation: "force" (default), "displacement" (many short members needed), or "elastic" (uncracked, linear).
         integration: "hinge-radau" (plastic hinges at both ends, six sections), "gauss-lobatto" or "gauss-legendre".
         points: number of sections of the Gauss rules.
-        hinges: m, plastic-hinge lengths at the first and last node; by default half the depth of the section, as
-            0.08 L + 0.022 f_y d_b gives it for ordinary members.
+        hinges: m, plastic-hinge lengths at the first and last node; by default half the depth of the section.
         offsets: shares of the length between nodes that are rigid at the first and last node, inside the joints.
     """
 
@@ -111,22 +107,27 @@ def basic_rows(length: float, offsets: tuple[float, float]) -> np.ndarray:
     ])  # fmt: skip
 
 
-def member_law(member: FrameMember, section: ReinforcedSection, length: float, counts=(), iterations=1, load=0.0):
-    """The law of a member's end deformations. `counts` are fibre numbers to fill up to, `load` N/m across it."""
-    clear = clear_length(length, member.offsets)
-    if member.formulation == "elastic":
-        uncracked = dataclasses.replace(member, formulation="force", integration="gauss-legendre", points=2)
-        return ElasticElement(member_law(uncracked, section, length).initial_stiffness())
-    hinges = jnp.where(jnp.isnan(member.hinges), 0.5 * section.depth, member.hinges)
-    places, weights = along_member(member.integration, member.points, clear, jnp.broadcast_to(hinges, (2,)))
+def member_law(fibres, clear, hinges, load, formulation: str, integration: str, points: int, iterations: int):
+    """The law of a member's end deformations.
+
+    Arguments
+        fibres: of its sections.
+        clear: m, length that deforms.
+        hinges: (2,) m, plastic-hinge lengths.
+        load: N/m across it.
+    """
+    if formulation == "elastic":
+        uncracked = member_law(fibres, clear, hinges, load, "force", "gauss-legendre", 2, 1)
+        return ElasticElement(uncracked.initial_stiffness())
+    places, weights = along_member(integration, points, clear, hinges)
     zero, one = jnp.zeros_like(places), jnp.ones_like(places)
-    if member.formulation == "force":
+    if formulation == "force":
         kind, axial, bending = ForceElement, [one, zero, zero], [zero, places - 1.0, places]
     else:
         kind = DisplacementElement
         axial, bending = [one / clear, zero, zero], [zero, (6 * places - 4) / clear, (6 * places - 2) / clear]
     return kind(
-        fibres=gather_fibres(section, counts),
+        fibres=fibres,
         axial=jnp.stack(axial, axis=1),
         bending=jnp.stack(bending, axis=1),
         weights=weights * clear,

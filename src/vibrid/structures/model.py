@@ -8,6 +8,8 @@ laws; u are the inputs (ground acceleration, loads at places).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -247,20 +249,35 @@ class Model(eqx.Module):
         return sensors.gain * y
 
 
-def stack_laws(parts: list[tuple[str, Law, np.ndarray]], size: int):
+class Stack(NamedTuple):
+    """Parts with laws of one type that are stacked already: a leading axis over the parts on every array."""
+
+    names: tuple[str, ...]
+    law: Law
+    rows: np.ndarray  # (parts, components, n)
+
+
+def stack_laws(parts: list[tuple[str, Law, np.ndarray] | Stack], size: int):
     """Gather parts with laws of one type (and one structure) into groups.
 
-    `parts` are (name, law, rows) with rows of shape (components, n). Returns rows B, groups and part names.
+    `parts` are (name, law, rows) with rows of shape (components, n), or `Stack`s of them, each a group of its own.
+    Returns rows B, groups and part names.
     """
     kinds: dict = {}
-    for name, law, rows in parts:
+    for part in parts:
+        if isinstance(part, Stack):
+            kinds[part.names] = part
+            continue
+        name, law, rows = part
         shapes = tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(law))
         kinds.setdefault((jax.tree.structure(law), shapes), []).append((name, law, rows))
     unique: dict[bytes, int] = {}
     blocks, groups, names, place = [], [], [], 0
     for members in kinds.values():
         index = []
-        for name, law, rows in members:
+        stacked = isinstance(members, Stack)
+        each = zip(members.names, [members.law] * len(members.names), members.rows, strict=True) if stacked else members
+        for name, law, rows in each:
             rows = np.ascontiguousarray(rows, dtype=float) + 0.0
             if rows.shape != (law.components, size):
                 raise InputError(f"Part '{name}' needs {law.components} rows of {size} numbers, not {rows.shape}.")
@@ -271,6 +288,6 @@ def stack_laws(parts: list[tuple[str, Law, np.ndarray]], size: int):
                     unique[row.tobytes()] = len(blocks)
                     blocks.append(row)
                 index.append(unique[row.tobytes()])
-        law = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[m[1] for m in members])
-        groups.append(Group(law, len(members), tuple(index)))
+        law = members.law if stacked else jax.tree.map(lambda *leaves: jnp.stack(leaves), *[m[1] for m in members])
+        groups.append(Group(law, len(members.names) if stacked else len(members), tuple(index)))
     return (jnp.asarray(np.stack(blocks)) if blocks else None), tuple(groups), tuple(names)

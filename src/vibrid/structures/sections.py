@@ -121,6 +121,16 @@ def gather_fibres(section: ReinforcedSection, counts: tuple[int, ...] = ()) -> t
     return tuple(made)
 
 
+def stack_fibres(sections: tuple[ReinforcedSection, ...]) -> tuple[Fibres, ...]:
+    """The fibres of several sections with a leading axis over the sections, filled up to the same numbers."""
+    own = [gather_fibres(section) for section in sections]
+    kinds = {tuple(jax.tree.structure(kind.material) for kind in fibres) for fibres in own}
+    if len(kinds) > 1:
+        raise InputError("The sections of one frame need the same types of material in concrete, core and steel.")
+    counts = tuple(max(len(kind.heights) for kind in same) for same in zip(*own, strict=True))
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *[gather_fibres(section, counts) for section in sections])
+
+
 class SectionResponse(eqx.Module):
     """Resultants of a section (or of many along the leading axes): axial force N, moment M and their tangents."""
 
@@ -152,6 +162,15 @@ def respond(fibres: tuple[Fibres, ...], states: tuple, strain, curvature) -> tup
         jnp.sum(tangent * (-arm * heights), axis=-1),
     )
     return made, tuple(after)
+
+
+def initial_stiffness(fibres: tuple[Fibres, ...]):
+    """(3,) dN/dε, dN/dκ and dM/dκ of a section at rest, all its concrete working."""
+    total = jnp.zeros(3)
+    for kind in fibres:
+        stiff = kind.material.initial_modulus() * kind.areas
+        total = total + jnp.stack([jnp.sum(stiff * (-kind.heights) ** power) for power in range(3)])
+    return total
 
 
 def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
