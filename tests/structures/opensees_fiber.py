@@ -19,10 +19,10 @@ AXIAL = -200e3  # N on the section
 CURVATURES = (0.0, 0.02, -0.02, 0.06, -0.06, 0.15, -0.15, 0.0)  # 1/m
 COLUMN_HEIGHT, COLUMN_LOAD = 1.2, -100e3  # m, N
 DRIFTS = (0.0, 4e-3, -4e-3, 12e-3, -12e-3, 24e-3, -24e-3, 24e-3, 0.0)  # m
-COLUMNS = {
-    "hinge-radau": ("force", "hinge-radau", 1),
-    "gauss-lobatto": ("force", "gauss-lobatto", 1),
-    "displacement": ("displacement", "gauss-lobatto", 3),
+COLUMNS = {  # formulation, integration, pieces, share of the drifts: without hinges softening would be in one section
+    "hinge-radau": ("force", "hinge-radau", 1, 1.0),
+    "gauss-lobatto": ("force", "gauss-lobatto", 1, 0.4),
+    "displacement": ("displacement", "gauss-lobatto", 3, 0.4),
 }
 PATTERN, PUSH = ((3, 0.5), (6, 1.0)), 0.02  # nodes and shares of the lateral load; share of the height
 RATE, SPAN, STRENGTH = 1024, 12.0, 0.34  # Hz, s, g
@@ -174,7 +174,7 @@ def moment_curvature(ops, frame) -> list:
     return rows
 
 
-def cantilever(ops, frame, formulation, integration, pieces) -> list:
+def cantilever(ops, frame, formulation, integration, pieces, share) -> list:
     """Lateral force along the drifts of a column with an axial load."""
     ops.wipe()
     ops.model("basic", "-ndm", 2, "-ndf", 3)
@@ -196,7 +196,7 @@ def cantilever(ops, frame, formulation, integration, pieces) -> list:
     ops.pattern("Plain", 2, 1)
     ops.load(pieces, 1.0, 0.0, 0.0)
     force = [0.0]
-    drifts = path(DRIFTS, 4e-4)
+    drifts = [share * drift for drift in path(DRIFTS, 4e-4)]
     for a, b in zip(drifts, drifts[1:], strict=False):
         ops.integrator("DisplacementControl", pieces, 1, b - a)
         go(ops, 1)

@@ -23,14 +23,14 @@ from vibrid.simulation.response import Response
 from vibrid.simulation.run import Kept, Start, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
-from vibrid.structures.device import Device
+from vibrid.structures.device import ImposedTest
 
 _RUNS_PER_CORE = 8
 
 
 def default_integrator(structure: Structure, hold: str = "linear") -> Integrator:
     """Exact for linear structures, Runge–Kutta 4 where every law has a rate, Newmark for stiff and path laws."""
-    if isinstance(structure, Device):
+    if isinstance(structure, ImposedTest):
         return Imposed()
     laws = structure.laws()
     if all(law.is_linear for law in laws) and hold in ("zero", "linear"):

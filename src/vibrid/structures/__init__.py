@@ -2,8 +2,9 @@
 
 from vibrid.structures.base import GROUND, STRUCTURES, Attachment, Structure
 from vibrid.structures.beam import Beam
+from vibrid.structures.column_test import ColumnTest
 from vibrid.structures.damping import DAMPINGS, Damping, Explicit, Modal, Rayleigh
-from vibrid.structures.device import Device
+from vibrid.structures.device import Device, ImposedTest
 from vibrid.structures.fiber_frame import FiberFrame
 from vibrid.structures.frame import Frame2D
 from vibrid.structures.matrices import Matrices
@@ -24,12 +25,14 @@ __all__ = [
     "STRUCTURES",
     "Attachment",
     "Beam",
+    "ColumnTest",
     "Damping",
     "Device",
     "Explicit",
     "FiberFrame",
     "Frame2D",
     "FrameMember",
+    "ImposedTest",
     "LeaningColumn",
     "Matrices",
     "MemberLoad",

@@ -15,6 +15,7 @@ from vibrid.structures import elements as el
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import STRUCTURES, Attachment, as_attachments, as_damping
 from vibrid.structures.damping import Damping
+from vibrid.structures.fiber_checks import refuse_lost_sections
 from vibrid.structures.fiber_elements import FiberElement, Settled
 from vibrid.structures.integration import HINGES
 from vibrid.structures.members import (
@@ -235,13 +236,7 @@ class FiberFrame(Assembled):
                     "whether the frame can carry them."
                 )
         _, groups, names = stack_laws(self.stacks(), len(self.nodes_and_supports().free))
-        row, sentence = first_loss(groups, names, states, self.softening == "allow")
-        if sentence:
-            at = f"{when[row]:g} s" if unit == "s" else f"{unit} {when[row]}"
-            raise Divergence(
-                f"{sentence} at {at}. Its concrete has crushed, or the step is too large: use a smaller step, more "
-                "iterations, tougher concrete, less load, or softening = \"allow\"."
-            )
+        refuse_lost_sections(groups, names, states, when, unit, self.softening == "allow")
 
 
 @eqx.filter_jit
@@ -265,31 +260,3 @@ def _under_permanent_loads(frame: FiberFrame) -> tuple[list[Settled | None], Bal
 def _with_share(law, factor):
     """The same law under a share of the load along its member."""
     return dataclasses.replace(law, loads=factor * law.loads) if isinstance(law, FiberElement) else law
-
-
-def positive_definite(stiffness: np.ndarray) -> np.ndarray:
-    """Whether section stiffnesses (…, 3, sections) resist every deformation."""
-    k11, k12, k22 = (stiffness[..., i, :] for i in range(3))
-    return (k11 > 0) & (k11 * k22 > k12**2)
-
-
-def first_loss(groups, names, states, softening: bool) -> tuple[int, str]:
-    """Row of recorded states (time first) in which a section first lost its stiffness, and a sentence that says which.
-
-    With `softening` it may be negative, not infinite or missing. No loss: an empty sentence.
-    """
-    name = iter(names)
-    first = 0, ""
-    for group, own in zip(groups, states, strict=False):
-        members = [next(name)[0] for _ in range(group.count)]
-        if not isinstance(group.law, FiberElement):
-            continue
-        k = np.asarray(own.stiffness)  # (time, members, 3, sections)
-        sound = np.isfinite(k).all(axis=2) if softening else positive_definite(k)
-        if not sound.all():
-            row, member, section = np.argwhere(~sound)[0]
-            if not first[1] or row < first[0]:
-                finite = np.isfinite(k[row, member, :, section]).all()
-                what = "has a negative stiffness" if finite else "is not finite any more"
-                first = row, f"Section {section} (of 0 to {k.shape[-1] - 1}) of {members[member]} {what}"
-    return first
