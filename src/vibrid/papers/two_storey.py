@@ -90,7 +90,7 @@ def hinge(length: float, size: int) -> float:
     return 0.08 * length + 0.022 * STEEL / 1e6 * SCALE * BAR_DIAMETERS[size]
 
 
-def two_storey_building(dampers: bool = False, iterations: int = 1) -> FiberFrame:
+def two_storey_building(dampers: bool = False, iterations: int = 2) -> FiberFrame:
     """The frame, with or without four dampers in each storey.
 
     Nodes: 0, 1 bases; 2, 3, 4 first floor, the middle one with the mass; 5, 6, 7 roof. Members: 0–3 columns, 4–7 beams.

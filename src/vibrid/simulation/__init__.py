@@ -4,6 +4,7 @@ from vibrid.simulation.alpha import KRAlpha, MKRAlpha
 from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, Integrator, State
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.explicit import CentralDifference
+from vibrid.simulation.fiber_response import base_shear, fibre_history, frame_summary, section_history
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.pushover import Pushover, pushover
 from vibrid.simulation.reference import simulate_reference
@@ -30,9 +31,13 @@ __all__ = [
     "RungeKutta4",
     "Start",
     "State",
+    "base_shear",
     "default_integrator",
+    "fibre_history",
+    "frame_summary",
     "pushover",
     "run",
+    "section_history",
     "simulate",
     "simulate_many",
     "simulate_reference",

@@ -73,7 +73,7 @@ class FiberFrame(Assembled):
     leaning: tuple[LeaningColumn, ...] = eqx.field(converter=tuple, default=())
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
-    iterations: int = eqx.field(static=True, default=1)
+    iterations: int = eqx.field(static=True, default=2)
     load_steps: int = eqx.field(static=True, default=10)
     softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
     directions: ClassVar = ("x", "y", "rotation")
@@ -126,6 +126,11 @@ class FiberFrame(Assembled):
         length = np.linalg.norm(along, axis=1)
         return length, el.beam_rotation(along / length[:, None])
 
+    def basic_rows(self, member: int) -> np.ndarray:
+        """(3, 6): elongation and end rotations of a member from x, y and rotation of its two nodes."""
+        length, turn = self._lengths()
+        return basic_rows(length[member], self.members[member].offsets) @ turn[member]
+
     def mass_terms(self):
         length, turn = self._lengths()
         own = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
@@ -147,11 +152,11 @@ class FiberFrame(Assembled):
 
     def stacks(self) -> list[Stack]:
         """The members before any motion, under the loads along them; those of one kind together."""
-        length, turn = self._lengths()
+        length, _ = self._lengths()
         nodes = self.nodes_and_supports()
         rows = np.zeros((len(self.members), 3, nodes.size))
-        for i, (member, dofs) in enumerate(zip(self.members, nodes.dofs(self.connectivity()), strict=True)):
-            rows[i][:, dofs] = basic_rows(length[i], member.offsets) @ turn[i]
+        for i, dofs in enumerate(nodes.dofs(self.connectivity())):
+            rows[i][:, dofs] = self.basic_rows(i)
         fibres = stack_fibres(self.sections)
         names = [section.name for section in self.sections]
         kinds: dict = {}
