@@ -6,6 +6,7 @@ frame in `opensees_fiber_frame.json`. Only the standard library is needed to run
 `vibrid.FiberFrame` into that file.
 """
 
+import itertools
 import json
 import math
 import sys
@@ -14,24 +15,27 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 FRAME, RESULTS = FOLDER / "opensees_fiber_frame.json", FOLDER / "opensees_fiber_results.json"
 
-STRAINS = (0, -1e-3, -2e-4, -2.5e-3, 1e-3, -4e-3, -3e-3, -6e-3, 2e-3, -1.2e-2, 0, 8e-3, -4e-3, 1.5e-2, 1e-2, 1.2e-2, -2e-2, 0)
+STRAINS = (
+    0, -1e-3, -2e-4, -2.5e-3, 1e-3, -4e-3, -3e-3, -6e-3, 2e-3, -1.2e-2, 0, 8e-3, -4e-3, 1.5e-2, 1e-2, 1.2e-2, -2e-2, 0,
+)  # fmt: skip
 AXIAL = -200e3  # N on the section
 CURVATURES = (0.0, 0.02, -0.02, 0.06, -0.06, 0.15, -0.15, 0.0)  # 1/m
 COLUMN_HEIGHT, COLUMN_LOAD = 1.2, -100e3  # m, N
 DRIFTS = (0.0, 4e-3, -4e-3, 12e-3, -12e-3, 24e-3, -24e-3, 24e-3, 0.0)  # m
-COLUMNS = {  # formulation, integration, pieces, share of the drifts: without hinges softening would be in one section
-    "hinge-radau": ("force", "hinge-radau", 1, 1.0),
-    "gauss-lobatto": ("force", "gauss-lobatto", 1, 0.4),
-    "displacement": ("displacement", "gauss-lobatto", 3, 0.4),
+COLUMNS = {  # formulation, integration, pieces, share of the drifts (without hinges one section would soften), load
+    "hinge-radau": ("force", "hinge-radau", 1, 1.0, COLUMN_LOAD),
+    "gauss-lobatto": ("force", "gauss-lobatto", 1, 0.4, COLUMN_LOAD),
+    "displacement": ("displacement", "gauss-lobatto", 2, 0.4, 0.0),
 }
 PATTERN, PUSH = ((3, 0.5), (6, 1.0)), 0.02  # nodes and shares of the lateral load; share of the height
 RATE, SPAN, STRENGTH = 1024, 12.0, 0.34  # Hz, s, g
+FREQUENCIES = (0.6, 0.9, 1.3, 1.7, 2.2, 2.8, 3.7, 5.1)  # Hz
 
 
 def path(turns, step) -> list[float]:
     """From turn to turn in equal steps of at most `step`."""
     made = [turns[0]]
-    for a, b in zip(turns, turns[1:], strict=False):
+    for a, b in itertools.pairwise(turns):
         n = max(1, math.ceil(abs(b - a) / step - 1e-9))
         made += [a + (b - a) * i / n for i in range(1, n + 1)]
     return made
@@ -43,7 +47,7 @@ def motion() -> list[float]:
     values = []
     for i in range(samples):
         t = i / RATE
-        waves = sum(math.sin(2 * math.pi * f * t + 5.3 * k * k) for k, f in enumerate((0.6, 0.9, 1.3, 1.7, 2.2, 2.8, 3.7, 5.1)))
+        waves = sum(math.sin(2 * math.pi * f * t + 5.3 * k * k) for k, f in enumerate(FREQUENCIES))
         values.append(waves * math.exp(-(((t - 3.5) / 1.6) ** 2)) * (t < 9.0))
     largest = max(map(abs, values))
     return [STRENGTH * 9.80665 * v / largest for v in values]
@@ -69,7 +73,11 @@ def describe(frame) -> dict:
     sections = {
         s.name: {
             "materials": [material_numbers(law) for law, _, _ in s.layers()],
-            "fibres": [[float(y), float(a), k] for k, (_, ys, areas) in enumerate(s.layers()) for y, a in zip(ys, areas, strict=True)],
+            "fibres": [
+                [float(y), float(area), k]
+                for k, (_, heights, areas) in enumerate(s.layers())
+                for y, area in zip(heights, areas, strict=True)
+            ],
         }
         for s in frame.sections
     }  # fmt: skip
@@ -82,7 +90,7 @@ def describe(frame) -> dict:
             "offsets": [(m.offsets[0] * along).tolist(), (-m.offsets[1] * along).tolist()],
             "load": float(frame._load_along(i)),
         })  # fmt: skip
-    leaning = [{"load": float(c.load), "height": float(c.height), "top": c.top, "bottom": c.bottom} for c in frame.leaning]
+    leaning = [{"load": float(c.load), "top": c.top} for c in frame.leaning]
     rayleigh = [float(frame.damping.mass), float(frame.damping.stiffness)]
     return {
         "nodes": nodes.tolist(), "fixed": [int(n) for n, _ in frame.supports], "masses": whole.reshape(-1, 3).tolist(),
@@ -167,19 +175,19 @@ def moment_curvature(ops, frame) -> list:
     ops.load(2, 0.0, 0.0, 1.0)
     rows = [[0.0, ops.nodeDisp(2, 1)]]
     curve = path(CURVATURES, 1e-3)
-    for a, b in zip(curve, curve[1:], strict=False):
+    for a, b in itertools.pairwise(curve):
         ops.integrator("DisplacementControl", 2, 3, b - a)
         go(ops, 1)
         rows.append([ops.getTime(), ops.nodeDisp(2, 1)])
     return rows
 
 
-def cantilever(ops, frame, formulation, integration, pieces, share) -> list:
+def cantilever(ops, frame, formulation, integration, pieces, share, axial) -> list:
     """Lateral force along the drifts of a column with an axial load."""
     ops.wipe()
     ops.model("basic", "-ndm", 2, "-ndf", 3)
     make_section(ops, 1, frame["sections"]["column"])
-    member = {"formulation": formulation, "integration": integration, "points": 5, "hinges": [0.1, 0.1]}
+    member = {"formulation": formulation, "integration": integration, "points": 6, "hinges": [0.1, 0.1]}
     for i in range(pieces + 1):
         ops.node(i, 0.0, COLUMN_HEIGHT * i / pieces)
     ops.fix(0, 1, 1, 1)
@@ -187,7 +195,7 @@ def cantilever(ops, frame, formulation, integration, pieces, share) -> list:
         make_member(ops, i + 1, (i, i + 1), 1, member)
     ops.timeSeries("Linear", 1)
     ops.pattern("Plain", 1, 1)
-    ops.load(pieces, 0.0, COLUMN_LOAD, 0.0)
+    ops.load(pieces, 0.0, axial, 0.0)
     solver(ops)
     ops.integrator("LoadControl", 0.1)
     ops.analysis("Static")
@@ -197,7 +205,7 @@ def cantilever(ops, frame, formulation, integration, pieces, share) -> list:
     ops.load(pieces, 1.0, 0.0, 0.0)
     force = [0.0]
     drifts = [share * drift for drift in path(DRIFTS, 4e-4)]
-    for a, b in zip(drifts, drifts[1:], strict=False):
+    for a, b in itertools.pairwise(drifts):
         ops.integrator("DisplacementControl", pieces, 1, b - a)
         go(ops, 1)
         force.append(ops.getTime())

@@ -9,7 +9,6 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.structures.fiber_checks import positive_definite
-from vibrid.structures.fiber_elements import FiberElement
 from vibrid.structures.fiber_frame import FiberFrame
 
 KINDS = ("concrete", "steel")
@@ -71,24 +70,22 @@ class FrameSummary:
 
 
 class _Place:
-    """A member among the groups of a model."""
+    """A member among the groups of a response: the group's number, its states, and the member's row in them."""
 
     def __init__(self, response, member: int):
         frame = response.structure
         if not isinstance(frame, FiberFrame):
             raise InputError(f"Sections and fibres belong to a fibre frame, not to a {type(frame).__name__}.")
-        name = f"members[{member}]"
-        for stack, states in zip(frame.parts(), response.states, strict=False):
-            if name in stack.names:
-                self.row, self.law, self.states = stack.names.index(name), stack.law, states
-                break
-        else:
+        if not 0 <= member < len(frame.members):
             raise InputError(f"Member {member} is not there; members are numbered 0 to {len(frame.members) - 1}.")
-        if not isinstance(self.law, FiberElement):
+        if frame.members[member].formulation == "elastic":
             raise InputError(f"Member {member} is elastic and has no fibres.")
+        for group, chosen in enumerate(frame.kinds().values()):
+            if member in chosen:
+                self.group, self.states, self.row = group, response.states[group], chosen.index(member)
 
     def section(self, number: int) -> int:
-        count = self.law.weights.shape[-1]
+        count = self.states.stiffness.shape[-1]
         if not -count <= number < count:
             raise InputError(f"The member has {count} sections, numbered 0 to {count - 1}; there is no {number}.")
         return number % count
@@ -111,15 +108,17 @@ def fibre_history(response, member: int, section: int = 0, height: float = 0.0, 
         raise InputError(f"A fibre is of concrete or steel, not '{kind}'.")
     place = _Place(response, member)
     k, which = place.section(section), KINDS.index(kind)
-    fibres = jax.tree.map(lambda leaf: leaf[place.row], place.law.fibres[which])
+    law = jax.tree.map(np.asarray, response.structure.built(()).groups[place.group].law)
+    fibres = jax.tree.map(lambda leaf: leaf[place.row], law.fibres[which])
     used = np.where(np.asarray(fibres.areas) > 0, np.abs(np.asarray(fibres.heights) - height), np.inf)
     chosen = int(np.argmin(used))
     at = float(fibres.heights[chosen])
     history = section_history(response, member, section)
     strain = history.strain - at * history.curvature
-    first = jax.vmap(lambda law: law.start())(place.law).fibres[which]
-    start = jax.tree.map(lambda leaf: leaf[place.row, k, chosen], first)
     material = jax.tree.map(lambda leaf: leaf[chosen], fibres.material)
+    start = material.start()
+    if law.settled is not None:
+        start = jax.tree.map(lambda leaf: leaf[place.row, k, chosen], law.settled.state.fibres[which])
     return FibreHistory(at, strain, np.asarray(_walk(material, start, strain)))
 
 
@@ -139,7 +138,7 @@ def base_shear(response) -> np.ndarray:
     total = np.zeros(len(response.displacement))
     for i, member in enumerate(frame.members):
         for end, node in enumerate(member.nodes):
-            if node in held:
+            if node in held and member.formulation != "elastic":
                 place = _Place(response, i)
                 forces = np.asarray(place.states.force)[:, place.row] @ frame.basic_rows(i)
                 total = total + forces[:, 3 * end]

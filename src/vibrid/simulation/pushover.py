@@ -12,6 +12,7 @@ import numpy as np
 
 from vibrid.core.errors import Divergence, InputError
 from vibrid.structures.base import Structure
+from vibrid.structures.model import Model
 from vibrid.structures.static import Balance, impose
 
 _BALANCED = 1e-6  # of the largest load: what may be left unbalanced
@@ -44,7 +45,7 @@ class Pushover:
 
 @eqx.filter_jit
 def _push(structure, pattern, row, targets, iterations):
-    model = structure.model(())
+    model = structure if isinstance(structure, Model) else structure.model(())
     n = model.size
     start = Balance(jnp.zeros(n), model.start(), jnp.zeros(()), jnp.zeros(()))
 
@@ -61,7 +62,7 @@ def pushover(
     control: str,
     displacements,
     *,
-    iterations: int = 20,
+    iterations: int = 12,
 ) -> Pushover:
     """Push a structure slowly, so that one place follows a path of displacements; permanent loads stay.
 
@@ -81,7 +82,7 @@ def pushover(
     shares = sum((float(share) * structure.row(place) for place, share in pattern.items()), 0.0)
     if not np.any(shares):
         raise InputError("The lateral load of a pushover acts nowhere; give places and shares such as {'3.x': 1.0}.")
-    row, tested = jnp.asarray(structure.row(control)), structure.for_large_steps()
+    row, tested = jnp.asarray(structure.row(control)), structure.for_large_steps().built(())
     made = _push(tested, jnp.asarray(shares), row, jnp.asarray(targets), iterations)
     made = jax.tree.map(np.asarray, made)
     structure.check_states(made.s, np.arange(1, len(targets) + 1), "step")

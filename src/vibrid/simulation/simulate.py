@@ -24,6 +24,7 @@ from vibrid.simulation.run import Kept, Start, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
 from vibrid.structures.device import ImposedTest
+from vibrid.structures.model import Model
 
 _RUNS_PER_CORE = 8
 
@@ -42,7 +43,8 @@ def default_integrator(structure: Structure, hold: str = "linear") -> Integrator
 
 @eqx.filter_jit
 def _run(structure, loads, integrator, drive: Drive, dt, observe, start, substeps):
-    return run(structure.model(loads), integrator, drive, dt, observe, start, substeps)
+    model = structure if isinstance(structure, Model) else structure.model(loads)
+    return run(model, integrator, drive, dt, observe, start, substeps)
 
 
 def simulate(
@@ -79,7 +81,7 @@ def simulate(
     driven = drive(inputs, hold, substeps)
     watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
-    made = _run(simplified(structure), loads, integrator, driven, step, watched, start, substeps)
+    made = _run(simplified(structure).built(loads), loads, integrator, driven, step, watched, start, substeps)
     (x, v, a, s), failed = jax.tree.map(np.asarray, made)
     structure.check_states(s, excitation.time)
     check_finite(x, excitation.time, integrator)

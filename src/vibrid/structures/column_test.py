@@ -11,11 +11,10 @@ import jax.numpy as jnp
 
 from vibrid.core.parameters import parameter
 from vibrid.structures.base import STRUCTURES
-from vibrid.structures.device import ImposedTest
+from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.fiber_checks import refuse_lost_sections
 from vibrid.structures.fiber_elements import ForceElement, Settled
 from vibrid.structures.integration import HINGES, RULES, along_member
-from vibrid.structures.model import stack_laws
 from vibrid.structures.nodes import as_choice
 from vibrid.structures.sections import ReinforcedSection, gather_fibres
 
@@ -77,9 +76,16 @@ class ColumnTest(ImposedTest):
     def laws(self):
         return [self._law()]
 
+    def built(self, loads=IMPOSED):
+        return _built(self)
+
     def check_states(self, states, when, unit="s"):
-        _, groups, names = stack_laws(self.parts(), 1)
-        refuse_lost_sections(groups, names, states, when, unit, self.softening == "allow")
+        refuse_lost_sections([[self.place]], states, when, unit, self.softening == "allow")
+
+
+@eqx.filter_jit
+def _built(test: ColumnTest):
+    return test.model()
 
 
 def _settle(law: ForceElement):

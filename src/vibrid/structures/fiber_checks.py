@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vibrid.core.errors import Divergence
-from vibrid.structures.fiber_elements import FiberElement
+from vibrid.structures.fiber_elements import ElementState
 
 
 def positive_definite(stiffness: np.ndarray) -> np.ndarray:
@@ -14,22 +14,23 @@ def positive_definite(stiffness: np.ndarray) -> np.ndarray:
     return (k11 > 0) & (k11 * k22 > k12**2)
 
 
-def refuse_lost_sections(groups, names, states, when, unit: str, softening: bool) -> None:
+def refuse_lost_sections(members: list[list[str]], states, when, unit: str, softening: bool) -> None:
     """Refuse recorded states (time first) in which a section lost its stiffness; says which section, and when.
 
-    With `softening` it may be negative, but not infinite or missing.
+    Arguments
+        members: names of the members in each group of states; groups without fibres are passed over.
+        when: s, or steps if `unit` says so, of every row.
+        softening: a stiffness may be negative, but not infinite or missing.
     """
-    name = iter(names)
     found = []
-    for group, own in zip(groups, states, strict=False):
-        members = [next(name)[0] for _ in range(group.count)]
-        if not isinstance(group.law, FiberElement):
+    for names, own in zip(members, states, strict=False):
+        if not isinstance(own, ElementState):
             continue
         k = np.asarray(own.stiffness)  # (time, members, 3, sections)
         sound = np.isfinite(k).all(axis=2) if softening else positive_definite(k)
         if not sound.all():
             row, member, section = np.argwhere(~sound)[0]
-            found.append((row, members[member], section, k[row, member]))
+            found.append((row, names[member], section, k[row, member]))
     if not found:
         return
     row, member, section, k = min(found, key=lambda one: one[0])

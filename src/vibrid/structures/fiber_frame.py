@@ -13,7 +13,7 @@ import numpy as np
 from vibrid.core.errors import Divergence, InputError, unknown_name
 from vibrid.structures import elements as el
 from vibrid.structures.assembled import Assembled
-from vibrid.structures.base import STRUCTURES, Attachment, as_attachments, as_damping
+from vibrid.structures.base import GROUND, STRUCTURES, Attachment, as_attachments, as_damping
 from vibrid.structures.damping import Damping
 from vibrid.structures.fiber_checks import refuse_lost_sections
 from vibrid.structures.fiber_elements import FiberElement, Settled
@@ -35,7 +35,7 @@ from vibrid.structures.sections import ReinforcedSection, stack_fibres
 from vibrid.structures.static import Balance, settle
 
 _BALANCED = 1e-6  # of the permanent load: what may be left unbalanced
-_PATIENT = 12  # iterations of the state determination in static tests
+_PATIENT = 8  # iterations of the state determination in static tests
 
 
 @STRUCTURES.register("fiber-frame")
@@ -150,6 +150,16 @@ class FiberFrame(Assembled):
 
     # -- members as laws -------------------------------------------------------------------------------------------
 
+    def kinds(self) -> dict[tuple[str, str, int], list[int]]:
+        """The members by formulation, integration and number of points: those of one kind are computed together, and
+        their states are one group of a response."""
+        found: dict = {}
+        for i, m in enumerate(self.members):
+            points = 0 if m.integration == HINGES or m.formulation == "elastic" else m.points
+            integration = "" if m.formulation == "elastic" else m.integration
+            found.setdefault((m.formulation, integration, points), []).append(i)
+        return found
+
     def stacks(self) -> list[Stack]:
         """The members before any motion, under the loads along them; those of one kind together."""
         length, _ = self._lengths()
@@ -159,12 +169,8 @@ class FiberFrame(Assembled):
             rows[i][:, dofs] = self.basic_rows(i)
         fibres = stack_fibres(self.sections)
         names = [section.name for section in self.sections]
-        kinds: dict = {}
-        for i, m in enumerate(self.members):
-            rule = (m.integration, m.points if m.integration != HINGES else 0)
-            kinds.setdefault((m.formulation, *rule), []).append(i)
         made = []
-        for (formulation, integration, points), chosen in kinds.items():
+        for (formulation, integration, points), chosen in self.kinds().items():
             own = np.array([names.index(self.members[i].section) for i in chosen])
 
             def law(fibres, clear, hinges, load, formulation=formulation, integration=integration, points=points):
@@ -193,14 +199,19 @@ class FiberFrame(Assembled):
 
     def parts(self):
         """The members under their permanent loads."""
+        return self.settled_stacks(_under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ())
+
+    def settled_stacks(self, settled) -> list[Stack]:
+        """The members, each kind with where the permanent loads leave it."""
         made = self.stacks()
-        if not self.is_loaded:
-            return made
-        settled, _ = _under_permanent_loads(self)
-        return [
-            stack if own is None else stack._replace(law=dataclasses.replace(stack.law, settled=own))
-            for stack, own in zip(made, settled, strict=True)
-        ]
+        for i, own in enumerate(settled):
+            if own is not None:
+                made[i] = made[i]._replace(law=dataclasses.replace(made[i].law, settled=own))
+        return made
+
+    def built(self, loads=GROUND):
+        settled = _under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ()
+        return _built(self, loads, settled)
 
     # -- permanent loads -------------------------------------------------------------------------------------------
 
@@ -211,7 +222,7 @@ class FiberFrame(Assembled):
 
     def permanent(self) -> Balance:
         """Equilibrium under the permanent loads, from no load: displacements, states, the force left unbalanced."""
-        return _under_permanent_loads(self)[1]
+        return _under_permanent_loads(self.for_large_steps())[1]
 
     def load_vector(self):
         """N and N m at the free degrees of freedom: permanent loads at nodes, and what those along members bring."""
@@ -240,15 +251,20 @@ class FiberFrame(Assembled):
                     f"The permanent loads find no equilibrium: {left:.3g} N are left over. Use more load_steps, or see "
                     "whether the frame can carry them."
                 )
-        _, groups, names = stack_laws(self.stacks(), len(self.nodes_and_supports().free))
-        refuse_lost_sections(groups, names, states, when, unit, self.softening == "allow")
+        names = [[f"members[{i}]" for i in chosen] for chosen in self.kinds().values()]
+        refuse_lost_sections(names, states, when, unit, self.softening == "allow")
+
+
+@eqx.filter_jit
+def _built(frame: FiberFrame, loads, settled) -> Model:
+    return frame.model(loads, frame.settled_stacks(settled))
 
 
 @eqx.filter_jit
 def _under_permanent_loads(frame: FiberFrame) -> tuple[list[Settled | None], Balance]:
     """Where the permanent loads leave the members (None for elastic ones), and the balance they found."""
     load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
-    rows, groups, names = stack_laws(frame.for_large_steps().stacks(), size)
+    rows, groups, names = stack_laws(frame.stacks(), size)
     unit, none = jnp.ones(size), jnp.zeros((size, 0))
     model = Model(unit, unit, None, frame.matrices()[1], rows, groups, none, (), names)
 

@@ -17,7 +17,7 @@ class Balance(NamedTuple):
     unbalanced: jax.Array
 
 
-def settle(at, size: int, steps: int = 10, iterations: int = 10) -> Balance:
+def settle(at, size: int, steps: int = 10, iterations: int = 8) -> Balance:
     """Equilibrium under a load that grows from nothing to all of it in equal steps, by Newton's method.
 
     `at(factor)` gives the model and the load vector (N) at a share of the load. States are committed at every step.
