@@ -2,8 +2,8 @@
 
     python examples/column_identification.py
 
-The measured force comes from another model than the one that is fitted: five times as many layers of concrete, four
-times as many steps, and 1 % of noise.
+The measured force comes from another model than the one that is fitted: two and a half times as many layers of
+concrete, four times as many steps, more iterations, and 1 % of noise.
 """
 
 import dataclasses
@@ -21,6 +21,7 @@ def column(steel: float, concrete: float, fine: bool = False) -> vb.ColumnTest:
         name="column", width=0.2285, depth=0.208, cover=0.0225, density=2400.0,
         concrete=plain.confined(0.0, 0.0), core=plain.confined(0.012, 414e6, 0.18, 0.05),
         steel=vb.MenegottoPinto(yield_stress=steel),
+        cover_layers=10, core_layers=20,
         bar_areas=[484e-6, 323e-6, 484e-6], bar_heights=[-0.0715, 0.0, 0.0715],
     )  # fmt: skip
     if fine:
