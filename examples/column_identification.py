@@ -15,12 +15,12 @@ import vibrid as vb
 STEEL, CONCRETE = 414e6, 27.5e9  # N/m², what is to be found
 
 
-def column(steel: float, concrete: float, fine: bool = False) -> vb.ColumnTest:
-    plain = vb.KentPark(strength=27.5e6, modulus=concrete)
+def column(fine: bool = False) -> vb.ColumnTest:
+    plain = vb.KentPark(strength=27.5e6, modulus=CONCRETE)
     section = vb.ReinforcedSection(
         name="column", width=0.2285, depth=0.208, cover=0.0225, density=2400.0,
         concrete=plain.confined(0.0, 0.0), core=plain.confined(0.012, 414e6, 0.18, 0.05),
-        steel=vb.MenegottoPinto(yield_stress=steel),
+        steel=vb.MenegottoPinto(yield_stress=STEEL),
         cover_layers=10, core_layers=20,
         bar_areas=[484e-6, 323e-6, 484e-6], bar_heights=[-0.0715, 0.0, 0.0715],
     )  # fmt: skip
@@ -40,7 +40,7 @@ def protocol(rate: float) -> vb.Record:
 
 def measured(noise: float = 0.01, key: int = 0) -> vb.Record:
     """The test: force of a finer column, with noise of a share of its force."""
-    finer = vb.simulate(column(STEEL, CONCRETE, fine=True), protocol(400.0))
+    finer = vb.simulate(column(fine=True), protocol(400.0))
     sensors = vb.Sensors(element_force=["column"])
     clean = finer.readings(sensors)[::4]
     rng = np.random.default_rng(key)
@@ -54,10 +54,12 @@ def measured(noise: float = 0.01, key: int = 0) -> vb.Record:
 
 
 def find(record: vb.Record):
-    guess = column(0.8 * STEEL, 0.7 * CONCRETE)
+    stiffness = ("section.concrete.modulus", "section.core.modulus")  # one value for cover and core
+    first = {"section.steel.yield_stress": 0.8 * STEEL, **dict.fromkeys(stiffness, 0.7 * CONCRETE)}
+    guess = column().replace(first)
     unknown = [
         vb.Unknown("section.steel.yield_stress", bounds=(200e6, 800e6)),
-        vb.Unknown(("section.concrete.modulus", "section.core.modulus"), bounds=(10e9, 60e9), name="concrete modulus"),
+        vb.Unknown(stiffness, bounds=(10e9, 60e9), name="concrete modulus"),
     ]
     return vb.identify(guess, record, unknown=unknown, method=vb.TrajectoryFit())
 
