@@ -190,6 +190,16 @@ def accuracy(record) -> list[dict]:
     ]
 
 
+def with_dampers(record) -> list[dict]:
+    """The same motion with and without four dampers a storey."""
+    most = {}
+    for dampers in (False, True):
+        response = vb.simulate(two_storey_building(dampers), record, integrator=SCHEME)
+        most[dampers] = 1e3 * np.abs(response.readings(vb.Sensors(displacement=["6.x"]))).max()
+    note = f"{most[False]:.1f} mm without, {most[True]:.1f} mm with four LuGre dampers a storey"
+    return [row("peak roof displacement with dampers / without", f"{most[True] / most[False]:.2f}", note=note)]
+
+
 def chain_words() -> str:
     """The same share in a shear building of two equal masses with the same periods, in words."""
     low, high = ((2 * np.pi / period) ** 2 for period in PERIODS)
@@ -228,6 +238,7 @@ def main() -> None:
     chosen = parser.parse_args()
     record = motion()
     rows = in_a_scan(record, chosen.repeats) + from_python(record) + opensees(record) + accuracy(record)
+    rows += with_dampers(record)
     if chosen.identify:
         rows += identification()
     machine = chosen.machine or f"{os.cpu_count()} cores, {platform.machine()}, {jax.default_backend()}"

@@ -77,16 +77,16 @@ class Response:
 
     def part(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Deformation (m) and force (N) of one part, e.g. "storeys[0]": the two axes of a hysteresis loop."""
-        place = self._shape_of_model().part_index(name)
+        place = self.shape_of_model().part_index(name)
         e, f = _part_motion(self.structure.built(self.loads), self.loads, self.displacement, self.velocity, self.states)
         return np.asarray(e[:, place]), np.asarray(f[:, place])
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of the parts with laws."""
-        return tuple(name for name, _ in self._shape_of_model().parts)
+        return tuple(name for name, _ in self.shape_of_model().parts)
 
-    def _shape_of_model(self):
+    def shape_of_model(self):
         """The model without its numbers: names and places, and nothing computed."""
         return eqx.filter_eval_shape(lambda structure: structure.model(self.loads), self.structure)
 

@@ -48,7 +48,7 @@ class ColumnTest(ImposedTest):
     integration: str = eqx.field(static=True, converter=as_choice("integration", *RULES), default=HINGES)
     points: int = eqx.field(static=True, default=5)
     hinges: object = parameter("plastic-hinge length", "m", positive=True, default=float("nan"))
-    iterations: int = eqx.field(static=True, default=3)
+    iterations: int = eqx.field(static=True, default=4)
     softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
     place: ClassVar[str] = "column"
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from vibrid.laws.base import Law, StaticLaw
 from vibrid.structures.sections import Fibres, initial_stiffness, respond, start_states
 
-_UNROLLED = 3  # iterations written out; more are a loop, which compiles faster
+_UNROLLED = 2  # iterations written out; more are a loop, which compiles faster
 COMPONENTS = ("axial", "moment_start", "moment_end")
 
 
