@@ -14,6 +14,7 @@ from opensees_import import opensees
 import vibrid as vb
 from vibrid.core.errors import Divergence, InputError
 from vibrid.papers.two_storey import PERIODS, two_storey_building
+from vibrid.report.frame_plots import frame_figure, plot_base_shear, plot_drifts
 from vibrid.structures.describe import describe, rebuild
 from vibrid.structures.integration import along_member
 
@@ -252,12 +253,28 @@ def test_a_crushed_section_is_named_with_its_time(building, moved):
         ({"loads": [vb.PermanentLoad(1.0, at="1.z")]}, "direction"),
         ({"leaning": [vb.LeaningColumn(1.0, 1.0, top="0.x")]}, "cannot move"),
         ({"masses": [vb.PointMass(1.0, 1, along="z")]}, "direction"),
+        ({"members": [vb.FrameMember((0, 1), "column", hinges=0.3)]}, "hinges of member 0 are too long"),
     ],
 )
 def test_mistakes_are_told(building, change, sentence):
     good = {"nodes": [(0, 0), (0, 2)], "members": [vb.FrameMember((0, 1), "column")], "supports": {0: "fixed"}}
     with pytest.raises(InputError, match=sentence):
         vb.FiberFrame(**{**good, "sections": building.sections[:1], **change})
+
+
+def test_a_node_without_mass_is_named(building):
+    light = dataclasses.replace(building.sections[0], density=0.0)
+    parts = {"members": [vb.FrameMember((0, 1), "column")], "sections": [light], "supports": {0: "fixed"}}
+    frame = vb.FiberFrame(nodes=[(0, 0), (0, 2)], masses=[vb.PointMass(1.0, at=1)], **parts)
+    with pytest.raises(InputError, match=r"'1\.rotation' has no mass"):
+        frame.built()
+
+
+def test_figures_of_a_frame_have_units(moved):
+    axes = frame_figure(moved).axes
+    assert [ax.get_xlabel() for ax in axes] == ["curvature [1/m]"] + ["strain [‰]"] * 3
+    assert plot_drifts(moved).get_legend_handles_labels()[1] == ["storey 0", "storey 1"]
+    assert plot_base_shear(moved, "6.x").get_ylabel() == "base shear [kN]"
 
 
 def test_a_spring_is_no_material(building):

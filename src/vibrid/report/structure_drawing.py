@@ -186,7 +186,7 @@ def _device(ax, device: ImposedTest, sensors, unknown) -> None:
             (0.7, -0.35), 2.2, 0.7, boxstyle="round,pad=0.02", facecolor="white", edgecolor=colour, linewidth=1.4
         )
     )
-    name = law_name(device.specimen())
+    name = law_name(device.law) if hasattr(device, "law") else device.place
     ax.text(1.8, 0.0, name, ha="center", va="center", fontsize=9, color=UNKNOWN if unknown else INK)
     ax.plot([2.92, 3.6], [0, 0], color=colour, linewidth=1.4)
     shake(ax, (3.3, 0.45), (4.3, 0.45), "imposed displacement", (0, 14))

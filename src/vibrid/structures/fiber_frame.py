@@ -91,6 +91,8 @@ class FiberFrame(Assembled):
         for i, member in enumerate(self.members):
             if member.section not in names:
                 raise InputError(f"Member {i}: {unknown_name('section', member.section, names)}")
+            if member.integration == HINGES and member.formulation != "elastic":
+                self._check_hinges(i)
         if self.iterations < 1 or self.load_steps < 1:
             raise InputError("A fibre frame needs at least one iteration and one load step.")
         self.check_places()
@@ -191,6 +193,19 @@ class FiberFrame(Assembled):
             jnp.where(jnp.isnan(given), 0.5 * self.section_of(self.members[member]).depth, given), (2,)
         )
 
+    def _check_hinges(self, member: int) -> None:
+        """Each hinge takes four times its length of the member; together they must leave something between them."""
+        hinges = self._hinges(member)
+        clear = clear_length(self._lengths()[0][member], self.members[member].offsets)
+        if isinstance(hinges, jax.core.Tracer):
+            return
+        taken = 4 * float(hinges.sum())
+        if taken >= clear:
+            raise InputError(
+                f"The plastic hinges of member {member} are too long: four times both is {taken:.3g} m, its clear "
+                f"length {clear:.3g} m. Give shorter hinges, or use gauss-lobatto."
+            )
+
     def _load_along(self, member: int):
         return sum((own.load for own in self.member_loads if own.member == member), jnp.zeros(()))
 
@@ -211,7 +226,14 @@ class FiberFrame(Assembled):
 
     def built(self, loads=GROUND):
         settled = _under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ()
-        return _built(self, loads, settled)
+        model = _built(self, loads, settled)
+        bare = [] if isinstance(model.mass, jax.core.Tracer) else np.flatnonzero(np.asarray(model.mass) <= 0)
+        if loads and len(bare):
+            raise InputError(
+                f"'{self.degrees_of_freedom[bare[0]]}' has no mass, so it cannot be moved: give the sections a "
+                "density, or the node a point mass with rotary inertia."
+            )
+        return model
 
     # -- permanent loads -------------------------------------------------------------------------------------------
 
