@@ -11,10 +11,12 @@ EXAMPLES: dict[str, tuple[vb.Law, float]] = {
     "iwan": (
         vb.Iwan(40.0, vb.UniformYield(0.013, 0.1), 3.1, 4.0, 6.0, 0.05, damping=0.3), 0.15,
     ),
+    "kent-park": (vb.KentPark(strength=25.0, modulus=25e3, crushing_strength=6.0, crushing_strain=0.008), 0.006),
     "linear": (vb.Linear(stiffness=30.0, damping=0.7), 0.1),
     "lugre": (vb.LuGre(800.0, 4.0, 1.0, 1.2, 1.4, 1.5, 0.1, 0.3), 0.05),
     "masing": (vb.Masing(40.0, vb.RayleighYield(0.05), ductility=3.0, damping=0.3), 0.15),
     "maxwell": (vb.Maxwell(stiffness=50.0, damping=4.0), 0.1),
+    "menegotto-pinto": (vb.MenegottoPinto(yield_stress=400.0, modulus=2e5, hardening_ratio=0.02), 0.012),
     "nonlinear-viscous": (vb.NonlinearViscous(coefficient=3.0, exponent=0.4), 0.1),
     "polynomial": (vb.Polynomial([30.0, -40.0, 500.0]), 0.2),
     "thermostat": (vb.Thermostat(initial=1.5, rate=10.0, bath=0.01), 0.1),

@@ -4,12 +4,15 @@ from vibrid.laws.backlash import Backlash
 from vibrid.laws.base import LAWS, Law, Motion, Parallel, RateLaw, StaticLaw, has_rate
 from vibrid.laws.bilinear import Bilinear
 from vibrid.laws.bouc_wen import BoucWen
+from vibrid.laws.concrete import KentPark
 from vibrid.laws.distributions import DISTRIBUTIONS, RayleighYield, UniformYield, WeibullYield, YieldDistribution
 from vibrid.laws.iwan import Iwan
 from vibrid.laws.linear import Linear, Viscous
 from vibrid.laws.lugre import LuGre
 from vibrid.laws.masing import Masing, MemoryLaw
+from vibrid.laws.material import Material
 from vibrid.laws.polynomial import Cubic, Polynomial
+from vibrid.laws.steel import MenegottoPinto
 from vibrid.laws.thermostat import FloorThermostat, Thermostat
 from vibrid.laws.viscous import Maxwell, NonlinearViscous
 
@@ -22,12 +25,15 @@ __all__ = [
     "Cubic",
     "FloorThermostat",
     "Iwan",
+    "KentPark",
     "Law",
     "Linear",
     "LuGre",
     "Masing",
+    "Material",
     "Maxwell",
     "MemoryLaw",
+    "MenegottoPinto",
     "Motion",
     "NonlinearViscous",
     "Parallel",

@@ -38,7 +38,9 @@ class Law(eqx.Module):
     """
 
     components: ClassVar[int] = 1  # number of deformations; 1 means scalars
+    component_names: ClassVar[tuple[str, ...]] = ()  # what sensors call the forces of a part with several
     is_linear: ClassVar[bool] = False
+    is_heavy: ClassVar[bool] = False  # a step costs far more than the loop around it
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
     is_averageable: ClassVar[bool] = True  # the mean of two states is a state: what a Kalman filter takes for granted
 
@@ -61,6 +63,21 @@ class Law(eqx.Module):
         """Whether a memory of fixed capacity was too small for the path (also of a stack of states): such a run is
         refused."""
         return jnp.zeros((), bool)
+    def slope(self, s, before: Motion, after: Motion, dt, dx, dv, end=None):
+        """dF/dq at the end of a step, its state included, when the end moves by `dx q` and its rate by `dv q`.
+
+        `end` is the state there where it is known already: laws that hold their own tangent take it from there.
+        """
+
+        def force(q):
+            end = Motion(after.e + dx * q, after.w + dv * q)
+            return self.force(*end, self.advance(s, before, end, dt))
+
+        return jax.jacfwd(force)(jnp.zeros_like(after.e))
+
+    def recorded(self, s):
+        """What a response keeps of a state, enough for `force`; all of it, unless that would be too much."""
+        return s
 
     def initial_stiffness(self):
         """dF/de at rest, along a quick small deformation from rest."""

@@ -24,7 +24,7 @@ from vibrid.project.tables import MOST_PARTS
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import from_si
 from vibrid.structures.base import Structure
-from vibrid.structures.device import IMPOSED, Device
+from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
 
 _NAMES = ("law", "kind", "name", "count")
@@ -138,7 +138,7 @@ def make_sensors(
 
 def _traced(structure: Structure, function):
     """The shapes of `function(structure, model)`: everything is checked, nothing is computed."""
-    loads = IMPOSED if isinstance(structure, Device) else ()
+    loads = IMPOSED if isinstance(structure, ImposedTest) else ()
     return eqx.filter_eval_shape(lambda whole: function(whole, whole.model(loads)), structure)
 
 

@@ -12,7 +12,7 @@ from vibrid.identification.result import Identification
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import STANDARD_GRAVITY
 from vibrid.report.words import Html, counted, facts, number, percent, rounded, table, unit
-from vibrid.structures.device import Device
+from vibrid.structures.device import ImposedTest
 from vibrid.structures.modes import modes
 
 MOST_MODES = 6
@@ -86,7 +86,7 @@ def _group_name(pattern: str, members: list[str], size: int) -> str:
 def modes_table(fit: Identification) -> Html:
     """Frequencies of small motions, first guess beside identified; nothing for a device."""
     before, after = fit.problem.experiment.structure, fit.structure
-    if isinstance(before, Device):
+    if isinstance(before, ImposedTest):
         return Html("")
     count = min(MOST_MODES, before.model(()).size)
     guess, found = modes(before, count), modes(after, count)

@@ -78,6 +78,8 @@ def draw_nodes(ax, structure: Assembled, sensors, unknown, loads) -> None:
 def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
     """Elements with their numbers where these are few; those with a property of their own unknown in colour."""
     named = {int(m[1]) for path in unknown if (m := re.match(r"(?:modulus|area|inertia|density)\[(\d+)\]", path))}
+    named |= {int(m[1]) for path in unknown if (m := re.match(r"members\[(\d+)\]", path))}
+    named |= _members_of_sections(paper.structure, unknown)
     every = any(re.fullmatch(r"modulus|area|inertia|density", path) for path in unknown)
     for i, (a, b) in enumerate(paper.elements):
         start, end = paper.points[a], paper.points[b]
@@ -101,6 +103,13 @@ def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
                 color="#4b5660",
             )
     ax.plot(*paper.points.T, "o", color="white", markeredgecolor=INK, markersize=3.5, markeredgewidth=0.8, zorder=3)
+
+
+def _members_of_sections(structure, unknown: list[str]) -> set[int]:
+    """Members of a fibre frame whose section has something unknown."""
+    found = {int(m[1]) for path in unknown if (m := re.match(r"sections\[(\d+)\]", path))}
+    names = {structure.sections[i].name for i in found}
+    return {i for i, member in enumerate(getattr(structure, "members", ())) if member.section in names}
 
 
 def _supports(ax, paper: _Paper) -> None:

@@ -127,7 +127,7 @@ def _start(experiment: Experiment, record: int) -> Start | None:
 
 def yielding_parts(response: Response) -> list[str]:
     """Parts with a loop worth drawing: laws that are not linear with one deformation, dashpots last."""
-    model = response.structure.model(response.loads)
+    model = response.shape_of_model()
     owners = [group for group in model.groups for _ in range(group.count)]
     bent = [
         name

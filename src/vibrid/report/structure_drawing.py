@@ -26,7 +26,7 @@ from vibrid.report.nodes_drawing import draw_nodes
 from vibrid.report.style import INK, new_axes, styled
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.damping import Damping
-from vibrid.structures.device import Device
+from vibrid.structures.device import ImposedTest
 from vibrid.structures.shear import ShearBuilding
 
 GROUND = (("ground_acceleration", ""),)
@@ -47,7 +47,7 @@ def draw_structure(structure, ax=None, *, sensors: Iterable = (), unknown: Itera
         ax = new_axes(*_size(structure)) if ax is None else ax
         if isinstance(structure, ShearBuilding):
             _shear_building(ax, structure, sensors, unknown, loads)
-        elif isinstance(structure, Device):
+        elif isinstance(structure, ImposedTest):
             _device(ax, structure, sensors, unknown)
         elif isinstance(structure, Assembled):
             draw_nodes(ax, structure, sensors, unknown, loads)
@@ -61,7 +61,7 @@ def draw_structure(structure, ax=None, *, sensors: Iterable = (), unknown: Itera
 def _size(structure) -> tuple[float, float]:
     if isinstance(structure, ShearBuilding):
         return 5.6, min(1.8 + 0.75 * structure.floors, 7.0)
-    return (5.6, 2.4) if isinstance(structure, Device) else (8.0, 3.4)
+    return (5.6, 2.4) if isinstance(structure, ImposedTest) else (8.0, 3.4)
 
 
 def owners(unknown: list[str], root: str) -> set[int]:
@@ -175,7 +175,7 @@ def _what_moves_it(ax, loads, span, y, height) -> None:
 # -- a device, and structures without a shape ----------------------------------------------------------------------
 
 
-def _device(ax, device: Device, sensors, unknown) -> None:
+def _device(ax, device: ImposedTest, sensors, unknown) -> None:
     colour = UNKNOWN if unknown else STEEL
     ax.plot([0, 0], [-0.6, 0.6], color=INK, linewidth=1.6)
     for y in np.arange(-0.6, 0.55, 0.2):
@@ -186,7 +186,8 @@ def _device(ax, device: Device, sensors, unknown) -> None:
             (0.7, -0.35), 2.2, 0.7, boxstyle="round,pad=0.02", facecolor="white", edgecolor=colour, linewidth=1.4
         )
     )
-    ax.text(1.8, 0.0, law_name(device.law), ha="center", va="center", fontsize=9, color=UNKNOWN if unknown else INK)
+    name = law_name(device.law) if hasattr(device, "law") else device.place
+    ax.text(1.8, 0.0, name, ha="center", va="center", fontsize=9, color=UNKNOWN if unknown else INK)
     ax.plot([2.92, 3.6], [0, 0], color=colour, linewidth=1.4)
     shake(ax, (3.3, 0.45), (4.3, 0.45), "imposed displacement", (0, 14))
     ax.plot([3.6, 3.6], [-0.3, 0.3], color=INK, linewidth=1.6)

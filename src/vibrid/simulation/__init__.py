@@ -4,7 +4,9 @@ from vibrid.simulation.alpha import KRAlpha, MKRAlpha
 from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, Integrator, State
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.explicit import CentralDifference
+from vibrid.simulation.fiber_response import base_shear, fibre_history, frame_summary, section_history
 from vibrid.simulation.newmark import Newmark
+from vibrid.simulation.pushover import Pushover, pushover
 from vibrid.simulation.reference import simulate_reference
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Everything, Readings, Start, run
@@ -22,14 +24,20 @@ __all__ = [
     "KRAlpha",
     "MKRAlpha",
     "Newmark",
+    "Pushover",
     "Readings",
     "Response",
     "RungeKutta3",
     "RungeKutta4",
     "Start",
     "State",
+    "base_shear",
     "default_integrator",
+    "fibre_history",
+    "frame_summary",
+    "pushover",
     "run",
+    "section_history",
     "simulate",
     "simulate_many",
     "simulate_reference",

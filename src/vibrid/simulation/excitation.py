@@ -11,7 +11,7 @@ from scipy.signal import firwin, resample_poly
 
 from vibrid.core.errors import InputError, nearest
 from vibrid.records.record import EXCITATIONS, Record
-from vibrid.structures.device import IMPOSED, Device
+from vibrid.structures.device import IMPOSED, ImposedTest
 
 _FILTER = 64  # samples on either side that a band-limited value looks at
 
@@ -92,7 +92,7 @@ def _upsample(known: np.ndarray, factor: int) -> np.ndarray:
 
 def loads_of(structure, record: Record) -> tuple[tuple[str, str], ...]:
     """The inputs a record brings, as `Structure.model` wants them."""
-    if isinstance(structure, Device):
+    if isinstance(structure, ImposedTest):
         return IMPOSED
     found = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
     if not found:
@@ -107,7 +107,7 @@ def inputs_of(structure, record: Record) -> np.ndarray:
     """(nt, m) input samples in the order of `loads_of`."""
     if record.step is None:
         raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
-    if isinstance(structure, Device):
+    if isinstance(structure, ImposedTest):
         names = {c.quantity: c.name for c in record.channels}
         if "imposed_displacement" not in names:
             raise InputError(f"Record '{record.name}' needs a channel with quantity imposed_displacement.")

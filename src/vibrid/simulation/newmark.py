@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import as_number
-from vibrid.laws.base import Motion
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
 
 _GOOD_REDUCTION = 0.1  # the fixed matrix serves while it leaves less than this share of the unbalanced force
@@ -89,7 +88,7 @@ class Newmark(Integrator):
 
             def newton(now: _Try) -> _Try:
                 x, v, _ = end(now.a)
-                slope = consistent_tangent(model, state, x, v, self.beta * dt * dt, self.gamma * dt, dt)
+                slope = model.tangent(state.s, (state.x, state.v), (x, v), self.beta * dt * dt, self.gamma * dt, dt)
                 return judge(now, jnp.linalg.solve(model.mass_matrix + slope, now.unbalanced))
 
             nothing = jnp.zeros_like(guess)
@@ -116,30 +115,3 @@ class Newmark(Integrator):
 
 def _largest(values):
     return jnp.max(jnp.abs(values))
-
-
-def consistent_tangent(model, state, x, v, dx, dv, dt):
-    """d(forces)/da₁ at the end of a step whose displacement moves with a₁ by `dx` and velocity by `dv`, law states
-    included."""
-    n = model.size
-    total = jnp.zeros((n, n))
-    if model.stiffness is not None:
-        total = total + dx * model.stiffness
-    if model.damping is not None:
-        total = total + dv * model.damping
-    if model.rows is None:
-        return total
-    before, after = model.deformations(state.x, state.v), model.deformations(x, v)
-    for g, own in zip(model.groups, state.s, strict=True):
-
-        def slope(law, own, e0, w0, e1, w1):
-            def force(q):
-                e, w = e1 + dx * q, w1 + dv * q
-                return law.force(e, w, law.advance(own, Motion(e0, w0), Motion(e, w), dt))
-
-            return jax.jacfwd(force)(jnp.zeros_like(e1))
-
-        k = jax.vmap(slope)(g.law, own, *(g.cut(value) for value in (*before, *after)))
-        rows = model.rows[g.rows].reshape(g.count, g.components, n)
-        total = total + jnp.einsum("gan,gab,gbm->nm", rows, k.reshape(g.count, g.components, g.components), rows)
-    return total

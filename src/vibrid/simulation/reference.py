@@ -20,7 +20,7 @@ from vibrid.simulation.excitation import Input, drive, inputs_of, loads_of
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Start
 from vibrid.structures.base import Structure
-from vibrid.structures.device import Device
+from vibrid.structures.device import ImposedTest
 
 _BAND_LIMITED_PIECES = 8  # spline pieces per sample interval of a band-limited excitation
 _SMALLEST_SCALE = 1e-6  # m, m/s and units of law states: what stays below it is resolved to tolerance × this
@@ -65,7 +65,7 @@ def simulate_reference(
     model = structure.model(loads)
     for group in model.groups:
         refuse_without_rate(group.law)
-    imposed = isinstance(structure, Device)
+    imposed = isinstance(structure, ImposedTest)
     driven = drive(inputs, hold, _BAND_LIMITED_PIECES)
     pieces = np.asarray(driven.coefficients).reshape(-1, *driven.coefficients.shape[2:])
     step = excitation.step / driven.pieces

@@ -12,19 +12,20 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.structures.base import Structure
+from vibrid.structures.model import Model
 from vibrid.structures.sensors import Sensors
 
 
 @eqx.filter_jit
-def _outputs(structure, loads, sensors, x, v, a, s, u):
-    model = structure.model(loads)
+def _outputs(structure, built, loads, sensors, x, v, a, s, u):
+    model = built if isinstance(built, Model) else structure.model(loads)
     arrays = structure.sensor_arrays(model, sensors)
     return jax.vmap(lambda *at: model.output(arrays, *at))(x, v, a, s, u)
 
 
 @eqx.filter_jit
-def _part_motion(structure, loads, x, v, s):
-    model = structure.model(loads)
+def _part_motion(built, loads, x, v, s):
+    model = built if isinstance(built, Model) else built.model(loads)
     return jax.vmap(lambda x, v, s: (model.part_deformations(x, v).e, model.part_forces(x, v, s)))(x, v, s)
 
 
@@ -51,7 +52,7 @@ class Response:
     def readings(self, sensors: Sensors) -> np.ndarray:
         """(samples, sensors) true readings: gain and delay applied, no noise."""
         motion = (self.displacement, self.velocity, self.acceleration, self.states, self.inputs)
-        y = _outputs(self.structure, self.loads, tuple(sensors), *motion)
+        y = _outputs(self.structure, self.structure.built(self.loads), self.loads, tuple(sensors), *motion)
         return np.asarray(delayed(y, jnp.stack([s.delay for s in sensors]), self.excitation.step))
 
     def measure(self, sensors: Sensors, noise: float = 0.0, key: int = 0) -> Record:
@@ -76,14 +77,18 @@ class Response:
 
     def part(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Deformation (m) and force (N) of one part, e.g. "storeys[0]": the two axes of a hysteresis loop."""
-        place = self.structure.model(self.loads).part_index(name)
-        e, f = _part_motion(self.structure, self.loads, self.displacement, self.velocity, self.states)
+        place = self.shape_of_model().part_index(name)
+        e, f = _part_motion(self.structure.built(self.loads), self.loads, self.displacement, self.velocity, self.states)
         return np.asarray(e[:, place]), np.asarray(f[:, place])
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of the parts with laws."""
-        return tuple(name for name, _ in self.structure.model(self.loads).parts)
+        return tuple(name for name, _ in self.shape_of_model().parts)
+
+    def shape_of_model(self):
+        """The model without its numbers: names and places, and nothing computed."""
+        return eqx.filter_eval_shape(lambda structure: structure.model(self.loads), self.structure)
 
 
 def delayed(y, delays, step):

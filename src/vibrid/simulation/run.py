@@ -19,6 +19,13 @@ class Everything(eqx.Module):
         return state.x, state.v, state.a, state.s
 
 
+class Kept(eqx.Module):
+    """Record the motion, and of the states what the laws say is enough for a response."""
+
+    def __call__(self, model, state: State, u):
+        return state.x, state.v, state.a, model.recorded(state.s)
+
+
 class Readings(eqx.Module):
     """Record what sensors read."""
 
@@ -86,5 +93,6 @@ def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Start |
     # last sample is taken at rest of the inputs and thrown away.
     beyond = jnp.zeros_like(drive.coefficients[:1])
     samples = (jnp.concatenate([drive.coefficients, beyond]), drive.samples, jnp.roll(drive.samples, -1, axis=0))
-    length = drive.samples.shape[0]
-    return jax.lax.scan(body, state, samples, unroll=_UNROLL if length > _LONG else 1)[1]
+    heavy = any(group.law.is_heavy for group in model.groups)
+    unroll = _UNROLL if drive.samples.shape[0] > _LONG and not heavy else 1
+    return jax.lax.scan(body, state, samples, unroll=unroll)[1]

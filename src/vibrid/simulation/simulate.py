@@ -20,17 +20,18 @@ from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Everything, Start, Watched, run
+from vibrid.simulation.run import Kept, Start, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
-from vibrid.structures.device import Device
+from vibrid.structures.device import ImposedTest
+from vibrid.structures.model import Model
 
 _RUNS_PER_CORE = 8
 
 
 def default_integrator(structure: Structure, hold: str = "linear") -> Integrator:
     """Exact for linear structures, Runge–Kutta 4 where every law has a rate, Newmark for stiff and path laws."""
-    if isinstance(structure, Device):
+    if isinstance(structure, ImposedTest):
         return Imposed()
     laws = structure.laws()
     if all(law.is_linear for law in laws):
@@ -42,7 +43,8 @@ def default_integrator(structure: Structure, hold: str = "linear") -> Integrator
 
 @eqx.filter_jit
 def _run(structure, loads, integrator, drive: Drive, dt, observe, start, substeps):
-    return run(structure.model(loads), integrator, drive, dt, observe, start, substeps)
+    model = structure if isinstance(structure, Model) else structure.model(loads)
+    return run(model, integrator, drive, dt, observe, start, substeps)
 
 
 def simulate(
@@ -77,11 +79,12 @@ def simulate(
     loads = loads_of(structure, excitation)
     inputs = inputs_of(structure, excitation)
     driven = drive(inputs, hold, substeps)
-    watched = Watched(Everything(), integrator)
+    watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
-    made = _run(simplified(structure), loads, integrator, driven, step, watched, start, substeps)
+    made = _run(simplified(structure).built(loads), loads, integrator, driven, step, watched, start, substeps)
     (x, v, a, s), failed = jax.tree.map(np.asarray, made)
     check_memory(structure, loads, s, excitation.time)
+    structure.check_states(s, excitation.time)
     check_finite(x, excitation.time, integrator)
     check_equilibrium(failed, excitation.time, integrator)
     return Response(structure, excitation, loads, inputs, x, v, a, s)
@@ -158,7 +161,7 @@ def simulate_many(
     many = len(records) > 1
     driven = jax.tree.map(lambda *a: jnp.stack(a), *drives) if many else drives[0]
     values = {path: jnp.asarray(value) for path, value in changes.items()}
-    observe = Everything() if observe is None else observe
+    observe = Kept() if observe is None else observe
     cheap, step = simplified(structure, free=values), jnp.asarray(first.step)
 
     def some(batch):

@@ -2,14 +2,18 @@
 
 from vibrid.structures.base import GROUND, STRUCTURES, Attachment, Structure
 from vibrid.structures.beam import Beam
+from vibrid.structures.column_test import ColumnTest
 from vibrid.structures.damping import DAMPINGS, Damping, Explicit, Modal, Rayleigh, RayleighRatio
-from vibrid.structures.device import Device
+from vibrid.structures.device import Device, ImposedTest
+from vibrid.structures.fiber_frame import FiberFrame
 from vibrid.structures.frame import Frame2D
 from vibrid.structures.matrices import Matrices
+from vibrid.structures.members import FrameMember, LeaningColumn, MemberLoad, PermanentLoad
 from vibrid.structures.model import Model
 from vibrid.structures.modes import Modes, modes, natural_frequencies
 from vibrid.structures.nodes import PointMass
 from vibrid.structures.reduction import Reduced, reduce
+from vibrid.structures.sections import ReinforcedSection, moment_curvature
 from vibrid.structures.sensors import MEASURABLE, Sensor, Sensors
 from vibrid.structures.shear import ShearBuilding
 from vibrid.structures.truss import Truss
@@ -21,24 +25,33 @@ __all__ = [
     "STRUCTURES",
     "Attachment",
     "Beam",
+    "ColumnTest",
     "Damping",
     "Device",
     "Explicit",
+    "FiberFrame",
     "Frame2D",
+    "FrameMember",
+    "ImposedTest",
+    "LeaningColumn",
     "Matrices",
+    "MemberLoad",
     "Modal",
     "Model",
     "Modes",
+    "PermanentLoad",
     "PointMass",
     "Rayleigh",
     "RayleighRatio",
     "Reduced",
+    "ReinforcedSection",
     "Sensor",
     "Sensors",
     "ShearBuilding",
     "Structure",
     "Truss",
     "modes",
+    "moment_curvature",
     "natural_frequencies",
     "reduce",
 ]

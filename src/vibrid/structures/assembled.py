@@ -61,6 +61,8 @@ class Assembled(Structure, metaclass=_Supported):
         free = self.nodes_and_supports().free
         for point in self.masses:
             self.place_rows(point.at)
+            if point.along and point.along not in self.directions:
+                raise unknown_name("direction", point.along, self.directions)
         for i, attachment in enumerate(self.attachments):
             row = self._whole_row(attachment.at) - (0.0 if attachment.to is None else self._whole_row(attachment.to))
             if not np.any(row[free]):
@@ -82,7 +84,7 @@ class Assembled(Structure, metaclass=_Supported):
         mass = assemble(nodes.size, nodes.dofs(self.connectivity()), *self.mass_terms())
         for point in self.masses:
             for direction, row in zip(self.directions, self.place_rows(point.at), strict=True):
-                mass = mass + (point.rotary if direction == "rotation" else point.mass) * np.outer(row, row)
+                mass = mass + point.inertia(direction) * np.outer(row, row)
         return mass
 
     def _mass_is_diagonal(self) -> bool:

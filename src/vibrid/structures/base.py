@@ -83,6 +83,13 @@ class Structure(eqx.Module):
         """How far a place moves with a unit ground displacement: what makes a relative motion absolute."""
         return float(self.row(place) @ self.ground(direction))
 
+    def for_large_steps(self) -> Structure:
+        """The same structure for static tests, whose steps are larger than those of a motion."""
+        return self
+
+    def check_states(self, states, when, unit: str = "s") -> None:
+        """Refuse a run whose recorded states (one for each of `when`, in s or steps) show that a part failed."""
+
     # -- what everyone gets ----------------------------------------------------------------------------------------
 
     def laws(self) -> list[Law]:
@@ -93,14 +100,19 @@ class Structure(eqx.Module):
         """A copy with the values at some paths changed: `replace({"storeys[0].stiffness": 50.0})`."""
         return paths.replace(self, changes)
 
-    def model(self, loads=GROUND) -> Model:
+    def built(self, loads=GROUND) -> Structure | Model:
+        """What a run should be compiled for: the structure, or its model where making it is much work."""
+        return self
+
+    def model(self, loads=GROUND, parts=None) -> Model:
         """Compile for the given inputs: a tuple of ("ground_acceleration", direction) or ("load", place).
 
-        A `Damping` of the whole structure follows its own stiffness, attachments excepted.
+        A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` stand for those of
+        the structure itself where they are known already.
         """
         mass, stiffness = self.matrices()
         n = mass.shape[-1]
-        parts = list(self.parts())
+        parts = list(self.parts() if parts is None else parts)
         own = len(parts)
         for i, a in enumerate(getattr(self, "attachments", ())):
             row = self.row(a.at) - (0.0 if a.to is None else self.row(a.to))

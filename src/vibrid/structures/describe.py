@@ -13,8 +13,10 @@ from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
 from vibrid.structures.base import STRUCTURES, Attachment, Structure
 from vibrid.structures.damping import DAMPINGS, Damping
+from vibrid.structures.members import FrameMember, LeaningColumn, MemberLoad, PermanentLoad
 from vibrid.structures.nodes import PointMass
 from vibrid.structures.reduction import Constant, Reduced
+from vibrid.structures.sections import ReinforcedSection
 from vibrid.structures.sensors import Sensor
 
 _REGISTRIES = {
@@ -23,7 +25,9 @@ _REGISTRIES = {
     "damping": (Damping, DAMPINGS),
     "distribution": (YieldDistribution, DISTRIBUTIONS),
 }
-_PLAIN = {cls.__name__: cls for cls in (Attachment, Parallel, PointMass, Reduced, Sensor)}
+_PARTS = (Attachment, Parallel, PointMass, Reduced, Sensor)
+_FIBRE_PARTS = (FrameMember, LeaningColumn, MemberLoad, PermanentLoad, ReinforcedSection)
+_PLAIN = {cls.__name__: cls for cls in (*_PARTS, *_FIBRE_PARTS)}
 
 
 def describe(thing):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,21 +16,23 @@ IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 """The inputs of a device test."""
 
 
-@STRUCTURES.register("device")
-class Device(Structure):
-    """One law under an imposed deformation: a damper in a testing machine, a storey in a cyclic test.
+class ImposedTest(Structure):
+    """Anything in a testing machine: one deformation is imposed, one force is the answer. Subclasses give the specimen.
 
-    The record imposes `imposed_displacement` (and `imposed_velocity`; differentiated from it when absent). Sensors read
-    `element_force` at "device".
+    The record imposes `imposed_displacement` (and `imposed_velocity`; differentiated from it when absent).
     """
 
-    law: Law
+    place: ClassVar[str]  # what sensors call the specimen
+
+    def specimen(self) -> Law:
+        """The law of what is tested."""
+        raise NotImplementedError
 
     def matrices(self):
         return jnp.ones(1), None
 
     def parts(self):
-        return [("device", self.law, np.ones((1, 1)))]
+        return [(self.place, self.specimen(), np.ones((1, 1)))]
 
     def model(self, loads=IMPOSED):
         if tuple(q for q, _ in loads) != tuple(q for q, _ in IMPOSED):
@@ -37,9 +40,23 @@ class Device(Structure):
         return dataclasses.replace(super().model(()), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)
 
     def row(self, place):
-        if str(place) not in ("device", "0"):
-            raise InputError(f"A device has one place, 'device'; '{place}' is not it.")
+        if str(place) not in (self.place, "0"):
+            raise InputError(f"This test has one place, '{self.place}'; '{place}' is not it.")
         return np.ones(1)
 
     def ground(self, direction=""):
         return np.zeros(1)
+
+
+@STRUCTURES.register("device")
+class Device(ImposedTest):
+    """One law under an imposed deformation: a damper in a testing machine, a storey in a cyclic test.
+
+    Sensors read `element_force` at "device".
+    """
+
+    law: Law
+    place: ClassVar[str] = "device"
+
+    def specimen(self):
+        return self.law

@@ -8,6 +8,8 @@ laws; u are the inputs (ground acceleration, loads at places).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -148,6 +150,34 @@ class Model(eqx.Module):
             for g, own in zip(self.groups, s, strict=True)
         )
 
+    def recorded(self, s):
+        """What a response keeps of the states."""
+        pairs = zip(self.groups, s, strict=True)
+        return tuple(jax.vmap(lambda law, own: law.recorded(own))(g.law, own) for g, own in pairs)
+
+    def tangent(self, s, before: tuple, after: tuple, dx, dv, dt, end=None):
+        """d(forces)/dq at the end of a step from `before` = (x, v) to `after`, whose displacement moves by `dx q` and
+        velocity by `dv q`; states of the laws included. `end` are the states there where they are known already."""
+        n = self.size
+        total = jnp.zeros((n, n))
+        if self.stiffness is not None:
+            total = total + dx * self.stiffness
+        if self.damping is not None:
+            total = total + dv * self.damping
+        if self.rows is None:
+            return total
+        b, a = self.deformations(*before), self.deformations(*after)
+        known = [None] * len(self.groups) if end is None else end
+        for g, own, there in zip(self.groups, s, known, strict=True):
+
+            def slope(law, own, there, e0, w0, e1, w1):
+                return law.slope(own, Motion(e0, w0), Motion(e1, w1), dt, dx, dv, there)
+
+            k = jax.vmap(slope)(g.law, own, there, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w))
+            rows = self.rows[g.rows].reshape(g.count, g.components, n)
+            total = total + jnp.einsum("gan,gab,gbm->nm", rows, k.reshape(g.count, g.components, g.components), rows)
+        return total
+
     def acceleration(self, x, v, s, u):
         """Relative acceleration of every degree of freedom in m/s²."""
         return self.divide_mass(self.load(u) - self.forces(x, v, s))
@@ -189,12 +219,21 @@ class Model(eqx.Module):
 
     # -- measuring -----------------------------------------------------------------------------------------------
 
+    @property
+    def part_places(self) -> dict[str, int]:
+        """The place of every part among `part_forces`; "part.component" too where a part has several forces."""
+        owners = [g.law for g in self.groups for _ in range(g.count)]
+        found = {}
+        for (name, place), law in zip(self.parts, owners, strict=True):
+            found[name] = place
+            found |= {f"{name}.{component}": place + i for i, component in enumerate(law.component_names)}
+        return found
+
     def part_index(self, name: str) -> int:
         """The place of a part among `part_forces`."""
-        for known, index in self.parts:
-            if known == name:
-                return index
-        raise unknown_name("part", name, [known for known, _ in self.parts])
+        if name not in self.part_places:
+            raise unknown_name("part", name, self.part_places)
+        return self.part_places[name]
 
     def output(self, sensors, x, v, a, s, u):
         """What the sensors read (`SensorArrays`), noise and delay excepted."""
@@ -210,20 +249,35 @@ class Model(eqx.Module):
         return sensors.gain * y
 
 
-def stack_laws(parts: list[tuple[str, Law, np.ndarray]], size: int):
+class Stack(NamedTuple):
+    """Parts with laws of one type that are stacked already: a leading axis over the parts on every array."""
+
+    names: tuple[str, ...]
+    law: Law
+    rows: np.ndarray  # (parts, components, n)
+
+
+def stack_laws(parts: list[tuple[str, Law, np.ndarray] | Stack], size: int):
     """Gather parts with laws of one type (and one structure) into groups.
 
-    `parts` are (name, law, rows) with rows of shape (components, n). Returns rows B, groups and part names.
+    `parts` are (name, law, rows) with rows of shape (components, n), or `Stack`s of them, each a group of its own.
+    Returns rows B, groups and part names.
     """
     kinds: dict = {}
-    for name, law, rows in parts:
+    for part in parts:
+        if isinstance(part, Stack):
+            kinds[part.names] = part
+            continue
+        name, law, rows = part
         shapes = tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(law))
         kinds.setdefault((jax.tree.structure(law), shapes), []).append((name, law, rows))
     unique: dict[bytes, int] = {}
     blocks, groups, names, place = [], [], [], 0
     for members in kinds.values():
         index = []
-        for name, law, rows in members:
+        stacked = isinstance(members, Stack)
+        each = zip(members.names, [members.law] * len(members.names), members.rows, strict=True) if stacked else members
+        for name, law, rows in each:
             rows = np.ascontiguousarray(rows, dtype=float) + 0.0
             if rows.shape != (law.components, size):
                 raise InputError(f"Part '{name}' needs {law.components} rows of {size} numbers, not {rows.shape}.")
@@ -234,6 +288,6 @@ def stack_laws(parts: list[tuple[str, Law, np.ndarray]], size: int):
                     unique[row.tobytes()] = len(blocks)
                     blocks.append(row)
                 index.append(unique[row.tobytes()])
-        law = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[m[1] for m in members])
-        groups.append(Group(law, len(members), tuple(index)))
+        law = members.law if stacked else jax.tree.map(lambda *leaves: jnp.stack(leaves), *[m[1] for m in members])
+        groups.append(Group(law, len(members.names) if stacked else len(members), tuple(index)))
     return (jnp.asarray(np.stack(blocks)) if blocks else None), tuple(groups), tuple(names)

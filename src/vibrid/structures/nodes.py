@@ -17,14 +17,22 @@ class PointMass(eqx.Module):
     """A mass fixed to a place of a beam, frame or truss: at a node ("5", "tip"), or between nodes where they allow it.
 
     Arguments
-        mass: kg, the same in every direction.
+        mass: kg, the same in every direction, or in one.
         at: the place, without a direction.
         rotary: kg m², rotary inertia about the node (beams and frames); 0 by default.
+        along: the only direction in which the mass moves with the place ("x"); every direction by default.
     """
 
     mass: object = parameter("point mass", "kg", positive=True)
     at: str = eqx.field(static=True, converter=str)
     rotary: object = parameter("rotary inertia", "kg m^2", positive=True, default=0.0)
+    along: str = eqx.field(static=True, default="")
+
+    def inertia(self, direction: str):
+        """kg, or kg m² for "rotation": what a direction of the place has to carry."""
+        if direction == "rotation":
+            return self.rotary
+        return self.mass if self.along in ("", direction) else 0.0
 
 
 def as_point_masses(value) -> tuple[PointMass, ...]:

@@ -116,7 +116,7 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
             ]
         elif q in ("drift", "drift_velocity"):
             rows["displacement" if q == "drift" else "velocity"][i] = structure.drift_row(sensor.place)
-        elif q == "element_force" and any(sensor.place == name for name, _ in model.parts):
+        elif q == "element_force" and sensor.place in model.part_places:
             force_rows[i, model.part_index(sensor.place)] = 1.0
         else:  # strain, or the force of a linear element: a row that may depend on parameters
             row = structure.strain_row(sensor.place) if q == "strain" else structure.force_row(sensor.place)

@@ -1,0 +1,87 @@
+"""Reinforcing steel: Giuffré, Menegotto and Pinto's curves with kinematic hardening."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import LAWS, absolute_power
+from vibrid.laws.material import Material
+
+
+class SteelState(NamedTuple):
+    """Where a bar is, and the two straight lines between which its branch bends."""
+
+    strain: jax.Array
+    stress: jax.Array
+    direction: jax.Array  # of straining: +1, −1; 0 before the first
+    turn_strain: jax.Array  # where the branch began
+    turn_stress: jax.Array
+    corner_strain: jax.Array  # where its elastic line meets the hardening line
+    corner_stress: jax.Array
+    sharpness: jax.Array  # R
+    highest: jax.Array  # strain at past turns, at first the yield strain
+    lowest: jax.Array
+
+
+@LAWS.register("menegotto-pinto")
+class MenegottoPinto(Material):
+    """Steel whose branches bend from the modulus E to the hardening modulus b E (Menegotto & Pinto 1973).
+
+        σ* = b ε* + (1 − b) ε* / (1 + |ε*|^R)^{1/R},   ε* = (ε − ε_r)/(ε_c − ε_r),   σ* = (σ − σ_r)/(σ_c − σ_r)
+
+    from the last turn (ε_r, σ_r) to the corner (ε_c, σ_c), where the line of slope E through the turn meets the
+    hardening line through ±f_y. `R = R₀ (1 − c₁ ξ/(c₂ + ξ))` falls with the plastic excursion ξ, in yield strains,
+    between the corner and the farthest past turn on its side. The same as Steel02 of OpenSees without isotropic
+    hardening.
+    """
+
+    yield_stress: object = parameter("yield stress f_y", "N/m^2", positive=True)
+    modulus: object = parameter("modulus E", "N/m^2", positive=True, default=200e9)
+    hardening_ratio: object = parameter("modulus after yield / before", "", positive=True, default=0.01)
+    sharpness: object = parameter("R₀: how sharp the first bend is", "", positive=True, default=18.0)
+    softening: object = parameter("c₁: loss of sharpness", "", positive=True, default=0.925)
+    softening_rate: object = parameter("c₂: how soon it is lost", "", positive=True, default=0.15)
+
+    def initial_modulus(self):
+        return self.modulus
+
+    def start(self):
+        yield_strain = self.yield_stress / self.modulus
+        zero = jnp.zeros_like(yield_strain)
+        corner = SteelState(
+            zero, zero, zero, zero, zero, yield_strain, self.yield_stress, self.sharpness, yield_strain, -yield_strain
+        )
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, zero.shape), corner)
+
+    def respond(self, s, strain):
+        b, yield_strain = self.hardening_ratio, self.yield_stress / self.modulus
+        heading = jnp.sign(strain - s.strain)
+        turned = heading * s.direction < 0.0
+        changed = turned | ((s.direction == 0.0) & (heading != 0.0))
+        highest = jnp.where(turned & (heading < 0.0), jnp.maximum(s.highest, s.strain), s.highest)
+        lowest = jnp.where(turned & (heading > 0.0), jnp.minimum(s.lowest, s.strain), s.lowest)
+        turn_strain = jnp.where(turned, s.strain, s.turn_strain)
+        turn_stress = jnp.where(turned, s.stress, s.turn_stress)
+        corner = heading * yield_strain + (turn_strain - turn_stress / self.modulus) / (1.0 - b)
+        corner_strain = jnp.where(changed, corner, s.corner_strain)
+        corner_stress = jnp.where(
+            changed, heading * self.yield_stress + b * self.modulus * (corner - heading * yield_strain), s.corner_stress
+        )
+        excursion = jnp.abs((jnp.where(heading > 0.0, highest, lowest) - corner_strain) / yield_strain)
+        bent = self.sharpness * (1.0 - self.softening * excursion / (self.softening_rate + excursion))
+        sharpness = jnp.where(turned, bent, s.sharpness)
+        span = corner_strain - turn_strain
+        rise = corner_stress - turn_stress
+        along = (strain - turn_strain) / span
+        root = 1.0 + absolute_power(along, sharpness)
+        bend = (1.0 - b) * jnp.exp(-jnp.log(root) / sharpness)
+        stress = turn_stress + rise * along * (b + bend)
+        tangent = rise / span * (b + bend / root)
+        direction = jnp.where(heading == 0.0, s.direction, heading)
+        turn, corner = (turn_strain, turn_stress), (corner_strain, corner_stress)
+        state = SteelState(strain, stress, direction, *turn, *corner, sharpness, highest, lowest)
+        return stress, tangent, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, stress.shape), state)

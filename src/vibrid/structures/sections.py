@@ -1,0 +1,205 @@
+"""Fibre sections: a member's cross-section cut into layers, each with a material of its own."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.core.parameters import parameter
+from vibrid.laws.base import Law
+from vibrid.laws.material import Material
+
+COVER_LAYERS, CORE_LAYERS = 5, 10
+
+
+class ReinforcedSection(eqx.Module):
+    """A rectangular section of reinforced concrete, bent about its width.
+
+    Arguments
+        name: what members call it.
+        width, depth: m, across and along the plane of bending.
+        cover: m, from the faces to the core.
+        concrete: `KentPark` of the cover.
+        core: `KentPark` of the core, as a rule stronger and tougher: `concrete.confined(…)`.
+        steel: `MenegottoPinto` of the bars.
+        bar_areas, bar_heights: m² and m, total area of each row of bars and its height above mid-depth.
+        cover_layers, core_layers: into how many layers each cover (top and bottom) and the core are cut.
+        side_cover: whether the core's sides are cover too; False gives the core the whole width.
+        density: kg/m³, for the member's own mass; 0 by default.
+
+    Bars displace no concrete. Moments are about mid-depth.
+    """
+
+    name: str = eqx.field(static=True, converter=str)
+    width: object = parameter("width of the section", "m", positive=True)
+    depth: object = parameter("depth of the section", "m", positive=True)
+    cover: object = parameter("from the faces to the core", "m", positive=True)
+    concrete: Law
+    core: Law
+    steel: Law
+    bar_areas: object = parameter("area of each row of bars", "m^2", positive=True)
+    bar_heights: object = parameter("height of each row of bars above mid-depth", "m")
+    cover_layers: int = eqx.field(static=True, default=COVER_LAYERS)
+    core_layers: int = eqx.field(static=True, default=CORE_LAYERS)
+    side_cover: bool = eqx.field(static=True, default=True)
+    density: object = parameter("density", "kg/m^3", positive=True, default=0.0)
+
+    def __check_init__(self):
+        for name in ("concrete", "core", "steel"):
+            if not isinstance(getattr(self, name), Material):
+                raise InputError(
+                    f"'{name}' of section '{self.name}' needs a law of stress over strain (KentPark, MenegottoPinto), "
+                    f"not {type(getattr(self, name)).__name__}."
+                )
+        if np.ndim(self.bar_areas) != 1 or np.shape(self.bar_areas) != np.shape(self.bar_heights):
+            raise InputError(
+                f"Section '{self.name}' needs one area and one height for each row of bars, as two lists of one length."
+            )
+        if self.cover_layers < 1 or self.core_layers < 1:
+            raise InputError(f"Section '{self.name}' needs at least one layer of cover and one of core.")
+
+    @property
+    def area(self):
+        """m², of the concrete."""
+        return self.width * self.depth
+
+    @property
+    def inertia(self):
+        """m⁴, of the concrete."""
+        return self.width * self.depth**3 / 12
+
+    def layers(self):
+        """(material, heights, areas) of the cover, the core and the bars."""
+        half, inner = 0.5 * self.depth, 0.5 * self.depth - self.cover
+        edge = self.cover * (np.arange(self.cover_layers) + 0.5) / self.cover_layers
+        middle = inner * (2 * (np.arange(self.core_layers) + 0.5) / self.core_layers - 1)
+        outer = jnp.full(self.cover_layers, self.width * self.cover / self.cover_layers)
+        thick = 2 * inner / self.core_layers
+        cover = [-half + edge, half - edge], [outer, outer]
+        side = self.cover if self.side_cover else 0.0
+        if self.side_cover:
+            cover = cover[0] + [middle], cover[1] + [jnp.full(self.core_layers, 2 * side * thick)]
+        core = jnp.full(self.core_layers, (self.width - 2 * side) * thick)
+        return [
+            (self.concrete, jnp.concatenate(cover[0]), jnp.concatenate(cover[1])),
+            (self.core, middle, core),
+            (self.steel, self.bar_heights, self.bar_areas),
+        ]
+
+
+class Fibres(eqx.Module):
+    """Fibres of one type of material: parameters, heights (m) and areas (m²), one of each a fibre."""
+
+    material: Material
+    heights: jax.Array
+    areas: jax.Array
+
+
+def gather_fibres(section: ReinforcedSection, counts: tuple[int, ...] = ()) -> tuple[Fibres, ...]:
+    """The fibres of a section, those of one type of material together so that they are one evaluation.
+
+    `counts` fills each type up to a number with fibres without area, so that different sections stack.
+    """
+    kinds: dict = {}
+    for material, heights, areas in section.layers():
+        kinds.setdefault(jax.tree.structure(material), []).append((material, heights, areas))
+    made = []
+    for i, members in enumerate(kinds.values()):
+        sizes = [len(heights) for _, heights, _ in members]
+        fill = counts[i] - sum(sizes) if counts else 0
+        members = [*members, (members[-1][0], jnp.zeros(fill), jnp.zeros(fill))] if fill else members
+        sizes = [*sizes, fill] if fill else sizes
+
+        def spread(*leaves, sizes=sizes):
+            return jnp.concatenate([jnp.broadcast_to(leaf, (n,)) for leaf, n in zip(leaves, sizes, strict=True)])
+
+        material = jax.tree.map(spread, *[m[0] for m in members])
+        made.append(Fibres(material, *(jnp.concatenate([m[k] for m in members]) for k in (1, 2))))
+    return tuple(made)
+
+
+def stack_fibres(sections: tuple[ReinforcedSection, ...]) -> tuple[Fibres, ...]:
+    """The fibres of several sections with a leading axis over the sections, filled up to the same numbers."""
+    own = [gather_fibres(section) for section in sections]
+    kinds = {tuple(jax.tree.structure(kind.material) for kind in fibres) for fibres in own}
+    if len(kinds) > 1:
+        raise InputError("The sections of one frame need the same types of material in concrete, core and steel.")
+    counts = tuple(max(len(kind.heights) for kind in same) for same in zip(*own, strict=True))
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *[gather_fibres(section, counts) for section in sections])
+
+
+class SectionResponse(eqx.Module):
+    """Resultants of a section (or of many along the leading axes): axial force N, moment M and their tangents."""
+
+    axial: jax.Array
+    moment: jax.Array
+    axial_stiffness: jax.Array  # dN/dε
+    coupling: jax.Array  # dN/dκ = dM/dε
+    bending_stiffness: jax.Array  # dM/dκ
+
+
+def respond(fibres: tuple[Fibres, ...], states: tuple, strain, curvature) -> tuple[SectionResponse, tuple]:
+    """Resultants and new fibre states of sections (…,) at axial strain and curvature: `ε(y) = ε − y κ`."""
+    stress, tangent, after = [], [], []
+    for kind, state in zip(fibres, states, strict=True):
+        at = strain[..., None] - curvature[..., None] * kind.heights
+        one, slope, new = kind.material.respond(state, at)
+        stress.append(one)
+        tangent.append(slope)
+        after.append(new)
+    heights = jnp.concatenate([kind.heights for kind in fibres])
+    areas = jnp.concatenate([kind.areas for kind in fibres])
+    stress, tangent = (jnp.concatenate(values, axis=-1) for values in (stress, tangent))
+    arm = -areas * heights
+    made = SectionResponse(
+        jnp.sum(stress * areas, axis=-1),
+        jnp.sum(stress * arm, axis=-1),
+        jnp.sum(tangent * areas, axis=-1),
+        jnp.sum(tangent * arm, axis=-1),
+        jnp.sum(tangent * (-arm * heights), axis=-1),
+    )
+    return made, tuple(after)
+
+
+def initial_stiffness(fibres: tuple[Fibres, ...]):
+    """(3,) dN/dε, dN/dκ and dM/dκ of a section at rest, all its concrete working."""
+    total = jnp.zeros(3)
+    for kind in fibres:
+        stiff = kind.material.initial_modulus() * kind.areas
+        total = total + jnp.stack([jnp.sum(stiff * (-kind.heights) ** power) for power in range(3)])
+    return total
+
+
+def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
+    """States of the fibres at rest, for as many sections as `shape` says."""
+
+    def spread(leaf, kind):
+        return jnp.broadcast_to(leaf, (*shape, kind.heights.shape[0]))
+
+    return tuple(jax.tree.map(lambda leaf, k=kind: spread(leaf, k), kind.material.start()) for kind in fibres)
+
+
+@eqx.filter_jit
+def moment_curvature(section: ReinforcedSection, curvatures, axial_force=0.0, iterations: int = 20):
+    """Moment in N m and axial strain along a path of curvatures (1/m), axial force (N, tension positive) held.
+
+    The axial strain is found by Newton's method in every step; the third array is what it leaves of the axial force in
+    N.
+    """
+    fibres = gather_fibres(section)
+
+    def step(carry, curvature):
+        strain, states = carry
+
+        def correct(strain, _):
+            made, _ = respond(fibres, states, strain, curvature)
+            return strain + (axial_force - made.axial) / made.axial_stiffness, None
+
+        strain, _ = jax.lax.scan(correct, strain, length=iterations)
+        made, states = respond(fibres, states, strain, curvature)
+        return (strain, states), (made.moment, strain, axial_force - made.axial)
+
+    return jax.lax.scan(step, (jnp.zeros(()), start_states(fibres, ())), jnp.asarray(curvatures, float))[1]
