@@ -131,7 +131,7 @@ def note_1(run, real: bool) -> str:
         f"{which}, at 50 Hz, scaled to peak displacements of {KOBE.peak:g} and {SAN_FERNANDO.peak:g} (the paper scales "
         "too, and does not say by how much"
         + (
-            "; of peaks between 8 and 21 tried for Kobe, its own method with objective 2 misses the targets at 8, 12 and 21"
+            "; of peaks from 8 to 21 tried for Kobe, its own method with objective 2 misses the targets at 8, 12 and 21"
             if real
             else ""
         )
