@@ -6,6 +6,7 @@ from vibrid.identification.experiment import Initial
 from vibrid.identification.identify import identify
 from vibrid.identification.method import METHODS, Method, Sample, Sequential
 from vibrid.identification.methods import (
+    SIVA,
     Bayes,
     ExtendedKalman,
     GlobalSearch,
@@ -21,6 +22,7 @@ from vibrid.identification.unknowns import Unknown
 
 __all__ = [
     "METHODS",
+    "SIVA",
     "Bayes",
     "Comparison",
     "ExtendedKalman",

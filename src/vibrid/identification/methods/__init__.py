@@ -4,9 +4,11 @@ from vibrid.identification.methods.bayes import Bayes
 from vibrid.identification.methods.global_search import GlobalSearch
 from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
 from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
+from vibrid.identification.methods.siva import SIVA
 from vibrid.identification.methods.trajectory import TrajectoryFit
 
 __all__ = [
+    "SIVA",
     "Bayes",
     "ExtendedKalman",
     "GlobalSearch",

@@ -44,14 +44,17 @@ class Values(eqx.Module):
         number = a * 10.0 ** jnp.clip(b, -30.0, 30.0)
         if self.raw:
             return number
-        plain = jnp.asarray([kind == "linear" for kind in self.unknowns.kinds])
-        return jnp.where(plain, self.sizes * number, jnp.vectorize(self.unknowns.to_physical, signature="(p)->(p)")(number))
+        bounded = jnp.vectorize(self.unknowns.to_physical, signature="(p)->(p)")
+        return jnp.where(self._plain, self.sizes * number, bounded(number))
+
+    @property
+    def _plain(self):
+        return jnp.asarray([kind == "linear" for kind in self.unknowns.kinds])
 
     def start(self):
         """(2p,) outputs that give the first guess."""
-        plain = jnp.asarray([kind == "linear" for kind in self.unknowns.kinds])
         first = jnp.asarray(self.unknowns.to_free(self.unknowns.start))
-        return jnp.concatenate([jnp.where(plain, self.unknowns.start / self.sizes, first), jnp.zeros(len(first))])
+        return jnp.concatenate([jnp.where(self._plain, self.unknowns.start / self.sizes, first), jnp.zeros(len(first))])
 
 
 class Players(NamedTuple):
