@@ -46,7 +46,7 @@ def measure(problem: Problem, smooth: bool | None = None) -> Measured:
     left = noise[:2]
     if smooth:
         steps = [d.step for d in problem.data]
-        raw = [(*consistent_motion(*r, noise, h), r[2]) for r, h in zip(raw, steps, strict=True)]
+        raw = [(*consistent_motion(*r[:2], noise, h), r[2]) for r, h in zip(raw, steps, strict=True)]
         left = remaining_noise(noise, max(steps))
     return Measured(tuple(tuple(map(jnp.asarray, r)) for r in raw), tuple(left), noise[2], level, bool(smooth))
 

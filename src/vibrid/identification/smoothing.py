@@ -1,4 +1,4 @@
-"""Measured motion made consistent: displacement, velocity and acceleration are three readings of one motion."""
+"""Measured motion made consistent: displacement and velocity are two readings of one motion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from scipy import sparse
 from scipy.linalg import solveh_banded
 
 _FIRST = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60.0  # central differences of order six
-_SECOND = np.array([2, -27, 270, -490, 270, -27, 2]) / 180.0
 _REACH = 3
 
 
@@ -22,29 +21,28 @@ def noise_levels(signals: np.ndarray) -> np.ndarray:
     return np.sqrt(np.median(power[int(0.8 * len(power)) :], axis=0) / np.log(2.0))
 
 
-def consistent_motion(x, v, a, noise, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Displacement and velocity (nt, n) of the motion that best agrees with all three readings.
+def consistent_motion(x, v, noise, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Displacement and velocity (nt, n) of the motion that best agrees with both readings.
 
-    Minimises Σ (x − X)²/σx² + (v − DX)²/σv² + (a − D²X)²/σa² with differences of order six: slow motion follows the
-    displacement, quick motion the acceleration, and there is no corner frequency to choose.
+    Minimises Σ (x − X)²/σx² + (v − DX)²/σv² with differences D of order six: slow motion follows the displacement,
+    quick motion the velocity, and there is no corner frequency to choose. The measured acceleration stays out of it:
+    it is what the states are to explain, and noise that both sides share would bias the answer.
 
     Arguments
-        noise: (σx, σv, σa), each (n,).
+        noise: (σx, σv), each (n,).
         step: seconds between samples.
     """
     count = len(x)
-    d1 = _band(_FIRST / step, count)
-    d2 = _band(_SECOND / step**2, count)
-    squares = [_upper(d.T @ d, count) for d in (d1, d2)]
+    derivative = _band(_FIRST / step, count)
+    square = _upper(derivative.T @ derivative, count)
     smooth_x, smooth_v = np.array(x, dtype=float), np.array(v, dtype=float)
     inside = slice(_REACH, count - _REACH)
     for c in range(x.shape[1]):
-        wx, wv, wa = (1.0 / s[c] ** 2 for s in noise)
-        matrix = wv * squares[0] + wa * squares[1]
-        matrix[-1] += wx
-        right = wx * x[:, c] + wv * (d1.T @ v[inside, c]) + wa * (d2.T @ a[inside, c])
-        smooth_x[:, c] = solveh_banded(matrix, right)
-        smooth_v[inside, c] = d1 @ smooth_x[:, c]
+        weight = (noise[0][c] / noise[1][c]) ** 2
+        matrix = weight * square
+        matrix[-1] += 1.0
+        smooth_x[:, c] = solveh_banded(matrix, x[:, c] + weight * (derivative.T @ v[inside, c]))
+        smooth_v[inside, c] = derivative @ smooth_x[:, c]
     return smooth_x, smooth_v
 
 
@@ -53,9 +51,7 @@ def remaining_noise(noise, step: float) -> tuple[np.ndarray, np.ndarray]:
     phase = np.linspace(0.0, np.pi, 2001)[:, None]
     offsets = np.arange(-_REACH, _REACH + 1)
     first = (np.sin(phase * offsets) @ _FIRST)[:, None] / step
-    second = (np.cos(phase * offsets) @ _SECOND)[:, None] / step**2
-    wx, wv, wa = (1.0 / np.asarray(s) ** 2 for s in noise)
-    power = 1.0 / (wx + wv * first**2 + wa * second**2)
+    power = 1.0 / (1.0 / np.asarray(noise[0]) ** 2 + first**2 / np.asarray(noise[1]) ** 2)
     return np.sqrt(power.mean(axis=0)), np.sqrt((power * first**2).mean(axis=0))
 
 

@@ -97,7 +97,7 @@ def update(run: Run, kind: str, method, noise=0.0, key=0, structure=None, unknow
         unknown,
         method,
         integrator=RungeKutta4(),
-        substeps=8,
+        substeps=4,
         key=seed,
         progress=run.progress,
     )

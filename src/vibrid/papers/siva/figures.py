@@ -113,7 +113,7 @@ def figure_4(run: Run) -> Outcome:
             ax.set_xlabel("epoch")
             ax.set_title(f"{'(b) ' if i == 0 else ''}{name} [N/m{'⁰¹²³⁴⁵'[i + 1] if i else ''}]")
             _draw_distribution(figure.add_subplot(grid[2, 2 * i : 2 * i + 2]), fitted, EXACT[i], i)
-        figure.axes[4].legend(loc="upper left", bbox_to_anchor=(-0.2, -0.28), ncols=4)
+        figure.legend(*figure.axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     words = "has not settled" if first is None else f"settles at epoch {first}, dotted"
     return Outcome(
         figure=figure,
@@ -187,8 +187,9 @@ def figure_6(run: Run) -> Outcome:
         for row, kilonewton in zip(axes, (1.0, 3.0), strict=True):
             response = run.once(truth, kilonewton)
             exact, found = tip(response), tip(strike(beam(k), kilonewton))
-            draw_time(row[0], response.time, exact, color=MEASURED, linewidth=1.2, label="exact")
-            draw_time(row[0], response.time, found, color=PREDICTED, linestyle="--", label="predicted")
+            part = response.time <= 0.5
+            draw_time(row[0], response.time[part], exact[part], color=MEASURED, linewidth=1.8, label="exact")
+            draw_time(row[0], response.time[part], found[part], color=PREDICTED, linestyle="--", label="predicted")
             row[0].set_title(f"{kilonewton:g} kN")
             for ax, x, name in ((row[1], exact, "exact"), (row[2], found, "predicted")):
                 mesh = draw_wavelet(ax, x)

@@ -45,7 +45,8 @@ def seeds(run: Run) -> Outcome:
         checks.append(
             Check(
                 f"seeds with k1 and k3 within {limit} %, {kind} beam", f"{good} of {len(errors)}",
-                "9 of 10" if kind == "reduced" else "one", bool(good >= (0.9 * len(errors) if kind == "reduced" else 1)),
+                "9 of 10" if kind == "reduced" else "one",
+                bool(good >= (0.9 * len(errors) if kind == "reduced" else 1)),
             )
         )  # fmt: skip
     return Outcome(rows, checks, "Each seed is the mean of 1000 draws of its generator (approach I).")
@@ -96,9 +97,8 @@ def held_out(run: Run) -> Outcome:
             rows.append(row)
             if role == "held out":
                 first = row["L2, 0.5 s [%]"]
-                checks.append(
-                    Check(f"{kilonewton} kN, {kind}-beam data, L2 over 0.5 s", f"{first:.2f} %", "≤ 2 %", bool(first <= 2))
-                )
+                what = f"{kilonewton} kN, {kind}-beam data, L2 over 0.5 s"
+                checks.append(Check(what, f"{first:.2f} %", "≤ 2 %", bool(first <= 2)))
     return Outcome(
         rows,
         checks,
@@ -218,7 +218,7 @@ def missing(run: Run) -> Outcome:
         shot = [strike(made, kn).measure(SENSORS) for kn in (2.0, 1.0, 3.0)]
         fit = identify(
             model, shot, unknown or ("full.attachments[0].law.coefficients",), SIVA(epochs=epochs),
-            integrator=RungeKutta4(), substeps=8, progress=run.progress,
+            integrator=RungeKutta4(), substeps=4, progress=run.progress,
         )  # fmt: skip
         words = [w for w in fit.warnings if "no explanation" in w]
         right += bool(words) == is_missing

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 LN4 = float(np.log(4.0))
-_LOSS_BAND = 0.05  # how near ln 4 and ln 4 / 2 a settled loss lies
+_LOSS_BAND = 0.05  # how near its last value a settled loss lies
 _MISFIT_BAND = 3.0  # how many times its last value a settled misfit may still be
 _BLOCKS = 100  # stretches of time that are taken as independent of each other
 
@@ -38,21 +38,25 @@ class Normal:
         }
 
 
-def converged_at(losses: np.ndarray, adversary: str) -> int | None:
+def near_equilibrium(losses: np.ndarray) -> bool:
+    """Whether L_D and L_adv end within 5 % of ln 4 and ln 4 / 2, where a discriminator can only guess (Eq. 4)."""
+    end = losses[-max(len(losses) // 20, 1) :, :2].mean(axis=0)
+    return bool(np.all(np.abs(end / [LN4, LN4 / 2] - 1) < _LOSS_BAND))
+
+
+def converged_at(losses: np.ndarray) -> int | None:
     """The epoch from which on training has settled, None when it has not.
 
-    `losses` are (epochs, 3): L_D, L_adv, MSE. Settled means that running means of L_D and L_adv stay within 5 % of ln 4
-    and ln 4 / 2, where an optimal discriminator can only guess (a Wasserstein critic has no such value), and that the
-    MSE stays within a factor of three of its last. The last tenth of the epochs must be settled.
+    `losses` are (epochs, 3): L_D, L_adv, MSE. Settled means that running means of L_D and L_adv stay within 5 % of
+    their last values (near ln 4 and ln 4 / 2 where the model is right and noise small: `near_equilibrium`), and that of
+    the MSE within a factor of three. The last tenth of the epochs must be settled.
     """
     width = max(len(losses) // 50, 1)
     kernel = np.ones(width) / width
     running = np.stack([np.convolve(np.pad(c, (width - 1, 0), mode="edge"), kernel, "valid") for c in losses.T], axis=1)
-    last = np.median(running[-max(len(losses) // 10, 1) :, 2])
-    settled = running[:, 2] <= _MISFIT_BAND * last
-    if adversary == "standard":
-        settled &= np.abs(running[:, 0] / LN4 - 1) < _LOSS_BAND
-        settled &= np.abs(running[:, 1] / (LN4 / 2) - 1) < _LOSS_BAND
+    last = np.median(running[-max(len(losses) // 10, 1) :], axis=0)
+    settled = running[:, 2] <= _MISFIT_BAND * last[2]
+    settled &= np.all(np.abs(running[:, :2] - last[:2]) < _LOSS_BAND * np.maximum(np.abs(last[:2]), LN4 / 2), axis=1)
     wrong = np.flatnonzero(~settled)
     first = int(wrong[-1]) + 1 if len(wrong) else 0
     return first if first <= 0.9 * len(losses) and np.isfinite(losses).all() else None

@@ -21,7 +21,7 @@ from vibrid.identification.acceleration import AccelerationMap, Measured, accele
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.siva.adversary import ADVERSARIES, Epoch, Samples, Values
-from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by
+from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by, near_equilibrium
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
@@ -47,10 +47,11 @@ class SIVA(Method):
 
     Arguments
         epochs: passes over the training samples.
-        batch: time samples in a step.
+        batch: time samples in a step; fewer where there are not eight batches.
         seeds: networks trained side by side from different beginnings; the one that serves the validation records
             best answers.
-        gamma: weight γ of the misfit beside the adversary; both are of size one.
+        gamma: weight γ of the misfit beside the adversary. Both begin at size one, but the adversary stays there: with
+            γ = 1 it outweighs a misfit of noise, and what noise does to made accelerations draws the answer away.
         rate, last_rate: Adam's learning rate, falling along half a cosine.
         adversary: "standard" (the paper's) or "wasserstein" (critic with gradient penalty: stabler, slower).
         validation: numbers of the records kept for validation; by default all but the first, or the last 30 % of a
@@ -68,7 +69,7 @@ class SIVA(Method):
     epochs: int = eqx.field(static=True, default=300)
     batch: int = eqx.field(static=True, default=500)
     seeds: int = eqx.field(static=True, default=1)
-    gamma: float = eqx.field(static=True, default=1.0)
+    gamma: float = eqx.field(static=True, default=100.0)
     rate: float = eqx.field(static=True, default=1e-3)
     last_rate: float = eqx.field(static=True, default=1e-5)
     adversary: str = eqx.field(static=True, default="standard")
@@ -105,7 +106,7 @@ class SIVA(Method):
         drawn, misfits = self._draw(trained, table, values, key)
         chosen = int(np.nanargmin(misfits)) if np.isfinite(misfits).any() else 0
         losses, means, spreads = (np.asarray(h)[:, chosen] for h in trained.history)
-        first = converged_at(losses, self.adversary)
+        first = converged_at(losses)
         one, two = Normal.fit(drawn[chosen]), Normal.fit(means[(first or len(means) // 2) :])
         estimate, notes = one.mean, []
         if self.select:
@@ -113,7 +114,7 @@ class SIVA(Method):
         held = held_by(table.training, estimate)
         covariance = held.covariance + np.outer(held.distance, held.distance)
         share, words = missing_physics(problem, measured, columns, estimate, _noise_share(columns, problem, measured))
-        notes += self._notes(problem, measured, trained, first, one, held, modes) + words
+        notes += self._notes(measured, losses, first, one, held, modes) + words
         if not words:
             doubt = np.sqrt(np.diag(covariance) + one.deviation**2)
             notes += not_identifiable(problem, measured, estimate, doubt)
@@ -130,6 +131,7 @@ class SIVA(Method):
             },
             "convergence": {
                 "converged": first is not None,
+                "near_ln4": near_equilibrium(losses) if self.adversary == "standard" else None,
                 "converged_at_epoch": first,
                 "training_seconds": seconds,
                 "approach_1": one.table(names),
@@ -167,16 +169,17 @@ class SIVA(Method):
 
     def _train(self, problem: Problem, table: AccelerationMap, key: int, progress):
         """Train all seeds. Returns what was trained, the map to values, and seconds."""
-        batches = max(table.training.real.shape[0] // self.batch, 1)
+        count = table.training.real.shape[0]
         faithful = self.faithful
+        batch = min(self.batch, count if faithful else max(count // 8, 32))
         epoch = Epoch(
-            batch=self.batch,
+            batch=batch,
             noise_dimension=self.noise_dimension,
             gamma=1.0 if faithful else self.gamma,
             adversary=self.adversary,
             rate=_FAITHFUL_RATE if faithful else self.rate,
             last_rate=_FAITHFUL_RATE if faithful else self.last_rate,
-            steps=batches * self.epochs,
+            steps=max(count // batch, 1) * self.epochs,
         )
         values = Values(problem.unknowns, jnp.asarray(table.sizes), faithful)
         first, second = jax.random.split(jax.random.key(key))
@@ -226,11 +229,15 @@ class SIVA(Method):
             cut_short=rest["cut_short"] or fit.cut_short,
         )
 
-    def _notes(self, problem, measured: Measured, trained, first, one: Normal, held: Held, modes) -> list[str]:
+    def _notes(self, measured: Measured, losses, first, one: Normal, held: Held, modes) -> list[str]:
         notes = []
         if first is None:
-            target = "ln 4 and ln 4 / 2" if self.adversary == "standard" else "its last value"
-            notes.append(f"Training has not settled (losses near {target} to the end): give more epochs or seeds.")
+            notes.append("The misfit was still falling when training ended: give more epochs, or seeds.")
+        elif self.adversary == "standard" and not near_equilibrium(losses):
+            notes.append(
+                f"The discriminator still tells measured from made accelerations (its loss is {losses[-1, 0]:.2f}, not "
+                "ln 4 = 1.39): they differ by noise in the measured states, or the model lacks something."
+            )
         if modes is not None:
             how = "made consistent and " if measured.smoothed else ""
             notes.append(
