@@ -14,6 +14,7 @@ EXAMPLES = {
     "sparse": vb.SparseRegression(threshold=1e-4),
     "global": vb.GlobalSearch(population=6, generations=15),
     "bayes": vb.Bayes(draws=30, warmup=20, chains=2),
+    "siva": vb.SIVA(epochs=100),
 }
 
 

@@ -105,9 +105,13 @@ class Tabulated(eqx.Module):
         """(batch, m): sample `index[i]` with the values of row i (batch, p)."""
         return self.offset[index] + jnp.sum(self.slope[index] * values[:, None, :].astype(self.slope.dtype), axis=-1)
 
-    def at(self, values):
+    def slopes(self, values) -> np.ndarray:
+        """(samples, m, p): how they change with the values."""
+        return np.asarray(self.slope)
+
+    def at(self, values) -> np.ndarray:
         """(samples, m) with one set of values."""
-        return self.offset + self.slope @ values
+        return np.asarray(self.offset) + np.asarray(self.slope) @ np.asarray(values)
 
 
 class Traced(eqx.Module):
@@ -124,15 +128,33 @@ class Traced(eqx.Module):
 
     def fake(self, values, index):
         """(batch, m): the first `draws` rows of values serve all samples, in turn."""
-        whole = jax.vmap(self.at)(values[: self.draws])
+        whole = jax.vmap(self.traced)(values[: self.draws])
         return whole[jnp.arange(index.shape[0]) % self.draws, index]
 
-    def at(self, values):
+    def at(self, values) -> np.ndarray:
+        """(samples, m) with one set of values."""
+        return np.asarray(_traced(self, jnp.asarray(values)))
+
+    def slopes(self, values) -> np.ndarray:
+        """(samples, m, p): how they change with the values."""
+        return np.asarray(_traced_slopes(self, jnp.asarray(values)))
+
+    def traced(self, values):
         made = [
             accelerations(self.problem, values, self.motions[r], r)[b:e]
             for r, b, e in zip(self.records, self.begin, self.end, strict=True)
         ]
         return jnp.concatenate(made) @ self.columns
+
+
+@eqx.filter_jit
+def _traced(samples: Traced, values):
+    return samples.traced(values)
+
+
+@eqx.filter_jit
+def _traced_slopes(samples: Traced, values):
+    return jax.jacfwd(samples.traced)(values)
 
 
 @eqx.filter_jit
@@ -170,21 +192,18 @@ def acceleration_map(problem: Problem, measured: Measured, columns, validation, 
         draws: sets of values in a batch where states must be integrated.
     """
     u = problem.unknowns
-    columns = jnp.asarray(columns)
-    start = jnp.asarray(u.start)
-    table = _table(problem, start, measured.motions, columns)
-    real = [m[2] @ columns for m in measured.motions]
-    whole = np.concatenate([np.asarray(s) for _, s in table])
-    alone = np.sqrt(np.mean(np.concatenate([np.asarray(r) for r in real]) ** 2)) / (
-        np.sqrt(np.mean(whole**2, axis=(0, 1))) + 1e-300
-    )
-    step = jnp.asarray(np.where(np.array(u.kinds) == "linear", np.minimum(alone, 1e300), 0.3 * np.asarray(u.scale)))
-    moved = _all(problem, start + step, measured.motions, columns)
+    start = np.asarray(u.start)
+    table = jax.tree.map(np.asarray, _table(problem, jnp.asarray(start), measured.motions, jnp.asarray(columns)))
+    real = [np.asarray(m[2]) @ columns for m in measured.motions]
+    size = np.sqrt(np.mean(np.concatenate([s for _, s in table]) ** 2, axis=(0, 1)))
+    alone = np.sqrt(np.mean(np.concatenate(real) ** 2)) / np.maximum(size, 1e-100)
+    step = np.where(np.array(u.kinds) == "linear", alone, 0.3 * np.asarray(u.scale))
+    moved = _all(problem, jnp.asarray(start + step), measured.motions, jnp.asarray(columns))
     curved = max(
-        float(jnp.linalg.norm(there - (here + slope @ step)) / (jnp.linalg.norm(slope @ step) + 1e-300))
+        np.linalg.norm(np.asarray(there) - (here + slope @ step)) / (np.linalg.norm(slope @ step) + 1e-300)
         for there, (here, slope) in zip(moved, table, strict=True)
     )
-    linear = curved < 1e-6
+    linear = bool(curved < 1e-6)
     sizes = np.where(np.array(u.kinds) == "linear", alone, np.asarray(u.scale)) if linear else np.asarray(u.scale)
     parts = _split([len(r) for r in real], validation)
 
@@ -192,10 +211,11 @@ def acceleration_map(problem: Problem, measured: Measured, columns, validation, 
         if linear:
             offset = [here - slope @ start for here, slope in table]
             slopes = [slope for _, slope in table]
-            return Tabulated(*(jnp.concatenate([p[r][b:e] for r, b, e in which]) for p in (real, offset, slopes)))
+            parts = (np.concatenate([p[r][b:e] for r, b, e in which]) for p in (real, offset, slopes))
+            return Tabulated(*map(jnp.asarray, parts))
         records, begin, end = zip(*which, strict=True)
-        own = jnp.concatenate([real[r][b:e] for r, b, e in which])
-        return Traced(own, problem, measured.motions, columns, records, begin, end, draws)
+        own = jnp.asarray(np.concatenate([real[r][b:e] for r, b, e in which]))
+        return Traced(own, problem, measured.motions, jnp.asarray(columns), records, begin, end, draws)
 
     return AccelerationMap(samples(parts[0]), samples(parts[1]), sizes, linear)
 

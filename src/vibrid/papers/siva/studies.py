@@ -11,6 +11,7 @@ from vibrid.identification import SIVA, LeastSquares, Unknown
 from vibrid.laws import Linear, Parallel, Polynomial
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.papers.siva.beam import (
+    EPOCHS,
     EXACT,
     PAPER,
     SENSORS,
@@ -49,7 +50,8 @@ def seeds(run: Run) -> Outcome:
                 bool(good >= (0.9 * len(errors) if kind == "reduced" else 1)),
             )
         )  # fmt: skip
-    return Outcome(rows, checks, "Each seed is the mean of 1000 draws of its generator (approach I).")
+    note = f"Each seed is the mean of 1000 draws of its generator (approach I) after {EPOCHS} epochs."
+    return Outcome(rows, checks, note)
 
 
 @PAPER.study("speed", "Seconds for 1000 epochs")

@@ -12,11 +12,13 @@ With a critic f in place of D (Wasserstein with gradient penalty, Gulrajani et a
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from vibrid.identification.unknowns import UnknownSet
@@ -36,8 +38,16 @@ class Values(eqx.Module):
     """
 
     unknowns: UnknownSet
+    first: jax.Array  # the first guess in the free space
     sizes: jax.Array
     raw: bool = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, unknowns: UnknownSet, sizes, raw: bool = False) -> Values:
+        """Without the names of the unknowns, so that problems of one shape share their compiled programs."""
+        blank = ("",) * len(unknowns)
+        free = jnp.asarray(unknowns.to_free(np.asarray(unknowns.start)))
+        return cls(dataclasses.replace(unknowns, names=blank, units=blank, places=blank), free, jnp.asarray(sizes), raw)
 
     def __call__(self, outputs):
         a, b = jnp.split(outputs.astype(jnp.float64), 2, axis=-1)
@@ -53,8 +63,7 @@ class Values(eqx.Module):
 
     def start(self):
         """(2p,) outputs that give the first guess."""
-        first = jnp.asarray(self.unknowns.to_free(self.unknowns.start))
-        return jnp.concatenate([jnp.where(self._plain, self.unknowns.start / self.sizes, first), jnp.zeros(len(first))])
+        return jnp.concatenate([jnp.where(self._plain, self.unknowns.start / self.sizes, self.first), 0 * self.first])
 
 
 class Players(NamedTuple):
@@ -156,12 +165,13 @@ class Epoch(eqx.Module):
         return Players(generator, discriminator, memory_g, memory_d), (losses, theta.mean(axis=0), theta.std(axis=0))
 
     def _discriminator_loss(self, discriminator, real, fake, key):
+        on_real, on_fake = jnp.split(discriminator(jnp.concatenate([real, fake])), 2)
         if self.adversary == "standard":
-            return jnp.mean(jax.nn.softplus(-discriminator(real))) + jnp.mean(jax.nn.softplus(discriminator(fake)))
+            return jnp.mean(jax.nn.softplus(-on_real)) + jnp.mean(jax.nn.softplus(on_fake))
         share = jax.random.uniform(key, (real.shape[0], 1), real.dtype)
         slope = jax.vmap(jax.grad(lambda x: discriminator(x)[0]))(share * real + (1 - share) * fake)
         length = jnp.sqrt(jnp.sum(slope**2, axis=-1) + 1e-12)
-        return jnp.mean(discriminator(fake)) - jnp.mean(discriminator(real)) + _PENALTY * jnp.mean((length - 1) ** 2)
+        return jnp.mean(on_fake) - jnp.mean(on_real) + _PENALTY * jnp.mean((length - 1) ** 2)
 
     def _adversarial_loss(self, discriminator, fake):
         if self.adversary == "standard":

@@ -181,25 +181,23 @@ class SIVA(Method):
             last_rate=_FAITHFUL_RATE if faithful else self.last_rate,
             steps=max(count // batch, 1) * self.epochs,
         )
-        values = Values(problem.unknowns, jnp.asarray(table.sizes), faithful)
-        first, second = jax.random.split(jax.random.key(key))
-        channels = table.training.real.shape[1]
-        players = jax.vmap(lambda k: epoch.players(k, channels, values))(jax.random.split(first, self.seeds))
+        values = Values.of(problem.unknowns, table.sizes, faithful)
+        begun, second = _begin(epoch, values, table.training.real.shape[1], self.seeds, jax.random.key(key))
         progress.stage("training (compiling)", self.epochs)
         began = time.perf_counter()
         samples = Samples(table.training, table.validation, values)
         if table.linear and not faithful:
             samples = samples._replace(training=_single(table.training), validation=_single(table.validation))
-        made = train(epoch, players, second, self.epochs, data=samples, progress=progress, note=_note)
+        made = train(epoch, begun, second, self.epochs, data=samples, progress=progress, note=_note)
         return made, values, time.perf_counter() - began
 
     def _draw(self, trained: Trained, table: AccelerationMap, values: Values, key: int):
         """(seeds, samples, p) values of the trained generators, and the misfit of each mean on validation samples."""
-        noise = jax.random.normal(jax.random.fold_in(jax.random.key(key), 1), (self.samples, self.noise_dimension))
-        made = eqx.filter_jit(eqx.filter_vmap(lambda g: values(g(noise.astype(g.biases[-1].dtype)))))
-        drawn = made(trained.state.generator)
-        misfits = [float(jnp.mean((table.validation.real - table.validation.at(d.mean(axis=0))) ** 2)) for d in drawn]
-        return np.asarray(drawn), np.asarray(misfits)
+        shape = (self.samples, self.noise_dimension)
+        drawn = np.asarray(_draws(trained.state.generator, values, jax.random.key(key), shape))
+        validation = table.validation
+        misfits = [np.mean((np.asarray(validation.real) - validation.at(d.mean(axis=0))) ** 2) for d in drawn]
+        return drawn, np.asarray(misfits)
 
     def _best(self, problem: Problem, drawn: np.ndarray, progress) -> np.ndarray:
         """The draw whose simulated response is nearest to the readings of all records, weighed by their size."""
@@ -253,6 +251,20 @@ class SIVA(Method):
                 f"{_range(ratio)} times what the misfit itself holds; ± 2σ here is the latter."
             )
         return notes
+
+
+@eqx.filter_jit
+def _begin(epoch: Epoch, values: Values, channels: int, seeds: int, key):
+    """The players of every seed before training, and the key of the training."""
+    first, second = jax.random.split(key)
+    return jax.vmap(lambda k: epoch.players(k, channels, values))(jax.random.split(first, seeds)), second
+
+
+@eqx.filter_jit
+def _draws(generators, values: Values, key, shape: tuple[int, int]):
+    """(seeds, count, p): values that trained generators make of noise."""
+    noise = jax.random.normal(jax.random.fold_in(key, 1), shape, jnp.float32)
+    return jax.vmap(lambda generator: values(generator(noise)))(generators)
 
 
 def _range(ratio: np.ndarray) -> str:
