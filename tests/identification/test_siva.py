@@ -173,13 +173,13 @@ BLIND = CARRIER.replace({"attachments[0].law.coefficients": np.zeros(4)})
 
 
 def shaken(structure) -> list[vb.Record]:
-    return [vb.simulate(structure, motion(k), substeps=8).measure(FULL) for k in (0, 1)]
+    return [vb.simulate(structure, motion(k)).measure(FULL) for k in (0, 1)]
 
 
 @pytest.fixture(scope="module")
 def updated():
     method = vb.SIVA(epochs=120, seeds=2)
-    return vb.identify(BLIND, shaken(CARRIER), ["attachments[0].law.coefficients"], method, substeps=8)
+    return vb.identify(BLIND, shaken(CARRIER), ["attachments[0].law.coefficients"], method)
 
 
 def test_finds_the_terms_that_are_there_and_doubts_the_others(updated):
@@ -199,7 +199,7 @@ def test_says_when_physics_is_missing(updated):
     """A damper at the sprung floor that the model does not know."""
     damped = vb.Attachment(vb.Parallel([vb.Polynomial(SPRING), vb.Linear(0.0, 0.8)]), at="1")
     data = shaken(vb.ShearBuilding(CARRIER.masses, CARRIER.storeys, attachments=[damped]))
-    fit = vb.identify(BLIND, data, ["attachments[0].law.coefficients"], vb.SIVA(epochs=120, seeds=2), substeps=8)
+    fit = vb.identify(BLIND, data, ["attachments[0].law.coefficients"], vb.SIVA(epochs=120, seeds=2))
     (words,) = [w for w in fit.warnings if "no explanation" in w]
     assert "follows its rate of deformation" in words and fit.convergence["unexplained"] > 0.02
     assert not any("no explanation" in w for w in updated.warnings)
@@ -207,7 +207,7 @@ def test_says_when_physics_is_missing(updated):
 
 def test_finds_a_hysteretic_storey():
     record = truth("one").measure(vb.Sensors(displacement=[0], velocity=[0], acceleration=[0]))
-    fit = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, vb.SIVA(epochs=150, draws=2, select=3))
+    fit = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, vb.SIVA(epochs=40, rate=5e-3, draws=1, select=3))
     np.testing.assert_allclose(fit.estimate, [40.0, 6.0, 4.0], rtol=0.1)
     assert fit.estimate[0] == pytest.approx(40.0, rel=0.02) and not fit.convergence["linear_in_unknowns"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -12,11 +13,12 @@ from vibrid.core import precision  # noqa: F401  (64-bit numbers before the firs
 from vibrid.core.errors import InputError, unknown_name
 
 INITS = {
-    "uniform": lambda key, n, m, dtype: jax.random.uniform(key, (n, m), dtype, -1.0, 1.0) / jnp.sqrt(n).astype(dtype),
-    "glorot": lambda key, n, m, dtype: jax.nn.initializers.glorot_normal()(key, (n, m), dtype),
-    "he": lambda key, n, m, dtype: jax.nn.initializers.he_normal()(key, (n, m), dtype),
+    "uniform": lambda n, m: 1.0 / n**0.5,
+    "glorot": lambda n, m: (2.0 / (n + m)) ** 0.5,
+    "he": lambda n, m: (2.0 / n) ** 0.5,
 }
-"""How weights begin: "uniform" in ± 1/√inputs (what PyTorch's Linear does, biases too), "glorot", "he"."""
+"""How weights begin: "uniform" in ± 1/√inputs (what PyTorch's Linear does, biases too); normal after Glorot or He, with
+this deviation for n inputs and m outputs and biases of zero."""
 
 ACTIVATIONS = {
     "leaky-relu": lambda x: jnp.where(x > 0, x, 0.2 * x),  # slope 0.2 on the negative side
@@ -48,12 +50,15 @@ class Dense(eqx.Module):
             raise unknown_name("activation", activation, ACTIVATIONS)
         if len(widths) < 2 or min(widths) < 1:
             raise InputError(f"A dense network needs two widths or more, each at least 1, not {tuple(widths)}.")
+        layers = list(itertools.pairwise(widths))
+        count = sum((n + 1) * m for n, m in layers)  # drawn at once: every call of the generator compiles for seconds
+        even = init == "uniform"
+        drawn = jax.random.uniform(key, (count,), dtype, -1.0, 1.0) if even else jax.random.normal(key, (count,), dtype)
         weights, biases = [], []
-        for own, n, m in zip(jax.random.split(key, len(widths) - 1), widths[:-1], widths[1:], strict=True):
-            first, second = jax.random.split(own)
-            weights.append(INITS[init](first, n, m, dtype))
-            limit = 1.0 / n**0.5 if init == "uniform" else 0.0
-            biases.append(limit * jax.random.uniform(second, (m,), dtype, -1.0, 1.0))
+        for n, m in layers:
+            own, drawn = INITS[init](n, m) * drawn[: (n + 1) * m].reshape(n + 1, m), drawn[(n + 1) * m :]
+            weights.append(own[:n])
+            biases.append(own[n] if even else jnp.zeros(m, dtype))
         return cls(tuple(weights), tuple(biases), activation)
 
     def __call__(self, x):

@@ -117,12 +117,13 @@ class Epoch(eqx.Module):
         count, kept = samples.training.real.shape[0], samples.validation.real.shape[0]
         batch = min(self.batch, count)
         number = count // batch
-        shuffle, choose, draw, turn, mix = jax.random.split(key, 5)
-        index = jax.random.permutation(shuffle, count)[: number * batch].reshape(number, batch)
-        other = jax.random.randint(choose, (number, batch), 0, kept)
-        dtype = players.generator.biases[-1].dtype
-        noise = jax.random.normal(draw, (number * batch, self.noise_dimension), dtype)
-        shifts = jax.random.randint(turn, players.generator.biases[-1].shape[:1], 0, number * batch)
+        used, (seeds, dtype) = number * batch, (len(players.generator.biases[-1]), players.generator.biases[-1].dtype)
+        even, bell, mix = jax.random.split(key, 3)
+        drawn = jax.random.uniform(even, (count + used + seeds,))
+        index = jnp.argsort(drawn[:count])[:used].reshape(number, batch)  # every sample once
+        other = (kept * drawn[count : count + used]).astype(int).reshape(number, batch)
+        shifts = (used * drawn[count + used :]).astype(int)
+        noise = jax.random.normal(bell, (used, self.noise_dimension), dtype)
 
         def body(players, step):
             at, val, key, first = step
