@@ -16,10 +16,13 @@ from vibrid.core.progress import SILENT, Progress
 
 
 def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> optax.GradientTransformation:
-    """Adam with a learning rate that falls from `rate` to `last` along half a cosine over `steps`, or stays."""
-    if last is None or last == rate:
-        return optax.adam(rate, **options)
-    return optax.adam(optax.cosine_decay_schedule(rate, max(steps, 1), last / rate), **options)
+    """Adam with a learning rate that falls from `rate` to `last` along half a cosine over `steps`, or stays.
+
+    It sees all parameters as one vector: small layers would otherwise cost more to update than to use.
+    """
+    falls = last is not None and last != rate
+    schedule = optax.cosine_decay_schedule(rate, max(steps, 1), last / rate) if falls else rate
+    return optax.flatten(optax.adam(schedule, **options))
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,14 @@ def records(run: Run, kind: str, noise: float = 0.0, key: int = 0) -> list[Recor
     return [data(run, kind, kn, noise, 3 * key + i) for i, kn in enumerate((2.0, 1.0, 3.0))]
 
 
-def update(run: Run, kind: str, method, noise=0.0, key=0, structure=None, unknown=UNKNOWN, seed=0) -> Identification:
-    """Identify the spring by any method."""
+def update(
+    run: Run, kind: str, method, *, noise=0.0, key=0, structure=None, unknown=UNKNOWN, seed=0, seconds=4.0
+) -> Identification:
+    """Identify the spring by any method, from so many seconds of every record."""
+    cut = round(seconds * RATE) + 1
     return identify(
         guess() if structure is None else structure,
-        records(run, kind, noise, key),
+        [r.replace(data=r.data[:cut]) for r in records(run, kind, noise, key)],
         unknown,
         method,
         integrator=RungeKutta4(),

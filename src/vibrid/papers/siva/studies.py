@@ -130,7 +130,7 @@ def noise(run: Run) -> Outcome:
     fits = []
     run.progress.stage(f"{trials} noise seeds", trials)
     for key in range(trials):
-        fits.append(update(run, "full", SIVA(epochs=epochs), noise=0.01, key=key, seed=key))
+        fits.append(update(run, "full", SIVA(epochs=epochs), noise=0.01, key=key, seed=key, seconds=2.0))
         run.progress.update(key + 1)
     errors = np.array([percent(f.estimate) for f in fits])
     names = fits[0].names
@@ -164,9 +164,9 @@ def noise(run: Run) -> Outcome:
     return Outcome(
         rows,
         checks,
-        f"Noise of 1 % of each signal's deviation on all 45 channels of the full beam's data, {epochs} epochs. The "
+        f"Noise of 1 % of each signal's deviation on all 45 channels of the full beam's data, two seconds of them, {epochs} epochs. The "
         "generator's spread is set by the optimiser and its schedule, not by the data; the Cramér–Rao bound is that "
-        "of the reduced model simulated over 4 s, which no method that looks at one instant at a time can reach.",
+        "of the reduced model simulated over the same time, which no method that looks at one instant at a time can reach.",
     )
 
 
