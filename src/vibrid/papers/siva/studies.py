@@ -84,13 +84,15 @@ def speed(run: Run) -> Outcome:
 @PAPER.study("held-out", "The updated full beam under impacts it has not seen")
 def held_out(run: Run) -> Outcome:
     rows, checks = [], []
-    for kind in ("full", "reduced"):
-        k = run.once(ten_seeds, kind).estimate
+    for kind, pruned in (("full", True), ("full", False), ("reduced", True), ("reduced", False)):
+        fit = run.once(ten_seeds, kind)
+        k = np.array(list(fit.convergence["pruned"].values())) if pruned else fit.estimate
+        name = "pruned" if pruned else "all terms"
         for kilonewton, role in ((2.5, "held out"), (4.0, "held out"), (1.0, "validation"), (3.0, "validation")):
             exact, found = tip(run.once(truth, kilonewton)), tip(strike(beam(k), kilonewton))
             early = 1001
             row = {
-                "data": f"{kind} beam", "impact [kN]": kilonewton, "role": role,
+                "data": f"{kind} beam", "answer": name, "impact [kN]": kilonewton, "role": role,
                 "L2, 0.5 s [%]": 100 * _relative(found[:early], exact[:early]),
                 "L2, 4 s [%]": 100 * _relative(found, exact),
                 "rms / range, 4 s [%]": 100 * np.sqrt(np.mean((found - exact) ** 2)) / np.ptp(exact),
@@ -99,13 +101,16 @@ def held_out(run: Run) -> Outcome:
             rows.append(row)
             if role == "held out":
                 first = row["L2, 0.5 s [%]"]
-                what = f"{kilonewton} kN, {kind}-beam data, L2 over 0.5 s"
-                checks.append(Check(what, f"{first:.2f} %", "≤ 2 %", bool(first <= 2)))
+                what = f"{kilonewton} kN, {kind}-beam data, {name}, L2 over 0.5 s"
+                promised = ("≤ 2 %", bool(first <= 2)) if pruned else ()
+                checks.append(Check(what, f"{first:.2f} %", *promised))
     return Outcome(
         rows,
         checks,
         "Tip displacement of the full beam with SIVA's coefficients against the exact ones. The phase is the delay "
-        "that best aligns the last half second.",
+        "that best aligns the last half second. Pruned: terms that cannot be told from zero are zero and the others "
+        "moved accordingly; with all terms, what Guyan's reduction leaves over goes into k4 and k5 and grows with the "
+        "impact.",
     )
 
 
@@ -126,7 +131,7 @@ def _late(found, exact, step: float = 1 / 2000) -> float:
 
 @PAPER.study("noise", "1 % noise: accuracy, and which interval holds the truth")
 def noise(run: Run) -> Outcome:
-    trials, epochs = (3, 40) if run.quick else (50, 150)
+    trials, epochs = (3, 40) if run.quick else (50, 120)
     fits = []
     run.progress.stage(f"{trials} noise seeds", trials)
     for key in range(trials):
@@ -164,9 +169,11 @@ def noise(run: Run) -> Outcome:
     return Outcome(
         rows,
         checks,
-        f"Noise of 1 % of each signal's deviation on all 45 channels of the full beam's data, two seconds of them, {epochs} epochs. The "
+        f"Noise of 1 % of each signal's deviation on all 45 channels of the full beam's data, two seconds of "
+        f"them, {epochs} epochs. The "
         "generator's spread is set by the optimiser and its schedule, not by the data; the Cramér–Rao bound is that "
-        "of the reduced model simulated over the same time, which no method that looks at one instant at a time can reach.",
+        "of the reduced model simulated over the same time, which no method that looks at one "
+        "instant at a time can reach.",
     )
 
 

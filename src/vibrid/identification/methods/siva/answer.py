@@ -66,6 +66,7 @@ class Held:
 
     deviation: np.ndarray  # (p,) of the minimum of the misfit
     covariance: np.ndarray  # (p, p)
+    normal: np.ndarray  # (p, p) Gauss–Newton matrix of the misfit
     distance: np.ndarray  # (p,) from the estimate to that minimum: what training left undone
     share: np.ndarray  # (m,) rms of what stays unexplained, by compared column, over the rms of the signal
 
@@ -91,4 +92,16 @@ def held_by(samples, values: np.ndarray) -> Held:
     spread = len(blocks) / max(len(blocks) - p, 1) * blocks.T @ blocks
     covariance = inverse @ spread @ inverse / np.outer(size, size)
     share = np.sqrt(np.mean(miss**2, axis=0) / np.maximum(np.mean(np.asarray(samples.real) ** 2, axis=0), 1e-300))
-    return Held(np.sqrt(np.diag(covariance)), covariance, distance / size, share)
+    return Held(np.sqrt(np.diag(covariance)), covariance, normal * np.outer(size, size), distance / size, share)
+
+
+def without(values: np.ndarray, dropped: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """The values with some set to zero, the others moved to where the misfit is then least: `H_kk δ_k = H_kd θ_d`."""
+    kept = ~dropped
+    made = np.where(dropped, 0.0, values)
+    if kept.any() and dropped.any():
+        scale = np.sqrt(np.diag(normal)) + 1e-300
+        h = normal / np.outer(scale, scale)
+        push = h[np.ix_(kept, dropped)] @ (values * scale)[dropped]
+        made[kept] += np.linalg.lstsq(h[np.ix_(kept, kept)], push, rcond=None)[0] / scale[kept]
+    return made

@@ -21,7 +21,7 @@ from vibrid.identification.acceleration import AccelerationMap, Measured, accele
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.siva.adversary import ADVERSARIES, Epoch, Samples, Values
-from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by, near_equilibrium
+from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
@@ -61,6 +61,8 @@ class SIVA(Method):
         draws: parameter sets in a step where law states must be integrated.
         samples: draws of the trained generator.
         select: so many draws are simulated and the best of them answers, in place of the mean.
+        prune: set terms that cannot be told from zero to zero, and move the others to where the misfit is then least;
+            better for prediction beyond the data. `fit.convergence["pruned"]` holds this answer in any case.
         polish: hand the answer to `TrajectoryFit`.
         faithful: as printed: `a · 10^b` without a scale, raw accelerations, γ = 1, rate 1e-4 without a schedule, no
             smoothing. It needs thousands of epochs and some seeds fail.
@@ -70,7 +72,7 @@ class SIVA(Method):
     batch: int = eqx.field(static=True, default=500)
     seeds: int = eqx.field(static=True, default=1)
     gamma: float = eqx.field(static=True, default=100.0)
-    rate: float = eqx.field(static=True, default=1e-3)
+    rate: float = eqx.field(static=True, default=4e-3)
     last_rate: float = eqx.field(static=True, default=1e-5)
     adversary: str = eqx.field(static=True, default="standard")
     validation: tuple[int, ...] | None = eqx.field(
@@ -81,6 +83,7 @@ class SIVA(Method):
     draws: int = eqx.field(static=True, default=4)
     samples: int = eqx.field(static=True, default=1000)
     select: int = eqx.field(static=True, default=0)
+    prune: bool = eqx.field(static=True, default=False)
     polish: bool = eqx.field(static=True, default=False)
     faithful: bool = eqx.field(static=True, default=False)
 
@@ -115,9 +118,12 @@ class SIVA(Method):
         covariance = held.covariance + np.outer(held.distance, held.distance)
         share, words = missing_physics(problem, measured, columns, estimate, _noise_share(columns, problem, measured))
         notes += self._notes(measured, losses, first, one, held, modes) + words
-        if not words:
-            doubt = np.sqrt(np.diag(covariance) + one.deviation**2)
-            notes += not_identifiable(problem, measured, estimate, doubt)
+        doubt = np.sqrt(np.diag(covariance) + one.deviation**2)
+        vague, doubts = not_identifiable(problem, measured, estimate, doubt)
+        notes += [] if words else doubts
+        pruned = without(estimate, vague, held.normal)
+        if self.prune:
+            estimate = pruned
         free = problem.unknowns.to_free(estimate)
         slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
         names = problem.unknowns.names
@@ -136,6 +142,7 @@ class SIVA(Method):
                 "training_seconds": seconds,
                 "approach_1": one.table(names),
                 "approach_2": two.table(names),
+                "pruned": dict(zip(names, map(float, pruned), strict=True)),
                 "left_undone": dict(zip(names, map(float, held.distance), strict=True)),
                 "unexplained": share,
                 "noise_level": measured.level,

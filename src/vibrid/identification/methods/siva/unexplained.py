@@ -35,22 +35,20 @@ def largest_forces(problem: Problem, measured: Measured, values) -> np.ndarray:
     return np.max([np.abs(s).max(axis=(0, 1)) for s in slopes], axis=0)
 
 
-def not_identifiable(problem: Problem, measured: Measured, values, doubt) -> list[str]:
-    """A sentence for every unknown that cannot be told from zero, with the force it could at most contribute.
+def not_identifiable(problem: Problem, measured: Measured, values, doubt) -> tuple[np.ndarray, list[str]]:
+    """Which unknowns cannot be told from zero (p,), and a sentence on the force each could at most contribute.
 
     `doubt` (p,) is one standard deviation. Only unknowns that may be zero (no sign, no bounds) are judged.
     """
     unit = largest_forces(problem, measured, values)
     most = unit * (np.abs(values) + 2 * np.asarray(doubt))
     total = np.max(unit * np.abs(values))
-    made = []
-    for i, name in enumerate(problem.unknowns.names):
-        if problem.unknowns.kinds[i] == "linear" and abs(values[i]) < 2 * doubt[i]:
-            made.append(
-                f"'{name}' is not identifiable, it cannot be told from zero: it could contribute at most "
-                f"{most[i]:.2g} N, {100 * most[i] / total:.2g} % of the largest term."
-            )
-    return made
+    vague = (np.array(problem.unknowns.kinds) == "linear") & (np.abs(values) < 2 * np.asarray(doubt))
+    return vague, [
+        f"'{problem.unknowns.names[i]}' is not identifiable, it cannot be told from zero: it could contribute at most "
+        f"{most[i]:.2g} N, {100 * most[i] / total:.2g} % of the largest term."
+        for i in np.flatnonzero(vague)
+    ]
 
 
 @eqx.filter_jit
