@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import vibrid as vb
-from identification.small import ONE, ONE_GUESS, ONE_UNKNOWN, TWO_GUESS, TWO_UNKNOWN, motion, truth, two
+from identification.small import ONE, ONE_UNKNOWN, TWO_GUESS, TWO_UNKNOWN, motion, truth, two
 from vibrid.core.errors import VibridError
 from vibrid.identification.acceleration import acceleration_map, accelerations, compared, measure
 from vibrid.identification.methods.siva.adversary import Epoch, Values
-from vibrid.identification.methods.siva.answer import LN4, Normal, converged_at, held_by, near_equilibrium
+from vibrid.identification.methods.siva.answer import LN4, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.smoothing import consistent_motion, noise_levels, remaining_noise
 from vibrid.networks import Dense
 
@@ -51,8 +51,15 @@ def test_map_gives_the_accelerations_of_the_simulation_with_states_along_the_mot
     real = np.asarray(measured.motions[0][2])
     assert not measured.smoothed
     assert np.sqrt(np.mean((made - real) ** 2)) < 2e-3 * real.std()  # the step is 20 ms
-    table = acceleration_map(problem, measured, compared(problem, measured)[0], 0.3)
+    table = acceleration_map(problem, measured, compared(problem, measured)[0], 0.3, draws=2)
     assert not table.linear and table.training.real.shape == (281, 1) and table.validation.real.shape == (120, 1)
+    theta = np.array([30.0, 4.0, 6.0])
+    batch = jax.jit(table.training.fake)(jnp.stack([theta, 2 * theta, theta]), jnp.asarray([7, 7, 200]))
+    np.testing.assert_allclose(batch[[0, 2], 0], table.training.at(theta)[[7, 200], 0], rtol=1e-9)
+    assert abs(batch[1, 0] - batch[0, 0]) > 0.1  # the second row of values served the second sample
+    for _ in range(12):  # the way to the minimum, walked step by step, ends at the truth
+        theta = theta + held_by(table.training, theta).distance
+    np.testing.assert_allclose(theta, [40.0, 6.0, 4.0], rtol=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +202,33 @@ def test_finds_the_terms_that_are_there_and_doubts_the_others(updated):
     assert first["mean"] == pytest.approx(k[0]) and first["interval_95"][0] < k[0] < first["interval_95"][1]
 
 
+def test_pruned_answer_keeps_what_is_there_and_survives_a_file(updated, tmp_path):
+    pruned = list(updated.convergence["pruned"].values())
+    assert pruned[1] == pruned[3] == 0.0
+    np.testing.assert_allclose([pruned[0], pruned[2]], [30.0, 3e3], rtol=0.003)
+    updated.save(tmp_path / "fit.h5")
+    again = vb.load_identification(tmp_path / "fit.h5")
+    assert again.convergence == updated.convergence and again.method == "SIVA"
+    np.testing.assert_array_equal(again.history["generator"], updated.history["generator"])
+
+
+def test_pruning_is_least_squares_without_the_dropped_columns():
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((50, 4)) @ rng.standard_normal((4, 4)), rng.standard_normal(50)
+    whole = np.linalg.lstsq(a, b, rcond=None)[0]
+    dropped = np.array([False, True, False, True])
+    made = without(whole, dropped, a.T @ a)
+    np.testing.assert_allclose(made[~dropped], np.linalg.lstsq(a[:, ~dropped], b, rcond=None)[0], rtol=1e-6)
+    assert np.all(made[dropped] == 0)
+
+
+def test_polish_hands_over_to_the_trajectory_fit():
+    fit = vb.identify(TWO_GUESS, two(0.01), TWO_UNKNOWN, vb.SIVA(epochs=100, polish=True))
+    other = vb.identify(TWO_GUESS, two(0.01), TWO_UNKNOWN)
+    np.testing.assert_allclose(fit.estimate, other.estimate, rtol=1e-4)
+    assert fit.method == "SIVA and TrajectoryFit" and fit.convergence["polish"]["converged"]
+
+
 def test_says_when_physics_is_missing(updated):
     """A damper at the sprung floor that the model does not know."""
     damped = vb.Attachment(vb.Parallel([vb.Polynomial(SPRING), vb.Linear(0.0, 0.8)]), at="1")
@@ -203,13 +237,6 @@ def test_says_when_physics_is_missing(updated):
     (words,) = [w for w in fit.warnings if "no explanation" in w]
     assert "follows its rate of deformation" in words and fit.convergence["unexplained"] > 0.02
     assert not any("no explanation" in w for w in updated.warnings)
-
-
-def test_finds_a_hysteretic_storey():
-    record = truth("one").measure(vb.Sensors(displacement=[0], velocity=[0], acceleration=[0]))
-    fit = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, vb.SIVA(epochs=40, rate=5e-3, draws=1, select=3))
-    np.testing.assert_allclose(fit.estimate, [40.0, 6.0, 4.0], rtol=0.1)
-    assert fit.estimate[0] == pytest.approx(40.0, rel=0.02) and not fit.convergence["linear_in_unknowns"]
 
 
 @pytest.mark.parametrize(
