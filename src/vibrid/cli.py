@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid import __version__
-from vibrid.commands import demo, doctor, identify, records, reproduce, schema, simulate
+from vibrid.commands import demo, doctor, identify, loads, records, reproduce, schema, simulate
 
 
 class Front(TyperGroup):
@@ -75,6 +75,7 @@ app.command("simulate")(simulate.simulate)
 app.command("identify")(identify.identify)
 app.command("compare")(identify.compare)
 app.command("predict")(identify.predict)
+app.command("loads")(loads.loads)
 app.command("spectrum")(records.spectrum)
 app.add_typer(records.record, name="record")
 app.add_typer(records.motions, name="motions")

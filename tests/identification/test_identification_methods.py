@@ -12,6 +12,7 @@ EXAMPLES = {
     "ekf": vb.ExtendedKalman(),
     "least-squares": vb.LeastSquares(),
     "sparse": vb.SparseRegression(threshold=1e-4),
+    "joint": vb.JointLoads(),
     "global": vb.GlobalSearch(population=6, generations=15),
     "bayes": vb.Bayes(draws=30, warmup=20, chains=2),
     "siva": vb.SIVA(epochs=100),

@@ -23,9 +23,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.
         output.print_json(found)
         return
     output.print_table("Versions", ["package", "version"], [[k, v] for k, v in found["versions"].items()])
-    output.print_table(
-        "Devices", ["device", "platform"], [[d["name"], d["platform"]] for d in found["devices"]]
-    )
+    output.print_table("Devices", ["device", "platform"], [[d["name"], d["platform"]] for d in found["devices"]])
     extras = [[name, e["state"], e["get"]] for name, e in found["extras"].items()]
     output.print_table("Extras", ["extra", "state", "to get it"], extras)
     cache = found["cache"]

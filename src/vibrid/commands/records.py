@@ -28,8 +28,14 @@ Columns = Annotated[str | None, typer.Option(help="Names of the columns, separat
 Quantities = Annotated[str | None, typer.Option(help="Quantity of all columns, or one for each, by commas.")]
 Sidecar = Annotated[Path | None, typer.Option(help="TOML file that describes the columns.")]
 Band = Annotated[str, typer.Option("--periods", help="Period range in s, as LOW:HIGH.")]
-TargetText = Annotated[str, typer.Option("--target", help="asce7:SDS,SD1 | ec8:AG,SOIL | a CSV file of period [s], "
-                                         "sa [unit] and perhaps deviation.", show_default=False)]
+TargetText = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        help="asce7:SDS,SD1 | ec8:AG,SOIL | a CSV file of period [s], sa [unit] and perhaps deviation.",
+        show_default=False,
+    ),
+]
 
 
 def _split(text: str | None):
@@ -41,8 +47,9 @@ def _read(path: Path, step=None, units=None, columns=None, quantities=None, side
     from vibrid.records import read_records
 
     names = None if columns is None else [c.strip() for c in columns.split(",")]
-    return read_records(path, step=step, units=_split(units), columns=names, quantities=_split(quantities),
-                        sidecar=sidecar)
+    return read_records(
+        path, step=step, units=_split(units), columns=names, quantities=_split(quantities), sidecar=sidecar
+    )
 
 
 def _one(path: Path, **options):
@@ -83,9 +90,15 @@ def _summary(r) -> dict:
     for c in r.channels:
         values = r[c.name]
         known = np.isfinite(values)
-        entry = {"name": c.name, "quantity": c.quantity, "unit": c.unit, "location": c.location,
-                 "direction": c.direction, "peak": float(np.abs(values[known]).max()) if known.any() else None,
-                 "missing": int((~known).sum())}
+        entry = {
+            "name": c.name,
+            "quantity": c.quantity,
+            "unit": c.unit,
+            "location": c.location,
+            "direction": c.direction,
+            "peak": float(np.abs(values[known]).max()) if known.any() else None,
+            "missing": int((~known).sum()),
+        }
         if c.quantity == "ground_acceleration" and r.step is not None and known.sum() > 1:
             part = _trimmed(r.select([c.name]))
             if np.isfinite(part.data).all():
@@ -93,13 +106,26 @@ def _summary(r) -> dict:
                 moved = part.integrate().integrate()
                 entry["drifts"] = bool(abs(moved.data[-1, 0]) > 0.5 * entry["intensity"]["pgd"] > 0)
         channels.append(entry)
-    return {"name": r.name, "samples": len(r), "step": r.step, "duration": r.duration, "channels": channels,
-            "history": list(r.history)}
+    return {
+        "name": r.name,
+        "samples": len(r),
+        "step": r.step,
+        "duration": r.duration,
+        "channels": channels,
+        "history": list(r.history),
+    }
 
 
 @record.command("info")
-def record_info(files: Files, step: Step = None, units: Units = None, columns: Columns = None,
-                quantities: Quantities = None, sidecar: Sidecar = None, as_json: Json = False):
+def record_info(
+    files: Files,
+    step: Step = None,
+    units: Units = None,
+    columns: Columns = None,
+    quantities: Quantities = None,
+    sidecar: Sidecar = None,
+    as_json: Json = False,
+):
     """What is in a file: sampling, channels, peaks, and the intensity of ground accelerations.
 
     Example: vibrid record info RSN1106_KOBE_KJM000.AT2
@@ -117,8 +143,10 @@ def record_info(files: Files, step: Step = None, units: Units = None, columns: C
             typer.echo(f"  {c['name']}: {c['quantity']} {c['location']} {c['direction']}".rstrip() + f", {peak}{gone}")
             if "intensity" in c:
                 i = c["intensity"]
-                typer.echo(f"    PGA {i['pga'] / 9.80665:.4f} g, PGV {i['pgv']:.3g} m/s, PGD {i['pgd']:.3g} m, "
-                           f"Arias {i['arias']:.3g} m/s, D5-95 {i['significant_duration']:.2f} s")
+                typer.echo(
+                    f"    PGA {i['pga'] / 9.80665:.4f} g, PGV {i['pgv']:.3g} m/s, PGD {i['pgd']:.3g} m, "
+                    f"Arias {i['arias']:.3g} m/s, D5-95 {i['significant_duration']:.2f} s"
+                )
                 if c["drifts"]:
                     typer.echo("    its integral does not come to rest: correct the baseline before using PGV and PGD")
         for line in entry["history"]:
@@ -126,10 +154,16 @@ def record_info(files: Files, step: Step = None, units: Units = None, columns: C
 
 
 @record.command("convert")
-def record_convert(file: Annotated[Path, typer.Argument(help="File of any known format.", show_default=False)],
-                   output: Output, step: Step = None, units: Units = None, columns: Columns = None,
-                   quantities: Quantities = None, sidecar: Sidecar = None,
-                   rate: Annotated[float | None, typer.Option(help="New rate in samples per second.")] = None):
+def record_convert(
+    file: Annotated[Path, typer.Argument(help="File of any known format.", show_default=False)],
+    output: Output,
+    step: Step = None,
+    units: Units = None,
+    columns: Columns = None,
+    quantities: Quantities = None,
+    sidecar: Sidecar = None,
+    rate: Annotated[float | None, typer.Option(help="New rate in samples per second.")] = None,
+):
     """Write a record as CSV (.csv) or HDF5/netCDF (.h5, .hdf5, .nc), in SI units.
 
     Several samplings in one file become several outputs, numbered. Example:
@@ -147,8 +181,15 @@ def record_convert(file: Annotated[Path, typer.Argument(help="File of any known 
 
 
 @record.command("plot")
-def record_plot(files: Files, output: Output = Path("record.png"), step: Step = None, units: Units = None,
-                columns: Columns = None, quantities: Quantities = None, sidecar: Sidecar = None):
+def record_plot(
+    files: Files,
+    output: Output = Path("record.png"),
+    step: Step = None,
+    units: Units = None,
+    columns: Columns = None,
+    quantities: Quantities = None,
+    sidecar: Sidecar = None,
+):
     """Draw records over time (PNG, PDF or SVG, by the ending of the output).
 
     Example: vibrid record plot RSN1106_KOBE_KJM000.AT2 -o kobe.png
@@ -162,11 +203,19 @@ def record_plot(files: Files, output: Output = Path("record.png"), step: Step = 
         typer.echo(f"wrote {path}")
 
 
-def spectrum(files: Files, damping: Annotated[float, typer.Option(help="Ratio to critical damping.")] = 0.05,
-             periods: Band = "0.01:10", count: Annotated[int, typer.Option(help="Number of periods.")] = 200,
-             output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture or .csv to write.")] = None,
-             step: Step = None, units: Units = None, columns: Columns = None, quantities: Quantities = None,
-             sidecar: Sidecar = None, as_json: Json = False):
+def spectrum(
+    files: Files,
+    damping: Annotated[float, typer.Option(help="Ratio to critical damping.")] = 0.05,
+    periods: Band = "0.01:10",
+    count: Annotated[int, typer.Option(help="Number of periods.")] = 200,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture or .csv to write.")] = None,
+    step: Step = None,
+    units: Units = None,
+    columns: Columns = None,
+    quantities: Quantities = None,
+    sidecar: Sidecar = None,
+    as_json: Json = False,
+):
     """Response spectra of accelerations.
 
     Example: vibrid spectrum RSN1106_KOBE_KJM000.AT2 --damping 0.05 -o kobe.png
@@ -186,16 +235,29 @@ def spectrum(files: Files, damping: Annotated[float, typer.Option(help="Ratio to
                     part = r.select([c.name]).replace(name=r.name if len(r.channels) == 1 else f"{r.name} {c.name}")
                     found.append(_trimmed(part).spectrum(axis, damping))
     if not found:
-        raise InputError("There is no acceleration in these files; say so with --units g --quantities "
-                         "ground_acceleration when a file does not.")
+        raise InputError(
+            "There is no acceleration in these files; say so with --units g --quantities "
+            "ground_acceleration when a file does not."
+        )
     if output is not None and output.suffix.lower() == ".csv":
         write_spectra(found, output)
     elif output is not None:
         save(plot_spectrum(found), output)
     if as_json:
-        typer.echo(json.dumps([{"name": s.name, "damping": s.damping, "period": s.periods.tolist(),
-                                "pseudo_acceleration": s.pseudo_acceleration.tolist(),
-                                "displacement": s.displacement.tolist()} for s in found]))
+        typer.echo(
+            json.dumps(
+                [
+                    {
+                        "name": s.name,
+                        "damping": s.damping,
+                        "period": s.periods.tolist(),
+                        "pseudo_acceleration": s.pseudo_acceleration.tolist(),
+                        "displacement": s.displacement.tolist(),
+                    }
+                    for s in found
+                ]
+            )
+        )
         return
     for s in found:
         top = int(np.argmax(s.pseudo_acceleration))
@@ -213,11 +275,18 @@ def _trimmed(r):
 
 
 @motions.command("scale")
-def motions_scale(files: Files, target: TargetText, periods: Band = "0.1:2",
-                  limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
-                  pair: Annotated[bool, typer.Option(help="The two files are components of one motion.")] = False,
-                  output: Folder = None,
-                  step: Step = None, units: Units = None, quantities: Quantities = None, as_json: Json = False):
+def motions_scale(
+    files: Files,
+    target: TargetText,
+    periods: Band = "0.1:2",
+    limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
+    pair: Annotated[bool, typer.Option(help="The two files are components of one motion.")] = False,
+    output: Folder = None,
+    step: Step = None,
+    units: Units = None,
+    quantities: Quantities = None,
+    as_json: Json = False,
+):
     """Scale motions to a target spectrum over a range of periods, by least squares in logarithms.
 
     Example: vibrid motions scale a.AT2 b.AT2 --target asce7:1.0,0.6 --periods 0.2:1.5
@@ -233,13 +302,20 @@ def motions_scale(files: Files, target: TargetText, periods: Band = "0.1:2",
 
 
 @motions.command("select")
-def motions_select(files: Files, target: TargetText, count: Annotated[int, typer.Option(help="Motions to choose.")] = 7,
-                   periods: Band = "0.1:2",
-                   limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
-                   key: Annotated[int, typer.Option(help="Seed.")] = 0,
-                   output: Folder = None,
-                   plot: Annotated[Path | None, typer.Option(help="Picture of the suite.")] = None,
-                   step: Step = None, units: Units = None, quantities: Quantities = None, as_json: Json = False):
+def motions_select(
+    files: Files,
+    target: TargetText,
+    count: Annotated[int, typer.Option(help="Motions to choose.")] = 7,
+    periods: Band = "0.1:2",
+    limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
+    key: Annotated[int, typer.Option(help="Seed.")] = 0,
+    output: Folder = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of the suite.")] = None,
+    step: Step = None,
+    units: Units = None,
+    quantities: Quantities = None,
+    as_json: Json = False,
+):
     """Choose a suite from many files that matches a target in mean and, where it has one, in scatter.
 
     Example: vibrid motions select *.AT2 --target ec8:0.3,C --count 7 --plot suite.png
@@ -279,13 +355,16 @@ def _report(scalings, output: Path | None, as_json: bool, **errors) -> None:
 
 
 @motions.command("synthesise")
-def motions_synthesise(output: Output, key: Annotated[int, typer.Option(help="Seed of the first motion.")] = 0,
-                       count: Annotated[int, typer.Option(help="How many motions.")] = 1,
-                       duration: Annotated[float, typer.Option(help="Length in s.")] = 30.0,
-                       rate: Annotated[float, typer.Option(help="Samples per second.")] = 200.0,
-                       pga: Annotated[float, typer.Option(help="Peak acceleration in g.")] = 0.3,
-                       frequency: Annotated[float, typer.Option(help="Predominant frequency in Hz.")] = 4.0,
-                       bandwidth: Annotated[float, typer.Option(help="Damping ratio of the filter.")] = 0.25):
+def motions_synthesise(
+    output: Output,
+    key: Annotated[int, typer.Option(help="Seed of the first motion.")] = 0,
+    count: Annotated[int, typer.Option(help="How many motions.")] = 1,
+    duration: Annotated[float, typer.Option(help="Length in s.")] = 30.0,
+    rate: Annotated[float, typer.Option(help="Samples per second.")] = 200.0,
+    pga: Annotated[float, typer.Option(help="Peak acceleration in g.")] = 0.3,
+    frequency: Annotated[float, typer.Option(help="Predominant frequency in Hz.")] = 4.0,
+    bandwidth: Annotated[float, typer.Option(help="Damping ratio of the filter.")] = 0.25,
+):
     """Write synthetic ground motions as CSV (Rezaeian–Der Kiureghian 2010); the same seed gives the same motion.
 
     Example: vibrid motions synthesise -o motion.csv --key 1 --pga 0.4
@@ -295,8 +374,9 @@ def motions_synthesise(output: Output, key: Annotated[int, typer.Option(help="Se
     if not 1 <= count <= 10_000:
         raise InputError(f"Between 1 and 10000 motions can be made, not {count}.")
     for number in range(count):
-        motion = synthetic_motion(key + number, duration, rate, pga=pga * STANDARD_GRAVITY, frequency=frequency,
-                                  bandwidth=bandwidth)
+        motion = synthetic_motion(
+            key + number, duration, rate, pga=pga * STANDARD_GRAVITY, frequency=frequency, bandwidth=bandwidth
+        )
         path = output if count == 1 else output.with_stem(f"{output.stem}_{number + 1:03d}")
         motion.write_csv(path)
         typer.echo(f"wrote {path}: {len(motion)} samples, seed {key + number}")

@@ -6,6 +6,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from vibrid.core import precision  # noqa: F401  (64-bit numbers before the first array)
@@ -59,28 +60,36 @@ def _damping_function_jvp(primals, tangents):
     return out, vectors @ inner @ vectors.T
 
 
-@partial(jax.jit, static_argnames=("hold",))
-def discretise(state_matrix, input_matrix, dt, hold: str = "first"):
-    """Exact step of `ż = A z + B u`: `z₁ = Ad z₀ + B0 u₀ + B1 u₁` by one augmented matrix exponential.
+@partial(jax.jit, static_argnames=("degree",))
+def input_integrals(state_matrix, input_matrix, dt, degree: int = 1):
+    """Exact step of `ż = A z + B u` for a polynomial input `u = Σ c_p (t/dt)^p`: `z₁ = Ad z₀ + Σ Γ_p c_p`.
 
-    `hold="zero"` keeps u at u₀ over the step (B1 = 0); `hold="first"` moves it linearly from u₀ to u₁. States and
-    inputs are scaled to comparable size first: stiffness over mass of a beam is 1e12 beside the 1 of velocity.
+    Returns Ad (n, n) and Γ (degree + 1, n, m), by one augmented matrix exponential. States and inputs are scaled to
+    comparable size first: stiffness over mass of a beam is 1e12 beside the 1 of velocity.
     """
     n, m = input_matrix.shape
     scale = balance(state_matrix)
     inside = state_matrix * dt * scale[:, None] / scale
     drive = input_matrix * dt * scale[:, None]
     largest = jax.lax.stop_gradient(jnp.maximum(1.0, jnp.abs(drive).max(initial=0.0)))
-    size = n + m if hold == "zero" else n + 2 * m
+    size = n + (degree + 1) * m
     big = jnp.zeros((size, size)).at[:n, :n].set(inside).at[:n, n : n + m].set(drive / largest)
-    if hold == "first":
-        big = big.at[n : n + m, n + m :].set(jnp.eye(m))
-    power = jax.scipy.linalg.expm(big, max_squarings=32)
-    a_d, gamma1 = power[:n, :n] / scale[:, None] * scale, power[:n, n : n + m] / scale[:, None] * largest
+    big = big + jnp.eye(size, k=m).at[:n].set(0.0)  # the chain of derivatives of u
+    power = jax.scipy.linalg.expm(big, max_squarings=32)[:n] / scale[:, None]
+    factorial = np.cumprod([1.0, *range(1, degree + 1)])
+    gamma = [power[:, n + p * m : n + (p + 1) * m] * (largest * factorial[p]) for p in range(degree + 1)]
+    return power[:, :n] * scale, jnp.stack(gamma)
+
+
+def discretise(state_matrix, input_matrix, dt, hold: str = "first"):
+    """Exact step of `ż = A z + B u`: `z₁ = Ad z₀ + B0 u₀ + B1 u₁`.
+
+    `hold="zero"` keeps u at u₀ over the step (B1 = 0); `hold="first"` moves it linearly from u₀ to u₁.
+    """
+    a_d, gamma = input_integrals(state_matrix, input_matrix, dt, 0 if hold == "zero" else 1)
     if hold == "zero":
-        return a_d, gamma1, jnp.zeros_like(gamma1)
-    gamma2 = power[:n, n + m :] / scale[:, None] * largest
-    return a_d, gamma1 - gamma2, gamma2
+        return a_d, gamma[0], jnp.zeros_like(gamma[0])
+    return a_d, gamma[0] - gamma[1], gamma[1]
 
 
 def balance(matrix, sweeps: int = 8):

@@ -38,9 +38,7 @@ def as_number(value):
 def parameter(meaning: str, unit: str = "", *, positive: bool = False, default=_MISSING):
     """Declare a parameter of a law or structure: a field that holds a traced float array."""
     keywords = {} if default is _MISSING else {"default": default}
-    return eqx.field(
-        converter=as_number, metadata={"parameter": ParameterInfo(meaning, unit, positive)}, **keywords
-    )
+    return eqx.field(converter=as_number, metadata={"parameter": ParameterInfo(meaning, unit, positive)}, **keywords)
 
 
 def parameter_info(owner, name: str) -> ParameterInfo:

@@ -4,12 +4,16 @@ from vibrid.identification.archive import load_identification
 from vibrid.identification.compare import Comparison, compare
 from vibrid.identification.experiment import Initial
 from vibrid.identification.identify import identify
+from vibrid.identification.loads.estimate import LoadEstimate
+from vibrid.identification.loads.find import find_loads
+from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.method import METHODS, Method, Sample, Sequential
 from vibrid.identification.methods import (
     SIVA,
     Bayes,
     ExtendedKalman,
     GlobalSearch,
+    JointLoads,
     LeastSquares,
     SparseRegression,
     TrajectoryFit,
@@ -29,7 +33,9 @@ __all__ = [
     "GlobalSearch",
     "Identification",
     "Initial",
+    "JointLoads",
     "LeastSquares",
+    "LoadEstimate",
     "Method",
     "Placement",
     "Sample",
@@ -37,9 +43,11 @@ __all__ = [
     "SparseRegression",
     "TrajectoryFit",
     "Unknown",
+    "UnknownLoad",
     "UnscentedKalman",
     "Validation",
     "compare",
+    "find_loads",
     "identify",
     "load_identification",
     "make_problem",

@@ -13,6 +13,7 @@ from vibrid.core.errors import FileProblem, InputError
 from vibrid.identification.diagnostics import ChannelFit
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.identifiability import Identifiability
+from vibrid.identification.loads.estimate import LoadEstimate, Weights
 from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
@@ -21,7 +22,7 @@ from vibrid.simulation.base import INTEGRATORS
 from vibrid.simulation.excitation import drive
 from vibrid.structures.describe import describe, rebuild
 
-FORMAT = 1
+FORMAT = 2
 _UNKNOWN_ARRAYS = ("low", "high", "start", "scale", "prior_mean", "prior_deviation")
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
 _PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
@@ -45,6 +46,8 @@ def save(fit: Identification, path) -> None:
         "unknowns": {k: getattr(p.unknowns, k) for k in ("names", "units", "places", "kinds")},
         "fits": [vars(f) for f in fit.fits],
         "faint": fit.limits.faint,
+        "unknown_loads": p.unknown_loads,
+        "loads": [{"names": own.names, "units": own.units, "motion": own.weights.motion} for own in fit.loads],
         **{key: getattr(fit, key) for key in _PLAIN},
     }
     with whole_file(path) as temporary, h5py.File(temporary, "w") as file:
@@ -68,7 +71,13 @@ def _write(file: h5py.File, fit: Identification) -> None:
             f"records/{i}/predicted": fit.predictions[i],
             f"records/{i}/displacement": p.experiment.initial[i].displacement,
             f"records/{i}/velocity": p.experiment.initial[i].velocity,
+            f"records/{i}/shares": d.shares,
         }
+    for i, own in enumerate(fit.loads):
+        arrays |= {f"loads/{i}/{k}": getattr(own, k) for k in ("time", "values", "deviation")}
+        arrays |= {f"loads/{i}/{k}": getattr(own.weights, k) for k in ("noise", "spread", "first")}
+    if p.load_deviations:
+        arrays["load_deviations"] = p.load_deviations
     for name, value in arrays.items():
         if value is not None:
             value = np.asarray(value)
@@ -112,6 +121,7 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
             float(r["step"]),
             _tuples(r["loads"]),
             r["name"],
+            jnp.asarray(arrays[f"records/{i}/shares"]) if f"records/{i}/shares" in arrays else None,
         )
         for i, r in enumerate(text["records"])
     )
@@ -125,6 +135,8 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
         text["hold"],
         bool(text["delays"]),
         frozenset(text["needs"]),
+        _tuples(text["unknown_loads"]),
+        tuple(map(float, arrays.get("load_deviations", ()))),
     )
     limits = Identifiability(
         unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])
@@ -139,8 +151,18 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
         limits=limits,
         history={k.removeprefix("history/"): v for k, v in arrays.items() if k.startswith("history/")},
         samples=arrays.get("samples"),
+        loads=tuple(_loads(text, arrays, i) for i in range(len(text["loads"]))),
         **{key: _tuples(text[key]) for key in _PLAIN},
     )
+
+
+def _loads(text: dict, arrays: dict, i: int) -> LoadEstimate:
+    own = {k: arrays[f"loads/{i}/{k}"] for k in ("time", "values", "deviation", "noise", "spread", "first")}
+    given = text["loads"][i]
+    weights = Weights(own["noise"], own["spread"], own["first"], float(given["motion"]))
+    names, units = _tuples(given["names"]), _tuples(given["units"])
+    record = text["records"][i]["name"]
+    return LoadEstimate(record, names, units, own["time"], own["values"], own["deviation"], weights)
 
 
 def _tuples(value):

@@ -49,17 +49,23 @@ def conclude(
     covariance: np.ndarray | None = None,
     noise: np.ndarray | None = None,
     warnings: tuple[str, ...] = (),
+    information: np.ndarray | None = None,
+    innovations: list[np.ndarray] | None = None,
     **rest,
 ) -> Identification:
-    """Put an answer together. `noise` defaults to what is stated, else to the residual rms of each sensor."""
+    """Put an answer together. `noise` defaults to what is stated, else to the residual rms of each sensor.
+
+    `information` about φ is that of the simulation unless given; `innovations` (samples, sensors) are what must be
+    white where a method leaves something other than measured − predicted.
+    """
     free = np.asarray(free, dtype=float)
     predictions = predictions_at(problem, free)
     left = residual_deviations(problem, predictions)
     if noise is None:
         given = problem.given_deviations()
         noise = np.where(np.isfinite(given), given, left)
-    fits = channel_fits(problem, predictions)
-    limits = identifiability(problem, free, noise)
+    fits = channel_fits(problem, predictions, innovations)
+    limits = identifiability(problem, free, noise, information)
     notes = list(warnings) + _warnings(problem, free, limits)
     if not verdict(fits)[0] and covariance is not None:
         notes.append("Because the model does not fit, treat ± 2σ as a lower limit of the uncertainty.")

@@ -50,20 +50,23 @@ def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -
     return float(np.sqrt(np.mean(np.square(values))))
 
 
-def channel_fits(problem, predictions: list[np.ndarray]) -> list[ChannelFit]:
-    """Fit of every sensor, all records together."""
+def channel_fits(problem, predictions: list[np.ndarray], innovations: list[np.ndarray] | None = None):
+    """A `ChannelFit` of every sensor, all records together.
+
+    Whiteness is asked of measured − predicted, or of `innovations` where a method has them.
+    """
     made = []
     for c, sensor in enumerate(problem.sensors):
         squares = used = signal = 0.0
         rho, scored = [], []
-        for data, kept, predicted in zip(problem.data, problem.held_out, predictions, strict=True):
+        for i, (data, kept, predicted) in enumerate(zip(problem.data, problem.held_out, predictions, strict=True)):
             y, m, k = (np.asarray(a)[:, c] for a in (data.readings, data.present, kept))
             keep = m.astype(bool)
             r = y - predicted[:, c]
             squares += np.sum(r[keep] ** 2)
             used += keep.sum()
             signal += np.sum((y[keep] - y[keep].mean()) ** 2)
-            rho.append((autocorrelation(r, keep), keep.sum()))
+            rho.append((autocorrelation(r if innovations is None else innovations[i][:, c], keep), keep.sum()))
             if k.any():
                 scored.append(relative_error(y, predicted[:, c], k))
         total = sum(n for _, n in rho)

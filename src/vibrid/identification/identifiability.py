@@ -42,9 +42,9 @@ def fisher_information(problem, free, deviations) -> np.ndarray:
     return np.array(normal[0] - prior.T @ prior)
 
 
-def identifiability(problem, free: np.ndarray, deviations: np.ndarray) -> Identifiability:
-    """The limits at θ(φ) when the sensors have the given noise."""
-    information = fisher_information(problem, free, deviations)
+def identifiability(problem, free: np.ndarray, deviations: np.ndarray, information=None) -> Identifiability:
+    """The limits at θ(φ) when the sensors have the given noise; `information` (p, p) about φ where it is known."""
+    information = fisher_information(problem, free, deviations) if information is None else np.array(information)
     slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
     value = np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))
     counts = problem.counts()

@@ -23,6 +23,7 @@ NEEDS = {
     "sensor delay": "a sensor is delayed",
     "sensor gain": "the gain of a sensor is unknown",
     "initial state": "the state at the start is unknown",
+    "unknown loads": "the history of a load is unknown",
     "unknown noise": "the noise of a sensor is itself an unknown",
 }
 """What a problem can ask of a method, each with the reason in words."""

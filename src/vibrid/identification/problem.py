@@ -12,9 +12,10 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import UnknownSet, compile_unknowns
 from vibrid.laws.base import has_rate
-from vibrid.records.record import Record
+from vibrid.records.record import EXCITATIONS, Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.response import delayed
@@ -33,6 +34,7 @@ class Data(eqx.Module):
     step: float = eqx.field(static=True)
     loads: tuple = eqx.field(static=True)
     name: str = eqx.field(static=True)
+    shares: jax.Array | None = None  # (1 or nt, inputs, unknown loads): what a unit of each puts on the inputs
 
     @property
     def samples(self) -> int:
@@ -54,6 +56,8 @@ class Problem(eqx.Module):
     hold: str = eqx.field(static=True)
     delays: bool = eqx.field(static=True)
     needs: frozenset[str] = eqx.field(static=True)
+    unknown_loads: tuple[str, ...] = eqx.field(static=True, default=())  # names of the loads that are to be found
+    load_deviations: tuple[float, ...] = eqx.field(static=True, default=())  # prior of their size; NaN where none
 
     @property
     def sensors(self):
@@ -135,33 +139,45 @@ def make_problem(
     sensors = Sensors.of(records[0]) if sensors is None else Sensors(sensors)
     if not 0.0 <= hold_out < 0.9:
         raise InputError(f"hold_out is the share of each record kept for scoring, from 0 to 0.9, not {hold_out}.")
-    size = structure.model(loads_of(structure, records[0])).size
+    entries = [unknown] if isinstance(unknown, str) else list(unknown)
+    loads = [u for u in entries if isinstance(u, UnknownLoad)]
+    size = structure.model(() if loads else loads_of(structure, records[0])).size
     experiment = Experiment(
         structure, tuple(sensors), tuple(initial) if initial else tuple(Initial.rest(size) for _ in records)
     )
     if len(experiment.initial) != len(records):
         raise InputError(f"{len(records)} records need as many initial states, not {len(experiment.initial)}.")
-    unknowns = compile_unknowns(experiment, unknown)
+    parameters = [u for u in entries if not isinstance(u, UnknownLoad)]
+    unknowns = compile_unknowns(experiment, parameters, may_be_none=bool(loads))
     made, kept = [], []
     for record in records:
-        one, out = _data(structure, record, sensors, hold, substeps, hold_out)
+        one, out = _data(structure, record, sensors, hold, substeps, hold_out, loads)
         made.append(one)
         kept.append(out)
     integrator = default_integrator(structure, hold) if integrator is None else integrator
     delays = any(".delay" in p for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
-    problem = Problem(experiment, unknowns, tuple(made), tuple(kept), integrator, substeps, hold, delays, frozenset())
-    _check_size(problem)
+    problem = Problem(
+        experiment,
+        unknowns,
+        tuple(made),
+        tuple(kept),
+        integrator,
+        substeps,
+        hold,
+        delays,
+        frozenset(),
+        tuple(load.at for load in loads),
+        tuple(float("nan") if load.deviation is None else float(load.deviation) for load in loads),
+    )
+    if not loads:
+        _check_size(problem)
     return dataclasses.replace(problem, needs=_needs(problem))
 
 
-def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float):
+def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads):
     if len(record) < 20:
         raise InputError(f"Record '{record.name}' has {len(record)} samples; identification needs at least 20.")
-    inputs = inputs_of(structure, record)
-    if not np.any(inputs):
-        raise InputError(
-            f"The excitation of record '{record.name}' is zero throughout: nothing moves, so nothing can be identified."
-        )
+    names, inputs, shares = _inputs(structure, record, loads)
     columns = []
     for sensor in sensors:
         column = record[channel_of(record, sensor)]
@@ -178,10 +194,48 @@ def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int,
         present=jnp.asarray((present & ~last).astype(float)),
         drive=drive(inputs, hold, substeps),
         step=float(record.step),
-        loads=loads_of(structure, record),
+        loads=names,
         name=record.name,
+        shares=shares,
     )
     return data, jnp.asarray((present & last).astype(float))
+
+
+def _inputs(structure, record: Record, loads: list[UnknownLoad]):
+    """Names of the inputs, their known samples, and how the unknown loads act through them.
+
+    A channel of the record at the place of an unknown load is not read: the load is to be found.
+    """
+    if not loads:
+        inputs = inputs_of(structure, record)
+        if not np.any(inputs):
+            raise InputError(
+                f"The excitation of record '{record.name}' is zero throughout: nothing moves, so nothing can be "
+                "identified."
+            )
+        return loads_of(structure, record), inputs, None
+    names, known = (), np.zeros((len(record), 0))
+    sought = {(load.quantity, load.at) for load in loads if not load.moves}
+    if any(c.quantity in EXCITATIONS[:2] for c in record.channels):
+        all_names, all_inputs = loads_of(structure, record), inputs_of(structure, record)
+        keep = [i for i, name in enumerate(all_names) if name not in sought]
+        names, known = tuple(all_names[i] for i in keep), all_inputs[:, keep]
+    elif record.step is None:
+        raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
+    shares = [np.zeros((1, len(names), 0))]
+    for load in loads:
+        inputs = load.inputs(structure)
+        own = load.shares(structure, record.time)
+        names += inputs
+        shares.append(own[:, :, None])
+    height = max(len(s) for s in shares)
+    spread = np.zeros((height, len(names), len(loads)))
+    place = known.shape[1]
+    for i, own in enumerate(shares[1:]):
+        spread[:, place : place + own.shape[1], i] = own[:, :, 0]
+        place += own.shape[1]
+    inputs = np.concatenate([known, np.zeros((len(record), len(names) - known.shape[1]))], axis=1)
+    return names, inputs, jnp.asarray(spread)
 
 
 def channel_of(record: Record, sensor) -> str:
@@ -251,6 +305,8 @@ def _needs(problem: Problem) -> frozenset[str]:
         needs.add("sensor gain")
     if any(p.endswith(".noise") for p in places):
         needs.add("unknown noise")
+    if problem.unknown_loads:
+        needs.add("unknown loads")
     if any("mass" in p for p in places) and not np.any([q == "load" for d in problem.data for q, _ in d.loads]):
         scaled = all(s.quantity != "element_force" for s in sensors)
         if scaled and _everything_scales(structure, places):

@@ -11,10 +11,13 @@ from scipy import stats
 from vibrid.core.errors import InputError
 from vibrid.identification.diagnostics import ChannelFit, correlation, relative_error, verdict
 from vibrid.identification.identifiability import Identifiability
+from vibrid.identification.loads.estimate import LoadEstimate
+from vibrid.identification.loads.solution import uncertain_rows
 from vibrid.identification.problem import Problem, channel_of
 from vibrid.records.record import Record
 from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
+from vibrid.structures.sensors import Sensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,7 @@ class Identification:
     cut_short: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     provenance: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name and history of every record
+    loads: tuple[LoadEstimate, ...] = ()  # of every record, where loads were unknown
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
@@ -136,6 +140,25 @@ class Identification:
         measured = np.stack([record[name] for _, name in there], axis=1)
         return Validation(record, tuple(name for _, name in there), measured, predicted, response)
 
+    def reconstruct(self, sensors, record: int = 0) -> Reconstruction:
+        """What other sensors would have read in a record that was used, with a band where its loads were unknown."""
+        sensors = Sensors(sensors).noiseless()
+        experiment = self.experiment
+        other = replace(experiment, sensors=tuple(sensors))
+        values = np.asarray(self.problem.predict_data(other, self.problem.data[record], record))
+        deviation = np.full_like(values, np.nan)
+        if self.loads:
+            deviation = uncertain_rows(
+                self.problem,
+                self.free,
+                record,
+                self.loads[record].weights,
+                self.settings["penalty"],
+                self.free_covariance,
+                sensors,
+            )
+        return Reconstruction(tuple(s.label for s in sensors), values, deviation)
+
     def table(self) -> list[dict]:
         """One row an unknown: name, unit, estimate, deviation, interval, bounds, Cramér–Rao bound, identifiable."""
         u, interval = self.problem.unknowns, self.interval()
@@ -164,7 +187,8 @@ class Identification:
         ]
         notes = [self.verdict, *self.warnings]
         ending = " (cut short)" if self.cut_short else ""
-        return "\n".join([f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *notes])
+        found = [str(own) for own in self.loads]
+        return "\n".join([f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *found, *notes])
 
     __repr__ = __str__
 
@@ -190,6 +214,18 @@ class Identification:
         from vibrid.report.html import write_report
 
         write_report(self, path, **keywords)
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """Readings of sensors that were not there: (samples, sensors) with standard deviations; NaN where none is known."""
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    deviation: np.ndarray
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.values[:, self.names.index(name)]
 
 
 @dataclass(frozen=True, eq=False)

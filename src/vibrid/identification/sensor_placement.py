@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -12,6 +13,9 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.identifiability import Identifiability, describe_information
+from vibrid.identification.loads.recursion import augment, exact_motion
+from vibrid.identification.loads.smoother import factorise, filtered
+from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
@@ -52,11 +56,12 @@ def place_sensors(
 ) -> Placement:
     """Choose `count` of the candidate sensors, one after the other, each the best next one (greedy D-optimal).
 
-    The information of each candidate comes from differentiating the simulation at the structure's present values.
+    The information of each candidate comes from differentiating the simulation at the structure's present values. Where
+    `unknown` names loads too (`UnknownLoad`), a sensor counts for what it adds once they are eliminated.
 
     Arguments
         candidates: sensors that could be placed; those with a stated noise keep it.
-        excitation: the motion or load that is expected.
+        excitation: the motion or load that is expected, loads that will be unknown included.
         unknown: what is to be found, as for `identify`.
         noise: standard deviation of the noise over that of the signal, for sensors that state none.
     """
@@ -64,36 +69,75 @@ def place_sensors(
     if not 1 <= count <= len(candidates):
         raise InputError(f"{count} sensors cannot be chosen from {len(candidates)} candidates.")
     loads = loads_of(structure, excitation)
-    size = structure.model(loads).size
-    experiment = Experiment(structure, tuple(candidates), (Initial.rest(size),))
-    unknowns = compile_unknowns(experiment, unknown)
+    experiment = Experiment(structure, tuple(candidates), (Initial.rest(structure.model(loads).size),))
+    sought = [u for u in unknown if isinstance(u, UnknownLoad)]
+    unknowns = compile_unknowns(experiment, [u for u in unknown if not isinstance(u, UnknownLoad)])
     driven = drive(inputs_of(structure, excitation), hold, substeps)
     integrator = default_integrator(structure, hold)
     free = jnp.asarray(unknowns.to_free(np.asarray(unknowns.start)))
-    y, information = _per_sensor(experiment, unknowns, integrator, driven, excitation.step, loads, substeps, free)
+    y, slopes = _readings_and_slopes(experiment, unknowns, integrator, driven, excitation.step, loads, substeps, free)
     stated = np.array([float(s.noise) for s in candidates])
     sigma = np.where(np.isfinite(stated), stated, noise * np.asarray(y).std(axis=0) + 1e-300)
-    information = np.asarray(information) / sigma[:, None, None] ** 2
     slope, value = np.asarray(unknowns.slope(free)), np.asarray(unknowns.to_physical(free))
     relative = slope / np.where(value != 0, np.abs(value), np.asarray(unknowns.scale))
-    information = information / np.outer(relative, relative)
-    total = 1e-6 * np.eye(len(unknowns))  # a ± 1000 % prior, so that the first choices are defined
+    scale = np.outer(relative, relative)
+    if sought:
+        information = _Eliminated(structure, candidates, excitation, sought, hold, slopes, sigma)
+    else:
+        information = _Added(np.asarray(jnp.einsum("tyi,tyj->yij", slopes, slopes)) / sigma[:, None, None] ** 2)
+    faint = 1e-6 * np.eye(len(unknowns))  # a ± 1000 % prior, so that the first choices are defined
     chosen, path = [], []
     for _ in range(count):
-        gains = [
-            -np.inf if i in chosen else np.linalg.slogdet(total + information[i])[1] for i in range(len(candidates))
-        ]
-        chosen.append(int(np.argmax(gains)))
-        total = total + information[chosen[-1]]
-        path.append(max(gains))
-    seen = sum(information[i] for i in chosen) * np.outer(relative, relative)
-    limits = describe_information(unknowns.names, seen, slope, value, np.asarray(unknowns.scale))
+        gains = {
+            i: np.linalg.slogdet(faint + information([*chosen, i]) / scale)[1]
+            for i in range(len(candidates))
+            if i not in chosen
+        }
+        chosen.append(max(gains, key=gains.get))
+        path.append(gains[chosen[-1]])
+    limits = describe_information(unknowns.names, information(chosen), slope, value, np.asarray(unknowns.scale))
     return Placement(Sensors([candidates[i] for i in chosen]), np.array(path), limits)
 
 
+class _Added:
+    """Information of a set of sensors when all loads are known: the sum of what each says."""
+
+    def __init__(self, each: np.ndarray):
+        self.each = each
+
+    def __call__(self, chosen: list[int]) -> np.ndarray:
+        return self.each[chosen].sum(axis=0)
+
+
+class _Eliminated:
+    """Information of a set of sensors when loads of the expected size are unknown."""
+
+    def __init__(self, structure, candidates, excitation, sought, hold, slopes, sigma):
+        names, samples = loads_of(structure, excitation), len(excitation)
+        inputs = inputs_of(structure, excitation)
+        own = [names.index((load.quantity, load.at)) for load in sought if (load.quantity, load.at) in names]
+        if len(own) < len(sought):
+            raise InputError("The excitation must hold the expected history of every unknown load, at its place.")
+        shares = np.zeros((1, len(names), len(own)))
+        shares[0, own, np.arange(len(own))] = 1.0
+        motion = exact_motion(structure, candidates, names, excitation.step, hold)
+        self.system = augment(motion, jnp.asarray(shares), "size")
+        self.size = np.sqrt(np.mean(inputs[:, own] ** 2, axis=0)) * 3.0
+        self.slopes, self.sigma, self.samples = slopes, sigma, samples
+
+    def __call__(self, chosen: list[int]) -> np.ndarray:
+        pick = np.array(chosen)
+        system = dataclasses.replace(self.system, output=self.system.output[:, pick])
+        first = np.zeros(system.transition.shape[-1])
+        first[system.size :] = np.tile(self.size, (len(first) - system.size) // system.loads)
+        factors = factorise(system, self.sigma[pick], self.size, first, self.samples, settled=1e-6)
+        white, _ = filtered(system, factors, self.slopes[:, pick])
+        return np.asarray(jnp.einsum("kyp,kyq->pq", white, white))
+
+
 @eqx.filter_jit
-def _per_sensor(experiment, unknowns, integrator, driven, dt, loads, substeps, free):
-    """Readings (nt, ny) and Σ Jᵀ J of each sensor (ny, p, p) for unit noise."""
+def _readings_and_slopes(experiment, unknowns, integrator, driven, dt, loads, substeps, free):
+    """Readings (nt, ny) and their derivatives (nt, ny, p)."""
 
     def readings(q):
         made = unknowns.apply(experiment, q)
@@ -102,5 +146,4 @@ def _per_sensor(experiment, unknowns, integrator, driven, dt, loads, substeps, f
         first = made.initial[0]
         return run(model, integrator, driven, dt, Readings(arrays), Start(first.displacement, first.velocity), substeps)
 
-    jacobian = jax.jacfwd(readings)(free)
-    return readings(free), jnp.einsum("tyi,tyj->yij", jacobian, jacobian)
+    return readings(free), jax.jacfwd(readings)(free)

@@ -115,13 +115,13 @@ class UnknownSet(eqx.Module):
         return jnp.where(given, r, 0.0)
 
 
-def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown]) -> UnknownSet:
+def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown], may_be_none: bool = False) -> UnknownSet:
     """Expand paths, choose transformations, and check that every first guess is allowed."""
     rows: list[dict] = []
     for entry in unknown:
         entry = Unknown(entry) if isinstance(entry, str) else entry
         rows += _expand(experiment, entry)
-    if not rows:
+    if not rows and not may_be_none:
         raise InputError("Nothing is unknown: name at least one parameter, e.g. unknown=['storeys[*].stiffness'].")
     taken = [place for row in rows for place in row["places"]]
     twice = sorted({p for p in taken if taken.count(p) > 1})
@@ -129,7 +129,7 @@ def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown]) -
         raise InputError(f"{', '.join(twice)} is named as unknown more than once.")
 
     def column(key):
-        return jnp.asarray([float(row[key]) for row in rows])
+        return jnp.asarray([float(row[key]) for row in rows], dtype=float)
 
     return UnknownSet(
         names=tuple(r["name"] for r in rows),

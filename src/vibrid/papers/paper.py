@@ -10,7 +10,7 @@ from pathlib import Path
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.progress import SILENT, Progress
 
-PAPERS: dict[str, str] = {"siva": "vibrid.papers.siva"}
+PAPERS: dict[str, str] = {"joint": "vibrid.papers.joint", "siva": "vibrid.papers.siva"}
 """Name of each paper and the module whose `PAPER` it is."""
 
 

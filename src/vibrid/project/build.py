@@ -13,12 +13,13 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.errors import InputError, VibridError
 from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import Unknown, compile_unknowns
 from vibrid.laws.base import Law
 from vibrid.project.problems import Keys, Problem
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
-from vibrid.project.sections import SensorTable, UnknownTable
+from vibrid.project.sections import SensorTable, UnknownLoadTable, UnknownTable
 from vibrid.project.tables import MOST_PARTS
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import from_si
@@ -171,4 +172,19 @@ def make_unknowns(tables: list[UnknownTable], structure: Structure, sensors: Sen
     if made and not notes.found:
         with notes.at("unknown"):
             compile_unknowns(experiment, made)
+    return tuple(made)
+
+
+def make_unknown_loads(tables: list[UnknownLoadTable], structure: Structure, notes: Notes) -> tuple[UnknownLoad, ...]:
+    """The loads that are to be found, each at a place that exists."""
+    made = []
+    for i, table in enumerate(tables):
+        with notes.at("unknown_loads", i):
+            size = None if table.deviation is None else float(in_si(table.deviation, QUANTITIES[table.quantity]))
+            load = UnknownLoad(
+                table.place, deviation=size, quantity=table.quantity, speed=table.speed, enters=table.enters
+            )
+            if load.quantity == "load":
+                _ = load.inputs(structure) if load.moves else structure.row(load.at)
+            made.append(load)
     return tuple(made)

@@ -37,7 +37,7 @@ def make_excitation(project) -> Record:
 
 def read_measured(project, path) -> Record:
     """A measured file with the names, quantities, places and units that the project gives to its columns."""
-    inputs = project.excitation_table.channels if project.excitation_table is not None else []
+    inputs = _inputs(project.excitation_table)
     sensors = project.sensors or ()
     units = dict(project.units) | {c.column: c.unit for c in inputs if c.unit}
     quantities = {s.label: s.quantity for s in sensors} | {c.column: c.quantity for c in inputs}
@@ -46,6 +46,13 @@ def read_measured(project, path) -> Record:
     places = {s.label: {"location": s.place} for s in sensors if s.label in record.names}
     record = record.relabel(places) if places else record
     return _shape(_driven(record, inputs), table)
+
+
+def _inputs(table: ExcitationTable | None) -> list[InputTable]:
+    """The columns that drive: those described, or the one that a cyclic protocol writes under its quantity's name."""
+    if table is None or table.channels or table.cyclic is None:
+        return [] if table is None else table.channels
+    return [InputTable(column=table.quantity, quantity=table.quantity, place=table.place, direction=table.direction)]
 
 
 def _read(path, table: ExcitationTable, inputs: list[InputTable]) -> Record:
@@ -57,9 +64,8 @@ def _read(path, table: ExcitationTable, inputs: list[InputTable]) -> Record:
 
 def _driven(record: Record, inputs: list[InputTable]) -> Record:
     """The record with the places and directions of its excitation channels."""
-    if not inputs:
-        return record
-    return record.relabel({c.column: {"location": c.place, "direction": c.direction} for c in inputs})
+    there = [c for c in inputs if c.column in record.names]
+    return record.relabel({c.column: {"location": c.place, "direction": c.direction} for c in there}) if there else record
 
 
 def _shape(record: Record, table) -> Record:

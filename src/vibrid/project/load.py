@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vibrid.core.errors import FileProblem
-from vibrid.project.build import Notes, make, make_sensors, make_unknowns
+from vibrid.project.build import Notes, make, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.problems import Problem, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
@@ -84,6 +84,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
     if notes.found:
         return None
     unknown = make_unknowns(table.unknown, structure, sensors, notes)
+    unknown += make_unknown_loads(table.unknown_loads, structure, notes)
     if table.excitation is not None:
         _check_excitation(table.excitation, structure, notes)
     return Project(

@@ -106,6 +106,17 @@ class UnknownTable(Section):
     name: str = Field("", description="what to call it in tables")
 
 
+class UnknownLoadTable(Section):
+    """A load whose history is to be found."""
+
+    words: ClassVar[str] = "an unknown load"
+    place: Text = Field(description="where it acts; only its name for a load that moves")
+    quantity: Literal["load", "ground_acceleration"] = "load"
+    deviation: WithUnit = Field(None, description="prior standard deviation of its size, where it is known")
+    speed: number_type("speed of a load that crosses a beam", "m/s", positive=True) | None = None
+    enters: number_type("when it enters the beam", "s") = 0.0
+
+
 class SimulationTable(Section):
     """How the response is computed, and how noisy simulated sensors are."""
 
@@ -138,8 +149,7 @@ class ProjectTable(Section):
     sensors: list[SensorTable] = Field([], max_length=MOST_SENSORS, description="what is measured")
     excitation: ExcitationTable | None = Field(None, description="what drives the structure")
     unknown: list[UnknownTable] = Field([], max_length=1000, description="what is to be found")
+    unknown_loads: list[UnknownLoadTable] = Field([], max_length=100, description="loads that are to be found")
     method: Any = None
     simulation: Any = None
     records: RecordsTable = Field(default_factory=RecordsTable, description="what was measured")
-
-

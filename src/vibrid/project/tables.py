@@ -86,7 +86,7 @@ class _Maker:
             if or_name and isinstance(value, str):
                 value = {key: value}
             if not isinstance(value, dict) or key not in value:
-                sentence = f"a {what} is a table that names itself: {{{key} = \"{next(iter(described), '')}\", ...}}."
+                sentence = f'a {what} is a table that names itself: {{{key} = "{next(iter(described), "")}", ...}}.'
             elif value[key] not in described:
                 sentence = f"there is no {what} called '{value[key]}'; {nearest(str(value[key]), described)}"
             else:

@@ -39,8 +39,13 @@ def shift(record: Record, seconds: float) -> Record:
     return record.replace(note, start=record.start + seconds)
 
 
-def lag(record: Record, reference: Record, channel: str | None = None, reference_channel: str | None = None,
-        largest: float | None = None) -> float:
+def lag(
+    record: Record,
+    reference: Record,
+    channel: str | None = None,
+    reference_channel: str | None = None,
+    largest: float | None = None,
+) -> float:
     """How many seconds later `record` shows what `reference` shows, by the peak of their cross-correlation.
 
     The peak is refined between samples by a parabola. Both need the same rate; `largest` bounds the search in s.
@@ -69,8 +74,13 @@ def lag(record: Record, reference: Record, channel: str | None = None, reference
     return float(lags[top] + offset * record.step)
 
 
-def align(record: Record, reference: Record, channel: str | None = None, reference_channel: str | None = None,
-          largest: float | None = None) -> Record:
+def align(
+    record: Record,
+    reference: Record,
+    channel: str | None = None,
+    reference_channel: str | None = None,
+    largest: float | None = None,
+) -> Record:
     """The record shifted in time so that its channel agrees best with the reference's (see `lag`)."""
     delay = lag(record, reference, channel, reference_channel, largest)
     moved = shift(record, -delay)
@@ -109,8 +119,14 @@ def synchronise(records: Sequence[Record], rate: float | None = None, span: str 
             channels.append(replace(c, name=f"{label}: {c.name}") if names.count(c.name) > 1 else c)
     history = [f"{r.name}: {line}" for r in records for line in r.history]
     history.append(f"synchronised {len(records)} records at {rate:g} samples per second ({span} span)")
-    return Record(np.hstack(columns), tuple(channels), step=1.0 / rate, start=float(first),
-                  name=name or " + ".join(r.name for r in records), history=tuple(history))
+    return Record(
+        np.hstack(columns),
+        tuple(channels),
+        step=1.0 / rate,
+        start=float(first),
+        name=name or " + ".join(r.name for r in records),
+        history=tuple(history),
+    )
 
 
 def _on_grid(record: Record, grid: np.ndarray) -> np.ndarray:

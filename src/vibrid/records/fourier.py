@@ -43,8 +43,13 @@ def fourier_spectrum(record: Record, channel: str | None = None, pad: bool = Tru
     count = 1 << (len(x) - 1).bit_length() if pad else len(x)
     transform = np.fft.rfft(x, count) * record.step
     unit = record.channel(name).unit
-    return FourierSpectrum(np.fft.rfftfreq(count, record.step), np.abs(transform), np.angle(transform),
-                           f"{unit}*s" if unit else "s", f"{record.name} {name}".strip())
+    return FourierSpectrum(
+        np.fft.rfftfreq(count, record.step),
+        np.abs(transform),
+        np.angle(transform),
+        f"{unit}*s" if unit else "s",
+        f"{record.name} {name}".strip(),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,8 +95,9 @@ class Operations:
 
         return shift(self, seconds)
 
-    def align(self, reference, channel: str | None = None, reference_channel: str | None = None,
-              largest: float | None = None):
+    def align(
+        self, reference, channel: str | None = None, reference_channel: str | None = None, largest: float | None = None
+    ):
         """Shifted in time to agree best with `reference` (see `vibrid.records.align.align`)."""
         from vibrid.records.align import align
 

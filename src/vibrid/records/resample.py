@@ -46,7 +46,8 @@ def resample(record: Record, rate: float) -> Record:
         data[gone[nearest_old]] = np.nan
     return record.replace(
         f"resampled from {record.rate:g} to {rate:g} samples per second (anti-aliased)",
-        data=data, step=1.0 / rate,
+        data=data,
+        step=1.0 / rate,
     )
 
 
@@ -86,6 +87,9 @@ def _from_uneven(record: Record, rate: float) -> Record:
             data[~known[nearest_old], i] = np.nan
     even = record.replace(
         f"interpolated on a uniform grid of {rate * fine:g} samples per second (cubic spline)",
-        data=data, times=None, step=step, start=float(time[0]),
+        data=data,
+        times=None,
+        step=step,
+        start=float(time[0]),
     )
     return resample(even, rate) if fine > 1 else even

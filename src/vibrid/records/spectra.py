@@ -69,8 +69,14 @@ class ResponseSpectrum:
         return plot_spectrum(self, ax=ax, **options)
 
 
-def response_spectrum(record: Record, periods=None, damping: float = 0.05, channel: str | None = None,
-                      true_values: bool = False, substeps: int = 1) -> ResponseSpectrum:
+def response_spectrum(
+    record: Record,
+    periods=None,
+    damping: float = 0.05,
+    channel: str | None = None,
+    true_values: bool = False,
+    substeps: int = 1,
+) -> ResponseSpectrum:
     """The response spectrum of one channel, an acceleration.
 
     Arguments
@@ -142,8 +148,9 @@ def _phi(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(small, 1 + z * series, phi1), phi2
 
 
-def largest_responses(motion: np.ndarray, step: float, periods: np.ndarray, damping: float,
-                      orders: tuple[int, ...] = (0,)) -> list[np.ndarray]:
+def largest_responses(
+    motion: np.ndarray, step: float, periods: np.ndarray, damping: float, orders: tuple[int, ...] = (0,)
+) -> list[np.ndarray]:
     """Largest |u| (order 0), |u̇| (1) and |ü + a| (2) at the samples, each (periods,)."""
     from scipy.linalg.blas import idamax  # index of the largest magnitude
 

@@ -85,8 +85,9 @@ def _spelling(unit: str) -> str:
         return _SPELLINGS[text.lower()]
     text = re.sub(r"(?<![A-Za-z_])([A-Za-z_]+)([23])(?![0-9A-Za-z])", r"\1^\2", text)  # sec2 -> sec^2
     words = re.split(r"([A-Za-zµμ_']+)", text)
-    return "".join(_SPELLINGS.get(word.lower(), word.lower() if word.isupper() and len(word) > 2 else word)
-                   for word in words)
+    return "".join(
+        _SPELLINGS.get(word.lower(), word.lower() if word.isupper() and len(word) > 2 else word) for word in words
+    )
 
 
 @lru_cache(maxsize=512)

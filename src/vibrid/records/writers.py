@@ -94,10 +94,19 @@ def write_hdf5(record: Record, path) -> Path:
         time.make_scale("time")
         variables = [f"channel_{i:03d}" for i in range(1, len(record.channels) + 1)]
         for key, channel in zip(variables, record.channels, strict=True):
-            dataset = file.create_dataset(
-                key, data=record[channel.name], compression="gzip", shuffle=True, fletcher32=True,
-                chunks=(min(max(len(record), 1), 65536),), fillvalue=np.nan,
-            ) if len(record) else file.create_dataset(key, data=record[channel.name])
+            dataset = (
+                file.create_dataset(
+                    key,
+                    data=record[channel.name],
+                    compression="gzip",
+                    shuffle=True,
+                    fletcher32=True,
+                    chunks=(min(max(len(record), 1), 65536),),
+                    fillvalue=np.nan,
+                )
+                if len(record)
+                else file.create_dataset(key, data=record[channel.name])
+            )
             dataset.dims[0].attach_scale(time)
             dataset.attrs["_FillValue"] = np.array([np.nan])
             dataset.attrs["long_name"] = channel.name

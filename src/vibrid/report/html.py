@@ -55,6 +55,8 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
         ("residuals", "Residuals", parts.residuals_section(fit, figure)),
         ("identifiability", "Identifiability", parts.identifiability_section(fit, figure)),
     ]
+    if fit.loads:
+        made.insert(2, ("loads", "Loads", parts.loads_section(fit, figure)))
     if validation is not None:
         made.append(("validation", "Validation", parts.validation_section(validation, figure)))
     if comparison is not None:

@@ -11,9 +11,13 @@ from vibrid.records.units import STANDARD_GRAVITY
 _INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
 _MOST = 8  # channels drawn one above another
 _WORDS = {
-    "ground_acceleration": "ground acceleration", "absolute_acceleration": "absolute acceleration",
-    "element_force": "force", "ground_velocity": "ground velocity", "ground_displacement": "ground displacement",
-    "drift_velocity": "drift velocity", "other": "",
+    "ground_acceleration": "ground acceleration",
+    "absolute_acceleration": "absolute acceleration",
+    "element_force": "force",
+    "ground_velocity": "ground velocity",
+    "ground_displacement": "ground displacement",
+    "drift_velocity": "drift velocity",
+    "other": "",
 }
 
 
@@ -63,8 +67,14 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
         if peaks and np.isfinite(values).any():
             top = int(np.nanargmax(np.abs(values)))
             axis.plot(record.time[top], values[top], "o", color=_ACCENT, markersize=4)
-            axis.annotate(f"{values[top]:.3g} {unit} at {record.time[top]:.2f} s", (record.time[top], values[top]),
-                          textcoords="offset points", xytext=(6, -3), fontsize=8, color=_ACCENT)
+            axis.annotate(
+                f"{values[top]:.3g} {unit} at {record.time[top]:.2f} s",
+                (record.time[top], values[top]),
+                textcoords="offset points",
+                xytext=(6, -3),
+                fontsize=8,
+                color=_ACCENT,
+            )
         _tidy(axis)
     axes[-1].set_xlabel("time [s]")
     more = f" (and {len(left_out)} more channels)" if left_out else ""
@@ -114,8 +124,14 @@ def _draw_target(ax, target) -> None:
     ax.loglog(target.periods, sa, color=_ACCENT, linewidth=2, label=target.name)
     if target.deviation is not None:
         for sign in (-1, 1):
-            ax.loglog(target.periods, sa * np.exp(sign * target.deviation), color=_ACCENT, linewidth=1, linestyle="--",
-                      label="target ± one deviation" if sign > 0 else None)
+            ax.loglog(
+                target.periods,
+                sa * np.exp(sign * target.deviation),
+                color=_ACCENT,
+                linewidth=1,
+                linestyle="--",
+                label="target ± one deviation" if sign > 0 else None,
+            )
 
 
 def plot_suite(suite, ax=None):
@@ -128,8 +144,14 @@ def plot_suite(suite, ax=None):
     ax.loglog(suite.periods, np.exp(mean), color=_INK, linewidth=2, label=f"mean of {len(logs)} motions")
     if suite.target.deviation is not None:
         for sign in (-1, 1):
-            ax.loglog(suite.periods, np.exp(mean + sign * deviation), color=_INK, linewidth=1, linestyle=":",
-                      label="suite ± one deviation" if sign > 0 else None)
+            ax.loglog(
+                suite.periods,
+                np.exp(mean + sign * deviation),
+                color=_INK,
+                linewidth=1,
+                linestyle=":",
+                label="suite ± one deviation" if sign > 0 else None,
+            )
     _draw_target(ax, suite.target)
     ax.set_xlim(suite.periods[0], suite.periods[-1])
     inside = (suite.target.periods >= suite.periods[0]) & (suite.target.periods <= suite.periods[-1])

@@ -9,6 +9,7 @@ from vibrid.identification.result import Identification, Validation
 from vibrid.report import identification_plots as plots
 from vibrid.report import inputs
 from vibrid.report.embed import figure_html
+from vibrid.report.load_plots import plot_loads
 from vibrid.report.parameter_plots import correlation_matrix
 from vibrid.report.signals import response_of, traces_of
 from vibrid.report.structure_drawing import draw_structure
@@ -122,6 +123,26 @@ def _allowed(bounds) -> str:
     if high is None:
         return "> 0" if low == 0 else f"≥ {number(low)}"
     return f"≤ {number(high)}" if low is None else f"{number(low)} … {number(high)}"
+
+
+def loads_section(fit: Identification, figure: Figures) -> Html:
+    """The loads that were found, record by record."""
+    text = Html("")
+    for own in fit.loads[:MOST_RECORDS]:
+        rows = [
+            [
+                name,
+                unit(own.units[i]),
+                number(float(np.max(np.abs(own.values[:, i]))), 4),
+                number(float(np.sqrt(np.mean(own.values[:, i] ** 2))), 4),
+                number(2 * float(np.median(own.deviation[:, i])), 2),
+            ]
+            for i, name in enumerate(own.names)
+        ]
+        text = Html(text + table(["load", "unit", "largest", "rms", "median 2σ"], rows))
+        text = Html(text + figure(plot_loads(own), f"Loads of {own.record}; the band holds noise and the structure's"
+                                  " own uncertainty."))  # fmt: skip
+    return text
 
 
 def convergence_section(fit: Identification, figure: Figures) -> Html:

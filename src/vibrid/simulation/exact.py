@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.core.linalg import discretise
+from vibrid.core.linalg import input_integrals
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
+
+_POINTS = {"zero": (0.0,), "first": (0.0, 1.0), "cubic": (0.0, 1 / 3, 2 / 3, 1.0)}
+"""Where in a step the inputs are looked at, by hold."""
 
 
 @INTEGRATORS.register("exact-linear")
 class ExactLinear(Integrator):
-    """`z₁ = Ad z₀ + B0 u₀ + B1 u₁` by matrix exponential: exact for linear structures at any step.
+    """`z₁ = Ad z₀ + Σ B_j u_j` by matrix exponential: exact for linear structures at any step.
 
-    `hold` says what the inputs do inside a step: "first" moves linearly, "zero" stays.
+    `hold` says what the inputs do inside a step: "zero" stays, "first" moves linearly, "cubic" follows a cubic (splines
+    and band-limited inputs).
     """
 
     hold: str = eqx.field(static=True, default="first")
 
     def __check_init__(self):
-        if self.hold not in ("zero", "first"):
-            raise InputError(f"ExactLinear holds its inputs by 'zero' or 'first' order, not '{self.hold}'.")
+        if self.hold not in _POINTS:
+            raise InputError(f"ExactLinear holds its inputs by {', '.join(_POINTS)} order, not '{self.hold}'.")
 
     def prepare(self, model, dt):
         mass, damping, stiffness, load = model.linear()
@@ -29,12 +34,16 @@ class ExactLinear(Integrator):
         inverse = jnp.linalg.inv(mass)
         a = jnp.block([[jnp.zeros((n, n)), jnp.eye(n)], [-inverse @ stiffness, -inverse @ damping]])
         b = jnp.concatenate([jnp.zeros_like(load), inverse @ load])
-        return (*discretise(a, b, dt, self.hold), a[n:], b[n:])
+        points = _POINTS[self.hold]
+        a_d, gamma = input_integrals(a, b, dt, len(points) - 1)
+        through = np.linalg.inv(np.vander(points, increasing=True))  # powers from values at the points
+        return a_d, jnp.einsum("pj,pnm->jnm", through, gamma), a[n:], b[n:]
 
     def step(self, model, constants, state, u, dt):
-        a_d, b0, b1, bottom, direct = constants
-        z = jnp.concatenate([state.x, state.v])
-        z = model.times(a_d, z) + model.times(b0, u(0.0)) + model.times(b1, u.end)
+        a_d, by_point, bottom, direct = constants
+        z = model.times(a_d, jnp.concatenate([state.x, state.v]))
+        for matrix, point in zip(by_point, _POINTS[self.hold], strict=True):
+            z = z + model.times(matrix, u.end if point == 1.0 else u(point))
         n = model.size
         return State(z[:n], z[n:], model.times(bottom, z) + model.times(direct, u.end), state.s)
 

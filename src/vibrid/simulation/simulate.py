@@ -33,8 +33,8 @@ def default_integrator(structure: Structure, hold: str = "linear") -> Integrator
     if isinstance(structure, Device):
         return Imposed()
     laws = structure.laws()
-    if all(law.is_linear for law in laws) and hold in ("zero", "linear"):
-        return ExactLinear("zero" if hold == "zero" else "first")
+    if all(law.is_linear for law in laws):
+        return ExactLinear({"zero": "zero", "linear": "first"}.get(hold, "cubic"))
     if all(has_rate(law) and not law.is_stiff for law in laws):
         return RungeKutta4()
     return Newmark()

@@ -2,7 +2,7 @@
 
 from vibrid.structures.base import GROUND, STRUCTURES, Attachment, Structure
 from vibrid.structures.beam import Beam
-from vibrid.structures.damping import DAMPINGS, Damping, Explicit, Modal, Rayleigh
+from vibrid.structures.damping import DAMPINGS, Damping, Explicit, Modal, Rayleigh, RayleighRatio
 from vibrid.structures.device import Device
 from vibrid.structures.frame import Frame2D
 from vibrid.structures.matrices import Matrices
@@ -31,6 +31,7 @@ __all__ = [
     "Modes",
     "PointMass",
     "Rayleigh",
+    "RayleighRatio",
     "Reduced",
     "Sensor",
     "Sensors",

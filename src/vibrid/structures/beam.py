@@ -112,6 +112,10 @@ class Beam(PlaneFrame):
             where = f"x={self.positions[self.nodes_and_supports().number(where)]!r}"
         return super()._section(where, place)
 
+    def lateral_places(self) -> tuple[str, ...]:
+        """The node motions that bending involves: "1.lateral", "1.rotation", …"""
+        return tuple(name for name in self.nodes_and_supports().names if not name.endswith(".axial"))
+
     def rows_at(self, x, direction: str = "lateral") -> np.ndarray:
         """(…, n): rows of many positions (m) at once, for loads that move; zero where a position is off the beam.
 

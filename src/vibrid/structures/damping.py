@@ -44,6 +44,24 @@ class Rayleigh(Damping):
         return Rayleigh(mass=2.0 * r1 * f1 - b * f1**2, stiffness=b)
 
 
+@DAMPINGS.register("rayleigh-one-ratio")
+class RayleighRatio(Damping):
+    """Rayleigh damping by one ratio at two frequencies: `C = ζ (a M + b K)`, with a ratio of 1 at both for ζ = 1.
+
+    The frequencies (Hz) stay as given when the stiffness changes, so that ζ alone can be an unknown.
+    """
+
+    ratio: object = parameter("damping ratio at both frequencies", "", positive=True)
+    frequencies: tuple[float, float] = eqx.field(static=True, converter=lambda v: tuple(float(f) for f in v))
+
+    def __check_init__(self):
+        if len(self.frequencies) != 2:
+            raise InputError("Rayleigh damping needs two frequencies in Hz, the lower one first.")
+
+    def matrix(self, mass, stiffness):
+        return self.ratio * Rayleigh.from_ratios(self.frequencies, 1.0).matrix(mass, stiffness)
+
+
 @DAMPINGS.register("modal")
 class Modal(Damping):
     """The same ratio, or one ratio a mode, of critical damping; modes beyond the list take its last ratio.

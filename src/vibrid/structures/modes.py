@@ -62,11 +62,19 @@ class Modes:
 
     def __repr__(self) -> str:
         share = np.zeros(len(self)) if self.moving_mass == 0 else 100 * self.effective_mass / self.moving_mass
-        lines = ["mode  frequency   period     damping  participation  effective mass      sum",
-                 "             Hz        s           %            √kg       kg        %        %"]
+        lines = [
+            "mode  frequency   period     damping  participation  effective mass      sum",
+            "             Hz        s           %            √kg       kg        %        %",
+        ]
         columns = zip(
-            self.frequencies, self.periods, 100 * self.ratios, self.participation, self.effective_mass, share,
-            np.cumsum(share), strict=True,
+            self.frequencies,
+            self.periods,
+            100 * self.ratios,
+            self.participation,
+            self.effective_mass,
+            share,
+            np.cumsum(share),
+            strict=True,
         )
         for i, (f, period, ratio, gamma, mass, part, total) in enumerate(columns, 1):
             lines.append(
@@ -109,8 +117,15 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
         complex_shapes = (shapes @ modal_shapes)[:, :count]
     participation = shapes.T @ inertia
     return Modes(
-        structure, omega[:count] / (2 * np.pi), ratios[:count], shapes[:, :count], participation[:count],
-        participation[:count] ** 2, float(np.sum(participation**2)), poles[:count], complex_shapes,
+        structure,
+        omega[:count] / (2 * np.pi),
+        ratios[:count],
+        shapes[:, :count],
+        participation[:count],
+        participation[:count] ** 2,
+        float(np.sum(participation**2)),
+        poles[:count],
+        complex_shapes,
     )
 
 

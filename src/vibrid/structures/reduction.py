@@ -149,7 +149,9 @@ def reduce(structure: Structure, keep: Sequence[str], method: str = "guyan", mod
     elif modes not in ((None, len(kept)) if method == "serep" else (None,)):
         raise InputError(
             f"SEREP uses as many modes as it keeps degrees of freedom, here {len(kept)}; with {modes} its mass matrix "
-            "would be singular." if method == "serep" else f"'{method}' uses no modes; leave out modes=."
+            "would be singular."
+            if method == "serep"
+            else f"'{method}' uses no modes; leave out modes=."
         )
     if method == "serep":
         _, shapes = scipy.linalg.eigh(stiffness, mass, subset_by_index=(0, len(kept) - 1))

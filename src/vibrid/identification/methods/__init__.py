@@ -2,6 +2,7 @@
 
 from vibrid.identification.methods.bayes import Bayes
 from vibrid.identification.methods.global_search import GlobalSearch
+from vibrid.identification.methods.joint import JointLoads
 from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
 from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
 from vibrid.identification.methods.siva import SIVA
@@ -12,6 +13,7 @@ __all__ = [
     "Bayes",
     "ExtendedKalman",
     "GlobalSearch",
+    "JointLoads",
     "LeastSquares",
     "SparseRegression",
     "TrajectoryFit",

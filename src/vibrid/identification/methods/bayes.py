@@ -35,7 +35,7 @@ class Bayes(Method):
     draws: int = eqx.field(static=True, default=100)
     warmup: int = eqx.field(static=True, default=50)
     chains: int = eqx.field(static=True, default=4)
-    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise"}
+    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise", "unknown loads"}
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         blackjax = require("blackjax", "bayes", "Bayes")

@@ -33,7 +33,7 @@ class GlobalSearch(Method):
     generations: int = eqx.field(static=True, default=60)
     reach: float = eqx.field(static=True, default=1.5)
     polish: bool = eqx.field(static=True, default=True)
-    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise"}
+    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise", "unknown loads"}
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()

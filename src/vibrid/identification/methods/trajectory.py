@@ -46,7 +46,7 @@ class TrajectoryFit(Method):
     rounds: int = eqx.field(static=True, default=4)
     tolerance: float = eqx.field(static=True, default=1e-9)
 
-    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS)
+    abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown loads"}
 
     def __check_init__(self):
         if self.starts < 1 or self.segments < 1:
@@ -57,7 +57,7 @@ class TrajectoryFit(Method):
         given = problem.given_deviations()
         known = np.isfinite(given)
         noise = np.where(known, given, problem.signal_size())
-        starts = self._starts(problem, key)
+        starts = first_guesses(problem, self.starts, self.spread, key)
         movable = ~np.isin(np.arange(len(problem.unknowns)), list(problem.noise_unknowns()))
         iterations, cut_short = self.iterations, False
         if self.segments > 1:
@@ -105,7 +105,7 @@ class TrajectoryFit(Method):
             started=started,
             covariance=covariance,
             noise=noise,
-            warnings=_second_minimum(problem, rivals),
+            warnings=second_minimum(problem, rivals),
             history={
                 "cost": np.array([c for _, c in history]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
@@ -115,19 +115,21 @@ class TrajectoryFit(Method):
             cut_short=cut_short or made.cut_short,
         )
 
-    def _starts(self, problem: Problem, key: int) -> np.ndarray:
-        rng = np.random.default_rng(key)
-        first = problem.start
-        reach = np.where(np.array(problem.unknowns.kinds) == "interval", 1.5, self.spread)
-        others = first + reach * rng.standard_normal((self.starts - 1, len(first)))
-        return np.concatenate([first[None], others])
-
     def _active(self, problem: Problem, stage: tuple[str, ...]) -> np.ndarray:
         names = problem.unknowns.names
         active = np.array([any(n.startswith(s.split("[*]")[0]) for s in stage) for n in names])
         if not active.any():
             raise InputError(f"The stage {stage} names no unknown; unknowns are {', '.join(names)}.")
         return active
+
+
+def first_guesses(problem: Problem, count: int, spread: float, key: int) -> np.ndarray:
+    """(count, p): the problem's own first guess, and others spread around it in φ."""
+    rng = np.random.default_rng(key)
+    first = problem.start
+    reach = np.where(np.array(problem.unknowns.kinds) == "interval", 1.5, spread)
+    others = first + reach * rng.standard_normal((count - 1, len(first)))
+    return np.concatenate([first[None], others])
 
 
 def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, noise: np.ndarray):
@@ -146,7 +148,7 @@ def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, nois
     return free, covariance
 
 
-def _second_minimum(problem: Problem, made: Descent) -> tuple[str, ...]:
+def second_minimum(problem: Problem, made: Descent) -> tuple[str, ...]:
     """A sentence when another start ended elsewhere with nearly the same misfit."""
     lowest, here = made.cost[made.best], made.free[made.best]
     scatter = 2.0 * lowest / max(problem.counts().sum(), 1.0) + 1e-300

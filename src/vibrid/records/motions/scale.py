@@ -73,8 +73,14 @@ def best_factor(spectrum, target, weights=None, space: str = "log"):
     raise InputError(f"`space` is 'log' or 'linear', not {space!r}.")
 
 
-def scale_to_target(motion: Record | Sequence[Record], target: Target, period_range: tuple[float, float] | None = None,
-                    weights=None, limit: tuple[float, float] = (0.25, 4.0), space: str = "log") -> Scaling:
+def scale_to_target(
+    motion: Record | Sequence[Record],
+    target: Target,
+    period_range: tuple[float, float] | None = None,
+    weights=None,
+    limit: tuple[float, float] = (0.25, 4.0),
+    space: str = "log",
+) -> Scaling:
     """One motion, or a pair by its geometric mean, scaled to the target over a range of periods.
 
     Arguments

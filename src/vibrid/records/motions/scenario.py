@@ -17,26 +17,31 @@ import numpy as np
 from vibrid.core.errors import InputError
 
 _NAMES = ("significant_duration", "middle", "frequency", "frequency_slope", "bandwidth")
-_BETA = np.array([
-    [-6.195, -0.703, 6.792, 0.219, -0.523],
-    [-5.011, -0.345, 4.638, 0.348, -0.185],
-    [2.253, -0.081, -1.810, -0.211, 0.012],
-    [-2.489, 0.044, 2.408, 0.065, -0.081],
-    [-0.258, -0.477, 0.905, -0.289, 0.316],
-])
+_BETA = np.array(
+    [
+        [-6.195, -0.703, 6.792, 0.219, -0.523],
+        [-5.011, -0.345, 4.638, 0.348, -0.185],
+        [2.253, -0.081, -1.810, -0.211, 0.012],
+        [-2.489, 0.044, 2.408, 0.065, -0.081],
+        [-0.258, -0.477, 0.905, -0.289, 0.316],
+    ]
+)
 _BETWEEN = np.array([0.457, 0.511, 0.692, 0.129, 0.682])
 _WITHIN = np.array([0.569, 0.414, 0.723, 0.953, 0.760])
-_CORRELATION = np.array([
-    [1.0, 0.67, -0.13, -0.16, -0.20],
-    [0.67, 1.0, -0.28, -0.20, -0.22],
-    [-0.13, -0.28, 1.0, -0.20, 0.28],
-    [-0.16, -0.20, -0.20, 1.0, -0.01],
-    [-0.20, -0.22, 0.28, -0.01, 1.0],
-])
+_CORRELATION = np.array(
+    [
+        [1.0, 0.67, -0.13, -0.16, -0.20],
+        [0.67, 1.0, -0.28, -0.20, -0.22],
+        [-0.13, -0.28, 1.0, -0.20, 0.28],
+        [-0.16, -0.20, -0.20, 1.0, -0.01],
+        [-0.20, -0.22, 0.28, -0.01, 1.0],
+    ]
+)
 
 
-def scenario_parameters(magnitude: float, distance: float, shear_velocity: float, reverse: bool = False,
-                        key: int | None = None) -> dict[str, float]:
+def scenario_parameters(
+    magnitude: float, distance: float, shear_velocity: float, reverse: bool = False, key: int | None = None
+) -> dict[str, float]:
     """Arguments for `synthetic_motion` from an earthquake and a site.
 
     magnitude: moment magnitude; distance: to the rupture in km; shear_velocity: V_s30 in m/s; reverse: reverse faulting
@@ -47,8 +52,11 @@ def scenario_parameters(magnitude: float, distance: float, shear_velocity: float
     """
     from scipy import stats  # half a second to import: only when needed
 
-    for label, value, low, high in (("magnitude", magnitude, 6.0, 8.5), ("distance", distance, 10.0, 100.0),
-                                    ("shear velocity", shear_velocity, 600.0, 2500.0)):
+    for label, value, low, high in (
+        ("magnitude", magnitude, 6.0, 8.5),
+        ("distance", distance, 10.0, 100.0),
+        ("shear velocity", shear_velocity, 600.0, 2500.0),
+    ):
         if not low <= value <= high:
             raise InputError(f"The model holds for a {label} from {low:g} to {high:g}, not {value!r}.")
     mean = _BETA @ np.array([1.0, float(reverse), magnitude / 7, distance / 25, shear_velocity / 750])

@@ -41,9 +41,16 @@ class Suite:
         return plot_suite(self, ax=ax, **options)
 
 
-def select_suite(candidates: Sequence[Record | Sequence[Record]], target: Target, count: int,
-                 period_range: tuple[float, float] | None = None, limit: tuple[float, float] = (0.25, 4.0),
-                 deviation_weight: float = 1.0, rounds: int = 3, key: int = 0) -> Suite:
+def select_suite(
+    candidates: Sequence[Record | Sequence[Record]],
+    target: Target,
+    count: int,
+    period_range: tuple[float, float] | None = None,
+    limit: tuple[float, float] = (0.25, 4.0),
+    deviation_weight: float = 1.0,
+    rounds: int = 3,
+    key: int = 0,
+) -> Suite:
     """Choose `count` motions from the candidates (records, or pairs of them) and scale each.
 
     Arguments
@@ -92,8 +99,14 @@ def select_suite(candidates: Sequence[Record | Sequence[Record]], target: Target
         for place, c in enumerate(chosen)
     )
     deviation = suite.std(axis=0, ddof=1) if count > 1 else np.zeros(periods.size)
-    return Suite(motions, tuple(chosen), periods, target, float(np.abs(suite.mean(axis=0) - wanted).max()),
-                 float(np.abs(deviation - scatter).max()) if weight else float("nan"))
+    return Suite(
+        motions,
+        tuple(chosen),
+        periods,
+        target,
+        float(np.abs(suite.mean(axis=0) - wanted).max()),
+        float(np.abs(deviation - scatter).max()) if weight else float("nan"),
+    )
 
 
 def _drawn_spectra(mean, scatter, periods, count: int, key: int) -> np.ndarray:

@@ -16,9 +16,19 @@ from vibrid.core.errors import InputError
 from vibrid.records.record import Record
 
 _POWERS = {
-    "displacement": 1.0, "velocity": 0.5, "acceleration": 0.0, "absolute_acceleration": 0.0, "rotation": 0.0,
-    "drift": 1.0, "drift_velocity": 0.5, "strain": 0.0, "element_force": 2.0, "ground_acceleration": 0.0,
-    "ground_velocity": 0.5, "ground_displacement": 1.0, "load": 2.0,
+    "displacement": 1.0,
+    "velocity": 0.5,
+    "acceleration": 0.0,
+    "absolute_acceleration": 0.0,
+    "rotation": 0.0,
+    "drift": 1.0,
+    "drift_velocity": 0.5,
+    "strain": 0.0,
+    "element_force": 2.0,
+    "ground_acceleration": 0.0,
+    "ground_velocity": 0.5,
+    "ground_displacement": 1.0,
+    "load": 2.0,
 }
 
 
@@ -75,6 +85,9 @@ class Similitude:
             raise InputError(f"The quantity of {', '.join(unknown)} is not known, so no similitude factor is.")
         factors = np.array([self.length ** (sense * _POWERS[c.quantity]) for c in record.channels])
         clock = self.time**sense
-        axis = {"step": record.step * clock, "start": record.start * clock} if record.step is not None else {
-            "times": record.times * clock}
+        axis = (
+            {"step": record.step * clock, "start": record.start * clock}
+            if record.step is not None
+            else {"times": record.times * clock}
+        )
         return record.replace(f"similitude {where}, length factor {self.length:g}", data=record.data * factors, **axis)

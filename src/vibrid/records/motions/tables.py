@@ -20,8 +20,8 @@ from vibrid.records.writers import whole_file
 def read_target(path) -> Target:
     """A target from a CSV file: period in s, acceleration (unit in the heading, g without one), and perhaps deviation.
 
-        period [s], sa [g], deviation
-        0.05, 0.62, 0.58
+    period [s], sa [g], deviation
+    0.05, 0.62, 0.58
     """
     source = Source(path)
     lines = list(source.lines())

@@ -87,10 +87,20 @@ def asce7_target(short: float, one_second: float, long_period: float = 8.0, peri
 
 
 _EUROCODE = {  # EN 1998-1:2004 tables 3.2 and 3.3: S, T_B, T_C, T_D
-    1: {"A": (1.0, 0.15, 0.4, 2.0), "B": (1.2, 0.15, 0.5, 2.0), "C": (1.15, 0.20, 0.6, 2.0),
-        "D": (1.35, 0.20, 0.8, 2.0), "E": (1.4, 0.15, 0.5, 2.0)},
-    2: {"A": (1.0, 0.05, 0.25, 1.2), "B": (1.35, 0.05, 0.25, 1.2), "C": (1.5, 0.10, 0.25, 1.2),
-        "D": (1.8, 0.10, 0.30, 1.2), "E": (1.6, 0.05, 0.25, 1.2)},
+    1: {
+        "A": (1.0, 0.15, 0.4, 2.0),
+        "B": (1.2, 0.15, 0.5, 2.0),
+        "C": (1.15, 0.20, 0.6, 2.0),
+        "D": (1.35, 0.20, 0.8, 2.0),
+        "E": (1.4, 0.15, 0.5, 2.0),
+    },
+    2: {
+        "A": (1.0, 0.05, 0.25, 1.2),
+        "B": (1.35, 0.05, 0.25, 1.2),
+        "C": (1.5, 0.10, 0.25, 1.2),
+        "D": (1.8, 0.10, 0.30, 1.2),
+        "E": (1.6, 0.05, 0.25, 1.2),
+    },
 }
 
 
@@ -114,8 +124,11 @@ def eurocode8_target(ground: float, soil: str = "B", kind: int = 1, damping: flo
         [1 + t / tb * (2.5 * eta - 1), np.full_like(t, 2.5 * eta), 2.5 * eta * tc / t],
         2.5 * eta * tc * td / t**2,
     )
-    return Target(t, ground * factor * shape * STANDARD_GRAVITY,
-                  name=f"Eurocode 8: a_g {ground:g} g, ground {soil.upper()}, type {kind}")
+    return Target(
+        t,
+        ground * factor * shape * STANDARD_GRAVITY,
+        name=f"Eurocode 8: a_g {ground:g} g, ground {soil.upper()}, type {kind}",
+    )
 
 
 def uniform_hazard_target(periods, levels, rates, return_period: float, unit: str = "g") -> Target:
@@ -172,5 +185,9 @@ def conditional_mean_target(periods, median, deviation, period: float, accelerat
     grid = np.union1d(base.periods, [period])  # the spectrum has its peak of correlation at T*
     rho, scatter = correlation(grid, period), base.deviation_at(grid)
     values = base.at(grid) * np.exp(rho * epsilon * scatter)
-    return Target(grid, values, scatter * np.sqrt(np.maximum(1 - rho**2, 0.0)),
-                  f"conditional mean, {acceleration:g} {unit} at {period:g} s (ε = {epsilon:.2f})")
+    return Target(
+        grid,
+        values,
+        scatter * np.sqrt(np.maximum(1 - rho**2, 0.0)),
+        f"conditional mean, {acceleration:g} {unit} at {period:g} s (ε = {epsilon:.2f})",
+    )

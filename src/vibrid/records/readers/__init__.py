@@ -32,19 +32,42 @@ READERS = (matlab, hdf5, numpy_file, archive, uff58, cosmos, csmip, knet, peer, 
 """All readers, the most particular first."""
 
 
-def read_records(path, *, format: str | None = None, sidecar=None, columns=None, step: float | None = None,
-                 rate: float | None = None, time: str | int | None = None, units=None, quantities=None,
-                 name: str | None = None, limits: Limits | None = None) -> list[Record]:
+def read_records(
+    path,
+    *,
+    format: str | None = None,
+    sidecar=None,
+    columns=None,
+    step: float | None = None,
+    rate: float | None = None,
+    time: str | int | None = None,
+    units=None,
+    quantities=None,
+    name: str | None = None,
+    limits: Limits | None = None,
+) -> list[Record]:
     """All records in a file, one for each sampling that it holds; the arguments are those of `read_record`."""
     source = Source(path, limits=limits)
-    layout = make_layout(path, sidecar, columns=columns, step=step, rate=rate, time=time, name=name, units=units,
-                         quantities=quantities)
+    layout = make_layout(
+        path, sidecar, columns=columns, step=step, rate=rate, time=time, name=name, units=units, quantities=quantities
+    )
     return read_source(source, layout, format)
 
 
-def read_record(path, *, format: str | None = None, sidecar=None, columns=None, step: float | None = None,
-                rate: float | None = None, time: str | int | None = None, units=None, quantities=None,
-                name: str | None = None, limits: Limits | None = None) -> Record:
+def read_record(
+    path,
+    *,
+    format: str | None = None,
+    sidecar=None,
+    columns=None,
+    step: float | None = None,
+    rate: float | None = None,
+    time: str | int | None = None,
+    units=None,
+    quantities=None,
+    name: str | None = None,
+    limits: Limits | None = None,
+) -> Record:
     """The record in a file of any known format, found out from its content; SI units inside.
 
     Arguments
@@ -61,8 +84,19 @@ def read_record(path, *, format: str | None = None, sidecar=None, columns=None, 
 
     A file with several samplings is refused here; `read_records` returns all of them.
     """
-    records = read_records(path, format=format, sidecar=sidecar, columns=columns, step=step, rate=rate, time=time,
-                           units=units, quantities=quantities, name=name, limits=limits)
+    records = read_records(
+        path,
+        format=format,
+        sidecar=sidecar,
+        columns=columns,
+        step=step,
+        rate=rate,
+        time=time,
+        units=units,
+        quantities=quantities,
+        name=name,
+        limits=limits,
+    )
     if len(records) > 1:
         kinds = "; ".join(f"{len(r.channels)} channels of {len(r)} samples" for r in records[:6])
         raise FileProblem(

@@ -52,8 +52,17 @@ def read_member(source: Source, archive: zipfile.ZipFile, member: zipfile.ZipInf
     try:
         with archive.open(member) as stream:
             content = stream.read(member.file_size + 1)
-    except (zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, EOFError, OSError, RuntimeError,
-            OverflowError, MemoryError) as problem:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        ValueError,
+        NotImplementedError,
+        EOFError,
+        OSError,
+        RuntimeError,
+        OverflowError,
+        MemoryError,
+    ) as problem:
         raise source.problem(f"member '{member.filename[:60]}' is damaged ({problem}).") from None
     if len(content) != member.file_size:
         raise source.problem(f"member '{member.filename[:60]}' is not as long as it says.")

@@ -126,9 +126,7 @@ def _channel(source: Source, known, unit: str | None, line: int | None) -> tuple
         if unit is None:
             symbol = expected
         elif quantity != "other" and unit_factor(expected)[1] != symbol:
-            raise source.problem(
-                f"column '{known.name}' is a {quantity} and cannot be measured in '{unit}'.", line
-            )
+            raise source.problem(f"column '{known.name}' is a {quantity} and cannot be measured in '{unit}'.", line)
     return Channel(known.name, quantity, symbol, known.location, known.direction), factor
 
 

@@ -46,8 +46,11 @@ def _heading(lines: list[str]) -> tuple[int, str, list[str]] | None:
 
 def _cells(line: str, delimiter: str) -> list[str]:
     """Cells of the heading; quotes may hold the delimiter."""
-    pieces = re.findall(rf'\s*"((?:[^"]|"")*)"\s*(?:{re.escape(delimiter)}|$)|([^{re.escape(delimiter)}]*)'
-                        rf"(?:{re.escape(delimiter)}|$)", line)
+    pieces = re.findall(
+        rf'\s*"((?:[^"]|"")*)"\s*(?:{re.escape(delimiter)}|$)|([^{re.escape(delimiter)}]*)'
+        rf"(?:{re.escape(delimiter)}|$)",
+        line,
+    )
     cells = [(quoted or bare).strip().replace('""', '"') for quoted, bare in pieces]
     return cells[:-1] if len(cells) > 1 and cells[-1] == "" else cells
 
@@ -81,7 +84,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
 def _metadata(source: Source, line: str) -> dict | None:
     """The writer's own line; None when it was damaged, in which case the headings have to do."""
     try:
-        own = json.loads(line[len(MARK):])
+        own = json.loads(line[len(MARK) :])
     except (ValueError, RecursionError):
         return None
     good = isinstance(own, dict) and isinstance(own.get("channels"), list) and isinstance(own.get("history"), list)
@@ -95,8 +98,13 @@ def _own(source: Source, own: dict, data: np.ndarray, names, units) -> Record:
         return assemble(source, data, names, units, Layout(), kind=NAME)
     try:
         channels = [
-            Channel(name, str(c.get("quantity", "other")), unit_factor(unit or "")[1], str(c.get("location", "")),
-                    str(c.get("direction", "")))
+            Channel(
+                name,
+                str(c.get("quantity", "other")),
+                unit_factor(unit or "")[1],
+                str(c.get("location", "")),
+                str(c.get("direction", "")),
+            )
             for name, unit, c in zip(names[1:], units[1:], described, strict=True)
         ]
     except InputError as problem:

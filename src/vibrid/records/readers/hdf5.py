@@ -60,8 +60,8 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array]) -> Reco
     for name, key in zip(names, keys, strict=True):
         words = arrays[key].attributes
         quantity, unit, location, direction = (
-            words.get(k, "") if isinstance(words.get(k, ""), str) else "" for k in
-            ("quantity", "units", "location", "direction")
+            words.get(k, "") if isinstance(words.get(k, ""), str) else ""
+            for k in ("quantity", "units", "location", "direction")
         )
         try:
             channels.append(Channel(name, quantity, unit_factor(unit)[1], location, direction))

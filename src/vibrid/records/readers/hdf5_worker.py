@@ -74,8 +74,14 @@ def read(path: str, budget: int, ratio: int) -> tuple[dict, list[np.ndarray]]:
             values = np.ascontiguousarray(dataset[()])
             values = values.astype(values.dtype.newbyteorder("<"))
             arrays.append(values)
-            described.append({"name": name, "dtype": values.dtype.str, "shape": list(values.shape),
-                              "attributes": _attributes(dataset)})
+            described.append(
+                {
+                    "name": name,
+                    "dtype": values.dtype.str,
+                    "shape": list(values.shape),
+                    "attributes": _attributes(dataset),
+                }
+            )
         return {"attributes": _attributes(file), "arrays": described}, arrays
 
 

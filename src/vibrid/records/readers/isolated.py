@@ -66,8 +66,12 @@ class _Reader:
 
     def _start(self) -> None:
         worker = Path(__file__).with_name("hdf5_worker.py")
-        self.process = subprocess.Popen([sys.executable, "-I", str(worker)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", str(worker)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         self.owner = os.getpid()
 
     def stop(self) -> None:

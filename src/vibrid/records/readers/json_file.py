@@ -56,8 +56,14 @@ def read(source: Source, layout: Layout) -> list[Record]:
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             arrays[name] = np.array(_float(source, value, name))
     for name in list(arrays):
-        unit = next((content[k] for k in (f"{name} unit", f"{name} units", f"{name}_unit", f"{name}_units")
-                     if isinstance(content.get(k), str)), None)
+        unit = next(
+            (
+                content[k]
+                for k in (f"{name} unit", f"{name} units", f"{name}_unit", f"{name}_units")
+                if isinstance(content.get(k), str)
+            ),
+            None,
+        )
         if unit is not None:
             units[name] = _unit(source, unit)
     if isinstance(content.get("units"), dict):

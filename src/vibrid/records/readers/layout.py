@@ -80,8 +80,9 @@ def _pick(given, index: int, name: str, count: int, what: str):
     return given[index]
 
 
-def make_layout(path, sidecar=None, *, columns=None, step=None, rate=None, time=None, name=None, units=None,
-                quantities=None) -> Layout:
+def make_layout(
+    path, sidecar=None, *, columns=None, step=None, rate=None, time=None, name=None, units=None, quantities=None
+) -> Layout:
     """The layout of a file from its sidecar (found beside it, or named) and from the caller, who has the last word."""
     if sidecar is None:
         candidate = Path(f"{path}.toml")

@@ -131,9 +131,7 @@ def _careful(source, chunk, first_line, delimiter, columns) -> np.ndarray:
         if columns is None:
             columns = len(cells)
         if len(cells) != columns:
-            raise source.problem(
-                f"{len(cells)} values where the lines before have {columns}.", first_line + offset
-            )
+            raise source.problem(f"{len(cells)} values where the lines before have {columns}.", first_line + offset)
         row = []
         for cell in cells:
             bare = cell.strip().strip('"')

@@ -57,8 +57,14 @@ def read(source: Source, layout: Layout) -> list[Record]:
     channel = Channel("ground", quantity, location="ground", direction=direction)
     factor = unit_factor(unit)[0]
     return [
-        build(source, values[:, None] * factor, [channel], {"step": step}, layout.name or stem(source),
-              [f"read from {source.name} ({NAME}, {count} values in {unit}): {title}"])
+        build(
+            source,
+            values[:, None] * factor,
+            [channel],
+            {"step": step},
+            layout.name or stem(source),
+            [f"read from {source.name} ({NAME}, {count} values in {unit}): {title}"],
+        )
     ]
 
 

@@ -57,8 +57,9 @@ def gather(source: Source, traces: Sequence[Trace], layout: Layout, kind: str) -
             except InputError as problem:
                 raise source.problem(str(problem), trace.line) from None
             if symbol not in _MOTIONS:
-                raise source.problem(f"'{trace.unit}' is not a unit of acceleration, velocity or displacement.",
-                                     trace.line)
+                raise source.problem(
+                    f"'{trace.unit}' is not a unit of acceleration, velocity or displacement.", trace.line
+                )
             data[: trace.values.size, i] = trace.values * factor
             channels.append(_channel(trace, _MOTIONS[symbol], symbol))
         step = layout.step or members[0].step

@@ -22,7 +22,12 @@ from vibrid.records.units import guess_quantity, unit_factor
 NAME = "UFF 58"
 _DIRECTIONS = {1: "X+", -1: "X-", 2: "Y+", -2: "Y-", 3: "Z+", -3: "Z-"}
 _QUANTITIES = {
-    3: "strain", 8: "displacement", 9: "element_force", 11: "velocity", 12: "absolute_acceleration", 13: "load",
+    3: "strain",
+    8: "displacement",
+    9: "element_force",
+    11: "velocity",
+    12: "absolute_acceleration",
+    13: "load",
 }
 _HEADER_LINES = 11
 
@@ -61,15 +66,26 @@ def read(source: Source, layout: Layout) -> list[Record]:
         groups.setdefault((f.values.size, *axis), []).append(f)
     records = []
     for index, members in enumerate(groups.values(), 1):
-        axis = {"times": members[0].times} if members[0].step is None else {
-            "step": layout.step or members[0].step, "start": members[0].start}
+        axis = (
+            {"times": members[0].times}
+            if members[0].step is None
+            else {"step": layout.step or members[0].step, "start": members[0].start}
+        )
         history = [f"read from {source.name} ({NAME}, {len(members)} functions)"]
         if others:
             history.append(f"left out: {others} functions that are not real time histories")
         history += sorted({f.note for f in members if f.note})
         name = layout.name or stem(source)
-        records.append(build(source, np.column_stack([f.values for f in members]), [f.channel for f in members], axis,
-                             name if len(groups) == 1 else f"{name} ({index})", history))
+        records.append(
+            build(
+                source,
+                np.column_stack([f.values for f in members]),
+                [f.channel for f in members],
+                axis,
+                name if len(groups) == 1 else f"{name} ({index})",
+                history,
+            )
+        )
     return records
 
 

@@ -26,8 +26,13 @@ _RATE_NAME = re.compile(r"(^|\.)(fs|rate|sample_?rate|sampling_?(rate|freq\w*)|f
 _SHORTEST = 3
 
 
-def from_variables(source: Source, variables: Mapping[str, np.ndarray], layout: Layout, kind: str,
-                   units: Mapping[str, str] | None = None) -> list[Record]:
+def from_variables(
+    source: Source,
+    variables: Mapping[str, np.ndarray],
+    layout: Layout,
+    kind: str,
+    units: Mapping[str, str] | None = None,
+) -> list[Record]:
     """One record from named arrays of real numbers; `units` as far as the file states them."""
     units = dict(units or {})
     arrays = {}
@@ -89,8 +94,16 @@ def _by_length(source, arrays, layout, kind, step, units) -> Record:
     data = np.hstack(list(chosen.values())).astype(float)
     if named_time and layout.time is None:
         layout = replace(layout, time=named_time[0])
-    record = assemble(source, data, names, column_units, layout, kind=kind, step=None if named_time else step,
-                      named=len(chosen) > 1 or data.shape[1] == 1)
+    record = assemble(
+        source,
+        data,
+        names,
+        column_units,
+        layout,
+        kind=kind,
+        step=None if named_time else step,
+        named=len(chosen) > 1 or data.shape[1] == 1,
+    )
     return record.replace(f"left out: {', '.join(left_out[:8])}") if left_out else record
 
 
@@ -110,8 +123,15 @@ def _by_keys(source, arrays, layout, kind, step, units) -> Record:
     if len(lengths) > 1:
         raise source.problem(f"the chosen arrays have different lengths ({', '.join(map(str, sorted(lengths)))}).")
     layout = replace(layout, columns=tuple(described))
-    return assemble(source, np.column_stack(columns).astype(float), names, column_units, layout, kind=kind,
-                    step=None if layout.time is not None else step)
+    return assemble(
+        source,
+        np.column_stack(columns).astype(float),
+        names,
+        column_units,
+        layout,
+        kind=kind,
+        step=None if layout.time is not None else step,
+    )
 
 
 def _take(source, arrays, key: str) -> np.ndarray:

@@ -1,0 +1,95 @@
+"""`vibrid loads`: the histories of unknown loads on a structure that is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
+DataFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="DATA", help="Measured file; by default the first the project names.", show_default=False),
+]
+Out = Annotated[Path | None, typer.Option(help="Write the loads: .csv, .h5 or .nc.", show_default=False)]
+Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Penalty = Annotated[str, typer.Option(help="What is kept small: size, difference or second-difference.")]
+Weight = Annotated[str, typer.Option(help="How strongly: evidence, gcv, l-curve, or a standard deviation in N.")]
+
+
+def loads(
+    project: ProjectFile,
+    data: DataFile = None,
+    out: Out = None,
+    plot: Plot = None,
+    penalty: Penalty = "size",
+    weight: Weight = "evidence",
+    as_json: AsJson = False,
+) -> None:
+    """Find the loads that a project calls unknown, its structure taken as it stands; every load with its band.
+
+    To find parameters of the structure as well, use `vibrid identify --method joint`.
+
+    Example: vibrid loads bridge.toml crossing.csv --out axle.csv --plot axle.png
+    """
+    import vibrid as vb
+    from vibrid.commands import output
+    from vibrid.commands.progress import listening
+    from vibrid.core.errors import FileProblem
+    from vibrid.project import load_project
+
+    output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
+    output.check_ending(plot, (".png", ".pdf", ".svg"))
+    with listening(quiet=as_json) as progress:
+        progress.stage(f"reading {project.name}")
+        loaded = load_project(project)
+        wanted = [u for u in loaded.unknown if isinstance(u, vb.UnknownLoad)]
+        if not wanted:
+            raise FileProblem(project, "no load is unknown: add [[unknown_loads]] with the place where it acts.")
+        record = loaded.read(data) if data else next(iter(loaded.records()), None)
+        if record is None:
+            raise FileProblem(project, "no measured file was given: name one after the project, or under [records].")
+        found = vb.find_loads(
+            loaded.structure,
+            record,
+            wanted,
+            sensors=loaded.sensors,
+            penalty=penalty,
+            weight=_weight(weight),
+            integrator=loaded.simulation.integrator,
+            hold=loaded.simulation.hold,
+            progress=progress,
+        )
+        files = []
+        if out is not None:
+            files.append(output.write_record(found.as_record(), out))
+        if plot is not None:
+            from vibrid.commands.figures import save_figure
+
+            save_figure(found.plot(), plot)
+            files.append(plot)
+    if as_json:
+        rows = [
+            {
+                "name": name,
+                "unit": found.units[i],
+                "peak": float(abs(found.values[:, i]).max()),
+                "rms": float((found.values[:, i] ** 2).mean() ** 0.5),
+                "median_standard_deviation": float(sorted(found.deviation[:, i])[len(found.time) // 2]),
+            }
+            for i, name in enumerate(found.names)
+        ]
+        output.print_json({"record": found.record, "loads": rows, "files": [str(f) for f in files]})
+        return
+    typer.echo(str(found))
+    for file in files:
+        typer.echo(f"wrote {file}")
+
+
+def _weight(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,83 @@
+"""What cannot be found together with unknown loads, refused with the reason."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vibrid.core.errors import Refusal
+from vibrid.identification.loads.recursion import check_hold
+from vibrid.identification.loads.regularisation import impulse_responses
+from vibrid.identification.loads.solution import system_at
+from vibrid.identification.problem import Problem
+
+POSITION = ("displacement", "drift", "strain", "rotation", "element_force")
+"""Quantities that hold the slow part of a load."""
+
+
+def refuse_unanswerable(problem: Problem) -> tuple[str, ...]:
+    """Refuse problems without an answer; return warnings for those with a poor one."""
+    check_hold(problem)
+    loads, sensors = len(problem.unknown_loads), len(problem.sensors)
+    if any(bool(np.any(k)) for k in problem.held_out):
+        raise Refusal(
+            "With unknown loads no part of a record can be held out: its loads would be unknown too. Leave a sensor "
+            "out instead and compare its readings with `reconstruct`."
+        )
+    _count(problem, loads, sensors)
+    _masses(problem)
+    _sight(problem)
+    slow = [s for s in problem.sensors if s.quantity in POSITION]
+    if not slow:
+        return (
+            "All sensors read acceleration or velocity: a slow load moves them too little, so the load drifts (its "
+            "band says by how much). Add a displacement or strain sensor, or give the load's prior deviation.",
+        )
+    return ()
+
+
+def _count(problem: Problem, loads: int, sensors: int) -> None:
+    if len(problem.unknowns) and sensors <= loads:
+        raise Refusal(
+            f"{loads} unknown load(s) can explain {sensors} sensor(s) whatever the structure is, so its parameters "
+            f"cannot be found: use at least {loads + 1} sensors, or fix the parameters and look for the loads alone."
+        )
+    if sensors < loads:
+        raise Refusal(f"{loads} unknown loads need at least as many sensors, not {sensors}.")
+
+
+def _masses(problem: Problem) -> None:
+    places = [p for own in problem.unknowns.places for p in own]
+    massive = [p for p in places if "mass" in p.split("structure.")[-1].split("damping")[0] or p.endswith("density")]
+    known = any(
+        q == "load" and not np.any(np.asarray(d.shares)[:, i]) for d in problem.data for i, (q, _) in enumerate(d.loads)
+    )
+    if massive and not known:
+        raise Refusal(
+            f"{massive[0].removeprefix('structure.')} cannot be found together with unknown loads: multiplying masses, "
+            "damping, stiffness and loads by one factor leaves every reading unchanged. Fix the masses, or apply a "
+            "known load as well."
+        )
+
+
+def _sight(problem: Problem) -> None:
+    """The loads must be seen, and told apart, by the sensors: the rank of their impulse responses."""
+    data = problem.data[0]
+    count = data.shares.shape[-1]
+    system = system_at(problem, problem.start, 0, "size")
+    responses = impulse_responses(system, min(data.samples, 300)) / problem.signal_size()[:, None]
+    columns = responses.reshape(-1, count)
+    size = np.linalg.norm(columns, axis=0)
+    for name, own in zip(problem.unknown_loads, size, strict=True):
+        if own <= 1e-9 * size.max():
+            raise Refusal(
+                f"No sensor can see the load at '{name}': its impulse response is {own / max(size.max(), 1e-300):.1g} "
+                "of the largest. Put a sensor where that load moves it."
+            )
+    _, values, right = np.linalg.svd(columns / size, full_matrices=False)
+    if values[-1] < 1e-7 * values[0]:
+        mixed = [n for n, share in zip(problem.unknown_loads, right[-1], strict=True) if abs(share) > 0.1]
+        raise Refusal(
+            f"The sensors cannot tell the loads at {' and '.join(mixed)} apart: the matrix of their impulse responses "
+            f"has rank {int((values > 1e-7 * values[0]).sum())} instead of {count} (singular values "
+            f"{values[0]:.2g} … {values[-1]:.1g}). Add a sensor nearer to one of them."
+        )

@@ -1,0 +1,79 @@
+"""A load that was found: its history with a band, and the weights it was found with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vibrid.records.record import Channel, Record
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How far readings and loads may be off: standard deviations of the noise (ny,) and of the loads' innovations.
+
+    `first` is that of the loads before the record, `motion` that of the motion at its start over what the loads
+    themselves would have caused (0: known).
+    """
+
+    noise: np.ndarray
+    spread: np.ndarray
+    first: np.ndarray
+    motion: float = 0.0
+
+    def loosened(self, factor: float) -> Weights:
+        """The same with loads that are freer by a factor."""
+        return replace(self, spread=factor * self.spread, first=factor * self.first)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadEstimate:
+    """The unknown loads of one record, each with its standard deviation at every sample.
+
+    The band holds what noise and, where it was unknown too, the structure's uncertainty do to the loads; it takes model
+    and sensors as right.
+    """
+
+    record: str
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    time: np.ndarray  # (samples,) s
+    values: np.ndarray  # (samples, loads)
+    deviation: np.ndarray  # (samples, loads)
+    weights: Weights  # how far readings and loads were allowed to be off
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.values[:, self.names.index(name)]
+
+    def error(self, truth) -> np.ndarray:
+        """100 ‖f − f̂‖/‖f‖ in per cent of every load, against true histories (samples,) or (samples, loads)."""
+        truth = np.asarray(truth, float).reshape(len(self.time), -1)
+        return 100.0 * np.linalg.norm(self.values - truth, axis=0) / np.linalg.norm(truth, axis=0)
+
+    def as_record(self) -> Record:
+        """The loads and their standard deviations as channels of a record."""
+        kind = {"N": "load", "m/s^2": "ground_acceleration"}
+        pairs = list(zip(self.names, self.units, strict=True))
+        channels = [Channel(f"load {n}", kind[u], u, n if u == "N" else "") for n, u in pairs]
+        channels += [Channel(f"deviation {n}", "other", u) for n, u in pairs]
+        data = np.concatenate([self.values, self.deviation], axis=1)
+        return Record(data, channels, step=float(self.time[1] - self.time[0]), name=f"loads of {self.record}")
+
+    def __str__(self) -> str:
+        width = max(len(n) for n in self.names) + 2
+        head = f"{'load':<{width}}{'peak':>12}{'rms':>12}{'band (2σ)':>12}"
+        rows = [
+            f"{n:<{width}}{np.max(np.abs(self.values[:, i])):>12.4g}{np.sqrt(np.mean(self.values[:, i] ** 2)):>12.4g}"
+            f"{2 * np.median(self.deviation[:, i]):>12.3g}  [{self.units[i]}]"
+            for i, n in enumerate(self.names)
+        ]
+        return "\n".join([f"Loads of '{self.record}'", head, *rows])
+
+    __repr__ = __str__
+
+    def plot(self, ax=None, truth=None):
+        """Every load over time with its band of ± 2σ."""
+        from vibrid.report.load_plots import plot_loads
+
+        return plot_loads(self, ax, truth)

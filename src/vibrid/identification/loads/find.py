@@ -1,0 +1,87 @@
+"""`find_loads`: the histories of unknown loads on a structure that is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.core.linalg import one_blas_thread
+from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.loads.checks import refuse_unanswerable
+from vibrid.identification.loads.estimate import LoadEstimate
+from vibrid.identification.loads.regularisation import choose_weights
+from vibrid.identification.loads.solution import Solution, Weights, put_loads, solve_loads, uncertain_rows
+from vibrid.identification.loads.unknown_load import UnknownLoad
+from vibrid.identification.problem import Problem, make_problem
+from vibrid.records.record import Record
+
+
+def find_loads(
+    structure,
+    data: Record,
+    loads,
+    *,
+    sensors=None,
+    penalty: str = "size",
+    weight: str | float = "evidence",
+    initial: str = "rest",
+    integrator=None,
+    hold: str = "linear",
+    progress: Progress = SILENT,
+) -> LoadEstimate:
+    """The histories of loads at known places from what sensors read, the structure being known.
+
+    Arguments
+        structure: with all its parameters as they are.
+        data: a record with the readings, and the known loads if there are any.
+        loads: places, or `UnknownLoad`s.
+        sensors: what the channels are, when the record does not say it itself.
+        penalty, weight, initial: as in `JointLoads`.
+        integrator, hold: as for `simulate`.
+
+    Example
+        >>> found = find_loads(beam, record, ["tip"])
+        >>> found["tip"], found.deviation
+    """
+    wanted = [load if isinstance(load, UnknownLoad) else UnknownLoad(load) for load in _listed(loads)]
+    if not wanted:
+        raise InputError("No load is to be found: name its place, e.g. find_loads(beam, record, ['tip']).")
+    problem = make_problem(structure, data, wanted, sensors=sensors, integrator=integrator, hold=hold)
+    for sentence in refuse_unanswerable(problem):
+        progress.stage(sentence)
+    with one_blas_thread():
+        motion = 10.0 if initial == "unknown" else 0.0
+        weights = choose_weights(problem, problem.start, penalty, weight, motion=motion, progress=progress).weights
+        solution = solve_loads(problem, problem.start, 0, weights, penalty)
+        return estimate_of(problem, problem.start, 0, solution, weights, penalty, None)
+
+
+def _listed(loads) -> list:
+    return [loads] if isinstance(loads, str | int | UnknownLoad) else list(loads)
+
+
+def estimate_of(
+    problem: Problem, free, record: int, solution: Solution, weights: Weights, penalty: str, covariance
+) -> LoadEstimate:
+    """Loads of one record with their band, `covariance` being that of φ (None when it is known)."""
+    held = put_loads(problem, record, solution.loads)
+    band = uncertain_rows(held, free, record, weights, penalty, covariance)
+    return describe_loads(problem, record, solution.loads, band, weights)
+
+
+def describe_loads(problem: Problem, record: int, loads, deviation, weights: Weights) -> LoadEstimate:
+    """Loads and their standard deviations (samples, loads) with names, units and times."""
+    data = problem.data[record]
+    units = []
+    for i in range(data.shares.shape[-1]):
+        own = int(np.argmax(np.abs(np.asarray(data.shares)[:, :, i]).max(axis=0)))
+        units.append("N" if data.loads[own][0] == "load" else "m/s^2")
+    return LoadEstimate(
+        record=data.name,
+        names=problem.unknown_loads,
+        units=tuple(units),
+        time=np.arange(data.samples) * data.step,
+        values=np.asarray(loads),
+        deviation=np.asarray(deviation),
+        weights=weights,
+    )

@@ -1,0 +1,178 @@
+"""How freely loads may move: the weight of the penalty on them, chosen from the data.
+
+For a ratio ρ between the variance of the loads' innovations and that of the noise, the smoother gives two numbers of
+the readings: the least criterion c(ρ) and ln|S(ρ)|, S being their covariance. Everything else follows from these:
+
+    evidence   −½ (N ln c + ln|S|)                   noise level profiled out; −½ (c + ln|S|) where it is given
+    penalty    p = −dc / d ln ρ,   misfit = c − p     the two axes of the L-curve
+    freedom    d ln|S| / d ln ρ = trace of the influence matrix, for generalised cross-validation
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from vibrid.core.errors import InputError, Refusal
+from vibrid.core.progress import SILENT
+from vibrid.identification.loads.solution import Weights, solve_loads, system_at
+from vibrid.identification.problem import Problem
+
+CRITERIA = ("evidence", "gcv", "l-curve")
+
+_DECADES = np.arange(-4.0, 13.0, 2.0)  # of the ratio between the variances of loads and noise
+_LONG_ENOUGH = 500  # samples of an impulse response that show its size
+_COARSE = 1e-7  # gains need not settle further while weights are compared
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen weights, and the curve they were chosen on."""
+
+    weights: Weights
+    criterion: str
+    ratio: np.ndarray  # variance of loads over variance of noise, relative to the first guess of it
+    misfit: np.ndarray
+    penalty: np.ndarray
+    score: np.ndarray  # larger is better
+
+
+def known_noise(problem: Problem) -> np.ndarray | None:
+    """Stated noise of all sensors; None when it is to be found as one share of every signal."""
+    given = problem.given_deviations()
+    if np.isfinite(given).all():
+        return given
+    if np.isfinite(given).any():
+        raise InputError(
+            "With unknown loads the noise of all sensors must be given, or of none: with none, every sensor is taken "
+            "to have the same noise relative to its signal."
+        )
+    return None
+
+
+def load_scale(problem: Problem, free) -> np.ndarray:
+    """(loads,): the size white loads would have if each alone caused the readings."""
+    sizes = []
+    shape = problem.signal_size()
+    for record, data in enumerate(problem.data):
+        system = system_at(problem, free, record, "size")
+        energy = (impulse_responses(system, min(data.samples, _LONG_ENOUGH)) ** 2).sum(axis=0).T  # (loads, ny)
+        seen = energy > 1e-20 * energy.max()
+        each = np.log(shape / np.sqrt(np.where(seen, energy, 1.0)))
+        sizes.append([np.exp(row[ok].mean()) if ok.any() else np.inf for row, ok in zip(each, seen, strict=True)])
+    return np.min(sizes, axis=0)
+
+
+def impulse_responses(system, samples: int) -> np.ndarray:
+    """(samples, ny, loads): readings after one unit of each load at one sample alone."""
+    a, g, c = (np.asarray(m[len(m) // 2]) for m in (system.transition, system.drive, system.output))
+    size = system.size
+    out = np.zeros((samples, c.shape[0], g.shape[1]))
+    out[0] = c @ g
+    s = a[:size, :size] @ g[:size] + a[:size, size : size + g.shape[1]]
+    for k in range(1, samples):
+        out[k] = c[:, :size] @ s
+        s = a[:size, :size] @ s
+    return out
+
+
+def choose_weights(
+    problem: Problem,
+    free,
+    penalty: str = "size",
+    weight: str | float = "evidence",
+    motion: float = 0.0,
+    around: Weights | None = None,
+    starts=None,
+    progress=SILENT,
+) -> Choice:
+    """Weights of readings and loads at the unknowns φ.
+
+    Arguments
+        weight: "evidence", "gcv", "l-curve", or the standard deviation of the loads' innovations in their unit.
+        motion: as in `Weights`.
+        around: weights found before: the search looks only near them.
+        starts: loads from which a nonlinear structure is linearised, one array a record.
+    """
+    if isinstance(weight, str) and weight not in CRITERIA:
+        raise InputError(f"The weight of the penalty is a number or one of {', '.join(CRITERIA)}, not '{weight}'.")
+    noise = known_noise(problem)
+    shape = problem.signal_size() if noise is None else noise
+    scale = load_scale(problem, free)
+    if not np.isfinite(scale).all():
+        unseen = [n for n, s in zip(problem.unknown_loads, scale, strict=True) if not np.isfinite(s)]
+        raise Refusal(f"No sensor can see the load at {', '.join(unseen)}: its response there is zero at all times.")
+    count = sum(float(np.sum(np.asarray(d.present))) for d in problem.data)
+    given = np.array(problem.load_deviations)
+    fixed = np.where(np.isfinite(given), given, np.nan if isinstance(weight, str) else float(weight))
+    free_spread = not np.isfinite(fixed).all()
+    before = 0.0 if around is None else 2.0 * np.log10(np.mean(around.spread / scale) / np.mean(around.noise / shape))
+    if not free_spread and noise is not None:
+        decades = np.zeros(1)
+    else:
+        decades = _DECADES if around is None else before + np.linspace(-2.0, 2.0, 3)
+
+    def weights_at(decade: float, level: float = 1.0) -> Weights:
+        """Weights at a ratio; `level` is the noise over `shape`."""
+        if free_spread:
+            spread = np.where(np.isfinite(fixed), fixed, level * 10 ** (decade / 2) * scale)
+            sigma = level * shape
+        else:
+            spread, sigma = fixed, shape * (1.0 if noise is not None else 10 ** (-decade / 2))
+        return Weights(sigma, spread, spread if penalty == "size" else np.maximum(spread, 100.0 * scale), motion)
+
+    def measure(decade: float) -> tuple[float, float]:
+        found = [
+            solve_loads(
+                problem, free, k, weights_at(decade), penalty, None if starts is None else starts[k], settled=_COARSE
+            )
+            for k in range(len(problem.data))
+        ]
+        return 2.0 * sum(s.cost for s in found), sum(s.factors.log_determinant() for s in found)
+
+    profiled = noise is None and free_spread
+    seen: dict[float, tuple[float, float]] = {}
+    progress.stage("weighing the loads", len(decades) + 4)
+    for wave in range(3):
+        for decade in decades:
+            seen.setdefault(float(decade), measure(decade))
+            progress.update(len(seen))
+        grid = np.array(sorted(seen))
+        cost, determinant = np.array([seen[d] for d in grid]).T
+        best, curve = _best(grid, cost, determinant, count, profiled, weight)
+        if len(grid) == 1 or wave == 2:
+            break
+        decades = [best - 1.0, best + 1.0] if wave == 0 else [best - 0.3, best + 0.3]
+    level = float(np.sqrt(max(curve["cost"](best), 1e-300) / count)) if profiled else 1.0
+    return Choice(weights_at(best, level), str(weight), 10.0**grid, curve["misfit"], curve["penalty"], curve["score"])
+
+
+def _best(decades, cost, determinant, count, profiled: bool, weight):
+    """The best decade and the curves over the decades."""
+    if len(decades) == 1:
+        only = {"cost": lambda d: cost[0], "misfit": cost, "penalty": 0 * cost, "score": -0.5 * (cost + determinant)}
+        return float(decades[0]), only
+    fine = np.linspace(decades[0], decades[-1], 40 * len(decades))
+    log_cost, log_det = CubicSpline(decades, np.log(cost)), CubicSpline(decades, determinant)
+    per_log = 1.0 / np.log(10.0)
+    c = np.exp(log_cost(fine))
+    penalty = np.maximum(-c * log_cost(fine, 1) * per_log, 1e-300)
+    misfit = np.maximum(c - penalty, 1e-300)
+    if weight == "gcv":
+        left = np.maximum(1.0 - log_det(fine, 1) * per_log / count, 1e-6)
+        score = -np.log(misfit) + 2.0 * np.log(left)
+    elif weight == "l-curve":
+        size = np.log(penalty) + fine / per_log  # ‖w‖² itself, not over its variance
+        x, y = 0.5 * np.log(misfit), 0.5 * size
+        dx, dy = np.gradient(x, fine), np.gradient(y, fine)
+        score = (np.gradient(dy, fine) * dx - np.gradient(dx, fine) * dy) / np.maximum(dx**2 + dy**2, 1e-12) ** 1.5
+    else:
+        score = -0.5 * ((count * np.log(c) if profiled else c) + log_det(fine))
+    return float(fine[np.argmax(score)]), {
+        "cost": lambda d: float(np.exp(log_cost(d))),
+        "misfit": np.interp(decades, fine, misfit),
+        "penalty": np.interp(decades, fine, penalty),
+        "score": np.interp(decades, fine, score),
+    }
