@@ -78,7 +78,8 @@ def speed(run: Run) -> Outcome:
             Check(f"{epochs} epochs, one seed", f"{one:.0f} s", "under 120 s (paper: 2 h 5 min)", one < 120),
             Check("ten seeds at once / one seed", f"{ratio:.1f}", "under 4", ratio < 4),
         ],
-        f"On {jax.default_backend()}; seconds by the clock count other work that ran beside it. A step of one seed keeps a core busy with "
+        f"On {jax.default_backend()}; seconds by the clock count other work that ran beside it. A step of "
+        "one seed keeps a core busy with "
         "arithmetic, so ten seeds at once gain little without a GPU.",
     )
 
