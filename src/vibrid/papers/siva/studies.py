@@ -134,7 +134,7 @@ def _late(found, exact, step: float = 1 / 2000) -> float:
 
 @PAPER.study("noise", "1 % noise: accuracy, and which interval holds the truth")
 def noise(run: Run) -> Outcome:
-    trials, epochs = (3, 40) if run.quick else (50, 120)
+    trials, epochs = (3, 40) if run.quick else (50, 150)
     fits = []
     run.progress.stage(f"{trials} noise seeds", trials)
     for key in range(trials):
