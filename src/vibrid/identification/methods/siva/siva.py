@@ -51,8 +51,8 @@ class SIVA(Method):
         seeds: networks trained side by side from different beginnings; the one that serves the validation records
             best answers.
         gamma: weight γ of the misfit beside the adversary. Both begin at size one, but the adversary stays there: with
-            γ = 1 it outweighs a misfit of noise, and what noise does to made accelerations draws the answer away (by 3 %
-            in k3 of the beam at 1 % noise; at γ = 100 still by 1 %).
+            γ = 1 it outweighs a misfit of noise, and what noise does to made accelerations draws the answer away (by
+            3 % in k3 of the beam at 1 % noise; at γ = 100 still by 1 %).
         rate, last_rate: Adam's learning rate, falling along half a cosine.
         adversary: "standard" (the paper's) or "wasserstein" (critic with gradient penalty: stabler, slower).
         validation: numbers of the records kept for validation; by default all but the first, or the last 30 % of a
