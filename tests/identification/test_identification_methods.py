@@ -17,6 +17,7 @@ EXAMPLES = {
     "bayes": vb.Bayes(draws=30, warmup=20, chains=2),
     "online-masing": vb.OnlineMasing(window=60, stride=2, largest_step=0.03, smallest_step=0.001, passes=3),
     "online-recall": vb.OnlineRecall(),
+    "siva": vb.SIVA(epochs=100),
 }
 DEVICES_ALONE = {"online-recall"}  # tested in test_online.py
 

@@ -9,6 +9,7 @@ from vibrid.identification.loads.find import find_loads
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.method import METHODS, Method, Sample, Sequential
 from vibrid.identification.methods import (
+    SIVA,
     Bayes,
     ExtendedKalman,
     GlobalSearch,
@@ -27,6 +28,7 @@ from vibrid.identification.unknowns import Unknown
 
 __all__ = [
     "METHODS",
+    "SIVA",
     "Bayes",
     "Comparison",
     "ExtendedKalman",

@@ -35,6 +35,19 @@ def measured_motion(problem: Problem, record: int = 0):
     return tuple(jnp.asarray(part) for part in found)
 
 
+def states_along(model, x, v, dt):
+    """States of all laws at every sample of a measured motion, from rest: nothing is simulated but the laws."""
+
+    def body(s, pair):
+        x0, v0, x1, v1 = pair
+        s = model.advance(s, (x0, v0), (x1, v1), dt)
+        return s, s
+
+    first = model.start()
+    _, rest = jax.lax.scan(body, first, (x[:-1], v[:-1], x[1:], v[1:]))
+    return jax.tree.map(lambda one, many: jnp.concatenate([one[None], many]), first, rest)
+
+
 @eqx.filter_jit
 def unbalance(problem: Problem, values, motions):
     """M a + f(x, v, s; θ) − L u at every sample of every record, law states integrated along the measured motion.
@@ -45,15 +58,7 @@ def unbalance(problem: Problem, values, motions):
     experiment = problem.unknowns.place(problem.experiment, values)
     for data, (x, v, a) in zip(problem.data, motions, strict=True):
         model = experiment.structure.model(data.loads)
-
-        def body(s, pair, model=model, dt=data.step):
-            x0, v0, x1, v1 = pair
-            s = model.advance(s, (x0, v0), (x1, v1), dt)
-            return s, s
-
-        first = model.start()
-        _, rest = jax.lax.scan(body, first, (x[:-1], v[:-1], x[1:], v[1:]))
-        s = jax.tree.map(lambda one, many: jnp.concatenate([one[None], many]), first, rest)
+        s = states_along(model, x, v, data.step)
         inertia = jax.vmap(model.mass_times)(a)
         r = inertia + jax.vmap(model.forces)(x, v, s) - jax.vmap(model.load)(data.drive.samples)
         size = jnp.sqrt(jnp.mean(jax.lax.stop_gradient(inertia) ** 2, axis=0)) + 1e-300

@@ -10,7 +10,11 @@ from pathlib import Path
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.progress import SILENT, Progress
 
-PAPERS: dict[str, str] = {"joint": "vibrid.papers.joint", "masing": "vibrid.papers.masing"}
+PAPERS: dict[str, str] = {
+    "joint": "vibrid.papers.joint",
+    "masing": "vibrid.papers.masing",
+    "siva": "vibrid.papers.siva",
+}
 """Name of each paper and the module whose `PAPER` it is."""
 
 

@@ -130,6 +130,8 @@ def _steps(fit: Identification) -> tuple[np.ndarray, str]:
     """What the history is over: time for a filter that went through the record, else the steps of the method."""
     count = len(fit.history["estimate"])
     data = fit.problem.data
+    if "losses" in fit.history:
+        return np.arange(count), "epoch"
     if "deviation" in fit.history and len(data) == 1 and abs(count - data[0].samples) <= 1:
         return data[0].step * np.arange(count), "time [s]"
     if "deviation" in fit.history:

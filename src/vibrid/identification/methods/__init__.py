@@ -7,9 +7,11 @@ from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
 from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
 from vibrid.identification.methods.online_masing import OnlineMasing
 from vibrid.identification.methods.online_recall import OnlineRecall
+from vibrid.identification.methods.siva import SIVA
 from vibrid.identification.methods.trajectory import TrajectoryFit
 
 __all__ = [
+    "SIVA",
     "Bayes",
     "ExtendedKalman",
     "GlobalSearch",

@@ -1,0 +1,75 @@
+"""Dense layers: small fully connected networks as plain trees of arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core import precision  # noqa: F401  (64-bit numbers before the first array)
+from vibrid.core.errors import InputError, unknown_name
+
+INITS = {
+    "uniform": lambda n, m: 1.0 / n**0.5,
+    "glorot": lambda n, m: (2.0 / (n + m)) ** 0.5,
+    "he": lambda n, m: (2.0 / n) ** 0.5,
+}
+"""How weights begin: "uniform" in ± 1/√inputs (what PyTorch's Linear does, biases too); normal after Glorot or He, with
+this deviation for n inputs and m outputs and biases of zero."""
+
+ACTIVATIONS = {
+    "leaky-relu": lambda x: jnp.where(x > 0, x, 0.2 * x),  # slope 0.2 on the negative side
+    "tanh": jnp.tanh,
+    "gelu": jax.nn.gelu,
+    "silu": jax.nn.silu,
+}
+
+
+class Dense(eqx.Module):
+    """Layers `x W + b` with an activation between them; the last is linear. Made by `Dense.make`.
+
+    Takes (…, inputs) and gives (…, outputs), so a batch needs no vmap; an ensemble is `vmap(make)(keys)` and
+    `vmap(call)(ensemble, …)`.
+    """
+
+    weights: tuple[jax.Array, ...]
+    biases: tuple[jax.Array, ...]
+    activation: str = eqx.field(static=True, default="leaky-relu")
+
+    @classmethod
+    def make(
+        cls, key, widths: Sequence[int], *, activation: str = "leaky-relu", init: str = "uniform", dtype=jnp.float64
+    ) -> Dense:
+        """New layers of the given widths, inputs first and outputs last, e.g. (10, 64, 32, 16, 4)."""
+        if init not in INITS:
+            raise unknown_name("way to begin weights", init, INITS)
+        if activation not in ACTIVATIONS:
+            raise unknown_name("activation", activation, ACTIVATIONS)
+        if len(widths) < 2 or min(widths) < 1:
+            raise InputError(f"A dense network needs two widths or more, each at least 1, not {tuple(widths)}.")
+        layers = list(itertools.pairwise(widths))
+        count = sum((n + 1) * m for n, m in layers)  # drawn at once: every call of the generator compiles for seconds
+        even = init == "uniform"
+        drawn = jax.random.uniform(key, (count,), dtype, -1.0, 1.0) if even else jax.random.normal(key, (count,), dtype)
+        weights, biases = [], []
+        for n, m in layers:
+            own, drawn = INITS[init](n, m) * drawn[: (n + 1) * m].reshape(n + 1, m), drawn[(n + 1) * m :]
+            weights.append(own[:n])
+            biases.append(own[n] if even else jnp.zeros(m, dtype))
+        return cls(tuple(weights), tuple(biases), activation)
+
+    def __call__(self, x):
+        bend = ACTIVATIONS[self.activation]
+        for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = bend(x @ w + b)
+        return x @ self.weights[-1] + self.biases[-1]
+
+    def with_output(self, bias, shrink: float = 1.0) -> Dense:
+        """The same network whose last layer begins at `bias`, its weights multiplied by `shrink`."""
+        last = jnp.asarray(bias, self.biases[-1].dtype)
+        return Dense(
+            (*self.weights[:-1], shrink * self.weights[-1]), (*self.biases[:-1], last), self.activation
+        )
