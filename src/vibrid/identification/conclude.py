@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid import __version__
 from vibrid.identification.diagnostics import channel_fits, verdict
 from vibrid.identification.identifiability import identifiability
 from vibrid.identification.problem import Problem, predict
@@ -97,8 +98,8 @@ def settings_of(method) -> dict:
 
 def versions() -> dict[str, str]:
     """Versions of what computed the answer."""
-    made = {name: importlib.metadata.version(name) for name in ("vibrid", "jax", "numpy", "scipy")}
-    return made | {"device": jax.devices()[0].platform}
+    made = {name: importlib.metadata.version(name) for name in ("jax", "numpy", "scipy")}
+    return {"vibrid": __version__} | made | {"device": jax.devices()[0].platform}
 
 
 def _warnings(problem: Problem, free, limits) -> list[str]:
