@@ -44,7 +44,7 @@ def main() -> None:
                 "measured": f"{1e3 * seconds:.1f} ms",
                 "target": "",
                 "met": None,
-                "note": f"{jax.default_backend()}; after {LONG} epochs k1 is {off[0]:.2g} % and k3 {off[2]:.2g} % off",
+                "note": f"{jax.default_backend()}; after {LONG} epochs k1 is {off[0]:.2g} % and k3 {off[1]:.2g} % off",
                 "details": {"seconds": seconds},
             }
         )
