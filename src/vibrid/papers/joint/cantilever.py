@@ -284,11 +284,9 @@ def seeds_figure(run, noise: float):
     _, loads, parameters, _, _ = run.once(noisy, noise)
     ax = style.new_axes()
     values = [*parameters.T, loads]
-    for i, (name, own) in enumerate(zip((*NAMES, "load"), values, strict=True)):
+    for i, own in enumerate(values):
         ax.semilogy(np.full(len(own), i) + np.linspace(-0.15, 0.15, len(own)), own, "o", ms=4, color=style.CYCLE[i])
         ax.plot([i - 0.3, i + 0.3], [np.median(own)] * 2, color=style.INK)
-        ax.text(i, ax.get_ylim()[0], "", ha="center")
-        del name
     ax.set_xticks(range(4), [*NAMES, "load"])
     ax.set(ylabel="error [%]", title=f"{100 * noise:g} % noise, {len(loads)} seeds; line: median")
     return Outcome(figure=ax.figure)
