@@ -47,6 +47,7 @@ def save(fit: Identification, path) -> None:
         "fits": [vars(f) for f in fit.fits],
         "faint": fit.limits.faint,
         "unknown_loads": p.unknown_loads,
+        "load_deviations": p.load_deviations,
         "loads": [{"names": own.names, "units": own.units, "motion": own.weights.motion} for own in fit.loads],
         **{key: getattr(fit, key) for key in _PLAIN},
     }
@@ -76,8 +77,6 @@ def _write(file: h5py.File, fit: Identification) -> None:
     for i, own in enumerate(fit.loads):
         arrays |= {f"loads/{i}/{k}": getattr(own, k) for k in ("time", "values", "deviation")}
         arrays |= {f"loads/{i}/{k}": getattr(own.weights, k) for k in ("noise", "spread", "first")}
-    if p.load_deviations:
-        arrays["load_deviations"] = p.load_deviations
     for name, value in arrays.items():
         if value is not None:
             value = np.asarray(value)
@@ -136,7 +135,7 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
         bool(text["delays"]),
         frozenset(text["needs"]),
         _tuples(text["unknown_loads"]),
-        tuple(map(float, arrays.get("load_deviations", ()))),
+        _tuples(text["load_deviations"]),
     )
     limits = Identifiability(
         unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])

@@ -57,7 +57,7 @@ class Problem(eqx.Module):
     delays: bool = eqx.field(static=True)
     needs: frozenset[str] = eqx.field(static=True)
     unknown_loads: tuple[str, ...] = eqx.field(static=True, default=())  # names of the loads that are to be found
-    load_deviations: tuple[float, ...] = eqx.field(static=True, default=())  # prior of their size; NaN where none
+    load_deviations: tuple[float | None, ...] = eqx.field(static=True, default=())  # prior of their size
 
     @property
     def sensors(self):
@@ -167,7 +167,7 @@ def make_problem(
         delays,
         frozenset(),
         tuple(load.at for load in loads),
-        tuple(float("nan") if load.deviation is None else float(load.deviation) for load in loads),
+        tuple(None if load.deviation is None else float(load.deviation) for load in loads),
     )
     if not loads:
         _check_size(problem)

@@ -120,7 +120,7 @@ def choose_weights(
     shape = problem.signal_size() if noise is None else noise
     scale = seen_scale(problem, free)
     count = sum(float(np.sum(np.asarray(d.present))) for d in problem.data)
-    given = np.array(problem.load_deviations)
+    given = np.array([np.nan if d is None else d for d in problem.load_deviations])
     fixed = np.where(np.isfinite(given), given, np.nan if isinstance(weight, str) else float(weight))
     free_spread = not np.isfinite(fixed).all()
     before = 0.0 if around is None else 2.0 * np.log10(np.mean(around.spread / scale) / np.mean(around.noise / shape))
