@@ -11,7 +11,7 @@ from vibrid.identification.acceleration import Measured, accelerations
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import states_along
 
-MISSING = 0.02
+MISSING = 0.01
 """Share of the accelerations, noise apart, that may stay unexplained before physics is called missing."""
 
 
