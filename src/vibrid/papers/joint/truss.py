@@ -3,7 +3,8 @@
 The paper does not say how the bars run, which nodes are held, how degrees of freedom are numbered, or the time step.
 Taken here: seven bottom and five top nodes, parallel diagonals, both ends pinned; frequencies 7.50, 16.16, 24.95 and
 31.12 Hz (the paper's 7.59, 16.42, 27.35 and 30.47). Nodes are numbered from 1, the bottom row first; degrees of freedom
-are counted over the free nodes (x odd, y even), because Table 5 reads number 1, which a support would hold; Δt = 0.5 ms.
+are counted over the free nodes (x odd, y even), because Table 5 reads number 1, which a support would hold;
+Δt = 0.5 ms.
 """
 
 from __future__ import annotations
