@@ -92,9 +92,11 @@ def missing_physics(problem: Problem, measured: Measured, columns: np.ndarray, v
                        f"{100 * explained:.0f} %): look for a force at another place, or at the masses and damping."]
     by = {"deformation": _followed(force, _shapes(e)), "rate of deformation": _followed(force, _velocities(w))}
     best = max(by, key=by.get)
-    follows = f"follows its {best}" if by[best] > 0.5 else "follows neither its deformation nor its rate alone"
+    follows = f"follows its {best}: give that part another law or another term."
+    if by[best] < 0.5:
+        follows = "follows neither its deformation nor its rate alone: a law with memory, or what a reduction leaves out."
     return share, [f"{words}. A force at {name}, {np.sqrt(np.mean(force**2)):.3g} N rms, would supply "
-                   f"{100 * explained:.0f} % of it and {follows}: give that part another law or another term."]
+                   f"{100 * explained:.0f} % of it and {follows}"]
 
 
 def _shapes(e):
