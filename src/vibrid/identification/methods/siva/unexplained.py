@@ -94,7 +94,7 @@ def missing_physics(problem: Problem, measured: Measured, columns: np.ndarray, v
     best = max(by, key=by.get)
     follows = f"follows its {best}: give that part another law or another term."
     if by[best] < 0.5:
-        follows = "follows neither its deformation nor its rate alone: a law with memory, or what a reduction leaves out."
+        follows = "follows neither deformation nor rate alone: a law with memory, or what a reduction leaves out."
     return share, [f"{words}. A force at {name}, {np.sqrt(np.mean(force**2)):.3g} N rms, would supply "
                    f"{100 * explained:.0f} % of it and {follows}"]
 
