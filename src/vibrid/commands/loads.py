@@ -71,17 +71,7 @@ def loads(
             save_figure(found.plot(), plot)
             files.append(plot)
     if as_json:
-        rows = [
-            {
-                "name": name,
-                "unit": found.units[i],
-                "peak": float(abs(found.values[:, i]).max()),
-                "rms": float((found.values[:, i] ** 2).mean() ** 0.5),
-                "median_standard_deviation": float(sorted(found.deviation[:, i])[len(found.time) // 2]),
-            }
-            for i, name in enumerate(found.names)
-        ]
-        output.print_json({"record": found.record, "loads": rows, "files": [str(f) for f in files]})
+        output.print_json({"record": found.record, "loads": found.table(), "files": [str(f) for f in files]})
         return
     typer.echo(str(found))
     for file in files:

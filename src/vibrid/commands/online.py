@@ -83,6 +83,8 @@ def _source(source: str, loaded, columns, rate, speed: str, timeout: float, refu
         if len(refused) < 10_000:
             refused.append(reason)
 
+    if "://" in source and not source.startswith("udp://"):
+        raise InputError(f"'{source}' cannot be listened to: give a record file, udp://HOST:PORT, or - for stdin.")
     if source != "-" and not source.startswith("udp://"):
         record = loaded.read(Path(source))
         if record.step is None:

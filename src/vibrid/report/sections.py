@@ -131,17 +131,18 @@ def loads_section(fit: Identification, figure: Figures) -> Html:
     for own in fit.loads[:MOST_RECORDS]:
         rows = [
             [
-                name,
-                unit(own.units[i]),
-                number(float(np.max(np.abs(own.values[:, i]))), 4),
-                number(float(np.sqrt(np.mean(own.values[:, i] ** 2))), 4),
-                number(2 * float(np.median(own.deviation[:, i])), 2),
+                r["name"],
+                unit(r["unit"]),
+                number(r["peak"], 4),
+                number(r["rms"], 4),
+                number(2 * r["standard_deviation"], 2),
             ]
-            for i, name in enumerate(own.names)
+            for r in own.table()
         ]
-        text = Html(text + table(["load", "unit", "largest", "rms", "median 2σ"], rows))
-        text = Html(text + figure(plot_loads(own), f"Loads of {own.record}; the band holds noise and the structure's"
-                                  " own uncertainty."))  # fmt: skip
+        caption = f"Loads of {own.record}; the band holds noise and the structure's own uncertainty."
+        text = Html(
+            text + table(["load", "unit", "largest", "rms", "median 2σ"], rows) + figure(plot_loads(own), caption)
+        )
     return text
 
 

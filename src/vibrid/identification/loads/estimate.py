@@ -60,13 +60,26 @@ class LoadEstimate:
         data = np.concatenate([self.values, self.deviation], axis=1)
         return Record(data, channels, step=float(self.time[1] - self.time[0]), name=f"loads of {self.record}")
 
+    def table(self) -> list[dict]:
+        """One row a load: name, unit, largest value, rms, and the median of its standard deviation."""
+        return [
+            {
+                "name": name,
+                "unit": self.units[i],
+                "peak": float(np.max(np.abs(self.values[:, i]))),
+                "rms": float(np.sqrt(np.mean(self.values[:, i] ** 2))),
+                "standard_deviation": float(np.median(self.deviation[:, i])),
+            }
+            for i, name in enumerate(self.names)
+        ]
+
     def __str__(self) -> str:
         width = max(len(n) for n in self.names) + 2
         head = f"{'load':<{width}}{'peak':>12}{'rms':>12}{'band (2σ)':>12}"
         rows = [
-            f"{n:<{width}}{np.max(np.abs(self.values[:, i])):>12.4g}{np.sqrt(np.mean(self.values[:, i] ** 2)):>12.4g}"
-            f"{2 * np.median(self.deviation[:, i]):>12.3g}  [{self.units[i]}]"
-            for i, n in enumerate(self.names)
+            f"{r['name']:<{width}}{r['peak']:>12.4g}{r['rms']:>12.4g}{2 * r['standard_deviation']:>12.3g}"
+            f"  [{r['unit']}]"
+            for r in self.table()
         ]
         return "\n".join([f"Loads of '{self.record}'", head, *rows])
 

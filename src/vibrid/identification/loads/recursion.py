@@ -24,7 +24,6 @@ from vibrid.core.errors import Refusal
 from vibrid.core.linalg import input_integrals
 from vibrid.simulation.exact import ExactLinear
 from vibrid.simulation.excitation import Input
-from vibrid.simulation.run import Start
 
 PENALTIES = {"size": (), "difference": (1.0,), "second-difference": (2.0, -1.0)}
 """How the next load follows from the last ones when its innovation is zero."""
@@ -142,9 +141,8 @@ def linearised_motion(experiment, data, integrator, record: int) -> tuple[Motion
     sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
     constants = integrator.prepare(model, data.step)
     first = experiment.initial[record]
-    start = Start(first.displacement, first.velocity)
     u = data.drive.samples
-    state = integrator.start(model, constants, start.x, start.v, model.start(), u[0])
+    state = integrator.start(model, constants, first.displacement, first.velocity, model.start(), u[0])
     kept, fixed = eqx.partition(state, eqx.is_inexact_array)
     flat, rebuild = ravel_pytree(kept)
 

@@ -6,37 +6,38 @@ the readings: the least criterion c(ρ) and ln|S(ρ)|, S being their covariance.
     evidence   −½ (N ln c + ln|S|)                   noise level profiled out; −½ (c + ln|S|) where it is given
     penalty    p = −dc / d ln ρ,   misfit = c − p     the two axes of the L-curve
     freedom    d ln|S| / d ln ρ = trace of the influence matrix, for generalised cross-validation
+
+Where the model is wrong, the likeliest of all explanations may be that there are no loads, only noise. That answer
+helps nobody: weights that let the loads explain half of the readings go before those that do not.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from vibrid.core.errors import InputError, Refusal
+from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.loads.solution import Weights, solve_loads, system_at
-from vibrid.identification.problem import Problem
+from vibrid.identification.problem import Problem, predict
 
 CRITERIA = ("evidence", "gcv", "l-curve")
 
 _DECADES = np.arange(-4.0, 13.0, 2.0)  # of the ratio between the variances of loads and noise
 _LONG_ENOUGH = 500  # samples of an impulse response that show its size
+_EXPLAINED = 0.5  # loads must leave less than this of what is there without them, where any weight lets them
 _COARSE = 1e-7  # gains need not settle further while weights are compared
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen weights, and the curve they were chosen on."""
+    """The chosen weights, and the ratios (variance of loads over that of noise, relative) that were compared."""
 
     weights: Weights
-    criterion: str
-    ratio: np.ndarray  # variance of loads over variance of noise, relative to the first guess of it
-    misfit: np.ndarray
-    penalty: np.ndarray
-    score: np.ndarray  # larger is better
+    ratio: np.ndarray
 
 
 def known_noise(problem: Problem) -> np.ndarray | None:
@@ -61,7 +62,7 @@ def load_scale(problem: Problem, free) -> np.ndarray:
         energy = (impulse_responses(system, min(data.samples, _LONG_ENOUGH)) ** 2).sum(axis=0).T  # (loads, ny)
         seen = energy > 1e-20 * energy.max()
         each = np.log(shape / np.sqrt(np.where(seen, energy, 1.0)))
-        sizes.append([np.exp(row[ok].mean()) if ok.any() else np.inf for row, ok in zip(each, seen, strict=True)])
+        sizes.append([np.exp(row[ok].mean()) for row, ok in zip(each, seen, strict=True)])
     return np.min(sizes, axis=0)
 
 
@@ -83,17 +84,8 @@ def free_weights(problem: Problem, free, motion: float = 0.0) -> Weights:
 
     Weights chosen where the structure is still wrong would call most of the readings noise, and the loads nothing.
     """
-    noise, scale = known_noise(problem), seen_scale(problem, free)
+    noise, scale = known_noise(problem), load_scale(problem, free)
     return Weights(0.01 * problem.signal_size() if noise is None else noise, scale, scale, motion)
-
-
-def seen_scale(problem: Problem, free) -> np.ndarray:
-    """`load_scale`, refused where a load cannot be seen."""
-    scale = load_scale(problem, free)
-    if not np.isfinite(scale).all():
-        unseen = [n for n, s in zip(problem.unknown_loads, scale, strict=True) if not np.isfinite(s)]
-        raise Refusal(f"No sensor can see the load at {', '.join(unseen)}: its response there is zero at all times.")
-    return scale
 
 
 def choose_weights(
@@ -103,7 +95,7 @@ def choose_weights(
     weight: str | float = "evidence",
     motion: float = 0.0,
     around: Weights | None = None,
-    starts=None,
+    starts: dict[int, np.ndarray] | None = None,
     progress=SILENT,
 ) -> Choice:
     """Weights of readings and loads at the unknowns φ.
@@ -112,13 +104,13 @@ def choose_weights(
         weight: "evidence", "gcv", "l-curve", or the standard deviation of the loads' innovations in their unit.
         motion: as in `Weights`.
         around: weights found before: the search looks only near them.
-        starts: loads from which a nonlinear structure is linearised, one array a record.
+        starts: loads from which a nonlinear structure is linearised, by record.
     """
     if isinstance(weight, str) and weight not in CRITERIA:
         raise InputError(f"The weight of the penalty is a number or one of {', '.join(CRITERIA)}, not '{weight}'.")
     noise = known_noise(problem)
     shape = problem.signal_size() if noise is None else noise
-    scale = seen_scale(problem, free)
+    scale = load_scale(problem, free)
     count = sum(float(np.sum(np.asarray(d.present))) for d in problem.data)
     given = np.array([np.nan if d is None else d for d in problem.load_deviations])
     fixed = np.where(np.isfinite(given), given, np.nan if isinstance(weight, str) else float(weight))
@@ -140,14 +132,13 @@ def choose_weights(
 
     def measure(decade: float) -> tuple[float, float]:
         found = [
-            solve_loads(
-                problem, free, k, weights_at(decade), penalty, None if starts is None else starts[k], settled=_COARSE
-            )
+            solve_loads(problem, free, k, weights_at(decade), penalty, (starts or {}).get(k), settled=_COARSE)
             for k in range(len(problem.data))
         ]
         return 2.0 * sum(s.cost for s in found), sum(s.factors.log_determinant() for s in found)
 
     profiled = noise is None and free_spread
+    most = _EXPLAINED * _without_loads(problem, free, shape) if profiled else np.inf
     seen: dict[float, tuple[float, float]] = {}
     progress.stage("weighing the loads", len(decades) + 4)
     for wave in range(3):
@@ -156,19 +147,24 @@ def choose_weights(
             progress.update(len(seen))
         grid = np.array(sorted(seen))
         cost, determinant = np.array([seen[d] for d in grid]).T
-        best, curve = _best(grid, cost, determinant, count, profiled, weight)
+        best, least = _best(grid, cost, determinant, count, profiled, weight, most)
         if len(grid) == 1 or wave == 2:
             break
         decades = [best - 1.0, best + 1.0] if wave == 0 else [best - 0.3, best + 0.3]
-    level = float(np.sqrt(max(curve["cost"](best), 1e-300) / count)) if profiled else 1.0
-    return Choice(weights_at(best, level), str(weight), 10.0**grid, curve["misfit"], curve["penalty"], curve["score"])
+    level = float(np.sqrt(max(least, 1e-300) / count)) if profiled else 1.0
+    return Choice(weights_at(best, level), 10.0**grid)
 
 
-def _best(decades, cost, determinant, count, profiled: bool, weight):
-    """The best decade and the curves over the decades."""
+def _without_loads(problem: Problem, free, shape) -> float:
+    """The criterion when all that the known inputs do not explain is called noise."""
+    misfits = [(d.readings - predict(problem, jnp.asarray(free), i)) * d.present for i, d in enumerate(problem.data)]
+    return float(sum(np.sum((np.asarray(m) / shape) ** 2) for m in misfits))
+
+
+def _best(decades, cost, determinant, count, profiled: bool, weight, most: float) -> tuple[float, float]:
+    """The best decade and the criterion there; decades whose criterion exceeds `most` count only if all do."""
     if len(decades) == 1:
-        only = {"cost": lambda d: cost[0], "misfit": cost, "penalty": 0 * cost, "score": -0.5 * (cost + determinant)}
-        return float(decades[0]), only
+        return float(decades[0]), float(cost[0])
     fine = np.linspace(decades[0], decades[-1], 40 * len(decades))
     log_cost, log_det = CubicSpline(decades, np.log(cost)), CubicSpline(decades, determinant)
     per_log = 1.0 / np.log(10.0)
@@ -185,9 +181,7 @@ def _best(decades, cost, determinant, count, profiled: bool, weight):
         score = (np.gradient(dy, fine) * dx - np.gradient(dx, fine) * dy) / np.maximum(dx**2 + dy**2, 1e-12) ** 1.5
     else:
         score = -0.5 * ((count * np.log(c) if profiled else c) + log_det(fine))
-    return float(fine[np.argmax(score)]), {
-        "cost": lambda d: float(np.exp(log_cost(d))),
-        "misfit": np.interp(decades, fine, misfit),
-        "penalty": np.interp(decades, fine, penalty),
-        "score": np.interp(decades, fine, score),
-    }
+    if (c <= most).any():
+        score = np.where(c <= most, score, -np.inf)
+    best = int(np.argmax(score))
+    return float(fine[best]), float(c[best])

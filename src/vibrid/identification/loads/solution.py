@@ -22,7 +22,7 @@ from vibrid.identification.loads import recursion
 from vibrid.identification.loads.estimate import Weights
 from vibrid.identification.loads.recursion import LoadSystem
 from vibrid.identification.loads.smoother import Factors, deviations, factorise, filtered, smoothed
-from vibrid.identification.problem import Data, Problem
+from vibrid.identification.problem import Data, Problem, predict
 from vibrid.simulation.excitation import drive
 
 
@@ -78,11 +78,6 @@ def _linearised(problem: Problem, free, record: int, penalty: str):
     data = problem.data[record]
     motion, readings = recursion.linearised_motion(experiment, data, problem.integrator, record)
     return recursion.augment(motion, data.shares, penalty), readings
-
-
-@eqx.filter_jit
-def _predict(problem: Problem, free, record: int):
-    return problem.predict(free, record)
 
 
 @eqx.filter_jit
@@ -142,7 +137,7 @@ def solve_loads(
     samples, r = data.samples, data.shares.shape[-1]
     if recursion.is_exact(problem):
         system = system_at(problem, free, record, penalty)
-        misfit = (data.readings - _predict(problem, free, record)) * data.present
+        misfit = (data.readings - predict(problem, free, record)) * data.present
         return _pass(system, data, misfit, weights, None, settled)
     loads = np.zeros((samples, r)) if start is None else np.asarray(start)
     made, best = None, np.inf
@@ -160,7 +155,7 @@ def solve_loads(
         move, share = step.loads - loads, 1.0
         while share > 1e-2:
             trial = loads + share * move
-            seen = _predict(put_loads(problem, record, trial), free, record)
+            seen = predict(put_loads(problem, record, trial), free, record)
             value = _criterion((data.readings - seen) * data.present, trial, weights, penalty)
             if value < best:
                 break

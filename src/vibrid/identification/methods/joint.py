@@ -101,7 +101,14 @@ class JointLoads(Method):
                 break
             starts, before = made.free[made.best][None], weights
             weights = around = choose_weights(
-                problem, starts[0], self.penalty, self.weight, motion=self._motion, around=around, progress=progress
+                problem,
+                starts[0],
+                self.penalty,
+                self.weight,
+                motion=self._motion,
+                around=around,
+                starts=evaluate.loads,
+                progress=progress,
             ).weights
             if again > 0 and np.max(np.abs(np.log(weights.noise / before.noise))) < 0.05:
                 break

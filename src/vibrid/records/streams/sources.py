@@ -113,11 +113,11 @@ def in_background(arrivals: Iterator[Arrival], most: int = 1_000_000) -> Iterato
             for arrival in arrivals:
                 waiting.put(arrival)
             waiting.put(StopIteration())
-        except BaseException as ended:  # Silence, or a problem: it belongs to the reader
+        except Exception as ended:  # Silence, or a problem: it belongs to the reader
             waiting.put(ended)
 
     threading.Thread(target=take, daemon=True).start()
-    while not isinstance(arrival := waiting.get(), BaseException):
+    while not isinstance(arrival := waiting.get(), Exception):
         yield arrival
     if not isinstance(arrival, StopIteration):
         raise arrival
