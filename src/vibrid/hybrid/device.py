@@ -1,0 +1,68 @@
+"""The contract of a device in the loop: pure, so that a whole test can be one compiled scan.
+
+A law, a virtual specimen and a trained network all answer the same question: given where the device stood, how it is
+moved now, and what the one physical device was just heard to do, what does it read, and where does it stand then?
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.laws.base import Law, Motion
+
+
+class Reading(NamedTuple):
+    """What a device's instruments show: its force (N) and the signals named by its class."""
+
+    force: jax.Array
+    signals: jax.Array  # (len(signal_names),)
+
+
+class Heard(NamedTuple):
+    """What the physical device was measured to do at this step: its motion and its reading."""
+
+    motion: Motion
+    reading: Reading
+
+
+class LoopDevice(eqx.Module):
+    """A device that a coordinator moves step by step.
+
+    `trial` starts from the committed `state` and may be called again with another motion: nothing is remembered between
+    calls. `heard` is None where no physical device is listened to.
+    """
+
+    signal_names: ClassVar[tuple[str, ...]] = ()
+
+    def start(self) -> Any:
+        """The state at rest."""
+        raise NotImplementedError
+
+    def trial(self, state, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, Any]:
+        """The reading at `motion`, reached in `dt` seconds, and the state to commit with it."""
+        raise NotImplementedError
+
+
+class LawState(NamedTuple):
+    """Where a law's device stands: the state of the law and the motion it belongs to."""
+
+    own: Any
+    at: Motion
+
+
+class LawDevice(LoopDevice):
+    """Any law of force and deformation as a device in the loop."""
+
+    law: Law
+
+    def start(self) -> LawState:
+        rest = jnp.zeros(() if self.law.components == 1 else self.law.components)
+        return LawState(self.law.start(), Motion(rest, rest))
+
+    def trial(self, state: LawState, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, LawState]:
+        own = self.law.advance(state.own, state.at, motion, dt)
+        return Reading(self.law.force(motion.e, motion.w, own), jnp.zeros(0)), LawState(own, motion)
