@@ -59,3 +59,14 @@ def test_greedy_placement_is_near_the_best_of_all():
     best = max(worth(pair) for pair in combinations(labels, 2))
     assert worth([s.label for s in made.sensors]) > best - 0.7
     assert len(made.sensors) == 2 and "bound" in str(made)
+
+
+def test_sensors_that_stand_already_are_counted():
+    candidates = vb.Sensors(displacement=[0, 1], acceleration=[0, 1], velocity=[0, 1])
+    options = dict(excitation=motion(), unknown=TWO_UNKNOWN, noise=0.05)
+    both = vb.place_sensors(TWO, candidates, 2, **options)
+    standing = vb.Sensors([both.sensors[0]])
+    rest = vb.Sensors([s for s in candidates if s.label != both.sensors[0].label])
+    one = vb.place_sensors(TWO, rest, 1, standing=standing, **options)
+    assert [s.label for s in one.sensors] == [both.sensors[1].label]
+    np.testing.assert_allclose(one.limits.relative_bound, both.limits.relative_bound, rtol=1e-8)

@@ -26,7 +26,7 @@ from vibrid.structures.sensors import Sensors
 
 @dataclass(frozen=True)
 class Placement:
-    """The chosen sensors in the order of their worth, and what they can find out."""
+    """The chosen sensors in the order of their worth, and what they can find out together with the standing ones."""
 
     sensors: Sensors
     log_determinant: np.ndarray  # of the information after each choice
@@ -51,6 +51,7 @@ def place_sensors(
     excitation: Record,
     unknown,
     noise: float = 0.02,
+    standing: Sensors | None = None,
     hold: str = "linear",
     substeps: int = 1,
 ) -> Placement:
@@ -64,10 +65,13 @@ def place_sensors(
         excitation: the motion or load that is expected, loads that will be unknown included.
         unknown: what is to be found, as for `identify`.
         noise: standard deviation of the noise over that of the signal, for sensors that state none.
+        standing: sensors that are there already; `count` more are chosen.
     """
-    candidates = Sensors(candidates)
+    standing, candidates = Sensors(standing or []), Sensors(candidates)
     if not 1 <= count <= len(candidates):
         raise InputError(f"{count} sensors cannot be chosen from {len(candidates)} candidates.")
+    known = len(standing)
+    candidates = Sensors([*standing, *candidates])
     loads = loads_of(structure, excitation)
     experiment = Experiment(structure, tuple(candidates), (Initial.rest(structure.model(loads).size),))
     sought = [u for u in unknown if isinstance(u, UnknownLoad)]
@@ -86,7 +90,7 @@ def place_sensors(
     else:
         information = _Added(np.asarray(jnp.einsum("tyi,tyj->yij", slopes, slopes)) / sigma[:, None, None] ** 2)
     faint = 1e-6 * np.eye(len(unknowns))  # a ± 1000 % prior, so that the first choices are defined
-    chosen, path = [], []
+    chosen, path = list(range(known)), []
     for _ in range(count):
         gains = {
             i: np.linalg.slogdet(faint + information([*chosen, i]) / scale)[1]
@@ -96,7 +100,7 @@ def place_sensors(
         chosen.append(max(gains, key=gains.get))
         path.append(gains[chosen[-1]])
     limits = describe_information(unknowns.names, information(chosen), slope, value, np.asarray(unknowns.scale))
-    return Placement(Sensors([candidates[i] for i in chosen]), np.array(path), limits)
+    return Placement(Sensors([candidates[i] for i in chosen[known:]]), np.array(path), limits)
 
 
 class _Added:

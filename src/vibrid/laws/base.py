@@ -63,6 +63,7 @@ class Law(eqx.Module):
         """Whether a memory of fixed capacity was too small for the path (also of a stack of states): such a run is
         refused."""
         return jnp.zeros((), bool)
+
     def slope(self, s, before: Motion, after: Motion, dt, dx, dv, end=None):
         """dF/dq at the end of a step, its state included, when the end moves by `dx q` and its rate by `dv q`.
 

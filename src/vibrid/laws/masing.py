@@ -39,9 +39,7 @@ def empty_memory(capacity: int) -> Memory:
 def begun(memory: Memory, e) -> Memory:
     """A path that begins away from zero is taken to have come there straight from zero."""
     fresh = memory.largest == 0.0
-    return memory._replace(
-        here=jnp.where(fresh, e, memory.here), largest=jnp.where(fresh, jnp.abs(e), memory.largest)
-    )
+    return memory._replace(here=jnp.where(fresh, e, memory.here), largest=jnp.where(fresh, jnp.abs(e), memory.largest))
 
 
 def entry(values, index):

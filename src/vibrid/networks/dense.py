@@ -70,6 +70,4 @@ class Dense(eqx.Module):
     def with_output(self, bias, shrink: float = 1.0) -> Dense:
         """The same network whose last layer begins at `bias`, its weights multiplied by `shrink`."""
         last = jnp.asarray(bias, self.biases[-1].dtype)
-        return Dense(
-            (*self.weights[:-1], shrink * self.weights[-1]), (*self.biases[:-1], last), self.activation
-        )
+        return Dense((*self.weights[:-1], shrink * self.weights[-1]), (*self.biases[:-1], last), self.activation)

@@ -38,5 +38,5 @@ def refuse_lost_sections(members: list[list[str]], states, when, unit: str, soft
     at = f"{when[row]:g} s" if unit == "s" else f"{unit} {when[row]}"
     raise Divergence(
         f"Section {section} (of 0 to {k.shape[-1] - 1}) of {member} {what} at {at}. Its concrete has crushed, or the "
-        "step is too large: use a smaller step, more iterations, tougher concrete, less load, or softening = \"allow\"."
+        'step is too large: use a smaller step, more iterations, tougher concrete, less load, or softening = "allow".'
     )

@@ -6,6 +6,8 @@ called 4F and that the displacement of 1F has the wrong sign and is in centimetr
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from scipy import signal
 from scipy.optimize import least_squares
@@ -31,21 +33,53 @@ def signals(run, low: float, high: float):
     return signal.sosfiltfilt(band, columns, axis=0)[::EVERY]
 
 
-def chain_frequencies(log_stiffness) -> np.ndarray:
+def chain_modes(log_stiffness) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies (Hz) and shapes (columns) of the chain."""
     k = np.exp(log_stiffness)
     matrix = np.diag(k + np.append(k[1:], 0.0)) - np.diag(k[1:], 1) - np.diag(k[1:], -1)
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(matrix / MASS), 1e-9)) / (2 * np.pi)
+    values, shapes = np.linalg.eigh(matrix / MASS)
+    return np.sqrt(np.maximum(values, 1e-9)) / (2 * np.pi), shapes
+
+
+def random_starts(count: int) -> np.ndarray:
+    return np.log(3e6) + 0.7 * np.random.default_rng(0).standard_normal((count, 5))
 
 
 def guesses(run) -> list[np.ndarray]:
-    """Five chains whose first three frequencies are the peaks of the output spectra; many exist."""
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(40):
-        start = np.log(3e6) + 0.7 * rng.standard_normal(5)
-        made = least_squares(lambda q: np.log(chain_frequencies(q)[:3] / PEAKS), start)
-        found.append((made.cost, np.exp(made.x)))
-    return [k for _, k in sorted(found, key=lambda pair: pair[0])[: 2 if run.quick else 5]]
+    """The first five chains found whose first three frequencies are the peaks of the output spectra; many exist."""
+    low, high = np.log(STIFFNESS.bounds)
+    found = (
+        least_squares(lambda q: np.log(chain_modes(q)[0][:3] / PEAKS), start, bounds=(low, high))
+        for start in random_starts(40)
+    )
+    return [np.exp(m.x) for m in itertools.islice((m for m in found if m.cost < 1e-8), 2 if run.quick else 5)]
+
+
+def output_shapes(accelerations) -> list[np.ndarray]:
+    """Shapes at the first two peaks: first singular vectors of the spectral matrix there, turned to be real.
+
+    One mode rules these two peaks (the second singular value is below 1 % of the first); at the third it is 13 %.
+    """
+    frequencies, spectra = signal.csd(accelerations.T[:, None], accelerations.T[None], RATE, nperseg=1024, noverlap=768)
+    shapes = []
+    for peak in PEAKS[:2]:
+        vector = np.linalg.svd(spectra[:, :, np.argmin(np.abs(frequencies - peak))])[0][:, 0]
+        real = (vector * np.exp(-0.5j * np.angle(np.sum(vector**2)))).real
+        shapes.append(real / np.linalg.norm(real))
+    return shapes
+
+
+def guess_from_modes(run) -> np.ndarray:
+    """The chain nearest to the first two frequencies and shapes of the output spectra: 1 % of a frequency counts as
+    much as 7 % of a shape. All random starts lead to it."""
+    shapes = output_shapes(signals(run, 0.3, 6.0)[: int(200 * RATE), 1:6])
+
+    def misfit(q):
+        frequencies, own = chain_modes(q)
+        turned = [own[:, i] * np.sign(own[:, i] @ shape) - shape for i, shape in enumerate(shapes)]
+        return np.concatenate([20 * np.log(frequencies[:2] / PEAKS[:2]), 3 * np.ravel(turned)])
+
+    return np.exp(min((least_squares(misfit, start) for start in random_starts(10)), key=lambda m: m.cost).x)
 
 
 def chain(stiffness) -> vb.ShearBuilding:
@@ -136,18 +170,18 @@ def compare(found, measured) -> tuple[float, float, float]:
 
 
 def unknown(run, displacement: bool, prior: bool):
-    """JointLoads on 200 s from every guess; the best by its misfit."""
+    """JointLoads on 200 s: from the modes of the output spectra, and from the rival guesses; and the measured force."""
     data = signals(run, 0.3, 6.0)[: int(200 * RATE)]
     frequencies = ((1, PEAKS[0], 0.01), (2, PEAKS[1], 0.02)) if prior else ()
     method = vb.JointLoads(frequencies=frequencies, initial="unknown")
-    fits = [
-        vb.identify(
-            chain(k), record(data, False, displacement), [STIFFNESS, RATIOS, vb.UnknownLoad("3")], method,
-            progress=run.progress,
-        )
-        for k in run.once(guesses)
-    ]  # fmt: skip
-    return sorted(fits, key=lambda f: f.convergence["relative_noise"]), data[:, 0]
+    unknowns = [STIFFNESS, RATIOS, vb.UnknownLoad("3")]
+    readings = record(data, False, displacement)
+    starts = [run.once(guess_from_modes), *run.once(guesses)]
+    return [vb.identify(chain(k), readings, unknowns, method, progress=run.progress) for k in starts], data[:, 0]
+
+
+def noise_left(result) -> float:
+    return result.convergence["relative_noise"]
 
 
 @PAPER.study("tower-unknown-force", "The same tower with its force taken as unknown", True)
@@ -155,16 +189,11 @@ def unknown_force(run) -> Outcome:
     rows, checks, drawn = [], [], None
     for displacement in (False, True):
         for prior in (False, True):
-            fits, force = run.once(unknown, displacement, prior)
-            best = fits[0]
-            correlation, delay, ratio = compare(best.loads[0].values[:, 0], force)
-            spread = np.array(
-                [
-                    f.estimate[:5]
-                    for f in fits
-                    if f.convergence["relative_noise"] < 1.1 * best.convergence["relative_noise"]
-                ]
-            )
+            (own, *rivals), force = run.once(unknown, displacement, prior)
+            correlation, delay, ratio = compare(own.loads[0].values[:, 0], force)
+            near = [f for f in rivals if noise_left(f) < 1.1 * noise_left(own)]
+            spread = np.array([f.estimate[:5] for f in (own, *near)])
+            scores = [compare(f.loads[0].values[:, 0], force)[0] for f in near]
             rows.append(
                 {
                     "sensors": "5 accelerometers" + (" and a displacement" if displacement else ""),
@@ -172,31 +201,23 @@ def unknown_force(run) -> Outcome:
                     "correlation": correlation,
                     "delay (ms)": 1e3 * delay,
                     "rms found / measured": ratio,
-                    "spread of stiffness among near rivals (%)": float(
+                    "rivals that fit as well or within 10 %": f"{len(near)} of {len(rivals)}",
+                    "their correlations": ", ".join(f"{s:.2f}" for s in scores),
+                    "spread of a stiffness among them (%)": float(
                         100 * np.max(spread.max(axis=0) / spread.min(axis=0) - 1)
                     ),
-                    "warnings": len(best.warnings),
+                    "warnings": len(own.warnings),
                 }
             )
             if prior and not displacement:
+                met = correlation >= 0.8
                 checks.append(
-                    Check(
-                        "correlation with the measured force, 0.4–4 Hz",
-                        f"{correlation:.2f}",
-                        "≥ 0.80",
-                        correlation >= 0.8,
-                    )
+                    Check("correlation with the measured force, 0.4–4 Hz", f"{correlation:.2f}", "≥ 0.80", met)
                 )
-                drawn = (best, force)
+                drawn = (own, force)
             if prior and displacement:
-                checks.append(
-                    Check(
-                        "rms of the load with the displacement channel over the measured one",
-                        f"{ratio:.2f}",
-                        "1/1.5 to 1.5",
-                        1 / 1.5 <= ratio <= 1.5,
-                    )
-                )
+                what = "rms of the load with the displacement channel over the measured one"
+                checks.append(Check(what, f"{ratio:.2f}", "1/1.5 to 1.5", 1 / 1.5 <= ratio <= 1.5))
     best, force = drawn
     ax = style.new_axes(8.0, 3.0)
     time = best.loads[0].time
@@ -208,7 +229,9 @@ def unknown_force(run) -> Outcome:
     return Outcome(
         rows,
         checks,
-        "First guesses come from the peaks of the output spectra alone. The stiffness of this tower is not known to "
-        f"better than 20 %; the result says: {' '.join(best.warnings)}",
+        "The first guess is the chain nearest to the first two frequencies and shapes in the output spectra. Rivals "
+        "start from chains that share three frequencies only; where they fit as well, they find other forces: the "
+        "misfit alone cannot choose, the shapes can. The stiffness of this tower is not known to better than 20 %; the "
+        f"result says: {' '.join(best.warnings)}",
         ax.figure,
     )

@@ -146,9 +146,7 @@ def noise(run: Run) -> Outcome:
     errors = np.array([percent(f.estimate) for f in fits])
     names = fits[0].names
     kinds = {
-        "generator, approach I": [
-            [f.convergence["approach_1"][names[i]]["deviation"] for i in (0, 2)] for f in fits
-        ],
+        "generator, approach I": [[f.convergence["approach_1"][names[i]]["deviation"] for i in (0, 2)] for f in fits],
         "epochs, approach II": [[f.convergence["approach_2"][names[i]]["deviation"] for i in (0, 2)] for f in fits],
         "misfit (± 2σ of the answer)": [f.deviation[[0, 2]] for f in fits],
         "Cramér–Rao bound of a whole simulation": [f.limits.bound[[0, 2]] for f in fits],
