@@ -51,7 +51,7 @@ def place_sensors(
     excitation: Record,
     unknown,
     noise: float = 0.02,
-    standing: Sensors | None = None,
+    standing: Sensors | tuple = (),
     hold: str = "linear",
     substeps: int = 1,
 ) -> Placement:
@@ -67,7 +67,7 @@ def place_sensors(
         noise: standard deviation of the noise over that of the signal, for sensors that state none.
         standing: sensors that are there already; `count` more are chosen.
     """
-    standing, candidates = Sensors(standing or []), Sensors(candidates)
+    standing, candidates = tuple(standing), Sensors(candidates)
     if not 1 <= count <= len(candidates):
         raise InputError(f"{count} sensors cannot be chosen from {len(candidates)} candidates.")
     known = len(standing)
