@@ -1,0 +1,8 @@
+"""A trained step, as a file that needs nothing of this package: C for a real-time target, or an ONNX graph."""
+
+from vibrid.networks.export.c_code import write_c
+from vibrid.networks.export.compiled import CompiledStep
+from vibrid.networks.export.onnx_graph import write_onnx
+from vibrid.networks.export.traced import Traced, trace
+
+__all__ = ["CompiledStep", "Traced", "trace", "write_c", "write_onnx"]

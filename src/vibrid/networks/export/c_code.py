@@ -1,0 +1,440 @@
+"""A traced step as one C file and its header: no library but the mathematical one, no allocation, no global state.
+
+Compile with `-O3 -march=native`. Do not add `-ffast-math`: it hides NaN, and a controller must see one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from vibrid.core.errors import InputError, Refusal
+from vibrid.networks.export.traced import Operation, Program, Traced, Value
+from vibrid.records.writers import whole_file
+
+TYPES = {"float32": "float", "float64": "double", "int32": "int32_t", "int64": "int64_t", "uint32": "uint32_t",
+         "bool": "uint8_t"}  # fmt: skip
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
+         "ne": "!=", "and": "&", "or": "|"}  # fmt: skip
+FUNCTIONS = {"exp": "exp", "tanh": "tanh", "log": "log", "log1p": "log1p", "expm1": "expm1", "sqrt": "sqrt",
+             "sin": "sin", "cos": "cos", "erf": "erf", "abs": "fabs", "floor": "floor", "pow": "pow",
+             "atan2": "atan2"}  # fmt: skip
+OWN = ("exp", "tanh")
+"""Functions written out for 32 bits, so that compilers turn loops over them into vector instructions."""
+
+HELPERS = """
+/* e^x: 2^n times a Taylor polynomial on |r| <= ln(2)/2; a NaN stays a NaN. */
+static inline float PREFIX_exp(float x) {
+    float c = x < -87.3f ? -87.3f : (x > 88.7f ? 88.7f : x);
+    float n = rintf(c * 1.44269504f);
+    float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
+    float p = 1.0f + r * (1.0f + r * (0.5f + r * (1.66666667e-1f + r * (4.16666667e-2f
+            + r * (8.33333333e-3f + r * (1.38888889e-3f + r * 1.98412698e-4f))))));
+    int32_t k = (n == n ? (int32_t)n : 0) + 127;
+    int32_t low = k >> 1, high = k - low; /* two factors: 2^128 alone would overflow */
+    uint32_t first = (uint32_t)(low + 64) << 23, second = (uint32_t)(high + 63) << 23;
+    float a, b;
+    memcpy(&a, &first, sizeof a);
+    memcpy(&b, &second, sizeof b);
+    return p * a * b;
+}
+/* tanh x: its Taylor polynomial near zero, 1 - 2/(e^2|x| + 1) elsewhere. */
+static inline float PREFIX_tanh(float x) {
+    float s = x * x, m = x < 0.0f ? -x : x;
+    float near = x * (1.0f + s * (-3.33333333e-1f + s * (1.33333333e-1f + s * (-5.39682540e-2f
+            + s * (2.18694885e-2f - s * 8.86323553e-3f)))));
+    float far = 1.0f - 2.0f / (PREFIX_exp(2.0f * (m > 10.0f ? 10.0f : m)) + 1.0f);
+    return m < 0.3f ? near : (x < 0.0f ? -far : (x == x ? far : x));
+}
+"""
+
+
+def write_c(traced: Traced, path: Path | str, *, prefix: str, inputs: Sequence[str], outputs: Sequence[str],
+            note: str = "") -> tuple[Path, Path]:  # fmt: skip
+    """Write `path` (ending in .c) and the header beside it; both appear whole or not at all.
+
+    Arguments
+        traced: the step, from `trace`.
+        prefix: what every name in the file begins with; a plain `step` would collide with others.
+        inputs, outputs: what each number is, with its unit: comments of the header.
+        note: a line on where the step comes from.
+    """
+    path = Path(path)
+    if path.suffix != ".c":
+        raise InputError(f"A C file ends in .c; '{path.name}' does not.")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", prefix):
+        raise InputError(f"A prefix of C names is small letters, digits and _, not '{prefix}'.")
+    for what, names, size in (("inputs", inputs, traced.input.size), ("outputs", outputs, traced.output.size)):
+        if len(names) != size:
+            raise InputError(f"The step has {size} {what}, but {len(names)} are named.")
+    header = path.with_suffix(".h")
+    texts = {header: _header(traced, prefix, inputs, outputs, note), path: _source(traced, prefix, header.name)}
+    for file, text in texts.items():
+        with whole_file(file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return path, header
+
+
+def _fields(traced: Traced) -> list[tuple[str, Value]]:
+    return [(f"s{i}_{name}", v) for i, (name, v) in enumerate(zip(traced.state_names, traced.states, strict=True))]
+
+
+def _header(traced: Traced, prefix: str, inputs, outputs, note: str) -> str:
+    real_in, real_out = TYPES[traced.input.dtype.name], TYPES[traced.output.dtype.name]
+    fields = [f"    {TYPES[v.dtype.name]} {name}[{max(v.size, 1)}];" for name, v in _fields(traced)]
+    guard = f"{prefix.upper()}_H"
+    listed = [f" *   inputs[{i}]: {n}" for i, n in enumerate(inputs)]
+    listed += [f" *   outputs[{i}]: {n}" for i, n in enumerate(outputs)]
+    lines = [
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "#include <stdint.h>",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        f"/* {_comment(note) or 'One step of a device.'} */",
+        "typedef struct {",
+        *(fields or ["    char nothing;"]),
+        f"}} {prefix}_state;",
+        "",
+        "/* The state at rest. */",
+        f"void {prefix}_start({prefix}_state *state);",
+        "",
+        "/* One step: reads the inputs, writes the outputs, moves the state on.",
+        *map(_comment, listed),
+        " */",
+        f"void {prefix}_step({prefix}_state *state, const {real_in} inputs[{traced.input.size}], "
+        f"{real_out} outputs[{traced.output.size}]);",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "#endif",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _comment(text: str) -> str:
+    return text.replace("*/", "* /").replace("\n", " ")
+
+
+def _source(traced: Traced, prefix: str, header: str) -> str:
+    writer = _Writer(prefix)
+    program = traced.program
+    for value in program.inputs[:-1]:
+        writer.expression[value.name] = value.name
+    writer.expression[traced.input.name] = "inputs"
+    body = writer.program(program)
+    load, store, start = [], [], []
+    for (name, value), after, first in zip(_fields(traced), traced.next_states, traced.start, strict=True):
+        kind, size = TYPES[value.dtype.name], max(value.size, 1)
+        load.append(f"{kind} {value.name}[{size}]; memcpy({value.name}, state->{name}, sizeof {value.name});")
+        store.append(f"memcpy(state->{name}, {writer.pointer(after)}, sizeof state->{name});")
+        start.append(f"memcpy(state->{name}, {writer.known(first)}, sizeof state->{name});")
+    out = traced.output
+    store.insert(0, f"memcpy(outputs, {writer.pointer(out)}, {out.size} * sizeof *outputs);")
+    real_in, real_out = TYPES[traced.input.dtype.name], TYPES[out.dtype.name]
+    unused = [] if _fields(traced) else ["(void)state;"]
+    indent = lambda lines: "\n".join(f"    {line}" for line in lines)  # noqa: E731
+    return "\n".join(
+        [
+            f'#include "{header}"',
+            "#include <math.h>",
+            "#include <string.h>",
+            HELPERS.replace("PREFIX", prefix),
+            *writer.constants,
+            "",
+            f"void {prefix}_start({prefix}_state *state) {{",
+            indent(unused + start),
+            "}",
+            "",
+            f"void {prefix}_step({prefix}_state *state, const {real_in} inputs[{traced.input.size}], "
+            f"{real_out} outputs[{out.size}]) {{",
+            indent(unused + load + body + store),
+            "}",
+            "",
+        ]
+    )
+
+
+class _Writer:
+    """Lines of C for the operations of a program. Every array is flat, in C order; views are pointers into others."""
+
+    def __init__(self, prefix: str):
+        self.prefix = prefix
+        self.constants: list[str] = []
+        self.expression: dict[str, str] = {}  # of a value: a pointer
+        self.lines: list[str] = []
+
+    def program(self, program: Program) -> list[str]:
+        before, self.lines = self.lines, []
+        for operation in program.operations:
+            self.write(operation)
+        made, self.lines = self.lines, before
+        return made
+
+    # -- names and numbers ---------------------------------------------------------------------------------------
+
+    def known(self, numbers: np.ndarray) -> str:
+        """A constant array of the file."""
+        numbers = np.asarray(numbers)
+        name = f"{self.prefix}_k{len(self.constants)}"
+        kind = TYPES[numbers.dtype.name]
+        text = ", ".join(_number(x) for x in numbers.ravel()) or "0"
+        self.constants.append(f"static const {kind} {name}[{max(numbers.size, 1)}] = {{{text}}};")
+        return name
+
+    def pointer(self, value: Value) -> str:
+        if value.name not in self.expression:
+            self.expression[value.name] = self.known(value.constant)
+        return self.expression[value.name]
+
+    def at(self, value: Value, index: str = "i") -> str:
+        """An element; an array of one number serves any index."""
+        if value.constant is not None and value.size == 1:
+            return _number(value.constant.ravel()[0])
+        return f"{self.pointer(value)}[{0 if value.size == 1 else index}]"
+
+    def declare(self, value: Value) -> str:
+        self.expression[value.name] = value.name
+        self.lines.append(f"{TYPES[value.dtype.name]} {value.name}[{max(value.size, 1)}];")
+        return value.name
+
+    def each(self, value: Value, text: str) -> None:
+        """`value[i] = text` for all i."""
+        name = self.declare(value)
+        if value.size == 1:
+            self.lines.append(f"{{ const int i = 0; {name}[i] = {text}; }}")
+        else:
+            self.lines.append(f"for (int i = 0; i < {value.size}; i++) {name}[i] = {text};")
+
+    def function(self, kind: str, dtype) -> str:
+        if dtype == np.float32:
+            return f"{self.prefix}_{kind}" if kind in OWN else f"{FUNCTIONS[kind]}f"
+        return FUNCTIONS[kind]
+
+    # -- operations ----------------------------------------------------------------------------------------------
+
+    def write(self, o: Operation) -> None:
+        special = getattr(self, f"do_{o.kind}", None)
+        if special is not None:
+            special(o)
+            return
+        first, result = o.arguments[0], o.results[0]
+        a = [self.at(v) for v in o.arguments]
+        real = np.issubdtype(first.dtype, np.floating)
+        if o.kind in SIGNS:
+            text = f"{a[0]} {SIGNS[o.kind]} {a[1]}"
+        elif o.kind in FUNCTIONS and real:
+            text = f"{self.function(o.kind, first.dtype)}({', '.join(a)})"
+        elif o.kind in _TEXTS:
+            one = "1.0f" if first.dtype == np.float32 else "1.0"
+            text = _TEXTS[o.kind].format(*a, one=one, exp=self.function("exp", first.dtype) if real else "")
+        elif o.kind == "integer_pow":
+            power = o.settings["y"]
+            product = " * ".join([a[0]] * abs(power)) or "1"
+            text = product if power >= 0 else f"1 / ({product})"
+        elif o.kind == "rem":
+            fmod = "fmodf" if first.dtype == np.float32 else "fmod"
+            text = f"{fmod}({a[0]}, {a[1]})" if real else f"{a[0]} % {a[1]}"
+        elif o.kind == "select_n" and len(a) == 3:
+            text = f"{a[0]} ? {a[2]} : {a[1]}"
+        else:
+            raise Refusal(f"There is no C for the operation '{o.kind}' of this step.")
+        self.each(result, text)
+
+    def _view(self, o: Operation) -> None:
+        self.expression[o.results[0].name] = self.pointer(o.arguments[0])
+
+    do_reshape = do_squeeze = do_expand_dims = do_copy = do_copy_p = do_stop_gradient = _view
+
+    def do_convert_element_type(self, o: Operation) -> None:
+        if o.arguments[0].dtype == o.results[0].dtype:
+            self._view(o)
+        elif o.results[0].dtype == np.bool_:
+            self.each(o.results[0], f"{self.at(o.arguments[0])} != 0")
+        else:
+            self.each(o.results[0], f"({TYPES[o.results[0].dtype.name]}){self.at(o.arguments[0])}")
+
+    def do_dot_general(self, o: Operation) -> None:
+        """y = Σ_k of a matrix and a vector, in either order, or of two vectors; four k at a time, outputs inside."""
+        (left_axes, right_axes), (left_batch, right_batch) = o.settings["dimension_numbers"]
+        left, right, result = *o.arguments, o.results[0]
+        if left_batch or right_batch or len(left_axes) != 1 or len(left.shape) + len(right.shape) > 3:
+            raise Refusal("Only products of a matrix and a vector can be written as C.")
+        matrix, vector, axis = (right, left, right_axes[0]) if len(left.shape) == 1 else (left, right, left_axes[0])
+        depth, width = vector.size, result.size
+        name = self.declare(result)
+        if matrix.constant is not None:
+            weights = self.known(np.moveaxis(matrix.constant.reshape(matrix.shape), axis, 0))
+            across, down = 1, width
+        else:
+            weights = self.pointer(matrix)
+            across, down = (1, width) if axis == 0 else (depth, 1)
+        x = self.pointer(vector)
+        term = lambda k: f"{weights}[({k}) * {down} + i * {across}] * {x}[{k}]"  # noqa: E731
+        whole = depth - depth % 4
+        self.lines.append(f"for (int i = 0; i < {width}; i++) {name}[i] = 0;")
+        if whole:
+            four = " + ".join(term(f"k + {j}" if j else "k") for j in range(4))
+            self.lines.append(f"for (int k = 0; k < {whole}; k += 4)")
+            self.lines.append(f"    for (int i = 0; i < {width}; i++) {name}[i] += {four};")
+        for k in range(whole, depth):
+            self.lines.append(f"for (int i = 0; i < {width}; i++) {name}[i] += {term(k)};")
+
+    def _gathered(self, o: Operation, offset: int, steps: Sequence[int], result: Value | None = None) -> None:
+        """A result whose element (j0, j1, …) is the argument's element at offset + Σ j_d steps_d."""
+        result = result or o.results[0]
+        if list(steps) == _strides(result.shape) or result.size == 1 or (len(steps) == 1 and steps[0] == 1):
+            self.expression[result.name] = f"({self.pointer(o.arguments[0])} + {offset})"
+            return
+        self.each(result, f"{self.pointer(o.arguments[0])}[{offset}{_walk(result.shape, steps)}]")
+
+    def do_slice(self, o: Operation) -> None:
+        own = _strides(o.arguments[0].shape)
+        begin, jump = o.settings["start_indices"], o.settings["strides"] or [1] * len(own)
+        offset = sum(b * s for b, s in zip(begin, own, strict=True))
+        self._gathered(o, offset, [s * j for s, j in zip(own, jump, strict=True)])
+
+    def do_split(self, o: Operation) -> None:
+        own, axis, begin = _strides(o.arguments[0].shape), o.settings["axis"], 0
+        for result, size in zip(o.results, o.settings["sizes"], strict=True):
+            self._gathered(o, begin * own[axis], own, result)
+            begin += size
+
+    def do_transpose(self, o: Operation) -> None:
+        own = _strides(o.arguments[0].shape)
+        self._gathered(o, 0, [own[d] for d in o.settings["permutation"]])
+
+    def do_rev(self, o: Operation) -> None:
+        own, turned = _strides(o.arguments[0].shape), o.settings["dimensions"]
+        offset = sum((o.arguments[0].shape[d] - 1) * own[d] for d in turned)
+        self._gathered(o, offset, [-s if d in turned else s for d, s in enumerate(own)])
+
+    def do_broadcast_in_dim(self, o: Operation) -> None:
+        source, result = o.arguments[0], o.results[0]
+        steps = [0] * len(result.shape)
+        for d, own, size in zip(o.settings["broadcast_dimensions"], _strides(source.shape), source.shape, strict=True):
+            steps[d] = 0 if size == 1 else own
+        if source.size == 1:
+            self.each(result, self.at(source))
+        else:
+            self._gathered(o, 0, steps)
+
+    def do_concatenate(self, o: Operation) -> None:
+        result, axis = o.results[0], o.settings["dimension"]
+        name, own, begin = self.declare(result), _strides(o.results[0].shape), 0
+        for part in o.arguments:
+            where = f"{begin * own[axis]}{_walk(part.shape, own)}"
+            value = self.at(part) if part.size > 1 else self.at(part, "0")
+            self.lines.append(f"for (int i = 0; i < {part.size}; i++) {name}[{where}] = {value};")
+            begin += part.shape[axis]
+
+    def _reduced(self, o: Operation, first: str, text: str) -> None:
+        source, result = o.arguments[0], o.results[0]
+        kept = [d for d in range(len(source.shape)) if d not in o.settings["axes"]]
+        own = dict(zip(kept, _strides(result.shape), strict=True))
+        where = f"0{_walk(source.shape, [own.get(d, 0) for d in range(len(source.shape))])}"
+        name = self.declare(result)
+        self.lines.append(f"for (int i = 0; i < {max(result.size, 1)}; i++) {name}[i] = {first};")
+        update = text.format(f"{name}[j]", self.at(source))
+        self.lines.append(f"for (int i = 0; i < {source.size}; i++) {{ const int j = {where}; {name}[j] = {update}; }}")
+
+    def do_reduce_sum(self, o: Operation) -> None:
+        self._reduced(o, "0", "{0} + {1}")
+
+    def do_reduce_max(self, o: Operation) -> None:
+        self._reduced(o, _limit(o.arguments[0], -1), _TEXTS["max"])
+
+    def do_reduce_min(self, o: Operation) -> None:
+        self._reduced(o, _limit(o.arguments[0], 1), _TEXTS["min"])
+
+    def do_reduce_and(self, o: Operation) -> None:
+        self._reduced(o, "1", "{0} & {1}")
+
+    def do_reduce_or(self, o: Operation) -> None:
+        self._reduced(o, "0", "{0} | {1}")
+
+    def do_scan(self, o: Operation) -> None:
+        """A loop of fixed length: constants, what is carried, and rows of arrays."""
+        consts, carried, length = o.settings["num_consts"], o.settings["num_carry"], o.settings["length"]
+        given, inside = o.arguments, o.body.inputs
+        for value, own in zip(given[:consts], inside[:consts], strict=True):
+            self.expression[own.name] = self.pointer(value)
+        for value, own in zip(given[consts : consts + carried], inside[consts : consts + carried], strict=True):
+            self.declare(own)
+            self.lines.append(f"memcpy({own.name}, {self.pointer(value)}, sizeof {own.name});")
+        for value, own in zip(given[consts + carried :], inside[consts + carried :], strict=True):
+            self.expression[own.name] = f"({self.pointer(value)} + t * {own.size})"
+        rows = [self.declare(r) for r in o.results[carried:]]
+        row = f"{length - 1} - n" if o.settings["reverse"] else "n"
+        self.lines.append(f"for (int n = 0; n < {length}; n++) {{")
+        self.lines.append(f"    const int t = {row}; (void)t;")
+        self.lines += [f"    {line}" for line in self.program(o.body)]
+        moves = []
+        own_carry = inside[consts : consts + carried]
+        for own, after in zip(own_carry, o.body.outputs[:carried], strict=True):
+            kind = TYPES[own.dtype.name]
+            self.lines.append(f"    {kind} {own.name}_next[{max(own.size, 1)}];")
+            self.lines.append(f"    memcpy({own.name}_next, {self.pointer(after)}, sizeof {own.name}_next);")
+            moves.append(f"    memcpy({own.name}, {own.name}_next, sizeof {own.name});")
+        for name, after in zip(rows, o.body.outputs[carried:], strict=True):
+            size = max(after.size, 1)
+            self.lines.append(f"    memcpy({name} + t * {size}, {self.pointer(after)}, {size} * sizeof *{name});")
+        self.lines += [*moves, "}"]
+        for result, own in zip(o.results[:carried], own_carry, strict=True):
+            self.expression[result.name] = own.name
+
+
+_TEXTS = {
+    "neg": "-{0}",
+    "not": "!{0}",
+    "square": "{0} * {0}",
+    "logistic": "{one} / ({one} + {exp}(-{0}))",
+    "rsqrt": "{one} / sqrt({0})",
+    "max": "({0} > {1} || {0} != {0}) ? {0} : {1}",
+    "min": "({0} < {1} || {0} != {0}) ? {0} : {1}",
+    "clamp": "{1} < {0} ? {0} : ({1} > {2} ? {2} : {1})",
+    "sign": "({0} > 0) - ({0} < 0)",
+    "is_finite": "({0} - {0} == 0)",
+    "abs": "({0} < 0 ? -{0} : {0})",
+}
+"""Operations on elements that C has no sign for. A NaN goes through max and min, as in JAX."""
+
+
+def _strides(shape) -> list[int]:
+    return [int(np.prod(shape[d + 1 :], dtype=int)) for d in range(len(shape))]
+
+
+def _walk(shape, steps) -> str:
+    """` + …`: where element i of an array of this shape lies in an array with these steps."""
+    text = ""
+    for size, own, step in zip(shape, _strides(shape), steps, strict=True):
+        if step and size > 1:
+            text += f" + i / {own} % {size} * {step}"
+    return text
+
+
+def _limit(value: Value, sign: int) -> str:
+    if np.issubdtype(value.dtype, np.floating):
+        return "INFINITY" if sign > 0 else "-INFINITY"
+    info = np.iinfo(value.dtype)
+    return f"({TYPES[value.dtype.name]}){info.max if sign > 0 else f'(-{info.max} - 1)'}"
+
+
+def _number(x) -> str:
+    """A literal that reads back as the same number."""
+    x = np.asarray(x)
+    if x.dtype == np.bool_ or np.issubdtype(x.dtype, np.integer):
+        return str(int(x))
+    if not np.isfinite(x):
+        return "NAN" if np.isnan(x) else ("INFINITY" if x > 0 else "-INFINITY")
+    text = f"{float(x):.9g}" if x.dtype == np.float32 else f"{float(x):.17g}"
+    text = text if any(c in text for c in ".en") else text + ".0"
+    text += "f" if x.dtype == np.float32 else ""
+    return f"({text})" if text.startswith("-") else text

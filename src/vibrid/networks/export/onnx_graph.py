@@ -1,0 +1,217 @@
+"""A traced step as an ONNX graph: states and inputs come in, outputs and new states go out.
+
+The graph is built from the traced operations one by one, so it needs no knowledge of layers or gate orders. Loops of
+fixed length are written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vibrid.core.errors import InputError, Refusal, require
+from vibrid.networks.export.traced import Operation, Program, Traced, Value
+from vibrid.records.writers import whole_file
+
+OPSET = 17
+NAMES = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "exp": "Exp", "log": "Log",
+         "tanh": "Tanh", "logistic": "Sigmoid", "sqrt": "Sqrt", "abs": "Abs", "sign": "Sign", "floor": "Floor",
+         "erf": "Erf", "sin": "Sin", "cos": "Cos", "pow": "Pow", "max": "Max", "min": "Min", "lt": "Less",
+         "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "eq": "Equal", "and": "And", "or": "Or",
+         "not": "Not"}  # fmt: skip
+
+
+def write_onnx(traced: Traced, path: Path | str, *, note: str = "") -> Path:
+    """Write the graph; its inputs are `inputs` and one `state_…` a leaf, its outputs `outputs` and `next_…`.
+
+    The state at rest is the default value of each `state_…`.
+    """
+    onnx = require("onnx", "export", "Writing an ONNX graph")
+    path = Path(path)
+    if path.suffix != ".onnx":
+        raise InputError(f"An ONNX file ends in .onnx; '{path.name}' does not.")
+    builder = _Builder(onnx)
+    names = [f"state_{i}_{n}" for i, n in enumerate(traced.state_names)]
+    for name, value in zip([*names, "inputs"], traced.program.inputs, strict=True):
+        builder.name[value.name] = name
+    builder.run(traced.program)
+    info = lambda name, v: onnx.helper.make_tensor_value_info(name, _kind(onnx, v.dtype), list(v.shape))  # noqa: E731
+    after = [n.replace("state_", "next_", 1) for n in names]
+    for name, value in zip(["outputs", *after], traced.program.outputs, strict=True):
+        builder.node("Identity", [builder.read(value)], [name])
+    graph = onnx.helper.make_graph(
+        builder.nodes,
+        "vibrid_step",
+        [info(n, v) for n, v in zip([*names, "inputs"], traced.program.inputs, strict=True)],
+        [info(n, v) for n, v in zip(["outputs", *after], traced.program.outputs, strict=True)],
+        [onnx.numpy_helper.from_array(np.array(s), n) for n, s in zip(names, traced.start, strict=True)]
+        + builder.initializers,
+        doc_string=note,
+    )
+    model = onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], producer_name="vibrid", ir_version=8
+    )
+    onnx.checker.check_model(model)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(model.SerializeToString())
+    return path
+
+
+def _kind(onnx, dtype) -> int:
+    return onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+class _Builder:
+    """Nodes of a graph, one operation after the other."""
+
+    def __init__(self, onnx):
+        self.onnx = onnx
+        self.nodes, self.initializers = [], []
+        self.name: dict[str, str] = {}
+        self.made = 0
+
+    def fresh(self) -> str:
+        self.made += 1
+        return f"t{self.made}"
+
+    def known(self, numbers) -> str:
+        name = self.fresh()
+        self.initializers.append(self.onnx.numpy_helper.from_array(np.array(numbers), name))
+        return name
+
+    def read(self, value: Value) -> str:
+        if value.name not in self.name:
+            self.name[value.name] = self.known(value.constant)
+        return self.name[value.name]
+
+    def node(self, kind: str, inputs: list[str], outputs: list[str] | None = None, **settings) -> str:
+        outputs = outputs or [self.fresh()]
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, outputs, **settings))
+        return outputs[0]
+
+    def run(self, program: Program) -> None:
+        for o in program.operations:
+            special: Callable | None = getattr(self, f"do_{o.kind}", None)
+            if special is not None:
+                made = special(o)
+            elif o.kind in NAMES:
+                made = self.node(NAMES[o.kind], [self.read(v) for v in o.arguments])
+            else:
+                raise Refusal(f"There is no ONNX for the operation '{o.kind}' of this step.")
+            names = made if isinstance(made, list) else [made]
+            self.name |= dict(zip([r.name for r in o.results], names, strict=True))
+
+    # -- operations that are not one node ------------------------------------------------------------------------
+
+    def do_reshape(self, o: Operation) -> str:
+        shape = self.known(np.array(o.results[0].shape, np.int64))
+        return self.node("Reshape", [self.read(o.arguments[0]), shape])
+
+    do_squeeze = do_expand_dims = do_reshape
+
+    def do_copy(self, o: Operation) -> str:
+        return self.read(o.arguments[0])
+
+    do_copy_p = do_stop_gradient = do_copy
+
+    def do_convert_element_type(self, o: Operation) -> str:
+        return self.node("Cast", [self.read(o.arguments[0])], to=_kind(self.onnx, o.results[0].dtype))
+
+    def do_square(self, o: Operation) -> str:
+        return self.node("Mul", [self.read(o.arguments[0])] * 2)
+
+    def do_integer_pow(self, o: Operation) -> str:
+        power = self.known(np.array(o.settings["y"], o.arguments[0].dtype))
+        return self.node("Pow", [self.read(o.arguments[0]), power])
+
+    def do_ne(self, o: Operation) -> str:
+        return self.node("Not", [self.node("Equal", [self.read(v) for v in o.arguments])])
+
+    def do_rem(self, o: Operation) -> str:
+        real = np.issubdtype(o.arguments[0].dtype, np.floating)
+        return self.node("Mod", [self.read(v) for v in o.arguments], fmod=int(real))
+
+    def do_clamp(self, o: Operation) -> str:
+        low, x, high = (self.read(v) for v in o.arguments)
+        return self.node("Min", [self.node("Max", [x, low]), high])
+
+    def do_select_n(self, o: Operation) -> str:
+        which, no, yes = (self.read(v) for v in o.arguments)
+        return self.node("Where", [which, yes, no])
+
+    def do_dot_general(self, o: Operation) -> str:
+        (left_axes, right_axes), batch = o.settings["dimension_numbers"]
+        left, right = o.arguments
+        if any(batch) or len(left_axes) != 1 or max(len(left.shape), len(right.shape)) > 2:
+            raise Refusal("Only products of matrices and vectors can be written as ONNX.")
+        a, b = self.read(left), self.read(right)
+        if len(left.shape) == 2 and left_axes[0] == 0:
+            a = self.node("Transpose", [a], perm=[1, 0])
+        if len(right.shape) == 2 and right_axes[0] == 1:
+            b = self.node("Transpose", [b], perm=[1, 0])
+        return self.node("MatMul", [a, b])
+
+    def _cut(self, source: str, begin, end, axes, steps=None) -> str:
+        parts = [begin, end, axes] + ([steps] if steps is not None else [])
+        return self.node("Slice", [source, *(self.known(np.array(p, np.int64)) for p in parts)])
+
+    def do_slice(self, o: Operation) -> str:
+        begin, end = o.settings["start_indices"], o.settings["limit_indices"]
+        return self._cut(self.read(o.arguments[0]), begin, end, range(len(begin)), o.settings["strides"])
+
+    def do_split(self, o: Operation) -> list[str]:
+        ends = np.cumsum(o.settings["sizes"])
+        source = self.read(o.arguments[0])
+        return [self._cut(source, [e - n], [e], [o.settings["axis"]])
+                for e, n in zip(ends, o.settings["sizes"], strict=True)]  # fmt: skip
+
+    def do_rev(self, o: Operation) -> str:
+        turned = o.settings["dimensions"]
+        ends = [np.iinfo(np.int64).min] * len(turned)
+        return self._cut(self.read(o.arguments[0]), [-1] * len(turned), ends, turned, [-1] * len(turned))
+
+    def do_transpose(self, o: Operation) -> str:
+        return self.node("Transpose", [self.read(o.arguments[0])], perm=list(o.settings["permutation"]))
+
+    def do_concatenate(self, o: Operation) -> str:
+        return self.node("Concat", [self.read(v) for v in o.arguments], axis=int(o.settings["dimension"]))
+
+    def do_broadcast_in_dim(self, o: Operation) -> str:
+        source, result = o.arguments[0], o.results[0]
+        between = [1] * len(result.shape)
+        for d, size in zip(o.settings["broadcast_dimensions"], source.shape, strict=True):
+            between[d] = size
+        shaped = self.node("Reshape", [self.read(source), self.known(np.array(between, np.int64))])
+        return self.node("Expand", [shaped, self.known(np.array(result.shape, np.int64))])
+
+    def do_reduce_sum(self, o: Operation) -> str:
+        axes = self.known(np.array(o.settings["axes"], np.int64))
+        return self.node("ReduceSum", [self.read(o.arguments[0]), axes], keepdims=0)
+
+    def do_reduce_max(self, o: Operation) -> str:
+        return self.node("ReduceMax", [self.read(o.arguments[0])], axes=list(o.settings["axes"]), keepdims=0)
+
+    def do_reduce_min(self, o: Operation) -> str:
+        return self.node("ReduceMin", [self.read(o.arguments[0])], axes=list(o.settings["axes"]), keepdims=0)
+
+    def do_scan(self, o: Operation) -> list[str]:
+        """Written out, one round after the other."""
+        consts, carried, length = o.settings["num_consts"], o.settings["num_carry"], o.settings["length"]
+        given = [self.read(v) for v in o.arguments]
+        carry, rows = given[consts : consts + carried], [[] for _ in o.results[carried:]]
+        order = range(length - 1, -1, -1) if o.settings["reverse"] else range(length)
+        for t in order:
+            inside = [*given[:consts], *carry]
+            for source, own in zip(given[consts + carried :], o.body.inputs[consts + carried :], strict=True):
+                row = self._cut(source, [t], [t + 1], [0])
+                inside.append(self.node("Reshape", [row, self.known(np.array(own.shape, np.int64))]))
+            self.name |= dict(zip([v.name for v in o.body.inputs], inside, strict=True))
+            self.run(o.body)
+            made = [self.read(v) for v in o.body.outputs]
+            carry = made[:carried]
+            for kept, name, value in zip(rows, made[carried:], o.body.outputs[carried:], strict=True):
+                kept.append(self.node("Reshape", [name, self.known(np.array((1, *value.shape), np.int64))]))
+        stacked = [self.node("Concat", kept if order.step > 0 else kept[::-1], axis=0) for kept in rows]
+        return [*carry, *stacked]
