@@ -226,7 +226,7 @@ class _Writer:
             special(o)
             return
         first, result = o.arguments[0], o.results[0]
-        a = [self.at(v) for v in o.arguments]
+        a = [self.at(v, _index(v.shape, result.shape)) for v in o.arguments]
         real = np.issubdtype(first.dtype, np.floating)
         if o.kind in SIGNS:
             text = f"{a[0]} {SIGNS[o.kind]} {a[1]}"
@@ -327,13 +327,19 @@ class _Writer:
             self._gathered(o, 0, steps)
 
     def do_concatenate(self, o: Operation) -> None:
-        result, axis = o.results[0], o.settings["dimension"]
-        name, own, begin = self.declare(result), _strides(o.results[0].shape), 0
-        for part in o.arguments:
-            where = f"{begin * own[axis]}{_walk(part.shape, own)}"
-            value = self.at(part) if part.size > 1 else self.at(part, "0")
-            self.lines.append(f"for (int i = 0; i < {part.size}; i++) {name}[{where}] = {value};")
-            begin += part.shape[axis]
+        axis = o.settings["dimension"]
+        self._joined(o, axis, [part.shape for part in o.arguments])
+
+    def do_stack(self, o: Operation) -> None:
+        axis = o.settings["axis"]
+        self._joined(o, axis, [(*part.shape[:axis], 1, *part.shape[axis:]) for part in o.arguments])
+
+    def _joined(self, o: Operation, axis: int, shapes) -> None:
+        name, own, begin = self.declare(o.results[0]), _strides(o.results[0].shape), 0
+        for part, shape in zip(o.arguments, shapes, strict=True):
+            where = f"{begin * own[axis]}{_walk(shape, own)}"
+            self.lines.append(f"for (int i = 0; i < {part.size}; i++) {name}[{where}] = {self.at(part)};")
+            begin += shape[axis]
 
     def _reduced(self, o: Operation, first: str, text: str) -> None:
         source, result = o.arguments[0], o.results[0]
@@ -418,6 +424,13 @@ def _walk(shape, steps) -> str:
         if step and size > 1:
             text += f" + i / {own} % {size} * {step}"
     return text
+
+
+def _index(shape, wide) -> str:
+    """Where element i of an array of shape `wide` lies in one that is stretched along its axes of length 1."""
+    if not shape or shape == wide:
+        return "i"
+    return f"0{_walk(wide, [0 if n == 1 else s for n, s in zip(shape, _strides(shape), strict=True)])}"
 
 
 def _limit(value: Value, sign: int) -> str:

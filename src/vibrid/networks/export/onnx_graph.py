@@ -178,6 +178,13 @@ class _Builder:
     def do_concatenate(self, o: Operation) -> str:
         return self.node("Concat", [self.read(v) for v in o.arguments], axis=int(o.settings["dimension"]))
 
+    def do_stack(self, o: Operation) -> str:
+        axis, parts = o.settings["axis"], []
+        for v in o.arguments:
+            shape = self.known(np.array((*v.shape[:axis], 1, *v.shape[axis:]), np.int64))
+            parts.append(self.node("Reshape", [self.read(v), shape]))
+        return self.node("Concat", parts, axis=int(axis))
+
     def do_broadcast_in_dim(self, o: Operation) -> str:
         source, result = o.arguments[0], o.results[0]
         between = [1] * len(result.shape)
