@@ -106,7 +106,7 @@ def main() -> None:
             "measured": f"{hundred['seconds']:.1f} s, {added:.0f} MB",
             "target": "< 5 s, 500 MB",
             "met": bool(hundred["seconds"] < 5 and added < 500),
-            "note": f"one BLAS thread; the process holds {hundred['peak_mb']:.0f} MB, nearly all of it JAX and compiled "
+            "note": f"one BLAS thread; the process holds {hundred['peak_mb']:.0f} MB, nearly all JAX and compiled "
             f"code; gains settled after {hundred['entries']} steps",
             "details": hundred,
         },
