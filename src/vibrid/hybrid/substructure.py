@@ -22,6 +22,18 @@ class Substructure(abc.ABC):
 
     count: int
     """Degrees of freedom."""
+    signal_names: tuple[str, ...] = ()
+    """What its instruments show beside forces."""
+
+    @property
+    def signals(self) -> np.ndarray:
+        """(len(signal_names),) what the instruments showed at the last trial."""
+        return np.zeros(len(self.signal_names))
+
+    @property
+    def position(self) -> float | None:
+        """Measured displacement (m) of the first degree of freedom at the last trial; None where it is not measured."""
+        return None
 
     @abc.abstractmethod
     def trial(self, displacement: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray, time: float):
@@ -48,6 +60,14 @@ class Substructure(abc.ABC):
         """End the test safely and say why; a second call does nothing."""
 
 
+class Connection(eqx.Module):
+    """How to reach a substructure: what a project file holds of one behind a wire until the test begins."""
+
+    def connect(self) -> Substructure:
+        """Open it; the coordinator stops it when the test ends."""
+        raise NotImplementedError
+
+
 class DeviceSubstructure(Substructure):
     """A pure device held as a substructure of one degree of freedom, a compiled call a trial."""
 
@@ -59,20 +79,31 @@ class DeviceSubstructure(Substructure):
             device: what is moved.
             step: seconds between commits; a trial at another time is reached over the time since the last commit.
         """
-        self.device, self.step = device, step
+        self.device, self.step, self.signal_names = device, step, device.signal_names
         self._call = eqx.filter_jit(lambda device, state, e, w, dt: device.trial(state, Motion(e, w), None, dt))
         self._committed = self._next = jax.tree.map(jnp.asarray, device.start())
         self._time = self._next_time = 0.0
+        self._signals = np.zeros(len(self.signal_names))
         self.stopped: str | None = None
+
+    @property
+    def signals(self):
+        return self._signals
 
     def trial(self, displacement, velocity, acceleration, time):
         dt = time - self._time if time > self._time else self.step
         reading, self._next = self._call(self.device, self._committed, displacement[0], velocity[0], dt)
-        self._next_time = time
+        self._next_time, self._signals = time, np.asarray(reading.signals)
         return np.asarray(reading.force).reshape(1)
 
     def commit(self):
         self._committed, self._time = self._next, self._next_time
+
+    def stiffness(self):
+        return np.asarray(self.device.initial_stiffness(), float).reshape(1, 1)
+
+    def damping(self):
+        return np.asarray(self.device.initial_damping(), float).reshape(1, 1)
 
     def stop(self, reason):
         self.stopped = self.stopped or reason
