@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.hybrid_serve import serve
+
 hybrid = typer.Typer(no_args_is_help=True, help="Hybrid tests: half a structure computed, half of it tested.")
 
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
@@ -26,3 +28,6 @@ def run(project: Project) -> None:
     from vibrid.core.errors import Refusal
 
     raise Refusal("Hybrid tests cannot be run yet.")
+
+
+hybrid.command("serve")(serve)
