@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.hybrid_clock import clock
 from vibrid.commands.hybrid_serve import serve
 
 hybrid = typer.Typer(no_args_is_help=True, help="Hybrid tests: half a structure computed, half of it tested.")
@@ -31,3 +32,4 @@ def run(project: Project) -> None:
 
 
 hybrid.command("serve")(serve)
+hybrid.command("clock")(clock)

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vibrid.core.errors import InputError
-from vibrid.hybrid.limits import Limits
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Substructure
-from vibrid.hybrid.wire.links import PROTOCOLS, Gone, Silent, TcpLink, UdpLink, name_of, resolve
+from vibrid.hybrid.wire.links import PROTOCOLS, SPIN, Gone, Silent, TcpLink, UdpLink, name_of, resolve
 from vibrid.hybrid.wire.protocol import (
     DATAGRAM_BYTES,
     HELLO_BYTES,
@@ -40,7 +40,7 @@ class Door:
     host, port: this machine alone unless said otherwise; port 0 takes a free one.
     allow: addresses or networks (`192.168.1.20`, `10.0.0.0/24`) of clients; needed when others can reach the server.
     greeting: seconds in which a client that connected must say what it wants; idle: seconds without a message after
-    which a client in a test is given up.
+    which a client in a test is given up. spin: seconds of waiting awake for each message before sleeping.
     """
 
     host: str = "127.0.0.1"
@@ -49,6 +49,7 @@ class Door:
     allow: tuple[str, ...] = ()
     greeting: float = 5.0
     idle: float = 60.0
+    spin: float = SPIN
     networks: tuple = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -94,11 +95,12 @@ class DeviceServer:
         >>> print(server.serve())
     """
 
-    def __init__(self, specimen: Callable[[], Substructure], door: Door | None = None, limits: Limits | None = None, *,
+    def __init__(self, specimen: Callable[[], Substructure], door: Door | None = None,
+                 limits: SafetyLimits | None = None, *,
                  recorder: Callable | None = None, damping: str = "in force", after_stop: str = "answer"):  # fmt: skip
         if damping not in ("in force", "apart") or after_stop not in AFTER_STOP:
             raise InputError("damping is 'in force' or 'apart', and after_stop is 'answer' or 'close'.")
-        self.specimen, self.door, self.limits = specimen, door or Door(), limits or Limits()
+        self.specimen, self.door, self.limits = specimen, door or Door(), limits or SafetyLimits()
         self.recorder, self.damping, self.after_stop = recorder, damping, after_stop
         self._ready: Substructure | None = specimen()  # compiled and zeroed before anyone can connect
         self.refused = 0
@@ -208,7 +210,7 @@ class DeviceServer:
         if not self.door.lets_in(sender):
             connection.close()
             return self._refuse(f"{name_of(sender)} is not on the list of allowed clients")
-        return TcpLink(connection, self.door.greeting), name_of(sender)
+        return TcpLink(connection, self.door.greeting, self.door.spin), name_of(sender)
 
     def _answer_knock(self):
         try:
@@ -219,7 +221,8 @@ class DeviceServer:
             return self._refuse(f"{name_of(sender)} is not on the list of allowed clients")
         if said != KNOCK:
             return self._refuse(f"a datagram of {len(said)} bytes from {name_of(sender)}, which does not begin a test")
-        return UdpLink(self._socket.dup(), sender, self.door.greeting, self._refuse), name_of(sender)
+        link = UdpLink(self._socket.dup(), sender, self.door.greeting, self._refuse, self.door.spin)
+        return link, name_of(sender)
 
     @contextlib.contextmanager
     def _doorkeeper(self):

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from vibrid.core.errors import VibridError
-from vibrid.hybrid.limits import Limits
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Substructure
 from vibrid.hybrid.timing import Times
 from vibrid.hybrid.wire.links import Gone, Silent
@@ -50,7 +50,7 @@ class Session:
         recorder: keeps a row a commit; may be None.
     """
 
-    def __init__(self, link, layout: Layout, specimen: Substructure, limits: Limits, *, damping="in force",
+    def __init__(self, link, layout: Layout, specimen: Substructure, limits: SafetyLimits, *, damping="in force",
                  after_stop="answer", recorder=None, log=None):  # fmt: skip
         self.link, self.layout, self.specimen, self.limits = link, layout, specimen, limits
         self.after_stop, self.recorder, self.log = after_stop, recorder, log
