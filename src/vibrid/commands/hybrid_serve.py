@@ -42,7 +42,7 @@ def serve(
 
     Ctrl-C stops a test that runs: the device is moved no more and the client is told; a second Ctrl-C leaves.
 
-    Example: vibrid hybrid serve examples/specimen.toml --port 8090 --record test.h5
+    Example: vibrid hybrid serve examples/specimens/friction-damper.toml --port 8090 --record test.h5
     """
     from vibrid.commands.output import check_ending
     from vibrid.hybrid import DeviceServer, DeviceSubstructure, RealTime, Recorder
