@@ -104,6 +104,11 @@ class BandedFrictionDamper(LoopDevice):
         drawn["phase"], drawn["ringing_size"] = rng.uniform(0, 2 * np.pi), rng.uniform(0.8, 1.4)
         return dataclasses.replace(self, **drawn, seed=key)
 
+    @staticmethod
+    def drawn(key: int, capacity: float = 23e3) -> BandedFrictionDamper:
+        """A specimen of a given capacity (N) whose other properties are drawn at random by a key."""
+        return BandedFrictionDamper(capacity).scattered(key)
+
     def start(self) -> BandedState:
         zero = jnp.zeros(())
         grip = self._grip(zero, zero)

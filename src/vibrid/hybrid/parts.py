@@ -40,7 +40,7 @@ class Part(eqx.Module):
         count: how many such devices act side by side; one is moved, its force counts so many times.
     """
 
-    device: LoopDevice | Substructure | Connection = eqx.field(converter=as_device)
+    device: LoopDevice = eqx.field(converter=as_device)  # or what `as_device` lets pass
     at: str = eqx.field(static=True, converter=str)
     to: str = eqx.field(static=True, converter=_text, default="")
     name: str = eqx.field(static=True, default="")

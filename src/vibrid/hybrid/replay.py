@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -11,8 +12,9 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import parameter
-from vibrid.hybrid.device import LoopDevice, Reading
+from vibrid.hybrid.device import SPECIMENS, LoopDevice, Reading
 from vibrid.laws.base import Motion
+from vibrid.records.readers import read_record
 from vibrid.records.record import Record
 
 
@@ -100,3 +102,20 @@ class Replay(LoopDevice):
 
         inside = (jnp.abs(motion.e - at(self.displacement)) <= self.tolerance) & (place <= last + 1e-6)
         return Reading(jnp.where(inside, at(self.force), jnp.nan), at(self.others)), ReplayState(time)
+
+
+@SPECIMENS.register("replay")
+class ReplayFile(LoopDevice):
+    """A measured test in a file, until it is read; the arguments are those of `Replay.of`."""
+
+    file: str = eqx.field(static=True)
+    displacement: str = eqx.field(static=True, default="")
+    force: str = eqx.field(static=True, default="")
+    tolerance: float = eqx.field(static=True, default=1e-3)
+    stiffness: float = eqx.field(static=True, default=0.0)
+
+    def read(self, folder) -> Replay:
+        """The test in the file, which is named relative to a folder."""
+        named = {self.displacement: "imposed_displacement", self.force: "element_force"}
+        record = read_record(Path(folder) / self.file, quantities={k: v for k, v in named.items() if k} or None)
+        return Replay.of(record, self.displacement, self.force, self.tolerance, self.stiffness)
