@@ -42,6 +42,8 @@ class LoopDevice(eqx.Module):
 
     signal_names: ClassVar[tuple[str, ...]] = ()
     signal_units: ClassVar[tuple[str, ...]] = ()
+    no_force_means: ClassVar[str] = "The device broke down there."
+    """What a force that is not a number says of this kind of device, for the person whose test ends there."""
 
     def start(self) -> Any:
         """The state at rest."""
@@ -72,6 +74,7 @@ class LawDevice(LoopDevice):
     """Any law of force and deformation as a device in the loop."""
 
     law: Law
+    no_force_means: ClassVar[str] = "The law left the range of numbers, or its memory was too small for the path."
 
     def start(self) -> LawState:
         rest = jnp.zeros(() if self.law.components == 1 else self.law.components)
@@ -79,7 +82,8 @@ class LawDevice(LoopDevice):
 
     def trial(self, state: LawState, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, LawState]:
         own = self.law.advance(state.own, state.at, motion, dt)
-        return Reading(self.law.force(motion.e, motion.w, own), jnp.zeros(0)), LawState(own, motion)
+        force = jnp.where(self.law.overflowed(own), jnp.nan, self.law.force(motion.e, motion.w, own))
+        return Reading(force, jnp.zeros(0)), LawState(own, motion)
 
     def initial_stiffness(self):
         return self.law.initial_stiffness()

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from vibrid.core.errors import FileProblem
 from vibrid.project.build import Notes, make, make_sensors, make_unknown_loads, make_unknowns
+from vibrid.project.hybrid import make_hybrid
 from vibrid.project.problems import Problem, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
@@ -88,6 +89,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
     unknown += make_unknown_loads(table.unknown_loads, structure, notes)
     if table.excitation is not None:
         _check_excitation(table.excitation, structure, notes)
+    hybrid = make_hybrid(table.hybrid, structure, path.parent, notes) if table.hybrid is not None else None
     return Project(
         path=path,
         title=table.title or path.stem,
@@ -99,6 +101,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
         units=units,
         excitation_table=table.excitation,
         records_table=table.records,
+        hybrid=hybrid,
     )
 
 

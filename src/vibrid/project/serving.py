@@ -53,7 +53,7 @@ class SpecimenTable(Section):
 
     words: ClassVar[str] = "a specimen file"
     title: str = Field("", max_length=200, description="what the device is called in logs and records")
-    specimen: Any
+    device: Any
     serve: ServeTable = Field(default_factory=ServeTable, description="where it is served")
     limits: LimitsTable = Field(default_factory=LimitsTable, description="what no test may cross")
     record: RecordTable | None = Field(None, description="what is kept of each test")

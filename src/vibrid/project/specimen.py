@@ -8,6 +8,7 @@ from pathlib import Path
 from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import LoopDevice
 from vibrid.hybrid.limits import SafetyLimits
+from vibrid.hybrid.replay import ReplayFile
 from vibrid.hybrid.wire.server import Door
 from vibrid.project.build import Notes, make
 from vibrid.project.load import read_table
@@ -40,7 +41,10 @@ def load_specimen(path) -> Specimen:
     path = Path(path)
     text, table = read_table(path, specimen_file())
     notes = Notes()
-    device = make(table.specimen, ("specimen",), notes)
+    device = make(table.device, ("device",), notes)
+    if isinstance(device, ReplayFile):
+        with notes.at("device", "file"):
+            device = device.read(path.parent)
     if notes.found:
         raise ProjectProblem(path, text, notes.found)
     if getattr(getattr(device, "law", None), "components", 1) != 1:

@@ -17,7 +17,12 @@ from pydantic_core import PydanticCustomError
 
 from vibrid.core.errors import nearest
 from vibrid.core.parameters import as_number
+from vibrid.hybrid.actuator import DYNAMICS, Dynamics
+from vibrid.hybrid.banded import BandedFrictionDamper
+from vibrid.hybrid.compensation import COMPENSATORS, Compensator
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
+from vibrid.hybrid.parts import Experimental, Modelled
+from vibrid.hybrid.substructure import Connection
 from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
@@ -31,11 +36,14 @@ from vibrid.structures.damping import DAMPINGS, Damping, Rayleigh
 
 MOST_PARTS = 10_000
 """The most parts in one list, repetitions included."""
+_DRAWN = {"banded-friction-damper-drawn": BandedFrictionDamper.drawn}
 
 
 def project_file() -> type[Section]:
     """The pydantic model of the whole file, for what is registered now."""
-    registries = (LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS)
+    registries = (
+        LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS, SPECIMENS, DYNAMICS, COMPENSATORS,
+    )  # fmt: skip
     return _project_file(tuple(tuple((name, known[name]) for name in known) for known in registries))
 
 
@@ -43,9 +51,9 @@ def specimen_file() -> type[Section]:
     """The pydantic model of a file that describes a device to be served, for what is registered now."""
     maker = _Maker()
     maker.know_laws({n: LAWS[n] for n in LAWS}, {n: DISTRIBUTIONS[n] for n in DISTRIBUTIONS})
-    devices = {n: SPECIMENS[n] for n in SPECIMENS if issubclass(SPECIMENS[n], LoopDevice)}
-    specimen = maker.choice("specimen", "kind", devices)
-    made = create_model("SpecimenFile", __base__=SpecimenTable, specimen=(specimen, Field(description="the device")))
+    known = {n: SPECIMENS[n] for n in SPECIMENS if not issubclass(SPECIMENS[n], Connection)}
+    device = maker.choice("specimen", "specimen", {**known, **_DRAWN})
+    made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
     made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
     return made
 
@@ -57,7 +65,7 @@ def json_schema() -> dict:
 
 @functools.lru_cache(maxsize=4)
 def _project_file(known) -> type[Section]:
-    laws, distributions, structures, dampings, integrators, methods = (dict(entries) for entries in known)
+    laws, distributions, structures, dampings, integrators, methods, *devices = (dict(entries) for entries in known)
     maker = _Maker()
     maker.know_laws(laws, distributions)
     maker.choices[Damping] = maker.choice("damping", "kind", {**dampings, "rayleigh-ratios": Rayleigh.from_ratios})
@@ -67,15 +75,32 @@ def _project_file(known) -> type[Section]:
         "SimulationTable", __base__=sections.SimulationTable, integrator=(integrator | None, None)
     )
     method = maker.choice("method", "name", methods, or_name=True)
+    hybrid = _hybrid_table(maker, integrator, *devices)
     made = create_model(
         "ProjectFile",
         __base__=sections.ProjectTable,
         structure=(structure, Field(description="what stands there")),
         simulation=(simulation, Field(default_factory=simulation, description="how it is computed")),
         method=(method | None, Field(None, description="how the unknowns are found")),
+        hybrid=(hybrid | None, Field(None, description="a hybrid test of the structure with devices")),
     )
     made.__doc__ = "A vibrid project file."
     return made
+
+
+def _hybrid_table(maker: _Maker, integrator, specimens: dict, dynamics: dict, compensators: dict) -> type[Section]:
+    """The table of a hybrid test, with every registered specimen, dynamics of a machine, and compensator."""
+    maker.choices[Dynamics] = maker.choice("dynamics", "kind", dynamics)
+    maker.choices[Compensator] = maker.choice("compensator", "kind", compensators)
+    maker.choices[LoopDevice] = maker.choice("specimen", "specimen", {**specimens, **_DRAWN})
+    tested, modelled = (list[maker.translate(kind)] for kind in (Experimental, Modelled))
+    return create_model(
+        "HybridTable",
+        __base__=sections.HybridTable,
+        integrator=(integrator | None, Field(None, description="an explicit one; mkr-alpha when not given")),
+        experimental=(tested, Field([], max_length=100, description="devices that are tested")),
+        modelled=(modelled, Field([], max_length=100, description="devices that are modelled beside them")),
+    )
 
 
 class _Maker:
