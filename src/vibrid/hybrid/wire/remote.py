@@ -50,6 +50,8 @@ class RemoteSubstructure(Substructure):
         self.stopped: str | None = None
         self._link = self._connect(host, port, protocol)
         self._send(encode_hello(self.layout))
+        self._told = self._matrix(Action.DAMPING)
+        """Damping that the server tells apart and leaves out of its forces; the client adds it, as OpenSees does."""
 
     def _connect(self, host, port, protocol):
         family, address = resolve(host, port, protocol)
@@ -83,7 +85,7 @@ class RemoteSubstructure(Substructure):
             why = STOPS.get(int(np.nan_to_num(self._in.stop[0])), "its forces are not numbers")
             self.stop(why)
             raise WireProblem(f"{self.where} stopped the test: {why}. Its log says more.")
-        return force
+        return force + self._told @ velocity
 
     def commit(self):
         self._send(self._out.message(Action.COMMIT))
@@ -92,7 +94,7 @@ class RemoteSubstructure(Substructure):
         return self._matrix(Action.STIFFNESS)
 
     def damping(self):
-        return self._matrix(Action.DAMPING)
+        return self._told
 
     def mass(self):
         return self._matrix(Action.MASS)
