@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-hybrid = typer.Typer(no_args_is_help=True, help="Hybrid tests: half a structure computed, half of it tested.")
+from vibrid.commands.hybrid_run import run
+from vibrid.commands.hybrid_serve import serve
 
-Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
+hybrid = typer.Typer(no_args_is_help=True, help="Hybrid tests: half a structure computed, half of it tested.")
 
 
 @hybrid.callback()
@@ -17,12 +15,5 @@ def _hybrid() -> None:
     """A group of commands, also while it has one member."""
 
 
-@hybrid.command("run")
-def run(project: Project) -> None:
-    """Run the hybrid test that a project file describes.
-
-    Example: vibrid hybrid run examples/hybrid.toml
-    """
-    from vibrid.core.errors import Refusal
-
-    raise Refusal("Hybrid tests cannot be run yet.")
+hybrid.command("run")(run)
+hybrid.command("serve")(serve)

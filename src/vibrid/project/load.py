@@ -35,6 +35,16 @@ def load_project(path) -> Project:
         >>> project.simulate().displacement.max()
     """
     path = Path(path)
+    text, table = read_table(path, project_file())
+    notes = Notes()
+    project = _project(path, table, notes)
+    if notes.found:
+        raise ProjectProblem(path, text, notes.found)
+    return project
+
+
+def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
+    """The text of a TOML file and the table it holds, checked against a model."""
     text = _text(path)
     try:
         data = tomllib.loads(text)
@@ -42,12 +52,11 @@ def load_project(path) -> Project:
         line = re.search(r"at line (\d+)", str(problem))
         sentence = re.sub(r" \(at .*\)$", "", str(problem))
         raise FileProblem(path, f"this is not valid TOML: {sentence}.", int(line[1]) if line else None) from None
-    table = _table(path, text, data)
-    notes = Notes()
-    project = _project(path, table, notes)
-    if notes.found:
-        raise ProjectProblem(path, text, notes.found)
-    return project
+    try:
+        return text, model.model_validate(data)
+    except ValidationError as problem:
+        found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
+        raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
 
 
 def _text(path: Path) -> str:
@@ -63,14 +72,6 @@ def _text(path: Path) -> str:
         raise FileProblem(path, "this is not a text file in UTF-8.") from None
     except OSError as problem:
         raise FileProblem(path, f"it cannot be read ({problem.strerror}).") from None
-
-
-def _table(path: Path, text: str, data: dict) -> Section:
-    try:
-        return project_file().model_validate(data)
-    except ValidationError as problem:
-        found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
-        raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
 
 
 def _project(path: Path, table: Section, notes: Notes) -> Project | None:
