@@ -46,7 +46,7 @@ class Serving:
     """A server in a thread."""
 
     def __init__(self, device, protocol="tcp", limits=None, record=None, when_full="continue", **settings):
-        door = {k: settings.pop(k) for k in ("idle", "greeting", "allow") if k in settings}
+        door = {"idle": 3.0} | {k: settings.pop(k) for k in ("idle", "greeting", "allow") if k in settings}
         self.device, self.record = device, None
 
         def recorder(made):
@@ -84,7 +84,7 @@ def serving(device=None, *arguments, **settings):
     try:
         yield made
     finally:
-        made.device.released.set()
+        getattr(made.device, "released", threading.Event()).set()
         made.server.close()
         made.thread.join(5)
         assert not made.thread.is_alive(), "the server hangs"

@@ -142,14 +142,15 @@ class HybridTest:
                 watch(Glimpse(drive.time[done], moved[0][-1], forces, 0, count, done))
         together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *seen)
         rows = jax.tree.map(lambda *leaves: _in_a_row(np.concatenate(leaves)), *rows)
-        return self.conclude(drive, loads, inputs, plan, together, rows)
+        signals = [part.device.signal_names for part in self.parts]
+        return self.conclude(drive, loads, inputs, plan, together, rows, signals)
 
-    def conclude(self, drive: Record, loads, inputs, plan: Plan, seen, rows, **more) -> HybridResult:
+    def conclude(self, drive: Record, loads, inputs, plan: Plan, seen, rows, signals, **more) -> HybridResult:
         """The result of a run, or the sentence that says where it broke."""
         first = jax.tree.map(np.asarray, plan.seen(plan.start(jnp.asarray(inputs[0]))))
         x, v, a, s = jax.tree.map(lambda start, rest: np.concatenate([start[None], rest]), first, seen)
         time = drive.time[: len(x)]
-        devices = device_record(self, rows, drive)
+        devices = device_record(self, rows, drive, signals)
         for part in self.parts:
             force = devices[f"{part.name}.force"]
             if not np.isfinite(force).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -65,6 +66,45 @@ class HybridResult:
         """(samples,) m, displacement of a place of the structure."""
         return self.response.displacement @ self.test.structure.row(place)
 
+    def motion(self) -> Record:
+        """Displacement of every degree of freedom, as a record sampled once a step."""
+        names = getattr(self.test.structure, "degrees_of_freedom", None)
+        count = self.response.displacement.shape[1]
+        names = names or [str(i) for i in range(count)]
+        channels = [Channel(f"displacement_{name}", "displacement", location=name) for name in names]
+        return self.response.excitation.replace(
+            "hybrid test: what moved", data=self.response.displacement, channels=tuple(channels)
+        )
+
+    def summary(self, place: str) -> dict:
+        """The numbers of the test in SI units: those of a place of the structure, and of one of each device."""
+        x, devices = self.displacement(place), []
+        tested = {part.name for part in self.test.experimental}
+        for part in self.test.parts:
+            own = {what: self.devices[f"{part.name}.{what}"] for what in ("displacement", "force")}
+            followed = None
+            if part.name in tested and (part.is_outside or part.actuator is not None) and own["displacement"].any():
+                followed = dataclasses.asdict(self.tracking(part.name))
+            devices.append(
+                {
+                    "name": part.name,
+                    "role": "tested" if part.name in tested else "modelled",
+                    **{what: float(np.abs(values).max()) for what, values in own.items()},
+                    "energy": self.energy(part.name),
+                    "tracking": followed,
+                }
+            )
+        return {
+            "seconds": float(self.response.time[-1] - self.response.time[0]),
+            "steps": len(x) - 1,
+            "peak": float(np.abs(x).max()),
+            "end": float(x[-1]),
+            "devices": devices,
+            "misses": len(self.missed),
+            "timing": "" if self.timing is None else str(self.timing),
+            "stopped": self.stopped,
+        }
+
     def energy(self, name: str) -> float:
         """J, dissipated by one device."""
         self._known(name)
@@ -76,25 +116,25 @@ def _alone(channel: Channel) -> str:
     return "imposed_displacement" if channel.name.endswith(".displacement") else channel.quantity
 
 
-def device_record(test, rows, drive: Record) -> Record:
-    """The rows of all substeps as a record; its first sample is one substep after the start."""
-    columns, channels = [], []
-    for part, own in zip(test.parts, rows, strict=True):
-        for label, values in (("target", own.target), ("command", own.command), ("displacement", own.measured)):
-            columns.append(values)
-            channels.append(Channel(f"{part.name}.{label}", "displacement", location=part.at))
-        columns.append(own.force)
+def device_channels(test, signals: list[tuple[str, ...]]) -> list[Channel]:
+    """The channels of all devices; `signals` are the names of what each shows beside its force."""
+    channels = []
+    for part, names in zip(test.parts, signals, strict=True):
+        moves = ("target", "command", "displacement")
+        channels += [Channel(f"{part.name}.{label}", "displacement", location=part.at) for label in moves]
         channels.append(Channel(f"{part.name}.force", "element_force", location=part.at))
-        names = getattr(part.device, "signal_names", ())
-        units = getattr(part.device, "signal_units", ())
-        for i in range(own.signals.shape[-1]):
-            name = names[i] if i < len(names) else f"signal_{i}"
-            columns.append(own.signals[..., i])
-            channels.append(Channel(f"{part.name}.{name}", "other", units[i] if i < len(units) else "", part.at))
+        units = getattr(part.device, "signal_units", ()) or [""] * len(names)
+        channels += [Channel(f"{part.name}.{n}", "other", u, part.at) for n, u in zip(names, units, strict=True)]
+    return channels
+
+
+def device_record(test, rows, drive: Record, signals: list[tuple[str, ...]]) -> Record:
+    """The rows of all substeps as a record; its first sample is one substep after the start."""
+    columns = [np.column_stack([*own[:4], own.signals]) for own in rows]
     step = drive.step / test.substeps
     return Record(
-        np.stack(columns, axis=1),
-        channels,
+        np.concatenate(columns, axis=1),
+        device_channels(test, signals),
         step=step,
         start=float(drive.time[0]) + step,
         name=f"hybrid test under {drive.name}",

@@ -20,9 +20,10 @@ from vibrid.core.errors import VibridError
 from vibrid.hybrid.chain import Row
 from vibrid.hybrid.coordinator import HybridTest, make_plan, on_steps
 from vibrid.hybrid.plan import Answer, Outside, Plan
-from vibrid.hybrid.result import Glimpse, HybridResult
+from vibrid.hybrid.recorder import Recorder
+from vibrid.hybrid.result import Glimpse, HybridResult, device_channels
 from vibrid.hybrid.substructure import Connection, Substructure
-from vibrid.records.record import Record
+from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
 
 _EVERY = 0.1  # s between glimpses
@@ -34,15 +35,11 @@ class Clock(Protocol):
     def start(self) -> None:
         """The first substep begins now."""
 
-    def wait(self) -> bool:
-        """Wait until the next substep is due; True when it is late already."""
+    def wait(self) -> int:
+        """Wait until the next substep is due; how many substeps it is late."""
 
-
-class Recorder(Protocol):
-    """Keeps what happens while it happens, so that it survives the test."""
-
-    def add(self, time: float, values: np.ndarray) -> None:
-        """One substep: (parts, 4) target, command, displacement and force of every device."""
+    def report(self):
+        """How well the pace was kept."""
 
 
 def run_stepwise(
@@ -52,7 +49,7 @@ def run_stepwise(
     *,
     clock: Clock | None = None,
     limits=None,
-    recorder: Recorder | None = None,
+    record: Callable[[list[Channel], float], Recorder] | None = None,
 ) -> HybridResult:
     """Run a test with devices outside.
 
@@ -60,7 +57,8 @@ def run_stepwise(
         clock: gives the pace; late substeps are counted and marked in the result.
         limits: asked before every command (`motion_beyond(displacement, velocity)`) and after every answer
             (`force_beyond(force)`); a sentence from it stops the test.
-        recorder: told every substep as it happens.
+        record: makes the recorder that is told every substep as it happens, from its channels and their step:
+            `partial(Recorder, "test.h5")`.
 
     A device that fails, a limit that is reached, or Ctrl-C stops all devices outside and ends the test; what was done
     up to there is the result, and its `stopped` says why.
@@ -68,22 +66,28 @@ def run_stepwise(
     drive = on_steps(excitation, test.step)
     inputs, loads = inputs_of(test.structure, drive), loads_of(test.structure, drive)
     opened: list[Substructure] = []
-    reason = "the test could not begin"
+    reason, recorder = "the test could not begin", None
     try:
         for part in test.parts:
             if part.is_outside:
                 opened.append(part.device.connect() if isinstance(part.device, Connection) else part.device)
         plan, carry = make_plan(test, loads, inputs[0], opened)
+        shown = iter(opened)
+        signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
+        if record is not None:
+            recorder = record(device_channels(test, signals), drive.step / test.substeps)
         run = _Run(test, plan, carry, opened, clock, limits, recorder)
         reason = run.through(inputs, drive, watch)
     finally:
         for own in opened:
             own.stop(reason or "the test is over")
+        if recorder is not None:
+            recorder.close(reason)
     seen, rows = run.kept()
     if not len(seen[0]):
         raise VibridError(f"The test ended before its first step: {reason}")
-    missed = np.array(run.missed, int)
-    return test.conclude(drive, loads, inputs, plan, seen, rows, stopped=reason, missed=missed, timing=clock)
+    more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
+    return test.conclude(drive, loads, inputs, plan, seen, rows, signals, **more)
 
 
 class _Run:
@@ -154,10 +158,10 @@ class _Run:
                     commands, row = out[: 3 * outside].reshape(outside, 3), out[3 * outside :]
                     self.rows.append(row)
                     if self.recorder is not None:
-                        self.recorder.add(at, self._table(row))
+                        self.recorder.add(at, row)
                 if watch is not None and (time.monotonic() - looked > _EVERY or k == steps - 1):
                     looked = time.monotonic()
-                    forces = self._table(self.rows[-1])[:, 3]
+                    forces = self.rows[-1][self._columns()[:-1] + 3]
                     x = np.asarray(self.seen[-1][0])
                     watch(Glimpse(drive.time[k + 1], x, forces, len(self.missed), steps, k + 1))
         except KeyboardInterrupt:
@@ -187,13 +191,9 @@ class _Run:
         if sentence:
             raise VibridError(f"At {at:.4g} s {sentence}.")
 
-    def _table(self, row: np.ndarray) -> np.ndarray:
-        """(parts, 4) of a recorded row."""
-        return np.array([row[c : c + 4] for c in self._columns()[:-1]])
-
-    def _columns(self) -> list[int]:
-        sizes = [4 + _signals(part) for part in self.plan.parts]
-        return [0, *np.cumsum(sizes)]
+    def _columns(self) -> np.ndarray:
+        """Where the columns of each device begin, and where the last end."""
+        return np.cumsum([0, *(4 + _signals(part) for part in self.plan.parts)])
 
     def kept(self):
         """What was done: the structure at whole steps, and the rows of their substeps."""

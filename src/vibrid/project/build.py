@@ -27,7 +27,7 @@ from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
 
-_NAMES = ("law", "kind", "name", "count", "specimen")
+_NAMES = ("law", "kind", "name", "count")
 
 
 class Notes:

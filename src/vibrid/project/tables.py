@@ -52,7 +52,7 @@ def specimen_file() -> type[Section]:
     maker = _Maker()
     maker.know_laws({n: LAWS[n] for n in LAWS}, {n: DISTRIBUTIONS[n] for n in DISTRIBUTIONS})
     known = {n: SPECIMENS[n] for n in SPECIMENS if not issubclass(SPECIMENS[n], Connection)}
-    device = maker.choice("specimen", "specimen", {**known, **_DRAWN})
+    device = maker.choice("specimen", "kind", {**known, **_DRAWN})
     made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
     made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
     return made
@@ -92,7 +92,7 @@ def _hybrid_table(maker: _Maker, integrator, specimens: dict, dynamics: dict, co
     """The table of a hybrid test, with every registered specimen, dynamics of a machine, and compensator."""
     maker.choices[Dynamics] = maker.choice("dynamics", "kind", dynamics)
     maker.choices[Compensator] = maker.choice("compensator", "kind", compensators)
-    maker.choices[LoopDevice] = maker.choice("specimen", "specimen", {**specimens, **_DRAWN})
+    maker.choices[LoopDevice] = maker.choice("specimen", "kind", {**specimens, **_DRAWN})
     tested, modelled = (list[maker.translate(kind)] for kind in (Experimental, Modelled))
     return create_model(
         "HybridTable",

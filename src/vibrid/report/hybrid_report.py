@@ -96,7 +96,9 @@ def _histories_section(result: HybridResult, figure: Figures, place: str) -> str
         (f"largest displacement of {place}", f"{number(1e3 * float(np.abs(x).max()))} mm"),
         ("at the end", f"{number(1e3 * float(x[-1]), 3)} mm"),
     ]
-    return facts(said) + figure(plots.history_figure(result, place), "Displacement, and the force of one of each device.")
+    return facts(said) + figure(
+        plots.history_figure(result, place), "Displacement, and the force of one of each device."
+    )
 
 
 def _loops_section(result: HybridResult, figure: Figures) -> str:
@@ -114,7 +116,12 @@ def column_base_and_beam_end(frame: FiberFrame) -> list[tuple[int, int, str]]:
             found.append((i, 0 if ends[0] in held else -1, f"base of column (member {i})"))
             break
     xy = frame.coordinates()
-    uprights = {n for i in fibre for n in frame.members[i].nodes if abs(np.diff(xy[list(frame.members[i].nodes)], axis=0)[0, 0]) < 1e-9}
+    uprights = {
+        n
+        for i in fibre
+        for n in frame.members[i].nodes
+        if abs(np.diff(xy[list(frame.members[i].nodes)], axis=0)[0, 0]) < 1e-9
+    }
     for i in fibre:
         a, b = frame.members[i].nodes
         if abs(xy[a, 1] - xy[b, 1]) < 1e-9 and (a in uprights or b in uprights):
@@ -127,7 +134,9 @@ def _members_section(result: HybridResult, figure: Figures) -> str:
     places = column_base_and_beam_end(result.test.structure)
     if not places:
         return paragraph("The frame has no fibre members.", "note")
-    return figure(plots.moment_curvature_figure(result.response, places), "Moment over curvature, permanent loads included.")
+    return figure(
+        plots.moment_curvature_figure(result.response, places), "Moment over curvature, permanent loads included."
+    )
 
 
 def _tracking_section(result: HybridResult, figure: Figures) -> str:
@@ -147,11 +156,10 @@ def _tracking_section(result: HybridResult, figure: Figures) -> str:
 
 
 def _timing_section(result: HybridResult, figure: Figures) -> str:
-    """What the clock tells: `durations` by name in seconds, and `sentences` about them."""
     timing = result.timing
-    late = counted(len(result.missed), "substep") + f" of {len(result.devices)} came late"
-    text = bullets([late, *getattr(timing, "sentences", ())])
-    durations = {k: v for k, v in getattr(timing, "durations", {}).items() if len(v)}
+    text = paragraph(str(timing))
+    durations = {"work of a step": timing.step.values, "late wake-up": timing.wake.values}
+    durations = {name: seconds for name, seconds in durations.items() if len(seconds)}
     if durations:
         text += figure(plots.timing_figure(durations, 1.0 / result.test.rate), "How long things took, of all substeps.")
     return text

@@ -68,7 +68,7 @@ class Door:
         if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback and not networks:
             raise InputError(
                 f"'{self.host}' can be reached from other machines, and whoever reaches the server moves the device: "
-                "say which clients may, as in allow = [\"192.168.1.20\"] or --allow 192.168.1.20."
+                'say which clients may, as in allow = ["192.168.1.20"] or --allow 192.168.1.20.'
             )
 
     def lets_in(self, address) -> bool:
