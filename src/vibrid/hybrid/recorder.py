@@ -143,6 +143,10 @@ class Recorder:
 
     def _finish(self, reason: str) -> None:
         self._journal.close()
+        if not self.rows:
+            self.journal.unlink()
+            self.problem = "Nothing was recorded."
+            return
         kept = read_journal(self.journal.read_bytes(), self.journal)
         in_memory = sum(map(len, self._waiting))
         rows = np.concatenate([kept.rows, *self._waiting])

@@ -9,7 +9,7 @@ from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import LoopDevice
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.replay import ReplayFile
-from vibrid.hybrid.wire.server import Door
+from vibrid.hybrid.wire.door import Door
 from vibrid.project.build import Notes, make
 from vibrid.project.load import read_table
 from vibrid.project.problems import ProjectProblem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 
 import numpy as np
 
@@ -62,9 +63,7 @@ class RemoteSubstructure(Substructure):
             wire.connect(address)
             if protocol == "tcp":
                 return TcpLink(wire, self.timeout)
-            wire.send(KNOCK)
-            if wire.recv(16) != WELCOME:
-                raise WireProblem(f"{self.where} did not answer as a device server does.")
+            self._knock(wire)
             return UdpLink(wire, wire.getpeername(), self.timeout)
         except TimeoutError:
             wire.close()
@@ -75,6 +74,22 @@ class RemoteSubstructure(Substructure):
         except WireProblem:
             wire.close()
             raise
+
+    def _knock(self, wire: socket.socket) -> None:
+        """Knock until somebody answers: a datagram may be lost, or the server busy with another client."""
+        until = time.monotonic() + self.timeout
+        while True:
+            wire.send(KNOCK)
+            wire.settimeout(min(0.25, self.timeout))
+            try:
+                answer = wire.recv(16)
+            except TimeoutError:
+                if time.monotonic() > until:
+                    raise
+                continue
+            if answer != WELCOME:
+                raise WireProblem(f"{self.where} did not answer as a device server does.")
+            return
 
     def trial(self, displacement, velocity, acceleration, time):
         self._out.set_motion(displacement, velocity, acceleration, time)
