@@ -25,7 +25,9 @@ def run(project: Project, out: Out = None, report: Report = None, as_json: Json 
     from vibrid.commands.hybrid_view import watching
     from vibrid.commands.progress import listening
     from vibrid.core.errors import FileProblem
+    from vibrid.core.loops import compile_whole_loops
 
+    compile_whole_loops()
     output.check_ending(report, (".html",))
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
