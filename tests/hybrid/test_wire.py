@@ -165,7 +165,7 @@ def test_a_client_that_is_not_on_the_list_is_turned_away(protocol):
     with serving(None, protocol, allow=("192.0.2.1",)) as served:
         with pytest.raises(WireProblem, match=r"gone|did not answer"):
             RemoteSubstructure("127.0.0.1", served.port, 1, protocol, timeout=0.3)
-        assert served.refused(1) == 1 and served.device.trials == 0
+        assert served.refused(1) >= 1 and served.device.trials == 0
 
 
 def test_a_port_that_is_taken_and_a_server_that_is_not_there():

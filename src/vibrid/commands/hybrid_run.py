@@ -37,7 +37,9 @@ def run(
     from vibrid.commands.hybrid_view import watching
     from vibrid.commands.progress import listening
     from vibrid.core.errors import FileProblem, InputError
+    from vibrid.core.loops import compile_whole_loops
 
+    compile_whole_loops()
     output.check_ending(report, (".html",))
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")

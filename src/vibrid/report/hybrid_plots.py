@@ -14,6 +14,7 @@ from vibrid.report.style import (
     RESIDUAL,
     grid_of,
     label,
+    log_axis,
     new_axes,
     new_figure,
     readable_unit,
@@ -138,9 +139,10 @@ def timing_figure(seconds: dict[str, np.ndarray], due: float | None = None):
             ax.hist(micro, edges, color=CYCLE[0])
             if due is not None:
                 ax.axvline(1e6 * due, color=RESIDUAL, linewidth=1.0, label="time there is")
-                ax.legend(loc="upper right")
+                ax.legend(loc="upper left")
             ax.set_xscale("log")
             ax.set_yscale("log")
+            log_axis(ax.yaxis)
             ax.set_xlabel(label(name, "µs"))
             ax.set_ylabel("times")
     return figure
