@@ -35,7 +35,7 @@ import plain_client  # noqa: E402
 import table  # noqa: E402
 
 import vibrid as vb  # noqa: E402
-from vibrid.hybrid.wire import RemoteSubstructure  # noqa: E402
+from vibrid.hybrid import RealTime, RemoteSubstructure  # noqa: E402
 
 PATIENCE = 120.0
 """Seconds that any process may take."""
@@ -66,7 +66,7 @@ def in_one_process(device: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def served(device: str, protocol: str):
-    """A server process; yields its port."""
+    """A server process; yields its port. It shares the priority of this process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "specimen.toml"
         file.write_text(model.specimen_file(device))
@@ -146,16 +146,25 @@ def quantiles(seconds) -> dict:
     return {name: float(np.quantile(values, q)) for name, q in (("median", 0.5), ("p99", 0.99), ("worst", 1.0))}
 
 
+def _not_run(what: str, why: str) -> dict:
+    return {"what": what, "measured": "not run", "target": "", "met": None, "note": why}
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--out", type=Path, help="JSON file to write")
-    out = arguments.parse_args().out
+    arguments.add_argument("--priority", type=int, help="real-time priority of all processes, on a busy machine")
+    given = arguments.parse_args()
+    settings = RealTime(given.priority)
+    settings.apply()
+    print(*settings.notes)
+    out = given.out
     if out is None and os.environ.get("OUT"):
         out = Path(os.environ["OUT"]) / "hybrid_wire.json"
     rows, histories, times = [], {}, {}
     alone, missing = local_step()
     if missing:
-        rows.append({"what": "OpenSees", "measured": "not run", "target": "", "met": None, "note": missing})
+        rows.append(_not_run("OpenSees", missing))
     for device in model.DEVICES:
         truth = in_one_process(device)
         size = np.abs(truth).max()
@@ -170,7 +179,7 @@ def main() -> None:
                 print(what, flush=True)
                 made = drive(device, protocol)
                 if "problem" in made:
-                    rows.append({"what": what, "measured": "not run", "target": "", "met": None, "note": made["problem"]})
+                    rows.append(_not_run(what, made["problem"]))
                     continue
                 if "displacement" in made:
                     gap = float(np.abs(np.array(made["displacement"]) - truth).max() / size)
@@ -178,7 +187,8 @@ def main() -> None:
                     rows.append(row | {"met": gap <= SAME, "details": {"gap": gap, "largest": size}})
                 took = quantiles(made["seconds"])
                 times[what] = took
-                row = {"what": f"{what}: a step", "measured": f"{took['median'] * 1e6:.0f} µs", "target": "150 µs"}
+                own = "messages of a step" if name == "plain client" else "a step"
+                row = {"what": f"{what}: {own}", "measured": f"{took['median'] * 1e6:.0f} µs", "target": "150 µs"}
                 note = f"p99 {took['p99'] * 1e6:.0f} µs, worst {took['worst'] * 1e6:.0f} µs"
                 if name == "OpenSees":
                     histories[f"{device} {protocol}"] = made["displacement"][::10]
@@ -186,6 +196,8 @@ def main() -> None:
                 rows.append(row | {"met": took["median"] < ROUND_TRIP, "note": note, "details": took})
                 print(f"    {rows[-1]['measured']}, {note}", flush=True)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    if given.priority and not settings.notes:
+        machine += f", real-time priority {given.priority}"
     if out is None:
         title = "OpenSees across loopback"
         table.save("hybrid_wire", title, "python benchmarks/hybrid_wire.py", machine, rows)

@@ -44,7 +44,7 @@ def specimen_file(name: str) -> str:
     fields = "\n".join(f"{key} = {json.dumps(value)}" for key, value in DEVICES[name].items())
     return (
         f'title = "{name}"\n[serve]\nidle = 30.0\nstep = {STEP}\ndamping = "apart"\n'
-        f'[limits]\ndisplacement = 0.5\n[specimen]\nkind = "law"\n[specimen.law]\n{fields}\n'
+        f'[limits]\ndisplacement = 0.5\n[device]\nkind = "law"\n[device.law]\n{fields}\n'
     )
 
 

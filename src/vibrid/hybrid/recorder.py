@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError
+from vibrid.hybrid.clock import Clock
 from vibrid.records.journal import Journal, read_journal, record_of
 from vibrid.records.record import Channel
 from vibrid.records.writers import write_hdf5
@@ -43,6 +44,7 @@ class Recorder:
         channels: what the columns are.
         step: seconds between rows, where it is known; a record with other times keeps the times.
         name: what the record is called.
+        clock: where given, a last channel `late` marks the steps that began late, by whole steps.
         when_full: what to do when the disk takes no more: "continue" the test, keeping rows in memory for as long as
             there is room, or "end" it (`add` raises `RecordingProblem`).
 
@@ -53,10 +55,12 @@ class Recorder:
     """
 
     def __init__(self, path, channels: Sequence[Channel], step: float | None = None, name: str = "",
-                 when_full: str = "continue"):  # fmt: skip
+                 when_full: str = "continue", clock: Clock | None = None):  # fmt: skip
         if when_full not in WHEN_FULL:
             raise InputError(f"When the disk is full a recorder can {' or '.join(WHEN_FULL)}, not '{when_full}'.")
-        self.path, self.channels, self.when_full = _free(Path(path)), tuple(channels), when_full
+        marks = () if clock is None else (Channel("late"),)
+        self.path, self.channels, self.when_full = _free(Path(path)), (*channels, *marks), when_full
+        self._clock, self._width = clock, len(tuple(channels))
         self._journal = Journal(Path(f"{self.path}.journal"), self.channels, name or Path(path).stem, step)
         self.rows = self.lost = 0
         self.problem = ""
@@ -81,7 +85,9 @@ class Recorder:
             raise RecordingProblem(self.path, f"{self.problem} The test ends, as it was told to.")
         row = self._block[self._filled]
         row[0] = moment
-        row[1:] = values
+        row[1 : 1 + self._width] = np.ravel(values)
+        if self._clock is not None:
+            row[-1] = self._clock.late
         self._filled += 1
         self.rows += 1
         now = time.monotonic()
@@ -137,6 +143,10 @@ class Recorder:
 
     def _finish(self, reason: str) -> None:
         self._journal.close()
+        if not self.rows:
+            self.journal.unlink()
+            self.problem = "Nothing was recorded."
+            return
         kept = read_journal(self.journal.read_bytes(), self.journal)
         in_memory = sum(map(len, self._waiting))
         rows = np.concatenate([kept.rows, *self._waiting])

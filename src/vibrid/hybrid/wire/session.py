@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from vibrid.core.errors import VibridError
-from vibrid.hybrid.limits import Limits
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Substructure
 from vibrid.hybrid.timing import Times
 from vibrid.hybrid.wire.links import Gone, Silent
@@ -47,13 +47,14 @@ class Session:
             told, and `C v` left out of the force because OpenSees adds it; integrators of the KR-α family then know C.
         after_stop: once a test is stopped for safety, "answer" every question with NaN so that the client comes to an
             end (OpenSees would wait for ever), or "close" the connection.
+        idle: seconds without a message after which the client is given up, once it has sent one.
         recorder: keeps a row a commit; may be None.
     """
 
-    def __init__(self, link, layout: Layout, specimen: Substructure, limits: Limits, *, damping="in force",
-                 after_stop="answer", recorder=None, log=None):  # fmt: skip
+    def __init__(self, link, layout: Layout, specimen: Substructure, limits: SafetyLimits, *, idle=60.0,
+                 damping="in force", after_stop="answer", recorder=None, log=None):  # fmt: skip
         self.link, self.layout, self.specimen, self.limits = link, layout, specimen, limits
-        self.after_stop, self.recorder, self.log = after_stop, recorder, log
+        self.idle, self.after_stop, self.recorder, self.log = idle, after_stop, recorder, log
         self._told = specimen.damping() if damping == "apart" else None
         self._came = Incoming(layout)
         self._reply = np.zeros(layout.size, layout.dtype)
@@ -64,7 +65,7 @@ class Session:
         self._force = np.zeros(n)
         self._answers = Times()
         self.steps = self.trials = self._skipped = 0
-        self._pending = False
+        self._pending = self._heard = False
         self.stopped: tuple[int, str] | None = None
 
     def run(self) -> Ending:
@@ -73,6 +74,9 @@ class Session:
         while not reason:
             try:
                 self.link.receive(self._came.data)
+                if not self._heard:
+                    self._heard = True
+                    self.link.set_patience(self.idle)
                 action = self._came.action
                 if action is Action.TRIAL:
                     self._trial()
