@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 _OPTION = "xla_cpu_small_while_loop_byte_threshold"
-_BYTES = 1 << 16
+_BYTES = 1 << 18
 
 
 def compile_whole_loops() -> None:
@@ -13,8 +13,8 @@ def compile_whole_loops() -> None:
 
     On a CPU, XLA runs the operations in the body of a loop one by one from a list, which for small structures costs
     more than the operations do. Loops that work on less than a kilobyte become one function instead. This raises that
-    limit to 64 kilobytes for the whole process: a hybrid test of a small building runs five times faster, and a step of
-    it takes a few µs. What `XLA_FLAGS` says already about it stays.
+    limit to 256 kilobytes for the whole process: a hybrid test of a small building runs five times faster, and a step
+    of it takes a few µs. What `XLA_FLAGS` says already about it stays.
     """
     flags = os.environ.get("XLA_FLAGS", "")
     if "xla_backend_extra_options" not in flags:

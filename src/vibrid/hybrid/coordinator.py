@@ -194,7 +194,7 @@ def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, obje
                     f"'{part.name}' does not say where it was found, and {type(compensator).__name__} learns from "
                     "that. Use another compensator, or compensate in the laboratory."
                 )
-            parts.append(Outside(compensator, len(own.signal_names)))
+            parts.append(Outside(compensator, len(own.signal_names), own.position is not None))
             slopes.append((float(own.stiffness()[0, 0]), float(own.damping()[0, 0])))
         else:
             chain = (getattr(part, name, None) for name in ("actuator", "compensator"))

@@ -36,6 +36,7 @@ class Outside(eqx.Module):
 
     compensator: Compensator | None
     signals: int = eqx.field(static=True)
+    is_measured: bool = eqx.field(static=True)  # whether it says where it was found
 
     def prepare(self, dt):
         return () if self.compensator is None else self.compensator.prepare(dt)
@@ -151,7 +152,9 @@ class Plan(eqx.Module):
             part, state = self.parts[i], carry.parts[i]
             if isinstance(part, Outside):
                 answer = next(waiting)
-                velocity = (answer.position - state.measured) / self.small
+                velocity = state.target.v
+                if part.is_measured:
+                    velocity = (answer.position - state.measured) / self.small
                 rows[i] = Row(state.target.x, state.command, answer.position, answer.force, answer.signals)
                 said[i] = Heard(Motion(answer.position, velocity), Reading(answer.force, answer.signals))
                 parts[i] = state._replace(measured=answer.position)
