@@ -152,7 +152,8 @@ def local_step() -> tuple[float | None, str]:
     command = [sys.executable, str(TESTS / "hybrid" / "opensees_wire.py"), "none", "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:
-        return None, done.stderr.strip().splitlines()[-1][:200]
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return None, "OpenSeesPy cannot be imported on this machine" if "ImportError" in last else last[:200]
     return float(np.median(json.loads(done.stdout.splitlines()[-1])["seconds"])), ""
 
 
