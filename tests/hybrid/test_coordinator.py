@@ -99,8 +99,8 @@ def test_commands_inside_a_step(motion):
     law, short = vb.Linear(5.0, 0.1), motion.cut(0.0, 2.0)
     results = {}
     for kind in ("linear", "cubic"):
-        test = vb.HybridTest(frame(), [vb.Experimental(law, at=0, name="a")], substeps=5, rate=500.0, interpolation=kind)
-        results[kind] = test.run(short)
+        part = vb.Experimental(law, at=0, name="a")
+        results[kind] = vb.HybridTest(frame(), [part], substeps=5, rate=500.0, interpolation=kind).run(short)
     linear = results["linear"]
     target = np.concatenate([[0.0], linear.devices["a.target"]])
     steps = linear.response.displacement[:, 0]
@@ -176,7 +176,7 @@ def test_a_device_that_fails_ends_the_test_and_keeps_what_was_done(motion):
     [
         ({"integrator": vb.Newmark()}, "takes back; a device cannot"),
         ({"experimental": []}, "at least one device"),
-        ({"experimental": [vb.Experimental(LUGRE, at=0, name="a"), vb.Experimental(LUGRE, at=1, name="a")]}, "called 'a'"),
+        ({"modelled": [vb.Modelled(LUGRE, at=1, name="a")]}, "called 'a'"),
         ({"experimental": [vb.Experimental(LUGRE, at=1, to=1)]}, "cannot move"),
         ({"modelled": [vb.Modelled(LUGRE, at=1, listens="b")]}, "listen"),
         ({"substeps": 0}, "one or more substeps"),

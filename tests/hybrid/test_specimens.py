@@ -1,5 +1,7 @@
 """Virtual specimens: the banded friction damper beside SciPy, laws, and a measured test played again."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -60,7 +62,7 @@ def test_the_banded_damper_equals_an_independent_integration(banded):
 
     q = np.array([0, 0, 0, 0, 0, -kappa * omega * grip(0, 0), 0.0])
     forces, bands = [force(0, q)], []
-    for before, now in zip(t[:-1], t[1:], strict=True):
+    for before, now in pairwise(t):
         q = solve_ivp(rates, (before, now), q, rtol=1e-6, atol=1e-10, max_step=DT / 2).y[:, -1]
         q[3] = np.clip(q[3], -travel / 2, travel / 2)
         forces.append(force(now, q))

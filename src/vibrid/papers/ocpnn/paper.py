@@ -32,7 +32,9 @@ MOTIONS = {
 def motion(run, name: str) -> Record:
     """A motion of the paper, at the time scale of the half-scale building."""
     file, factor = MOTIONS[name]
-    return Similitude(2.0).to_model(read_record(run.real(file)).scale(factor))
+    record = read_record(run.real(file))
+    record = record.relabel({record.names[0]: {"direction": "x"}})  # the plane of the frame
+    return Similitude(2.0).to_model(record.scale(factor))
 
 
 def substitute(seconds: float = 28.0) -> Record:
