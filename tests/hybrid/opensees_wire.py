@@ -8,6 +8,7 @@ for ever when a server dies, so whoever runs this gives it a limit of time.
 
 import json
 import math
+import platform
 import sys
 import time
 from pathlib import Path
@@ -79,7 +80,7 @@ def run(ops, protocol: str, port: int) -> dict:
             raise RuntimeError("OpenSees did not take the step")
         rows.append([ops.nodeDisp(3, 1), ops.nodeDisp(5, 1)])
     ops.wipe()  # ends the test at the server
-    return {"displacement": rows, "seconds": taken}
+    return {"displacement": rows, "seconds": taken, "machine": platform.machine(), "version": ops.version()}
 
 
 if __name__ == "__main__":
