@@ -145,6 +145,20 @@ def test_opensees_sends_the_end_velocity_for_which_no_force_is_asked():
     assert served.device.commits == ending.steps == 1, "a commit said twice is one"
 
 
+def test_a_lost_commit_is_told(caplog):
+    """The next step then covers two: the time since the last commit."""
+    with serving(None, "udp") as served:
+        client = PlainClient("udp", served.port)
+        for k, commits in ((0, False), (1, True), (2, False), (3, True)):
+            client.tell(3, 0.001 * k, 0.0, 0.0, 0.1 * k)
+            client.ask(10, 0.001 * k, 0.0, 0.0, 0.1 * k)
+            if commits:
+                client.tell(5, 0.001 * k, 0.0, 0.0, 0.1 * k)
+        client.close()
+        assert served.end().steps == 2
+    assert "without a commit of the step before: 1" in caplog.text, "the first trial of OpenSees is never committed"
+
+
 # -- who may listen and come in ---------------------------------------------------------------------------------------
 
 

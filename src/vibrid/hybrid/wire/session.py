@@ -107,7 +107,7 @@ class Session:
             reason = f"stopped: {self.stopped[1]}"
         self.specimen.stop(reason)
         if self._skipped:
-            self._tell(f"{self._skipped} times a later trial came without a commit before it: datagrams may be lost")
+            self._tell(f"trials that came without a commit of the step before: {self._skipped}; datagrams may be lost")
         return Ending(reason, well, self.steps, self.trials, self._answers)
 
     def stop(self, code: int, reason: str) -> None:
@@ -132,7 +132,7 @@ class Session:
         if beyond is not None:
             kind = 5 if "finite" in beyond else 1 if beyond.startswith("displacement") else 2
             return self.stop(kind, f"the client asked for a motion that is refused: {beyond}")
-        self._skipped += self._pending and time > float(self._motion[-1])
+        self._skipped += bool(self.steps) and self._pending and time > float(self._motion[-1])
         self._motion = np.array(asked)
         try:
             force = self.specimen.trial(self._motion[:n], self._motion[n : 2 * n], self._motion[2 * n : 3 * n], time)
