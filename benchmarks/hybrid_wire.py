@@ -2,27 +2,30 @@
 
     python benchmarks/hybrid_wire.py [--out FILE.json]
 
-Serves a spring and a LuGre damper (`vibrid hybrid serve`, a process of its own) over TCP and UDP to
+Serves a spring and a LuGre damper (by a process of its own) over TCP and UDP to
 
 - OpenSeesPy, whose two-storey frame is integrated by KRAlphaExplicit (skipped where OpenSeesPy cannot be imported),
 - a plain client written from the text of the protocol, which makes the same moves,
 - vibrid's own `RemoteSubstructure`,
 
 and compares displacements with `vibrid.simulate` of the whole structure. Nothing can hang: every process has a limit.
-The JSON goes to FILE, or to $OUT/hybrid_wire.json, or to benchmarks/results/hybrid_wire.json; the histories of OpenSees
-in it are what `tests/hybrid/opensees_wire_results.json` keeps.
+The JSON goes to FILE, or to $OUT/hybrid_wire.json where OUT is set; else the table in `benchmarks/README.md` is made.
+`--take FILE.json` takes over what another machine wrote: the histories of OpenSees into
+`tests/hybrid/opensees_wire_results.json`, the table into the page.
 """
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np
 
@@ -35,7 +38,15 @@ import plain_client  # noqa: E402
 import table  # noqa: E402
 
 import vibrid as vb  # noqa: E402
-from vibrid.hybrid import RealTime, RemoteSubstructure  # noqa: E402
+from vibrid.hybrid import (  # noqa: E402
+    DeviceServer,
+    DeviceSubstructure,
+    Door,
+    LawDevice,
+    RealTime,
+    RemoteSubstructure,
+    SafetyLimits,
+)
 
 PATIENCE = 120.0
 """Seconds that any process may take."""
@@ -64,28 +75,32 @@ def in_one_process(device: str) -> np.ndarray:
     return response.displacement @ np.array([structure.row("2.x"), structure.row("4.x")]).T
 
 
+def serve(device: str, protocol: str) -> None:
+    """What the server process does: one test."""
+    law = frame(device).attachments[0].law
+    server = DeviceServer(
+        lambda: DeviceSubstructure(LawDevice(law), model.STEP), Door(port=0, protocol=protocol, idle=30.0),
+        SafetyLimits(displacement=0.5), damping="apart",
+    )  # fmt: skip
+    print(server.port, flush=True)
+    print(server.serve(), flush=True)
+
+
 @contextlib.contextmanager
 def served(device: str, protocol: str):
     """A server process; yields its port. It shares the priority of this process."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "specimen.toml"
-        file.write_text(model.specimen_file(device))
-        serve = ["-m", "vibrid.cli", "hybrid", "serve", str(file), "--port", "0", "--protocol", protocol]
-        paths = os.pathsep.join(filter(None, [str(HERE.parent / "src"), os.environ.get("PYTHONPATH")]))
-        environment = os.environ | {"PYTHONPATH": paths, "JAX_PLATFORMS": "cpu"}
-        server = subprocess.Popen(
-            [sys.executable, *serve], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-        )
-        try:
-            line = server.stdout.readline()
-            if "://" not in line:
-                raise RuntimeError(f"the server did not start: {line}{server.stderr.read()}")
-            yield int(line.rsplit(":", 1)[1])
-            with contextlib.suppress(subprocess.TimeoutExpired):  # where no client came, it still waits
-                print("   ", server.communicate(timeout=10)[0].strip())
-        finally:
-            server.kill()
-            server.communicate()
+    command = [sys.executable, __file__, "--serve", device, protocol]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = server.stdout.readline().strip()
+        if not line.isdigit():
+            raise RuntimeError(f"the server did not start: {line}{server.stderr.read()}")
+        yield int(line)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # where no client came, it still waits
+            print("   ", server.communicate(timeout=10)[0].strip())
+    finally:
+        server.kill()
+        server.communicate()
 
 
 def by_opensees(device: str, protocol: str) -> dict:
@@ -137,7 +152,8 @@ def local_step() -> tuple[float | None, str]:
     command = [sys.executable, str(TESTS / "hybrid" / "opensees_wire.py"), "none", "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:
-        return None, done.stderr.strip().splitlines()[-1][:200]
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return None, "OpenSeesPy cannot be imported on this machine" if "ImportError" in last else last[:200]
     return float(np.median(json.loads(done.stdout.splitlines()[-1])["seconds"])), ""
 
 
@@ -150,62 +166,74 @@ def _not_run(what: str, why: str) -> dict:
     return {"what": what, "measured": "not run", "target": "", "met": None, "note": why}
 
 
+def measure(missing: str, alone: float | None) -> tuple[list[dict], dict, dict]:
+    """Rows of the table, histories of OpenSees, and times of steps."""
+    rows, histories, times = [], {}, {}
+    if missing:
+        rows.append(_not_run("OpenSees", missing))
+    clients = {"OpenSees": by_opensees, "plain client": by_plain_client, "RemoteSubstructure": by_remote_substructure}
+    for device, protocol, name in itertools.product(model.DEVICES, PROTOCOLS, clients):
+        if missing and name == "OpenSees":
+            continue
+        what = f"{device} behind {protocol.upper()}, {name}"
+        print(what, flush=True)
+        made = clients[name](device, protocol)
+        if "problem" in made:
+            rows.append(_not_run(what, made["problem"]))
+            continue
+        if "displacement" in made:
+            truth = in_one_process(device)
+            gap = float(np.abs(np.array(made["displacement"]) - truth).max() / np.abs(truth).max())
+            row = {"what": f"{what}: displacement from one process", "measured": f"{gap:.1e}", "target": "1e-9"}
+            rows.append(row | {"met": gap <= SAME, "details": {"gap": gap}})
+        took = times[what] = quantiles(made["seconds"])
+        note = f"p99 {took['p99'] * 1e6:.0f} µs, worst {took['worst'] * 1e6:.0f} µs"
+        row = {"what": f"{what}: a step", "measured": f"{took['median'] * 1e6:.0f} µs", "target": "150 µs"}
+        row |= {"met": took["median"] < ROUND_TRIP, "details": took}
+        if name == "OpenSees":
+            histories[f"{device} {protocol}"] = made["displacement"][::10]
+            note += f"; {alone * 1e6:.0f} µs of it without a wire"
+        elif name == "plain client":
+            row |= {"target": "", "met": None}
+            note += "; six messages and two answers, as OpenSees has, by plain Python"
+        rows.append(row | {"note": note})
+        print(f"    {rows[-1]['measured']}, {note}", flush=True)
+    return rows, histories, times
+
+
+def take(file: Path) -> None:
+    """What another machine measured, into the tests and the page."""
+    made = json.loads(file.read_text())
+    kept = {"machine": made["machine"], "python": made["python"], "histories": made["histories"]}
+    (TESTS / "hybrid" / "opensees_wire_results.json").write_text(json.dumps(kept))
+    title = "OpenSees across loopback, live"
+    table.save("hybrid_wire_opensees", title, "python benchmarks/hybrid_wire.py", made["machine"], made["rows"])
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--out", type=Path, help="JSON file to write")
     arguments.add_argument("--priority", type=int, help="real-time priority of all processes, on a busy machine")
+    arguments.add_argument("--take", type=Path, help="JSON file of another machine to take over")
+    arguments.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     given = arguments.parse_args()
+    if given.serve or given.take:
+        return serve(*given.serve) if given.serve else take(given.take)
     settings = RealTime(given.priority)
     settings.apply()
-    print(*settings.notes)
-    out = given.out
-    if out is None and os.environ.get("OUT"):
-        out = Path(os.environ["OUT"]) / "hybrid_wire.json"
-    rows, histories, times = [], {}, {}
-    alone, missing = local_step()
-    if missing:
-        rows.append(_not_run("OpenSees", missing))
-    for device in model.DEVICES:
-        truth = in_one_process(device)
-        size = np.abs(truth).max()
-        for protocol in PROTOCOLS:
-            for name, drive in (
-                ("OpenSees", by_opensees), ("plain client", by_plain_client),
-                ("RemoteSubstructure", by_remote_substructure),
-            ):  # fmt: skip
-                if missing and name == "OpenSees":
-                    continue
-                what = f"{device} behind {protocol.upper()}, {name}"
-                print(what, flush=True)
-                made = drive(device, protocol)
-                if "problem" in made:
-                    rows.append(_not_run(what, made["problem"]))
-                    continue
-                if "displacement" in made:
-                    gap = float(np.abs(np.array(made["displacement"]) - truth).max() / size)
-                    row = {"what": f"{what}: displacement from one process", "measured": f"{gap:.1e}", "target": "1e-9"}
-                    rows.append(row | {"met": gap <= SAME, "details": {"gap": gap, "largest": size}})
-                took = quantiles(made["seconds"])
-                times[what] = took
-                own = "messages of a step" if name == "plain client" else "a step"
-                row = {"what": f"{what}: {own}", "measured": f"{took['median'] * 1e6:.0f} µs", "target": "150 µs"}
-                note = f"p99 {took['p99'] * 1e6:.0f} µs, worst {took['worst'] * 1e6:.0f} µs"
-                if name == "OpenSees":
-                    histories[f"{device} {protocol}"] = made["displacement"][::10]
-                    note += f"; {alone * 1e6:.0f} µs of it without a wire" if alone else ""
-                rows.append(row | {"met": took["median"] < ROUND_TRIP, "note": note, "details": took})
-                print(f"    {rows[-1]['measured']}, {note}", flush=True)
+    rows, histories, times = measure(*reversed(local_step()))
     machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-    if given.priority and not settings.notes:
-        machine += f", real-time priority {given.priority}"
+    if given.priority:
+        machine += ", ".join(["", *(settings.notes or [f"real-time priority {given.priority}"])])
+    out = given.out or (Path(os.environ["OUT"]) / "hybrid_wire.json" if os.environ.get("OUT") else None)
     if out is None:
-        title = "OpenSees across loopback"
-        table.save("hybrid_wire", title, "python benchmarks/hybrid_wire.py", machine, rows)
-    else:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        made = {"machine": machine, "python": platform.python_version(), "rows": rows, "times": times}
-        out.write_text(json.dumps(made | {"opensees_step_without_wire": alone, "histories": histories}, indent=1))
-        print(table.markdown({"title": "hybrid_wire", "command": " ".join(sys.argv), "date": "", **made}))
+        table.save("hybrid_wire", "A device across loopback", "python benchmarks/hybrid_wire.py", machine, rows)
+        return
+    made = {"machine": machine, "python": platform.python_version(), "rows": rows, "times": times}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(made | {"histories": histories}, indent=1))
+    print(table.markdown({"title": "hybrid_wire", "command": " ".join(sys.argv), "date": "", **made}))
+    print(f"wrote {out}")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ LUGRE = {
     "bristle_stiffness": 20e6, "bristle_damping": 5e3, "viscous": 10e3, "coulomb_positive": 40e3,
     "coulomb_negative": 36e3, "static_positive": 46e3, "static_negative": 42e3, "stribeck_velocity": 0.02,
 }  # fmt: skip
-DEVICES = {"spring": {"law": "linear", "stiffness": SPRING}, "lugre": {"law": "lugre", **LUGRE}}
+DEVICES = ("spring", "lugre")
 PLACE = 2  # the device stands between the first floor and the ground
 
 
@@ -37,15 +37,6 @@ def motion() -> list[float]:
         waves = sum(math.sin(2 * math.pi * f * t + 7 * f) for f in (0.7, 1.3, 2.1, 3.4))
         out.append(2.0 * waves * math.sin(math.pi * t / (STEPS * STEP)) ** 2)
     return out
-
-
-def specimen_file(name: str) -> str:
-    """The TOML of a device, for `vibrid hybrid serve`."""
-    fields = "\n".join(f"{key} = {json.dumps(value)}" for key, value in DEVICES[name].items())
-    return (
-        f'title = "{name}"\n[serve]\nidle = 30.0\nstep = {STEP}\ndamping = "apart"\n'
-        f'[limits]\ndisplacement = 0.5\n[device]\nkind = "law"\n[device.law]\n{fields}\n'
-    )
 
 
 def run(ops, protocol: str, port: int) -> dict:

@@ -49,4 +49,4 @@ def test_opensees_drives_a_vibrid_device(device, protocol, one_process):
         ending = served.end()
     theirs = np.array(json.loads(done.stdout.splitlines()[-1])["displacement"])
     np.testing.assert_allclose(floors(structure, x), theirs, rtol=0, atol=1e-9 * np.abs(theirs).max())
-    assert ending.well and ending.steps == model.STEPS
+    assert ending.well and model.STEPS <= ending.steps <= model.STEPS + 1, "one may be committed before the first step"

@@ -136,7 +136,7 @@ def test_the_client_is_killed(protocol, tmp_path):
 def test_a_stall_of_50_ms_is_marked_and_the_test_goes_on(tmp_path):
     device = Spring(stall_at=100, stall=0.05)
     clock = WallClock(1 / 1024)
-    with serving(device) as served:
+    with serving(device, idle=60.0) as served:  # the client compiles between its first words and its first trial
         record = partial(Recorder, tmp_path / "a.h5", clock=clock)
         result = hybrid_test(remote(served)).run(GROUND, clock=clock, record=record)
         assert served.end().well

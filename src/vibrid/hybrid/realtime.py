@@ -51,7 +51,7 @@ class RealTime:
     def _try(self, what: str, ask) -> None:
         try:
             ask()
-        except (OSError, AttributeError, ValueError) as refused:
+        except (OSError, AttributeError, TypeError, ValueError) as refused:
             why = getattr(refused, "strerror", None) or "this system has no such thing"
             self.notes += (f"{what} could not be had: {why}.",)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +17,7 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import VibridError
 from vibrid.hybrid.chain import Row
+from vibrid.hybrid.clock import Clock
 from vibrid.hybrid.coordinator import HybridTest, make_plan, on_steps
 from vibrid.hybrid.plan import Answer, Outside, Plan
 from vibrid.hybrid.recorder import Recorder
@@ -27,19 +27,6 @@ from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
 
 _EVERY = 0.1  # s between glimpses
-
-
-class Clock(Protocol):
-    """Gives the pace. Without one a test goes as fast as its devices answer."""
-
-    def start(self) -> None:
-        """The first substep begins now."""
-
-    def wait(self) -> int:
-        """Wait until the next substep is due; how many substeps it is late."""
-
-    def report(self):
-        """How well the pace was kept."""
 
 
 def run_stepwise(
@@ -81,6 +68,8 @@ def run_stepwise(
     finally:
         for own in opened:
             own.stop(reason or "the test is over")
+        if clock is not None:
+            clock.stop()
         if recorder is not None:
             recorder.close(reason)
     if not run.seen:

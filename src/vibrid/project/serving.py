@@ -23,7 +23,7 @@ class ServeTable(Section):
     protocol: Literal[PROTOCOLS] = "tcp"
     allow: list[str] = Field([], max_length=100, description="addresses or networks of clients that may come in")
     greeting: number_type("time in which a client must say what it wants", "s", positive=True) = 5.0
-    idle: number_type("time without a message after which a client is given up", "s", positive=True) = 60.0
+    idle: number_type("time without a message after which a client is given up", "s", positive=True) = 120.0
     spin: number_type("time of waiting awake for each message before sleeping", "s") = SPIN
     step: number_type("time between commits, where the client's time does not say", "s", positive=True) = 1.0 / 1024
     direction: list[float] = Field([1.0], min_length=1, max_length=2, description="[1] or, between two nodes, [-1, 1]")

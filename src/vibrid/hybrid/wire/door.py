@@ -25,7 +25,7 @@ class Door:
     protocol: str = "tcp"
     allow: tuple[str, ...] = ()
     greeting: float = 5.0
-    idle: float = 60.0
+    idle: float = 120.0
     spin: float = SPIN
     networks: tuple = field(init=False, repr=False, compare=False)
 

@@ -12,7 +12,7 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.wire.protocol import DATAGRAM_BYTES
 
 PROTOCOLS = ("tcp", "udp")
-SPIN = 50e-6
+SPIN = 100e-6
 """Seconds in which a side looks for the next message awake before it sleeps: waking up costs about 15 µs each way."""
 _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux
 _AT_ONCE = getattr(socket, "MSG_DONTWAIT", None)  # not on Windows

@@ -125,7 +125,10 @@ class DeviceServer:
 
         def turn_away() -> None:
             while True:
-                ready = select.select([self._socket, inside], [], [])[0]
+                try:
+                    ready = select.select([self._socket, inside], [], [])[0]
+                except (OSError, ValueError):  # the server has been closed: nobody can come
+                    return
                 if inside in ready:
                     return
                 with contextlib.suppress(OSError):
