@@ -44,7 +44,7 @@ class HybridTest:
         substeps: m, commands to the machines in one step of the structure; the step is m/rate (times the factor of
             time).
         rate: Hz, commands to the machines a second.
-        interpolation: of commands inside a step: "linear", or "cubic" with the predicted velocities.
+        interpolation: of commands inside a step: "linear", or "cubic" through the last four steps.
         scaling: between the devices and the structure.
 
     When all devices are inside (laws, specimens, networks) a run is one compiled scan; with one outside it goes step by
