@@ -58,7 +58,7 @@ def run_stepwise(
         for part in test.parts:
             if part.is_outside:
                 opened.append(part.device.connect() if isinstance(part.device, Connection) else part.device)
-        plan, carry = make_plan(test, loads, inputs[0], opened)
+        plan, carry, first = make_plan(test, loads, inputs[0], opened)
         shown = iter(opened)
         signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
         if record is not None:
@@ -72,11 +72,11 @@ def run_stepwise(
             clock.stop()
         if recorder is not None:
             recorder.close(reason)
-    seen, rows = run.kept()
-    if not len(seen[0]):
+    if not run.seen:
         raise VibridError(f"The test ended before its first step: {reason}")
+    seen, rows = run.kept(first)
     more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
-    return test.conclude(drive, loads, inputs, plan, seen, rows, signals, **more)
+    return test.conclude(drive, loads, inputs, seen, rows, signals, **more)
 
 
 class _Run:
@@ -184,13 +184,10 @@ class _Run:
         """Where the columns of each device begin, and where the last end."""
         return np.cumsum([0, *(4 + _signals(part) for part in self.plan.parts)])
 
-    def kept(self):
-        """What was done: the structure at whole steps, and the rows of their substeps."""
-        whole = len(self.seen)
-        if not whole:
-            return (np.zeros((0,)),), ()
-        seen = jax.tree.map(lambda *leaves: np.stack(leaves), *self.seen)
-        table = np.stack(self.rows[: whole * self.plan.substeps])
+    def kept(self, first):
+        """What was done: the structure from its `first` state at whole steps, and the rows of their substeps."""
+        seen = jax.tree.map(lambda *leaves: np.stack(leaves), first, *self.seen)
+        table = np.stack(self.rows[: len(self.seen) * self.plan.substeps])
         places = self._columns()
         rows = tuple(
             Row(*table[:, first : first + 4].T, table[:, first + 4 : last]) for first, last in pairwise(places)

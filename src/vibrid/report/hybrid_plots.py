@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from vibrid.report.response_plots import kept_samples
 from vibrid.report.style import (
@@ -125,8 +126,15 @@ def moment_curvature_figure(response, places: list[tuple[int, int, str]]):
     figure, axes = grid_of(len(places), 3, width=10.5, height=3.0)
     for (member, section, words), ax in zip(places, axes, strict=True):
         plot_moment_curvature(response, member, section, ax)
-        ax.set_title(words)
+        name_section(ax, words)
     return figure
+
+
+def name_section(ax, words: str) -> None:
+    """Words over a plot of moment and curvature, and few numbers below it."""
+    with styled():
+        ax.set_title(words)
+        ax.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def timing_figure(seconds: dict[str, np.ndarray], due: float | None = None):

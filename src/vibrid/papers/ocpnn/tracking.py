@@ -78,7 +78,8 @@ def compensation(run: Run) -> Outcome:
         "The target is the deformation of the first-storey damper in a simulation of the fibre frame with LuGre "
         "dampers; errors are of where the specimen was, not of what a noisy sensor says, over the whole history, the "
         "seconds of learning included. ATS has three coefficients: of a pure delay it can follow motions "
-        "up to about ωτ = 0.5 (4 Hz at 18 ms); what a building moves at 8 Hz and above lags."
+        "up to about ωτ = 0.5 (4 Hz at 18 ms); what a building with friction dampers moves at 8 Hz and above it "
+        "cannot make good. A machine of second order it can invert."
     )
     return Outcome(rows, checks, note)
 
