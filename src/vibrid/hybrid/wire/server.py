@@ -1,0 +1,148 @@
+"""The device server: lets one client in at a time, and only those it may; everybody else is refused and noted."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from vibrid.core.errors import InputError
+from vibrid.hybrid.limits import SafetyLimits
+from vibrid.hybrid.substructure import Substructure
+from vibrid.hybrid.wire.door import Door
+from vibrid.hybrid.wire.links import name_of, resolve
+from vibrid.hybrid.wire.reception import Reception
+from vibrid.hybrid.wire.session import AFTER_STOP, Ending, Session
+
+LOG = logging.getLogger("vibrid.hybrid.wire")
+TOLD = 20
+"""Refusals that are told one by one; after that every thousandth."""
+
+
+class DeviceServer:
+    """Serves a device to OpenSees' `genericClient`, or to vibrid's own `RemoteSubstructure`, one test at a time.
+
+    Arguments
+        specimen: makes the device anew for each test.
+        door: where to listen and for whom.
+        limits: what no test may cross.
+        recorder: makes what keeps a test, given the specimen; None keeps nothing.
+        damping, after_stop: see `Session`.
+
+    Example
+        >>> server = DeviceServer(lambda: DeviceSubstructure(LawDevice(vb.Linear(4e5)), 0.01), Door(port=8090))
+        >>> print(server.serve())
+    """
+
+    def __init__(self, specimen: Callable[[], Substructure], door: Door | None = None,
+                 limits: SafetyLimits | None = None, *,
+                 recorder: Callable | None = None, damping: str = "in force", after_stop: str = "answer"):  # fmt: skip
+        if damping not in ("in force", "apart") or after_stop not in AFTER_STOP:
+            raise InputError("damping is 'in force' or 'apart', and after_stop is 'answer' or 'close'.")
+        self.specimen, self.door, self.limits = specimen, door or Door(), limits or SafetyLimits()
+        self.recorder, self.damping, self.after_stop = recorder, damping, after_stop
+        self._ready: Substructure | None = specimen()  # compiled and zeroed before anyone can connect
+        self.refused = 0
+        self._closing = False
+        self._socket = self._listen()
+        self.address = self._socket.getsockname()[:2]
+        self.port = self.address[1]
+
+    def _listen(self) -> socket.socket:
+        family, address = resolve(self.door.host, self.door.port, self.door.protocol)
+        kind = socket.SOCK_STREAM if self.door.protocol == "tcp" else socket.SOCK_DGRAM
+        made = socket.socket(family, kind)
+        try:
+            if self.door.protocol == "tcp":
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(address)
+            if self.door.protocol == "tcp":
+                made.listen(64)
+        except OSError as problem:
+            made.close()
+            raise InputError(f"Cannot listen on {name_of(address)} ({problem.strerror}).") from None
+        return made
+
+    def serve(self) -> Ending | None:
+        """Wait for a client, serve its test to the end, and say how that was; None when closed before anyone came.
+
+        A client that leaves before it moved anything has not run a test: the next one is waited for.
+        """
+        LOG.info("%s listens on %s", self.door.protocol.upper(), name_of(self.address))
+        while not self._closing:
+            specimen, self._ready = self._ready or self.specimen(), None
+            try:
+                met = Reception(self._socket, self.door, specimen.count, self._refuse).meet(lambda: self._closing)
+                if met is None:
+                    return None
+                ending = self._test(specimen, *met)
+            finally:
+                specimen.stop("the server ended")
+            LOG.info("the test ended: %s", ending)
+            if ending.well or ending.trials or ending.reason.startswith("stopped"):
+                return ending
+        return None
+
+    def _test(self, specimen: Substructure, link, layout, who: str) -> Ending:
+        LOG.info("a test begins: %s, degrees of freedom %d, numbers in a message %d", who, layout.count, layout.size)
+        keep = self.recorder(specimen) if self.recorder is not None else None
+        with contextlib.ExitStack() as stack:
+            stack.callback(link.close)
+            if self.door.protocol == "tcp":
+                stack.enter_context(self._doorkeeper())
+            session = Session(
+                link, layout, specimen, self.limits, idle=self.door.idle,
+                damping=self.damping, after_stop=self.after_stop, recorder=keep, log=LOG,
+            )  # fmt: skip
+            ending = None
+            try:
+                ending = session.run()
+            finally:
+                if keep is not None:
+                    keep.close("" if ending is not None and ending.well else ending.reason if ending else "a fault")
+                    if keep.problem:
+                        LOG.warning(keep.problem)
+        return ending
+
+    def close(self) -> None:
+        """Wait for nobody any more; a test that runs goes on to its end."""
+        self._closing = True
+        self._socket.close()
+
+    def _refuse(self, reason: str) -> None:
+        self.refused += 1
+        if self.refused <= TOLD or self.refused % 1000 == 0:
+            LOG.warning("refused (%d so far): %s", self.refused, reason[:300])
+
+    @contextlib.contextmanager
+    def _doorkeeper(self):
+        """Turns away whoever connects while a test runs; sleeps until somebody does."""
+        inside, outside = socket.socketpair()
+
+        def turn_away() -> None:
+            while True:
+                try:
+                    ready = select.select([self._socket, inside], [], [])[0]
+                except (OSError, ValueError):  # the server has been closed: nobody can come
+                    return
+                if inside in ready:
+                    return
+                with contextlib.suppress(OSError):
+                    connection, sender = self._socket.accept()
+                    connection.close()
+                    self._refuse(f"{name_of(sender)} came while a test is running")
+                    time.sleep(0.01)  # a crowd at the door must not take time from the test
+
+        keeper = threading.Thread(target=turn_away, name="vibrid doorkeeper", daemon=True)
+        keeper.start()
+        try:
+            yield
+        finally:
+            outside.send(b"x")
+            keeper.join()
+            inside.close()
+            outside.close()
