@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import jax
 import numpy as np
 
+from vibrid.core.errors import Refusal
+from vibrid.networks.export import Operation, Value, program_of
+
 MOST_OPERATIONS = 1000
-_INLINE = ("pjit", "jit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat", "checkpoint")
 _WRITTEN = {
     "add": "{0} + {1}", "add_any": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}",
     "neg": "-{0}", "abs": "abs({0})", "square": "{0} * {0}", "sqrt": "sqrt({0})", "exp": "exp({0})",
@@ -44,12 +45,14 @@ def written_out(function: Callable, count: int) -> Callable[..., tuple] | None:
     Where the compiled program would give an infinity or NaN, the written one may raise an ArithmeticError or a
     ValueError instead.
     """
-    traced = jax.make_jaxpr(function)(*np.zeros(count))
-    lines: list[str] = []
     try:
-        given = [f"a{i}" for i in range(count)]
-        results = _write(traced.jaxpr, [_number(c) for c in traced.consts], given, lines)
-    except _NotScalar:
+        program = program_of(function, *np.zeros(count))
+        given = [value.name for value in program.inputs]
+        if len(program.operations) > MOST_OPERATIONS:
+            return None
+        lines = [f"{o.results[0].name} = {_written(o)}" for o in program.operations]
+        results = [_read(value) for value in program.outputs]
+    except (_NotScalar, Refusal):
         return None
     body = "\n    ".join([*lines, f"return ({', '.join(results)},)"])
     text = f"def written({', '.join(given)}):\n    {body}\n"
@@ -58,65 +61,28 @@ def written_out(function: Callable, count: int) -> Callable[..., tuple] | None:
     return names["written"]
 
 
-def _write(jaxpr, constants: list[str], given: list[str], lines: list[str]) -> list[str]:
-    """Append the operations of a trace to `lines`; the names of its results."""
-    names = dict(zip(jaxpr.constvars, constants, strict=True)) | dict(zip(jaxpr.invars, given, strict=True))
-
-    def read(variable) -> str:
-        return _number(variable.val) if hasattr(variable, "val") else names[variable]
-
-    for equation in _needed(jaxpr):
-        kind = equation.primitive.name
-        read_in = [read(v) for v in equation.invars]
-        if kind in _INLINE:
-            inner = next((v for v in equation.params.values() if hasattr(v, "jaxpr") and hasattr(v, "consts")), None)
-            if inner is None:
-                raise _NotScalar
-            made = _write(inner.jaxpr, [_number(c) for c in inner.consts], read_in, lines)
-            names.update(zip(equation.outvars, made, strict=True))
-            continue
-        name = f"v{len(lines)}"
-        lines.append(f"{name} = {_written(equation, kind, read_in)}")
-        if len(lines) > MOST_OPERATIONS:
-            raise _NotScalar
-        names[equation.outvars[0]] = name
-    return [read(v) for v in jaxpr.outvars]
+def _read(value: Value) -> str:
+    """A value by its name, or a constant with all its digits."""
+    if value.shape != () or value.dtype.name not in ("float64", "bool"):
+        raise _NotScalar
+    if value.constant is None:
+        return value.name
+    return str(bool(value.constant)) if value.dtype == bool else f"({float(value.constant)!r})"  # nan, inf are names
 
 
-def _needed(jaxpr) -> list:
-    """The operations that the results depend on."""
-    wanted, kept = set(v for v in jaxpr.outvars if not hasattr(v, "val")), []
-    for equation in reversed(jaxpr.eqns):
-        if not wanted.isdisjoint(equation.outvars):
-            kept.append(equation)
-            wanted.update(v for v in equation.invars if not hasattr(v, "val"))
-    return kept[::-1]
-
-
-def _written(equation, kind: str, read_in: list[str]) -> str:
+def _written(o: Operation) -> str:
     """The right-hand side of one operation."""
-    variables = [*equation.invars, *equation.outvars]
-    if any(v.aval.shape != () or v.aval.dtype.name not in ("float64", "bool") for v in variables):
-        raise _NotScalar
-    boolean = equation.outvars[0].aval.dtype == bool
-    if kind in _WRITTEN and (len(read_in) <= 3):
-        return _WRITTEN[kind].format(*read_in)
-    if kind in _LOGICAL and boolean:
-        return _LOGICAL[kind].format(*read_in)
-    if kind == "integer_pow" and equation.params["y"] > 0:
-        return f"{read_in[0]} ** {int(equation.params['y'])}"
-    if kind == "convert_element_type":
-        return f"{read_in[0]} != 0" if boolean else f"float({read_in[0]})"
-    if kind in ("broadcast_in_dim", "reshape", "squeeze"):
-        return read_in[0]
+    read = [_read(value) for value in o.arguments]
+    _read(o.results[0])
+    boolean = o.results[0].dtype == bool
+    if o.kind in _WRITTEN and len(read) <= 3:
+        return _WRITTEN[o.kind].format(*read)
+    if o.kind in _LOGICAL and boolean:
+        return _LOGICAL[o.kind].format(*read)
+    if o.kind == "integer_pow" and o.settings["y"] > 0:
+        return f"{read[0]} ** {int(o.settings['y'])}"
+    if o.kind == "convert_element_type":
+        return f"{read[0]} != 0" if boolean else f"float({read[0]})"
+    if o.kind in ("broadcast_in_dim", "reshape", "squeeze"):
+        return read[0]
     raise _NotScalar
-
-
-def _number(value) -> str:
-    """A constant, written with all its digits."""
-    value = np.asarray(value)
-    if value.shape != ():
-        raise _NotScalar
-    if value.dtype == bool:
-        return str(bool(value))
-    return f"({float(value)!r})"  # nan and inf are names
