@@ -25,6 +25,12 @@ def scaled(law: vb.LuGre, factor: float) -> vb.LuGre:
     return vb.core.paths.replace(law, {name: factor * getattr(law, name) for name in names})
 
 
+def two_devices(scheme) -> vb.HybridTest:
+    tested = vb.Experimental(LUGRE, at=0, count=4, name="tested")
+    modelled = vb.Modelled(LUGRE, at=1, to=0, count=2, name="modelled")
+    return vb.HybridTest(frame(), [tested], [modelled], scheme, rate=RATE)
+
+
 @pytest.mark.parametrize(
     "scheme",
     [vb.MKRAlpha(0.75), vb.KRAlpha(0.4, weigh="displacement")],
@@ -33,14 +39,7 @@ def scaled(law: vb.LuGre, factor: float) -> vb.LuGre:
 def test_one_scan_equals_the_structure_with_its_devices_inside(motion, scheme):
     """Two devices, four and two side by side, between ground and floor and between floors."""
     attached = [vb.Attachment(scaled(LUGRE, 4.0), at=0), vb.Attachment(scaled(LUGRE, 2.0), at=1, to=0)]
-    test = vb.HybridTest(
-        frame(),
-        [vb.Experimental(LUGRE, at=0, count=4, name="tested")],
-        [vb.Modelled(LUGRE, at=1, to=0, count=2, name="modelled")],
-        scheme,
-        rate=RATE,
-    )
-    result = test.run(motion)
+    result = two_devices(scheme).run(motion)
     whole = vb.simulate(frame(attachments=attached), motion, integrator=scheme)
     assert np.abs(whole.displacement).max() > 0.02
     np.testing.assert_allclose(result.response.displacement, whole.displacement, atol=1e-12)
@@ -128,13 +127,13 @@ def test_scales_of_length_force_and_time(motion):
 
 
 def test_a_watched_test_is_the_same_test(motion):
-    test = vb.HybridTest(frame(), [vb.Experimental(LUGRE, at=0, name="a")], rate=RATE)
+    test = two_devices(vb.MKRAlpha(0.75))
     seen = []
     watched = test.run(motion, seen.append)
     np.testing.assert_array_equal(watched.response.displacement, test.run(motion).response.displacement)
     assert seen[-1].done == seen[-1].steps == len(motion) - 1 and len(seen) >= 30
     np.testing.assert_array_equal(seen[-1].displacement, watched.response.displacement[-1])
-    assert seen[-1].forces[0] == watched.devices["a.force"][-1]
+    assert seen[-1].forces[0] == watched.devices["tested.force"][-1]
     told = watched.summary("roof")
     assert told["devices"][0]["tracking"] is None and told["peak"] > 0 and told["devices"][0]["energy"] > 0
 

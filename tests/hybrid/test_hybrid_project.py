@@ -15,7 +15,7 @@ from vibrid.project.hybrid import top_of
 from vibrid.report.hybrid_report import column_base_and_beam_end
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TEXT = (EXAMPLES / "hybrid.toml").read_text(encoding="utf-8").replace("duration = 20.0", "duration = 3.0")
+TEXT = (EXAMPLES / "hybrid.toml").read_text(encoding="utf-8").replace("duration = 20.0", "duration = 2.0")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_the_command_shows_records_and_reports(write, tmp_path):
     assert {"first_storey.target", "first_storey.force", "first_storey.band_1", "second_storey.force"} <= set(
         devices.names
     )
-    assert len(devices) == 3 * 1024 - 1 and len(structure) == 3 * 1024
+    assert len(devices) == 2 * 1024 - 1 and len(structure) == 2 * 1024
     page = report.read_text(encoding="utf-8")
     for heading in ("Loops of the devices", "Tracking", "Histories", "AdaptiveTimeSeries"):
         assert heading in page
