@@ -50,6 +50,24 @@ def test_one_scan_equals_the_structure_with_its_devices_inside(motion, scheme):
     assert result.devices.start == pytest.approx(1 / RATE), "the first sample is the end of the first substep"
 
 
+class Gauged(vb.LoopDevice):
+    """A slipping spring with a gauge: a state, a signal and a rate."""
+
+    signal_names: ClassVar = ("gauge",)
+    signal_units: ClassVar = ("m",)
+
+    def start(self):
+        return jnp.zeros(())
+
+    def trial(self, state, motion, heard, dt):
+        slip = motion.e - jnp.clip(motion.e - state, -1e-3, 1e-3)
+        force = 2e4 * (motion.e - slip) + 3.0 * motion.w
+        return vb.Reading(force, (motion.e - slip)[None]), slip
+
+    def initial_stiffness(self):
+        return jnp.asarray(2e4)
+
+
 class Listener(vb.LoopDevice):
     """A model with a memory that follows what it hears, as a network in the loop does."""
 
@@ -61,7 +79,7 @@ class Listener(vb.LoopDevice):
         return jnp.zeros(())
 
     def trial(self, state, motion, heard, dt):
-        memory = 0.9 * state + 0.1 * (heard.reading.force + 1e-3 * heard.reading.signals.sum())
+        memory = 0.9 * state + 0.1 * (heard.reading.force + 1e3 * heard.reading.signals.sum())
         force = self.gain * memory + 5.0 * motion.e + 0.1 * heard.motion.w
         return vb.Reading(force, memory[None]), memory
 
@@ -80,7 +98,7 @@ def listening_test(device, **more) -> vb.HybridTest:
 
 def test_step_by_step_equals_one_scan(motion):
     """The same coordinator with the device outside: substeps, scales, signals and a model that listens."""
-    specimen = vb.BandedFrictionDamper()
+    specimen = Gauged()
     short = motion.cut(0.0, 4.0)
     inside = listening_test(specimen).run(short)
     outside = listening_test(vb.DeviceSubstructure(specimen, 1 / 1024)).run(short)
