@@ -65,11 +65,12 @@ def test_a_killed_program_leaves_a_journal_that_can_be_read(tmp_path):
 
 def test_rows_reach_the_disk_while_the_test_runs(tmp_path):
     recorder = Recorder(tmp_path / "test.h5", CHANNELS, 1 / 1024)
-    fill(recorder, 256)
-    until = time.monotonic() + 5.0
-    while recorder.journal.stat().st_size < 256 * 24 and time.monotonic() < until:
-        time.sleep(0.01)
-    check(vb.read_record(recorder.journal), 256)
+    for rows, first in ((256, 0), (30, 256)):  # a whole block goes at once, part of one a little later
+        fill(recorder, rows, first)
+        until = time.monotonic() + 5.0
+        while recorder.journal.stat().st_size < (first + rows) * 24 and time.monotonic() < until:
+            time.sleep(0.01)
+        check(vb.read_record(recorder.journal), first + rows)
     recorder.close()
 
 

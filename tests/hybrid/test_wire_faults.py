@@ -31,6 +31,17 @@ def remote(served, protocol="tcp", **settings):
     return RemoteSubstructure("127.0.0.1", served.port, 1, protocol, **{"timeout": 5.0} | settings)
 
 
+def patiently(served, protocol):
+    """A client that tries again while the server is still busy with the one before."""
+    until = time.monotonic() + 10.0
+    while True:
+        try:
+            return remote(served, protocol)
+        except WireProblem:
+            if time.monotonic() > until:
+                raise
+
+
 def hybrid_test(device):
     """A small hybrid test with one device outside."""
     return HybridTest(BUILDING, [Experimental(device=device, at="0", name="damper")])
@@ -61,7 +72,7 @@ def test_the_server_is_killed_in_mid_test(tmp_path):
     ours = vb.read_record(tmp_path / "devices.h5")
     assert 195 <= len(ours) <= 200 and "the test ended early" in " ".join(ours.history)
     theirs = vb.read_record(tmp_path / "server.h5.journal")
-    assert 100 <= len(theirs) <= 200, "all but the last quarter of a second"
+    assert len(theirs) == 199, "a quarter of a second later all is on the disk"
     np.testing.assert_allclose(theirs["force_1"], 1e6 * theirs["displacement_1"], rtol=1e-12)
     assert "a test begins" in (tmp_path / "server.log").read_text()
 
@@ -74,7 +85,7 @@ class Fatal(RemoteSubstructure):
     def trial(self, *motion):
         self.trials += 1
         if self.trials == 200:
-            time.sleep(0.4)  # the server has had time to write
+            time.sleep(1.0)  # the server has had time to write
             self.fatal()
         began = time.monotonic()
         try:
@@ -326,8 +337,7 @@ def test_a_fuzzer_on_the_port_before_and_during_a_test(protocol):
         pester(60)
         assert served.refused(30) >= 30
         PlainClient(protocol, served.port).close(end=False)  # says all the right words, and leaves
-        time.sleep(0.02)
-        client = remote(served, protocol)
+        client = patiently(served, protocol)
         forces = [drive(client, 20)]
         for k in range(1, 6):
             pester(10)
