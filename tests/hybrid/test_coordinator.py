@@ -25,6 +25,12 @@ def scaled(law: vb.LuGre, factor: float) -> vb.LuGre:
     return vb.core.paths.replace(law, {name: factor * getattr(law, name) for name in names})
 
 
+def two_devices(scheme) -> vb.HybridTest:
+    tested = vb.Experimental(LUGRE, at=0, count=4, name="tested")
+    modelled = vb.Modelled(LUGRE, at=1, to=0, count=2, name="modelled")
+    return vb.HybridTest(frame(), [tested], [modelled], scheme, rate=RATE)
+
+
 @pytest.mark.parametrize(
     "scheme",
     [vb.MKRAlpha(0.75), vb.KRAlpha(0.4, weigh="displacement")],
@@ -33,14 +39,7 @@ def scaled(law: vb.LuGre, factor: float) -> vb.LuGre:
 def test_one_scan_equals_the_structure_with_its_devices_inside(motion, scheme):
     """Two devices, four and two side by side, between ground and floor and between floors."""
     attached = [vb.Attachment(scaled(LUGRE, 4.0), at=0), vb.Attachment(scaled(LUGRE, 2.0), at=1, to=0)]
-    test = vb.HybridTest(
-        frame(),
-        [vb.Experimental(LUGRE, at=0, count=4, name="tested")],
-        [vb.Modelled(LUGRE, at=1, to=0, count=2, name="modelled")],
-        scheme,
-        rate=RATE,
-    )
-    result = test.run(motion)
+    result = two_devices(scheme).run(motion)
     whole = vb.simulate(frame(attachments=attached), motion, integrator=scheme)
     assert np.abs(whole.displacement).max() > 0.02
     np.testing.assert_allclose(result.response.displacement, whole.displacement, atol=1e-12)
@@ -49,6 +48,24 @@ def test_one_scan_equals_the_structure_with_its_devices_inside(motion, scheme):
         np.testing.assert_allclose(result.devices["modelled.displacement"], deformation[1:], atol=1e-12)
         np.testing.assert_allclose(2 * result.devices["modelled.force"], force[1:], atol=1e-9)
     assert result.devices.start == pytest.approx(1 / RATE), "the first sample is the end of the first substep"
+
+
+class Gauged(vb.LoopDevice):
+    """A slipping spring with a gauge: a state, a signal and a rate."""
+
+    signal_names: ClassVar = ("gauge",)
+    signal_units: ClassVar = ("m",)
+
+    def start(self):
+        return jnp.zeros(())
+
+    def trial(self, state, motion, heard, dt):
+        slip = motion.e - jnp.clip(motion.e - state, -1e-3, 1e-3)
+        force = 2e4 * (motion.e - slip) + 3.0 * motion.w
+        return vb.Reading(force, (motion.e - slip)[None]), slip
+
+    def initial_stiffness(self):
+        return jnp.asarray(2e4)
 
 
 class Listener(vb.LoopDevice):
@@ -62,7 +79,7 @@ class Listener(vb.LoopDevice):
         return jnp.zeros(())
 
     def trial(self, state, motion, heard, dt):
-        memory = 0.9 * state + 0.1 * (heard.reading.force + 1e-3 * heard.reading.signals.sum())
+        memory = 0.9 * state + 0.1 * (heard.reading.force + 1e3 * heard.reading.signals.sum())
         force = self.gain * memory + 5.0 * motion.e + 0.1 * heard.motion.w
         return vb.Reading(force, memory[None]), memory
 
@@ -81,7 +98,7 @@ def listening_test(device, **more) -> vb.HybridTest:
 
 def test_step_by_step_equals_one_scan(motion):
     """The same coordinator with the device outside: substeps, scales, signals and a model that listens."""
-    specimen = vb.BandedFrictionDamper()
+    specimen = Gauged()
     short = motion.cut(0.0, 4.0)
     inside = listening_test(specimen).run(short)
     outside = listening_test(vb.DeviceSubstructure(specimen, 1 / 1024)).run(short)
@@ -128,13 +145,13 @@ def test_scales_of_length_force_and_time(motion):
 
 
 def test_a_watched_test_is_the_same_test(motion):
-    test = vb.HybridTest(frame(), [vb.Experimental(LUGRE, at=0, name="a")], rate=RATE)
+    test = two_devices(vb.MKRAlpha(0.75))
     seen = []
     watched = test.run(motion, seen.append)
     np.testing.assert_array_equal(watched.response.displacement, test.run(motion).response.displacement)
     assert seen[-1].done == seen[-1].steps == len(motion) - 1 and len(seen) >= 30
     np.testing.assert_array_equal(seen[-1].displacement, watched.response.displacement[-1])
-    assert seen[-1].forces[0] == watched.devices["a.force"][-1]
+    assert seen[-1].forces[0] == watched.devices["tested.force"][-1]
     told = watched.summary("roof")
     assert told["devices"][0]["tracking"] is None and told["peak"] > 0 and told["devices"][0]["energy"] > 0
 

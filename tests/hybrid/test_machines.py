@@ -23,7 +23,7 @@ def target_record(x, v=None) -> vb.Record:
 @pytest.fixture(scope="module")
 def drift() -> vb.Record:
     """The first storey of a two-storey building under a synthetic motion, by SciPy: 0.32 s and 0.12 s, 24 mm."""
-    ground = vb.synthetic_motion(3, duration=20.0, rate=1024.0, pga=3.5)
+    ground = vb.synthetic_motion(3, duration=12.0, rate=1024.0, pga=3.5)
     mass, stiffness = np.diag([8.9e3, 9.1e3]), 9e6 * np.array([[2.0, -1.0], [-1.0, 1.0]])
     damping = 0.3 * mass + 8e-4 * stiffness
     below = [-np.linalg.solve(mass, stiffness), -np.linalg.solve(mass, damping)]
@@ -46,26 +46,25 @@ def benchmark_transfer():
 @pytest.mark.parametrize(
     ("dynamics", "transfer"),
     [
-        (vb.FirstOrder(0.018), ([1], [0.018, 1])),
         (vb.SecondOrder(12.0, 0.7), ([(24 * np.pi) ** 2], [1, 2 * 0.7 * 24 * np.pi, (24 * np.pi) ** 2])),
         (vb.BenchmarkMachine(), benchmark_transfer()),
     ],
-    ids=["first", "second", "benchmark"],
+    ids=["second", "benchmark"],
 )
 def test_linear_machines_are_discretised_exactly(drift, dynamics, transfer):
     """Beside SciPy's simulation of the transfer function for commands that move straight between samples."""
-    x = drift["x"][:4096]
+    x = drift["x"]
     made = follow(dynamics, target_record(x))["displacement"]
     _, theirs, _ = signal.lsim(transfer, np.concatenate([[0.0], x]), DT * np.arange(len(x) + 1))
     np.testing.assert_allclose(made, theirs[1:], atol=1e-9 * np.abs(x).max())
 
 
 def test_delay_limits_and_the_sensor(drift):
-    x = drift["x"][:8192]
+    x = drift["x"]
     late = follow(vb.PureDelay(0.0123), target_record(x))["displacement"]
     time = DT * np.arange(len(x))
     np.testing.assert_allclose(late, np.interp(time - 0.0123, time, x, left=0.0), atol=1e-15)
-    step = np.where(np.arange(2048) > 10, 0.05, 0.0)
+    step = np.where(np.arange(len(x)) > 10, 0.05, 0.0)
     moved = follow(vb.IdealMachine(), target_record(step), velocity_limit=0.1, stroke=0.04)["displacement"]
     assert np.diff(moved).max() == pytest.approx(0.1 * DT) and moved.max() == 0.04
     noisy = follow(vb.IdealMachine(), target_record(x), noise=2e-5, quantum=1e-5, seed=4)
@@ -85,11 +84,11 @@ def test_noise_is_normal_and_white():
     assert np.abs(np.corrcoef(z.T)[0, 1]) < 0.03 and np.abs(np.corrcoef(z[1:, 0], z[:-1, 0])[0, 1]) < 0.03
 
 
-def test_extrapolation_and_inverse_are_exact_where_they_should_be():
-    delay, t = 0.018, DT * np.arange(600)
+def test_extrapolation_and_inverse_are_exact_where_they_should_be(drift):
+    delay, t = 0.018, DT * np.arange(len(drift))
 
     def polynomial(t):
-        return 0.3 + 2 * t - 5 * t**2 + 40 * t**3
+        return 0.3 + 2 * t - 5 * t**2 + 0.4 * t**3
 
     ideal, cubic = vb.Actuator(), vb.PolynomialExtrapolation(delay)
     made = vb.impose(vb.Linear(1.0), target_record(polynomial(t)), ideal, cubic)["command"]
@@ -106,9 +105,9 @@ def test_extrapolation_and_inverse_are_exact_where_they_should_be():
     assert errors[0] < 2e-3 < 5e-2 < errors[1]
 
 
-@pytest.mark.parametrize("dynamics", [vb.PureDelay(0.018), vb.SecondOrder.with_lag(0.018)], ids=["delay", "second"])
-def test_ats_tracks_from_any_first_guess_and_through_noise(drift, dynamics):
+def test_ats_tracks_from_any_first_guess_and_through_noise(drift):
     """An 18 ms machine: from a third of the motion to less than half a per cent, as the specimen feels it."""
+    dynamics = vb.SecondOrder.with_lag(0.018)
     lazy = vb.tracking(drift["x"], follow(dynamics, drift)["force"], DT)
     assert lazy.error > 0.07 and lazy.delay == pytest.approx(0.018, abs=2e-3)
     for guess in (0.018, 0.0, 0.03):
@@ -120,7 +119,7 @@ def test_ats_tracks_from_any_first_guess_and_through_noise(drift, dynamics):
 
 def test_ats_keeps_its_limits(drift):
     """Coefficients that may not move stay; a motion below the threshold teaches nothing."""
-    machine = vb.Actuator(vb.PureDelay(0.018))
+    machine = vb.Actuator(vb.SecondOrder.with_lag(0.018))
     inverse = vb.impose(vb.Linear(1.0), drift, machine, vb.Inverse(0.018, 0.018**2 / 2))
     for change in ({"rate": (0.0, 0.0, 0.0)}, {"threshold": 1.0}):
         held = vb.impose(vb.Linear(1.0), drift, machine, vb.AdaptiveTimeSeries(0.018, **change))
