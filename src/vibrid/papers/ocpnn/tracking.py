@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from vibrid.hybrid.actuator import Actuator, BenchmarkMachine, PureDelay, SecondOrder
@@ -34,6 +36,16 @@ def deformation(run: Run) -> Record:
     return Record(data, channels, step=STEP, name="first-storey damper")
 
 
+def slow_deformation(run: Run) -> Record:
+    """The drift of a linear building with a period of 1.5 s and 5 % damping."""
+    record = substitute(10.0 if run.quick else 28.0)
+    frequency = 2 * np.pi / 1.5
+    moved = simulate(ShearBuilding([1.0], [Linear(frequency**2, 0.1 * frequency)]), record, integrator=MKRAlpha(0.75))
+    data = np.concatenate([moved.displacement, moved.velocity], axis=1)
+    channels = [Channel("x", "imposed_displacement"), Channel("v", "imposed_velocity")]
+    return Record(data, channels, step=record.step, name="building of 1.5 s")
+
+
 def followed(target: Record, dynamics, compensator, noise: float) -> Tracking:
     """Indicators of where the specimen was (a spring of 1 N/m shows it without the sensor's noise)."""
     made = impose(Linear(1.0), target, Actuator(dynamics, noise=noise), compensator)
@@ -42,7 +54,7 @@ def followed(target: Record, dynamics, compensator, noise: float) -> Tracking:
 
 @PAPER.study("rths-tracking", "Compensation of an 18 ms machine", part="rths")
 def compensation(run: Run) -> Outcome:
-    target = run.once(deformation)
+    targets = {"frame with friction dampers": run.once(deformation), "building of 1.5 s": run.once(slow_deformation)}
     machines = {
         "delay of 18 ms": PureDelay(LAG),
         "second order, lag 18 ms": SecondOrder.with_lag(LAG),
@@ -57,27 +69,34 @@ def compensation(run: Run) -> Outcome:
         "ATS from 30 ms": AdaptiveTimeSeries(0.030),
     }
     rows, found = [], {}
-    for machine, dynamics in machines.items():
-        for way, compensator in ways.items():
-            for noise in (0.0, NOISE) if isinstance(compensator, AdaptiveTimeSeries) else (0.0,):
-                own = found[machine, way, noise] = followed(target, dynamics, compensator, noise)
-                rows.append({
-                    "machine": machine, "compensation": way, "noise, mm": 1e3 * noise, "J₁ delay, ms": 1e3 * own.delay,
-                    "J₂ rms error, %": 100 * own.error, "J₃ peak error, %": 100 * own.peak_error,
+    for target, machine, way in itertools.product(targets, machines, ways):
+        for noise in (0.0, NOISE) if isinstance(ways[way], AdaptiveTimeSeries) else (0.0,):
+            own = found[target, machine, way, noise] = followed(targets[target], machines[machine], ways[way], noise)
+            rows.append(
+                {
+                    "target": target,
+                    "machine": machine,
+                    "compensation": way,
+                    "noise, mm": 1e3 * noise,
+                    "J₁ delay, ms": 1e3 * own.delay,
+                    "J₂ rms error, %": 100 * own.error,
+                    "J₃ peak error, %": 100 * own.peak_error,
                     "rms error of range, %": 100 * own.of_range,
-                })  # fmt: skip
+                }
+            )
     checks = []
-    for machine in list(machines)[:2]:
-        before = found[machine, "none", 0.0].error
-        worst = max(own.error for (m, way, _), own in found.items() if m == machine and way.startswith("ATS"))
+    for target, machine in itertools.product(targets, list(machines)[:2]):
+        before = found[target, machine, "none", 0.0].error
+        worst = max(own.error for (t, m, w, _), own in found.items() if (t, m) == (target, machine) and w[:3] == "ATS")
         met = bool(before >= 0.07 and worst <= 0.005)
         text = f"{100 * before:.1f} % → {100 * worst:.2f} % at worst"
-        checks.append(Check(f"{machine}: tracking error J₂, any first guess, with and without noise", text,
-                            "≥ 7 % → ≤ 0.5 %", met))  # fmt: skip
+        what = f"{target}, {machine}: tracking error J₂, any first guess, with and without noise"
+        checks.append(Check(what, text, "≥ 7 % → ≤ 0.5 %", met))
     note = (
-        "The target is the deformation of the first-storey damper in a simulation of the fibre frame with LuGre "
-        "dampers; errors are of where the specimen was, not of what a noisy sensor says, over the whole history, the "
-        "seconds of learning included. ATS has three coefficients: of a pure delay it can follow motions "
+        "Targets are the deformation of the first-storey damper in a simulation of the fibre frame with LuGre dampers, "
+        "and the drift of a slow linear building; errors are of where the specimen was, not of what a noisy sensor "
+        "says, over the whole history, the seconds of learning included. ATS has three coefficients: of a pure delay "
+        "it can follow motions "
         "up to about ωτ = 0.5 (4 Hz at 18 ms); what a building with friction dampers moves at 8 Hz and above it "
         "cannot make good. A machine of second order it can invert."
     )
