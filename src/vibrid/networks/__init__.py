@@ -1,5 +1,6 @@
 """What learns: layers, scaling, derivatives and a compiled training loop, shared by every method that trains a network."""
 
+from vibrid.networks.checkpoint import Checkpoint, fingerprint
 from vibrid.networks.dense import Dense
 from vibrid.networks.derivatives import carried
 from vibrid.networks.quasi_newton import QuasiNewton
@@ -7,4 +8,16 @@ from vibrid.networks.scaling import Scaling
 from vibrid.networks.sequence import Convolution, Recurrent
 from vibrid.networks.training import Trained, adam, train
 
-__all__ = ["Convolution", "Dense", "QuasiNewton", "Recurrent", "Scaling", "Trained", "adam", "carried", "train"]
+__all__ = [
+    "Checkpoint",
+    "Convolution",
+    "Dense",
+    "QuasiNewton",
+    "Recurrent",
+    "Scaling",
+    "Trained",
+    "adam",
+    "carried",
+    "fingerprint",
+    "train",
+]

@@ -6,7 +6,6 @@ by side under `vmap`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -32,23 +31,31 @@ class Memory(NamedTuple):
 class QuasiNewton(eqx.Module):
     """Limited-memory BFGS (Nocedal 1980; Nocedal & Wright, Algorithm 7.4) from an inverse Hessian that is given.
 
-    Arguments
-        objective: `(x, data) → value` for a vector x.
-        precondition: `(slope, data) → P⁻¹ slope`; the identity by default.
-        kept: how many steps are remembered.
+    Override `objective` and, where one is known, `precondition`; equal steps are compiled once. `kept` is how many
+    steps are remembered.
     """
 
-    objective: Callable = eqx.field(static=True)
-    precondition: Callable = eqx.field(static=True, default=lambda slope, data: slope)
     kept: int = eqx.field(static=True, default=10)
+
+    def objective(self, x, data):
+        """What is to fall, at a vector x."""
+        raise NotImplementedError
+
+    def precondition(self, slope, data):
+        """P⁻¹ times a slope, P near the Hessian."""
+        return slope
+
+    def recorded(self, x, value, data):
+        """What is kept of every step."""
+        return value
 
     def start(self, x, data) -> Memory:
         value, slope = jax.value_and_grad(self.objective)(x, data)
         none = jnp.zeros((self.kept, x.size), x.dtype)
         return Memory(x, value, slope, none, none, jnp.zeros(self.kept, x.dtype))
 
-    def __call__(self, memory: Memory, key, data) -> tuple[Memory, jax.Array]:
-        """One step along the quasi-Newton direction, shortened until the value falls; records the value."""
+    def __call__(self, memory: Memory, key, data):
+        """One step along the quasi-Newton direction, shortened until the value falls."""
         direction = -self._inverse(memory, data)
         promised = jnp.vdot(memory.slope, direction)
 
@@ -81,7 +88,7 @@ class QuasiNewton(eqx.Module):
             )
         )
         weights = jnp.where(good, weights, 0.0)  # a direction that led nowhere: begin again from the preconditioner
-        return Memory(x, value, slope, steps, changes, weights), value
+        return Memory(x, value, slope, steps, changes, weights), self.recorded(x, value, data)
 
     def _inverse(self, memory: Memory, data):
         """The inverse Hessian times the slope: two loops over what is remembered."""

@@ -13,11 +13,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from scipy.linalg import cholesky, solve_triangular
 
+from vibrid.core.errors import Divergence
 from vibrid.identification.methods.pidynnet.task import _BENT_RIDGE, _RIDGE, STEPS, Task
 from vibrid.identification.weak.equations import model_at, residual_at
+
+
+_CAUTION = 0.01  # network weights act together: a step along one must not spoil that of the skip path
 
 
 class Factor(eqx.Module):
@@ -168,16 +171,16 @@ def factorise(task: Task, skip, networks, free) -> Factor:
         if k:
             block -= coupling[-1] @ coupling[-1].T
             side -= coupling[-1] @ border[-1]
-        lower = cholesky(block, lower=True, overwrite_a=True, check_finite=False)
+        lower = _cholesky(block)
+        border.append(solve_triangular(lower, side, lower=True, check_finite=False))
         inverse.append(solve_triangular(lower, np.eye(size), lower=True, check_finite=False))
-        border.append(inverse[-1] @ side)
         corner -= border[-1].T @ border[-1]
         if k + 1 == w.count:
             break
         later, thetas = rows(k + 1)
         cross = later[:shared].reshape(-1, size).T @ made[own - shared :].reshape(-1, size)
         cross += data(k, slice(w.hop, length), slice(0, w.overlap)).T
-        coupling.append(cross @ inverse[-1].T)
+        coupling.append(solve_triangular(lower, cross.T, lower=True, check_finite=False).T)
         made = later
     coupling = [np.zeros((size, size)), *coupling]
     corner = 0.5 * (corner + corner.T)
@@ -185,16 +188,24 @@ def factorise(task: Task, skip, networks, free) -> Factor:
     safe = corner / np.outer(scale, scale)
     shift = max(0.0, 1e-10 - np.linalg.eigvalsh(safe)[0])
     lower = np.linalg.cholesky(safe + shift * np.eye(p)) * scale[:, None]
-    bent = 1.0 / (_BENT_RIDGE**2 + _typical(heavy, length, slopes))
+    bent = _CAUTION / (_BENT_RIDGE**2 + _typical(heavy, length, slopes))
     return Factor(
         *(jnp.asarray(np.stack(b)) for b in (inverse, coupling, border)), jnp.asarray(lower), jnp.asarray(bent),
         jnp.asarray(corner),
     )  # fmt: skip
 
 
+def _cholesky(block: np.ndarray) -> np.ndarray:
+    """Lower factor; where rounding makes the block indefinite its diagonal is raised until there is one."""
+    for raised in (1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+        try:
+            return cholesky(block + raised * np.diag(np.diag(block)), lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+    raise Divergence("The networks' equations have become singular; give fewer features (bandwidth) or shorter windows.")
+
+
 def _typical(heavy, length, slopes) -> float:
     """Curvature along a weight whose activity is about one throughout its window."""
     return float(np.mean(np.diag(heavy[0])) * length + np.mean(np.sum(slopes**2, axis=(0, 1))))
 
-
-__all__ = ["Factor", "factorise", "ravel_pytree"]

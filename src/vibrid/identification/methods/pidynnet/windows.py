@@ -20,6 +20,7 @@ from vibrid.core.errors import unknown_name
 from vibrid.networks import Convolution, Dense, Recurrent, carried
 
 _LONGER = 1.25  # period of the slowest feature over the length of a window
+_VISIBLE = 1e-6  # share of the largest combination of features below which one is not used
 _CORNER = 6.0  # rad/s beyond which features are damped by 1/(1 + (ω/6)²)
 NETWORKS = {
     "mlp": lambda key, widths: Dense.make(key, widths, activation="tanh", init="glorot"),
@@ -40,7 +41,7 @@ class Windows(eqx.Module):
     overlap: int = eqx.field(static=True)
     count: int = eqx.field(static=True)
     shape: jax.Array  # (3, length) ψ and its derivatives
-    inputs: jax.Array  # (3, length, features) φ and its derivatives
+    inputs: jax.Array  # (3, length, inputs) φ and its derivatives
     basis: jax.Array  # (3, length, features) ψ φ and its derivatives
     averaged: jax.Array | None  # the same, averaged as the readings of a point are, where they are
 
@@ -97,12 +98,15 @@ class Windows(eqx.Module):
             return np.stack([p[0] * f[0], p[1] * f[0] + p[0] * f[1], p[2] * f[0] + 2 * p[1] * f[1] + p[0] * f[2]])
 
         index = np.arange(length, dtype=float)
+        _, visible, turn = np.linalg.svd(blended(index)[0], full_matrices=False)
+        turn = turn[visible > _VISIBLE * visible[0]].T  # combinations that cancel each other in the window are left out
         averaged = None
         if fine > 1:
             offsets, shares = around(fine)
-            averaged = jnp.asarray(sum(s * blended(index + o / fine) for s, o in zip(shares, offsets, strict=True)))
+            mean = sum(s * blended(index + o / fine) for s, o in zip(shares, offsets, strict=True))
+            averaged = jnp.asarray(mean @ turn)
         count = -(-(points + overlap) // hop)
-        arrays = (shape(index), features(index), blended(index))
+        arrays = (shape(index), features(index), blended(index) @ turn)
         return cls(hop, overlap, count, *(jnp.asarray(a) for a in arrays), averaged)
 
     def blend(self, parts):
@@ -118,11 +122,10 @@ class Windows(eqx.Module):
 
     def project(self, values) -> np.ndarray:
         """(count, features, channels): skip weights whose windows follow values (points, channels) of the padded grid."""
-        basis, psi = np.asarray(self.inputs[0]), np.asarray(self.shape[0])
-        weight = np.sqrt(psi)[:, None]
-        solve = np.linalg.pinv(np.concatenate([weight * basis, 1e-4 * np.eye(basis.shape[1])]), rcond=1e-10)
+        basis, psi = np.asarray(self.basis[0]), np.asarray(self.shape[0])
+        solve = np.linalg.pinv(basis, rcond=1e-7)
         cut = np.stack([values[k * self.hop : k * self.hop + self.length] for k in range(self.count)])
-        return np.einsum("fl,klc->kfc", solve[:, : self.length], weight * cut)
+        return np.einsum("fl,klc->kfc", solve, psi[:, None] * cut)
 
 
 def around(fine: int) -> tuple[np.ndarray, np.ndarray]:
