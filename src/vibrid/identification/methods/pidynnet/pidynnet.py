@@ -14,11 +14,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
+from vibrid.identification.methods.pidynnet.faithful import Letter, learn
 from vibrid.identification.methods.pidynnet.task import make_task
 from vibrid.identification.methods.pidynnet.training import Descent, Seeds, Trained, anneal
 from vibrid.identification.methods.pidynnet.windows import NETWORKS
@@ -33,7 +35,7 @@ _FEATURES_A_PERIOD = 6  # periods of the quickest feature in the shortest period
 _INTERVALS_A_PERIOD = 12  # intervals of the start's splines in it
 _OVERLAP = 0.25  # share of a window that it has in common with the next
 _GRID = 0.0101  # s, the longest step between points where networks meet readings and equations
-_WINDOW = 1.2  # s
+_WINDOW, _SUBPERIOD = 1.2, 5.0  # s
 
 
 @METHODS.register("pidynnet")
@@ -51,23 +53,49 @@ class PIDynNet(Method):
         network: "mlp", "recurrent" (long short-term memory) or "convolution": what stands beside the skip path.
         hidden: widths of its layers; () leaves the skip path alone.
         seeds: initialisations trained side by side; the answer is their mean.
-        window: length of a window in s.
+        window: length of a window in s; 1.2 by default, 5 (the paper's subperiod) for the faithful setting.
         bandwidth: highest frequency of the features in Hz; six a shortest period of the structure by default.
         softness: how far equations are believed in each stage, as a share of their size; falling.
         steps: L-BFGS steps after each factorisation.
         polish: hand the answer over to a trajectory fit, for a model that is believed to be right.
-        checkpoint: file in which training is kept between stages, so that it goes on after Ctrl-C or a kill.
+        checkpoint: file in which training is kept, so that it goes on after Ctrl-C or a kill; removed at the end.
+        faithful: the paper to the letter (its equations of motion put right): two networks with time and ground
+            acceleration as inputs, residuals at points, Adam, subperiods one after the other. For comparison; it needs
+            an accelerator, displacement, velocity and acceleration of every degree of freedom, and errs far more. The
+            arguments below belong to it.
+        iterations, pretraining: of every subperiod.
+        batch, pool: samples in an iteration, drawn from a pool of so many in a subperiod.
+        rate: of Adam; it falls to a tenth within a subperiod.
+        weights: of the supervised, the physics and the latent loss.
+        constraint: standard deviations of the last iterations within which the next subperiod keeps the unknowns; None
+            leaves them free.
+        check, patience, tolerance: a subperiod ends when unknowns, looked at every `check` iterations, stay within
+            `tolerance` for `patience` looks (Eq. 16).
+        width, layers: of both networks.
     """
 
     network: str = eqx.field(static=True, default="mlp")
     hidden: tuple[int, ...] = eqx.field(static=True, default=(24, 24), converter=tuple)
     seeds: int = eqx.field(static=True, default=1)
-    window: float = eqx.field(static=True, default=_WINDOW)
+    window: float | None = eqx.field(static=True, default=None)
     bandwidth: float | None = eqx.field(static=True, default=None)
     softness: tuple[float, ...] = eqx.field(static=True, default=SOFTNESS, converter=tuple)
     steps: int = eqx.field(static=True, default=6)
     polish: bool = eqx.field(static=True, default=False)
     checkpoint: str | None = eqx.field(static=True, default=None)
+    faithful: bool = eqx.field(static=True, default=False)
+    iterations: int = eqx.field(static=True, default=10_000)
+    pretraining: int = eqx.field(static=True, default=1000)
+    batch: int = eqx.field(static=True, default=500)
+    pool: int = eqx.field(static=True, default=1000)
+    rate: float = eqx.field(static=True, default=1e-3)
+    weights: tuple[float, float, float] = eqx.field(static=True, default=(1.0, 1.0, 10.0), converter=tuple)
+    constraint: float | None = eqx.field(static=True, default=3.0)
+    check: int = eqx.field(static=True, default=200)
+    patience: int = eqx.field(static=True, default=3)
+    tolerance: float = eqx.field(static=True, default=1e-4)
+    width: int = eqx.field(static=True, default=64)
+    layers: int = eqx.field(static=True, default=5)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples"})
 
@@ -82,12 +110,14 @@ class PIDynNet(Method):
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
         check_rates(problem)
+        if self.faithful:
+            return self._to_the_letter(problem, key, progress, started)
         spacing = shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
         begin = regression_start(problem, spacing, progress)
         shortest = shortest_period(problem, begin.free)
         bandwidth = self.bandwidth or _FEATURES_A_PERIOD / shortest
         task, skip = make_task(
-            problem, begin, 0, window=self.window, overlap=_OVERLAP, bandwidth=bandwidth, step=_GRID,
+            problem, begin, 0, window=self.window or _WINDOW, overlap=_OVERLAP, bandwidth=bandwidth, step=_GRID,
             eps=self.softness[0],
         )  # fmt: skip
         outputs = skip.shape[-1]
@@ -97,11 +127,7 @@ class PIDynNet(Method):
         )
         x = np.asarray(_begin(seeds, jnp.asarray(skip), jnp.asarray(begin.free), self.seeds, jax.random.key(key)))
         given, size = problem.given_deviations(), problem.signal_size()
-        keep = None
-        if self.checkpoint:
-            settings = {k: v for k, v in settings_of(self).items() if k != "checkpoint"}
-            data = [(d.readings, d.present, d.drive.samples) for d in problem.data]
-            keep = Checkpoint(self.checkpoint, fingerprint(settings, key, data, problem.unknowns.start))
+        keep = self._keep(problem, key)
         made = anneal(seeds, x, task, self.softness, self.steps, given, size, progress, keep)
         fit = self._answer(problem, seeds, made, key, started)
         if keep and not made.cut_short:
@@ -118,6 +144,60 @@ class PIDynNet(Method):
             convergence=last.convergence | fit.convergence,
             history=fit.history,
             seconds=time.perf_counter() - started,
+        )
+
+    def _keep(self, problem: Problem, key: int) -> Checkpoint | None:
+        if not self.checkpoint:
+            return None
+        settings = {k: v for k, v in settings_of(self).items() if k != "checkpoint"}
+        data = [(d.readings, d.present, d.drive.samples) for d in problem.data]
+        return Checkpoint(self.checkpoint, fingerprint(settings, key, data, problem.unknowns.start))
+
+    def letter(self, problem: Problem, **changes) -> Letter:
+        """One iteration of the faithful setting."""
+        return Letter(problem, self.weights, self.batch, self.rate, self.iterations, **changes)
+
+    def _to_the_letter(self, problem: Problem, key: int, progress, started: float):
+        letter, keep = self.letter(problem), self._keep(problem, key)
+        told = learn(
+            letter, problem, key, seeds=self.seeds, subperiod=self.window or _SUBPERIOD, width=self.width,
+            layers=self.layers, pool=self.pool, pretraining=self.pretraining, constraint=self.constraint,
+            check=self.check, patience=self.patience, tolerance=self.tolerance, progress=progress, checkpoint=keep,
+        )  # fmt: skip
+        if keep and not told.cut_short:
+            keep.remove()
+        theta = np.asarray(jax.vmap(letter.theta)(jnp.asarray(told.shares)))
+        mean = theta.mean(axis=0)
+        free = problem.unknowns.to_free(mean)
+        slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
+        size = np.abs(np.asarray(letter.theta(jnp.asarray(told.deviations[0] + 1.0)) - letter.theta(jnp.ones(len(mean)))))
+        spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else size
+        about = "initialisations" if self.seeds > 1 else "last iterations"
+        return conclude(
+            problem,
+            self,
+            free,
+            started=started,
+            covariance=np.diag((np.maximum(spread, 1e-12 * np.abs(mean)) / slope) ** 2),
+            warnings=(f"± 2σ is the spread of the {about}, as in the paper: it says nothing of the error they share.",),
+            history={
+                "estimate": np.asarray(jax.vmap(letter.theta)(jnp.asarray(told.trace.mean(axis=1)))),
+                "traces": np.asarray(jax.vmap(jax.vmap(letter.theta))(jnp.asarray(told.trace))),
+                "trace_time": told.when,
+                "losses": told.losses,
+                "cost": told.losses.sum(axis=2).mean(axis=1),
+                "seeds": theta,
+                "time": problem.data[0].step * np.arange(len(told.states)),
+                "states": told.states,
+                "response": told.response,
+                "networks": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: leaf[0], told.learner))[0]),
+            },
+            convergence={
+                "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),
+                "iterations": told.iterations,
+            },
+            seed=key,
+            cut_short=told.cut_short,
         )
 
     def _answer(self, problem: Problem, seeds: Seeds, made: Trained, key: int, started: float):
