@@ -20,6 +20,7 @@ from vibrid.identification.methods import (
     SparseRegression,
     TrajectoryFit,
     UnscentedKalman,
+    WeakCollocation,
 )
 from vibrid.identification.problem import make_problem
 from vibrid.identification.result import Identification, Validation
@@ -50,6 +51,7 @@ __all__ = [
     "UnknownLoad",
     "UnscentedKalman",
     "Validation",
+    "WeakCollocation",
     "compare",
     "find_loads",
     "identify",

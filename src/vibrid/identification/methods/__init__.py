@@ -9,6 +9,7 @@ from vibrid.identification.methods.online_masing import OnlineMasing
 from vibrid.identification.methods.online_recall import OnlineRecall
 from vibrid.identification.methods.siva import SIVA
 from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.methods.weak_collocation import WeakCollocation
 
 __all__ = [
     "SIVA",
@@ -22,4 +23,5 @@ __all__ = [
     "SparseRegression",
     "TrajectoryFit",
     "UnscentedKalman",
+    "WeakCollocation",
 ]

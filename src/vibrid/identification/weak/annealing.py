@@ -7,7 +7,7 @@ The smallest ε that the readings allow says how wrong the model is, and the unk
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from vibrid.identification.weak.start import Beginning, noise_left
 _HELD = 2  # first iterations, in which the motion settles and the unknowns wait
 _ENOUGH = 0.01  # fall of the cost ½ χ² that is not worth another iteration: it moves an estimate by 0.14 σ
 _KEPT_PROMISE = 0.9  # share of its promised fall above which a step needs no repeating before equations harden
-_NEGLIGIBLE = 1e-3  # noise over signal below which a rise of the misfit says nothing
+_NEGLIGIBLE = 3e-3  # noise over signal below which a rise of the misfit says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,7 @@ class Annealed:
         return np.sqrt(np.mean(np.concatenate(squares), axis=0))
 
 
-def anneal(
-    problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress=SILENT
-) -> Annealed:
+def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress=SILENT) -> Annealed:
     """Harden the equations stage by stage while the readings allow it.
 
     Arguments
@@ -61,14 +59,14 @@ def anneal(
             last = number == len(stages) - 1
             held = _HELD if number == 0 else 0
             point, solved = _minimise(problem, point, noise, softness, held, last, iterations, history, progress)
-            spent = solved.spent(point)
-            found = noise_left([r.piece for r in point.records], noise, given, spent)
-            seen = _read(point, found, problem)
-            loosest = seen if loosest is None else loosest
-            rise = _rise(seen, loosest, problem.signal_size(), point)
-            if kept is not None and rise > tolerance:
+            paid = solved.paid(point, noise)
+            pieces = [r.piece for r in point.records]
+            found, seen = (noise_left(pieces, stated, paid) for stated in (given, np.full_like(given, np.nan)))
+            loosest = (seen, paid) if loosest is None else loosest
+            rise, chance = _rise(seen, *loosest, problem, point)
+            if kept is not None and rise > tolerance + 3.0 * chance:
                 return _finish(problem, *kept, softness, rise, iterations, history, progress)
-            point = point_at(problem, point.free, [r.weighted(found) for r in point.records])
+            point = replace(point, records=tuple(r.weighted(found) for r in point.records))
             noise = found
             kept = (point, noise, softness)
     except KeyboardInterrupt:
@@ -107,17 +105,14 @@ def _minimise(problem, point: Point, noise, softness, held, to_the_end, iteratio
     return point, solved
 
 
-def _read(point: Point, noise, problem: Problem) -> np.ndarray:
-    """Noise of every sensor as the motion leaves it, also where it is stated."""
-    given = problem.given_deviations()
-    if not np.isfinite(given).any():
-        return noise
-    return noise_left([r.piece for r in point.records], noise, np.full_like(given, np.nan), 0.0)
+def _rise(now: np.ndarray, loosest: np.ndarray, paid: np.ndarray, problem: Problem, point: Point):
+    """By how much χ² of displacements and velocities has risen, as a share, and by how much it may rise by chance.
 
-
-def _rise(now: np.ndarray, loosest: np.ndarray, size: np.ndarray, point: Point) -> float:
-    """By how much χ² of displacements and velocities has risen, as a share; of all sensors where none reads these."""
+    Of all sensors where none reads these. `loosest` is the noise found in the first stage, `paid` the weights that the
+    readings determined there: what these fitted of the noise is a random number of that many degrees of freedom.
+    """
     slow = point.records[0].piece.readings.orders < 2
     chosen = slow if slow.any() else np.ones_like(slow)
-    level = np.maximum(loosest, _NEGLIGIBLE * size)[chosen]
-    return float(np.mean((now[chosen] ** 2 - loosest[chosen] ** 2) / level**2))
+    level = np.maximum(loosest, _NEGLIGIBLE * problem.signal_size())[chosen]
+    rise = np.mean((now[chosen] ** 2 - loosest[chosen] ** 2) / level**2)
+    return float(rise), float(np.sqrt(2.0 * paid[chosen].sum()) / (problem.counts() - paid)[chosen].sum())

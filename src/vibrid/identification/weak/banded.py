@@ -53,6 +53,7 @@ class Bordered:
             solved[:, p],
             self.corner - self.border.T @ solved[:, :p],
             self.unknowns_side - self.border.T @ solved[:, p],
+            float(self.weights_side @ solved[:, p]),
             factor,
         )
 
@@ -65,7 +66,17 @@ class Eliminated:
     alone: np.ndarray  # A⁻¹ a: their step when the unknowns stay
     information: np.ndarray  # S: (p, p)
     side: np.ndarray  # (p,)
+    promise: float  # twice the fall of the cost when the weights alone move
     factor: np.ndarray
 
     def weights_step(self, unknowns_step: np.ndarray) -> np.ndarray:
         return self.alone - self.follow @ unknowns_step
+
+
+def times(band: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The product of a symmetric matrix, given by its lower band, with a vector."""
+    made = band[0] * vector
+    for k in range(1, len(band)):
+        made[k:] += band[k, :-k] * vector[:-k]
+        made[:-k] += band[k, :-k] * vector[k:]
+    return made

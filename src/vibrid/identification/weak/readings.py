@@ -45,12 +45,30 @@ class Readings:
         made = np.empty_like(self.targets)
         for order in np.unique(self.orders):
             own = self.orders == order
-            made[:, own] = self.splines.evaluate(weights[:, :n], self.time, order) @ self.rows[own].T
+            made[:, own] = self.splines.evaluate(weights[:, :n], self.inside, order) @ self.rows[own].T
         return made
+
+    @property
+    def inside(self) -> np.ndarray:
+        """The times of the samples; those after the last interval stay at its end."""
+        return np.minimum(self.time, self.splines.edges[-1])
 
     def misfit(self, weights: np.ndarray) -> np.ndarray:
         """(sensors,): Σ (reading − spline)² over the samples of each sensor."""
         return np.sum(((self.targets - self.predicted(weights)) * self.present) ** 2, axis=0)
+
+    def paid(self, noise: np.ndarray, solve, channels: int) -> np.ndarray:
+        """(sensors,): how many weights the readings of each sensor determine, trace(A⁻¹ A_sensor), by random signs.
+
+        `solve` applies A⁻¹ to columns (weights × channels, k), A the normal equations of everything that is believed.
+        """
+        size = self.splines.weights * channels
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, 2 if size > 2000 else 12))
+        total = np.zeros(len(self.rows))
+        for z, u in zip(signs.T, solve(signs).T, strict=True):
+            seen = [self.predicted(own.reshape(self.splines.weights, channels)) for own in (z, u)]
+            total += np.sum(seen[0] * seen[1] * self.present, axis=0)
+        return np.clip(total / signs.shape[1] / np.asarray(noise) ** 2, 0.0, self.counts)
 
     def normal(self, noise: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]:
         """Blocks (intervals, 6 c, 6 c) and sides (intervals, 6 c) of Σ (reading − spline)²/σ², c channels a weight."""
@@ -87,14 +105,8 @@ def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int 
     targets = targets + np.einsum("tsn,sn->ts", np.moveaxis(carried[orders], 0, 1), rows)
     present = np.asarray(data.present)
     interval, fraction = splines.place(time)
-    first = np.searchsorted(interval, np.arange(splines.count))  # the samples of an interval follow each other
-    filled = np.bincount(interval, minlength=splines.count) > 0
-
-    def summed(values):
-        made = np.add.reduceat(values, np.minimum(first, len(values) - 1), axis=0)
-        made[~filled] = 0.0
-        return made
-
+    inside = time <= splines.edges[-1] * (1.0 + 1e-9)
+    present = present * inside[:, None]
     whole = {}
     grams, moments = [], []
     for s in range(count):
@@ -103,9 +115,17 @@ def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int 
         masked = basis * present[:, s : s + 1]
         complete = bool(present[:, s].all())
         if not complete or order not in whole:
-            gram = summed(masked[:, :, None] * basis[:, None, :])
+            gram = summed(masked[:, :, None] * basis[:, None, :], interval, splines.count)
             if complete:
                 whole[order] = gram
         grams.append(whole[order] if complete else gram)
-        moments.append(summed(masked * targets[:, s : s + 1]))
+        moments.append(summed(masked * targets[:, s : s + 1], interval, splines.count))
     return Readings(splines, time, rows, orders, targets, present, np.stack(grams), np.stack(moments))
+
+
+def summed(values: np.ndarray, interval: np.ndarray, count: int) -> np.ndarray:
+    """(count, …): values (samples, …) added up over the intervals they fall into, which rise with the samples."""
+    first = np.searchsorted(interval, np.arange(count))
+    made = np.add.reduceat(values, np.minimum(first, len(values) - 1), axis=0)
+    made[np.bincount(interval, minlength=count) == 0] = 0.0
+    return made

@@ -88,15 +88,19 @@ def missing_physics(problem: Problem, measured: Measured, columns: np.ndarray, v
         return share, [f"{words}, and it has no part with a law to look at."]
     explained, name, force, e, w = max(found, key=lambda f: f[0])
     if explained < 0.5:
-        return share, [f"{words}, and no force at one of its parts would supply it (the best, at {name}, supplies "
-                       f"{100 * explained:.0f} %): look for a force at another place, or at the masses and damping."]
+        return share, [
+            f"{words}, and no force at one of its parts would supply it (the best, at {name}, supplies "
+            f"{100 * explained:.0f} %): look for a force at another place, or at the masses and damping."
+        ]
     by = {"deformation": _followed(force, _shapes(e)), "rate of deformation": _followed(force, _velocities(w))}
     best = max(by, key=by.get)
     follows = f"follows its {best}: give that part another law or another term."
     if by[best] < 0.5:
         follows = "follows neither deformation nor rate alone: a law with memory, or what a reduction leaves out."
-    return share, [f"{words}. A force at {name}, {np.sqrt(np.mean(force**2)):.3g} N rms, would supply "
-                   f"{100 * explained:.0f} % of it and {follows}"]
+    return share, [
+        f"{words}. A force at {name}, {np.sqrt(np.mean(force**2)):.3g} N rms, would supply "
+        f"{100 * explained:.0f} % of it and {follows}"
+    ]
 
 
 def _shapes(e):
