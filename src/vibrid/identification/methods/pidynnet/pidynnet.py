@@ -21,21 +21,21 @@ from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.pidynnet.faithful import Letter, learn
-from vibrid.identification.methods.pidynnet.task import make_task
+from vibrid.identification.methods.pidynnet.task import Layout, Task, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import Descent, Seeds, Trained, anneal
+from vibrid.identification.methods.pidynnet.tuning import Tuned, tune, tune_to_the_letter
 from vibrid.identification.methods.pidynnet.windows import NETWORKS
 from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.methods.weak_collocation import WeakCollocation
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import check_rates
-from vibrid.identification.weak.start import regression_start, shortest_period
+from vibrid.identification.weak.start import shortest_period
 from vibrid.networks import Checkpoint, fingerprint
+from vibrid.records.record import Record
 
 SOFTNESS = (0.3, 0.1, 0.03, 0.01, 0.003)
 _FEATURES_A_PERIOD = 6  # periods of the quickest feature in the shortest period of the structure
-_INTERVALS_A_PERIOD = 12  # intervals of the start's splines in it
-_OVERLAP = 0.25  # share of a window that it has in common with the next
-_GRID = 0.0101  # s, the longest step between points where networks meet readings and equations
-_WINDOW, _SUBPERIOD = 1.2, 5.0  # s
+_WINDOW, _SUBPERIOD = 0.9, 5.0  # s
 
 
 @METHODS.register("pidynnet")
@@ -53,7 +53,7 @@ class PIDynNet(Method):
         network: "mlp", "recurrent" (long short-term memory) or "convolution": what stands beside the skip path.
         hidden: widths of its layers; () leaves the skip path alone.
         seeds: initialisations trained side by side; the answer is their mean.
-        window: length of a window in s; 1.2 by default, 5 (the paper's subperiod) for the faithful setting.
+        window: length of a window in s; 0.9 by default, 5 (the paper's subperiod) for the faithful setting.
         bandwidth: highest frequency of the features in Hz; six a shortest period of the structure by default.
         softness: how far equations are believed in each stage, as a share of their size; falling.
         steps: L-BFGS steps after each factorisation.
@@ -112,24 +112,18 @@ class PIDynNet(Method):
         check_rates(problem)
         if self.faithful:
             return self._to_the_letter(problem, key, progress, started)
-        spacing = shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
-        begin = regression_start(problem, spacing, progress)
-        shortest = shortest_period(problem, begin.free)
-        bandwidth = self.bandwidth or _FEATURES_A_PERIOD / shortest
-        task, skip = make_task(
-            problem, begin, 0, window=self.window or _WINDOW, overlap=_OVERLAP, bandwidth=bandwidth, step=_GRID,
-            eps=self.softness[0],
-        )  # fmt: skip
-        outputs = skip.shape[-1]
-        widths = (task.windows.inputs.shape[-1], *self.hidden, outputs) if self.hidden else ()
-        seeds = Seeds(
-            Descent(skip=skip.shape, unknowns=len(problem.unknowns), kind=self.network, widths=widths)
-        )
+        begin, notes = WeakCollocation().begin(problem, progress)
+        layout = self.layout(problem, begin.free)
+        piece = begin.pieces[0]
+        task = make_task(problem, piece.ground, layout, piece.readings, begin.noise)
+        motion = piece.motion(task.grid.time)
+        task, skip = begin_at(task, sizes_of(task, begin.free, motion), motion)
+        seeds = Seeds(self.descent(task, skip))
         x = np.asarray(_begin(seeds, jnp.asarray(skip), jnp.asarray(begin.free), self.seeds, jax.random.key(key)))
         given, size = problem.given_deviations(), problem.signal_size()
         keep = self._keep(problem, key)
         made = anneal(seeds, x, task, self.softness, self.steps, given, size, progress, keep)
-        fit = self._answer(problem, seeds, made, key, started)
+        fit = self._answer(problem, seeds, made, tuple(notes), key, started)
         if keep and not made.cut_short:
             keep.remove()
         if not self.polish or made.cut_short:
@@ -145,6 +139,27 @@ class PIDynNet(Method):
             history=fit.history,
             seconds=time.perf_counter() - started,
         )
+
+    def layout(self, problem: Problem, free) -> Layout:
+        """Windows and features for a structure with unknowns at φ."""
+        bandwidth = self.bandwidth or _FEATURES_A_PERIOD / shortest_period(problem, free)
+        return Layout(self.window or _WINDOW, bandwidth)
+
+    def descent(self, task: Task, skip: np.ndarray, fixed: bool = False) -> Descent:
+        """How one initialisation is trained."""
+        widths = (task.windows.inputs.shape[-1], *self.hidden, skip.shape[-1]) if self.hidden else ()
+        unknowns = len(task.problem.unknowns)
+        return Descent(skip=skip.shape, unknowns=unknowns, kind=self.network, widths=widths, fixed=fixed)
+
+    def fine_tune(self, fit, record: Record, progress=SILENT, **keywords) -> Tuned:
+        """The response to another excitation by training the networks on the equations alone (Algorithm 2).
+
+        The unknowns stay as identified and the motion where the record begins is imposed. `fit.predict(record)`
+        simulates the identified structure instead: that is quicker and more accurate, and the default.
+        """
+        if self.faithful:
+            return tune_to_the_letter(self, fit, record, progress, **keywords)
+        return tune(self, fit, record, progress, **keywords)
 
     def _keep(self, problem: Problem, key: int) -> Checkpoint | None:
         if not self.checkpoint:
@@ -200,20 +215,18 @@ class PIDynNet(Method):
             cut_short=told.cut_short,
         )
 
-    def _answer(self, problem: Problem, seeds: Seeds, made: Trained, key: int, started: float):
+    def _answer(self, problem: Problem, seeds: Seeds, made: Trained, notes, key: int, started: float):
         physical = jax.vmap(problem.unknowns.to_physical)
-        frees = np.stack([np.asarray(seeds.one.split(x)[2]) for x in made.x])
+        motion, frees = jax.tree.map(np.asarray, seeds.mean_motion(jnp.asarray(made.x), made.task))
         values = np.asarray(physical(jnp.asarray(frees)))
         free = frees.mean(axis=0)
         covariance = covariance_of(np.asarray(made.factor.information))
         if self.seeds > 1:
             covariance = covariance + np.cov(frees.T, bias=False).reshape(covariance.shape)
-        motions = [made.task.motion(*seeds.one.split(jnp.asarray(x))[:2])[0] for x in made.x]
-        notes = []
         if made.stopped:
-            notes.append(
+            notes += (
                 f"The equations are met to {100 * made.held:.2g} % of their size but not closer: the model is not quite "
-                "right, or the features are too few (give a larger bandwidth)."
+                "right, or the features are too few (give a larger bandwidth).",
             )
         spread = values.std(axis=0, ddof=1) if self.seeds > 1 else 0 * values[0]
         return conclude(
@@ -223,15 +236,15 @@ class PIDynNet(Method):
             started=started,
             covariance=covariance,
             noise=np.asarray(made.task.noise),
-            warnings=tuple(notes),
+            warnings=notes,
             history={
                 "cost": made.losses.mean(axis=1),
                 "estimate": np.asarray(physical(jnp.asarray(made.trace.mean(axis=1)))),
                 "traces": np.asarray(jax.vmap(physical)(jnp.asarray(made.trace))),
                 "seeds": values,
                 "time": made.task.grid.time,
-                "states": np.mean([np.asarray(m.s) for m in motions], axis=0),
-                "response": np.mean([np.asarray(m.y) for m in motions], axis=0),
+                "states": motion.s,
+                "response": motion.y,
             },
             convergence={
                 "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),

@@ -104,11 +104,13 @@ def _start_slopes(task: Task, free):
     return jax.jacfwd(residuals)(jnp.zeros((2, o)))
 
 
-def factorise(task: Task, skip, networks, free) -> Factor:
-    """Assemble and factorise the Gauss–Newton matrix at one point."""
+def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
+    """Assemble and factorise the Gauss–Newton matrix at one point; with `fixed` unknowns it is that of the weights."""
     w = task.windows
     parts = _linearised(task, skip, networks, jnp.asarray(free))
     slopes, in_free, start_free, prior = (np.asarray(p) for p in parts)
+    if fixed:
+        in_free, start_free, prior = np.zeros_like(in_free), np.zeros_like(start_free), np.eye(prior.shape[1])
     intervals, _, equations, _, outputs = slopes.shape
     basis = np.asarray(w.basis)
     read = basis if w.averaged is None else np.asarray(w.averaged)
