@@ -19,6 +19,7 @@ from vibrid.identification.weak.start import Beginning, noise_left
 _HELD = 2  # first iterations, in which the motion settles and the unknowns wait
 _ENOUGH = 0.01  # fall of the cost ½ χ² that is not worth another iteration: it moves an estimate by 0.14 σ
 _KEPT_PROMISE = 0.9  # share of its promised fall above which a step needs no repeating before equations harden
+_STATES = 0.03  # equations of states are believed this much harder than those of motion: a law defines them
 _NEGLIGIBLE = 3e-3  # noise over signal below which a rise of the misfit says nothing
 
 
@@ -58,34 +59,45 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
             progress.stage(f"equations to {100 * softness:g} % of their size", iterations)
             last = number == len(stages) - 1
             held = _HELD if number == 0 else 0
-            point, solved = _minimise(problem, point, noise, softness, held, last, iterations, history, progress)
+            believed = beliefs(point, softness, stages[-1])
+            point, solved = _minimise(problem, point, noise, believed, held, last, iterations, history, progress)
             paid = solved.paid(point, noise)
             pieces = [r.piece for r in point.records]
             found, seen = (noise_left(pieces, stated, paid) for stated in (given, np.full_like(given, np.nan)))
             loosest = (seen, paid) if loosest is None else loosest
             rise, chance = _rise(seen, *loosest, problem, point)
             if kept is not None and rise > tolerance + 3.0 * chance:
-                return _finish(problem, *kept, softness, rise, iterations, history, progress)
+                point, noise, allowed = kept
+                progress.stage(f"back to equations to {100 * allowed:g} % of their size", iterations)
+                believed = beliefs(point, allowed, stages[-1])
+                point, solved = _minimise(problem, point, noise, believed, 0, True, iterations, history, progress)
+                return Annealed(point, solved, noise, allowed, softness, rise, history, False)
             point = replace(point, records=tuple(r.weighted(found) for r in point.records))
             noise = found
             kept = (point, noise, softness)
+        stopped = False
     except KeyboardInterrupt:
         if kept is None:
             raise
-        point, noise, softness = kept
-        return Annealed(point, eliminate(point, softness), noise, softness, None, rise, history, True)
-    return Annealed(point, eliminate(point, softness), noise, softness, None, rise, history, False)
+        stopped = True
+    point, noise, softness = kept
+    solved = eliminate(point, beliefs(point, softness, stages[-1]))
+    return Annealed(point, solved, noise, softness, None, rise, history, stopped)
 
 
-def _finish(problem, point, noise, softness, refused, rise, iterations, history, progress) -> Annealed:
-    """Back to the last softness that the readings allowed, this time to the end."""
-    progress.stage(f"back to equations to {100 * softness:g} % of their size", iterations)
-    point, solved = _minimise(problem, point, noise, softness, 0, True, iterations, history, progress)
-    return Annealed(point, solved, noise, softness, refused, rise, history, False)
+def beliefs(point: Point, softness: float, hardest: float) -> np.ndarray:
+    """(equations,): how far each equation is believed at a softness.
+
+    Forces that nobody modelled disturb equations of motion; the equations of a law's states define these. Left as soft
+    as the others, hidden states would take up every unmodelled force and leave nothing for the law's parameters.
+    """
+    states = min(softness, max(_STATES * softness, hardest))
+    n, count = point.records[0].piece.size, len(point.records[0].sizes)
+    return np.where(np.arange(count) < n, softness, states)
 
 
 def _minimise(problem, point: Point, noise, softness, held, to_the_end, iterations, history, progress):
-    """Gauss–Newton at one softness; damping only where a step fails."""
+    """Gauss–Newton with equations believed to `softness` (equations,); damping only where a step fails."""
     damping, cost = 0.0, cost_of(point, noise, softness)
     for number in range(held + iterations):
         solved = eliminate(point, softness, damping)
@@ -99,7 +111,7 @@ def _minimise(problem, point: Point, noise, softness, held, to_the_end, iteratio
             continue
         fall, point, cost = cost - new, there, new
         damping = damping / 10.0 if damping > 1e-8 else 0.0
-        history.append((softness, cost, point.free))
+        history.append((softness[0], cost, point.free))
         if number >= held and (fall <= _ENOUGH or (not to_the_end and fall > _KEPT_PROMISE * promise)):
             break
     return point, solved

@@ -207,7 +207,7 @@ def point_at(problem: Problem, free, records) -> Point:
     return Point(np.asarray(free), tuple(records), slopes, tuple(map(np.asarray, _prior(problem, jnp.asarray(free)))))
 
 
-def cost_of(point: Point, noise: np.ndarray, softness: float) -> float:
+def cost_of(point: Point, noise: np.ndarray, softness: np.ndarray) -> float:
     """Half the sum of squares."""
     total = np.sum(point.prior[0] ** 2)
     for record, own in zip(point.records, point.slopes, strict=True):
@@ -217,7 +217,7 @@ def cost_of(point: Point, noise: np.ndarray, softness: float) -> float:
     return 0.5 * float(total)
 
 
-def bordered(record: Record, own: Linearised, softness: float) -> Bordered:
+def bordered(record: Record, own: Linearised, softness: np.ndarray) -> Bordered:
     """Normal equations of one record: readings, weak equations and start."""
     weight = 1.0 / (softness * record.sizes)
     slope = own.slope * weight[:, None]
@@ -264,7 +264,7 @@ class Solved(NamedTuple):
         return found
 
 
-def eliminate(point: Point, softness: float, damping: float = 0.0) -> Solved:
+def eliminate(point: Point, softness: np.ndarray, damping: float = 0.0) -> Solved:
     parts = tuple(
         bordered(record, own, softness).eliminate(damping)
         for record, own in zip(point.records, point.slopes, strict=True)

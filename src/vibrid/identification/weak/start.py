@@ -23,7 +23,7 @@ from vibrid.identification.weak.banded import gather, gather_rows
 from vibrid.identification.weak.equations import Motion, flatten_states, model_at
 from vibrid.identification.weak.ground import Ground, ground_of
 from vibrid.identification.weak.readings import Readings, readings_of, summed
-from vibrid.identification.weak.splines import Splines
+from vibrid.identification.weak.splines import REACH, Splines
 from vibrid.simulation.run import Everything, Start, run
 
 _FINE = 0.005  # s, the longest step with which states follow the smooth motion
@@ -134,11 +134,16 @@ def straight(problem: Problem, free: np.ndarray, step: np.ndarray) -> np.ndarray
 
 
 def unread(problem: Problem, spacing: float, record: int = 0) -> Piece:
-    """A piece without motion yet, from the first sample of a record to the last that is used."""
+    """A piece without motion yet, from the first sample of a record to the last that is used.
+
+    Intervals are whole numbers of samples, so that the kinks of an excitation fall between them; what is left over at
+    the end, less than an interval, is not used.
+    """
     ground = ground_of(problem, record)
     data = problem.data[record]
     last = int(np.flatnonzero(np.asarray(data.present).any(axis=1))[-1])
-    readings = readings_of(problem, ground, Splines.over(last * data.step, max(spacing, data.step)), record)
+    samples = max(1, min(round(spacing / data.step), last // REACH))
+    readings = readings_of(problem, ground, Splines(samples * data.step, last // samples), record)
     return Piece(ground, readings, np.zeros((readings.splines.weights, readings.rows.shape[1])))
 
 
