@@ -116,7 +116,7 @@ class Task(eqx.Module):
         """The motion at the points of every interval (intervals, STEPS + 1, …); neighbours share their ends."""
 
         def cut(values):
-            inner = values[:-1].reshape(-1, STEPS, *values.shape[1:])
+            inner = values[:-1].reshape(values.shape[0] // STEPS, STEPS, *values.shape[1:])
             return jnp.concatenate([inner, values[STEPS::STEPS][:, None]], axis=1)
 
         return jax.tree.map(cut, motion)

@@ -10,6 +10,7 @@ import dataclasses
 import time
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,6 +31,7 @@ from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 
 _SOFTNESS = 0.01
+_NEAR = 1e3  # loss below which the small networks join the skip paths
 _SETTLED = 1e-3  # relative fall of the loss in a round below which fine-tuning is done
 
 
@@ -82,10 +84,11 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     x = seeds.one.join(jnp.asarray(skip), free, seeds.one.networks(jax.random.key(fit.seed)))[None]
     task = with_weights(task, np.ones(1), _SOFTNESS)
     progress.stage("fine-tuning", rounds)
-    before = np.inf
+    before = after = np.inf
     for turn in range(rounds):
         with one_blas_thread():
             factor = factorise(task, *seeds.middle(x), fixed=True)
+        factor = eqx.tree_at(lambda f: f.bent, factor, factor.bent * (after < _NEAR))
         made = train(seeds, seeds.start(x), jax.random.key(0), method.steps, block=method.steps, data=(task, factor))
         after = float(made.history[0][-1, 0])
         x = made.state.x
