@@ -24,7 +24,7 @@ from vibrid.networks import Checkpoint, QuasiNewton, train
 _SMALLEST_NOISE = 1e-3  # of a signal's rms: better than this the networks need not follow a reading
 _ROUNDS = 4
 _SETTLED = 0.05  # fall of the loss in a round below which training is done: half a squared standard deviation is 0.5
-_PASSABLE = 3.0  # the same for the stages on the way
+_PASSABLE = 3.0  # the same in one step of the stages on the way, in which the small networks wait
 BROKEN = 0.4
 """Mean square of the equations over what is allowed of them, above which they are not met: tightening stops."""
 
@@ -150,11 +150,11 @@ def anneal(
         for i in range(begin, len(ladder)):
             task = with_weights(task, noise, ladder[i])
             progress.stage(f"training, equations to {100 * ladder[i]:.2g} %", _ROUNDS)
-            last = np.inf
+            final, last = i + 1 == len(ladder), np.inf
             for turn in range(_ROUNDS):
                 with one_blas_thread():
                     factor = factorise(task, *seeds.middle(x))
-                if turn == 0:  # skip paths and unknowns first: they are nearly solved by the preconditioner alone
+                if not (final and turn):  # skip paths and unknowns first: the preconditioner alone nearly solves them
                     factor = eqx.tree_at(lambda f: f.bent, factor, jnp.zeros(()))
                 made = train(seeds, seeds.start(x), jax.random.key(0), steps, block=steps, data=(task, factor))
                 x = np.asarray(made.state.x)
@@ -162,7 +162,9 @@ def anneal(
                 losses.append(values)
                 trace.append(frees)
                 progress.update(turn + 1, f"loss {values[-1].mean():.6g}")
-                if np.max(last - values[-1]) < (_SETTLED if i + 1 == len(ladder) else _PASSABLE):
+                if final and np.max(last - values[-1]) < _SETTLED:
+                    break
+                if not final and np.max(values[-2:][0] - values[-1]) < _PASSABLE:
                     break
                 last = values[-1]
             misfit, equations, start, ridge = (np.asarray(p) for p in seeds.parts(x, task))
