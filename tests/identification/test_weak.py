@@ -25,7 +25,7 @@ from identification.small import (
 from identification.small import motion as ground_motion
 from vibrid.identification.problem import make_problem
 from vibrid.identification.weak import collocation
-from vibrid.identification.weak.banded import Bordered, gather, gather_rows, times
+from vibrid.identification.weak.banded import Bordered, gather_rows, squares, times
 from vibrid.identification.weak.equations import Intervals, Motion, weak_residuals
 from vibrid.identification.weak.ground import ground_of
 from vibrid.identification.weak.splines import REACH, Splines
@@ -82,7 +82,7 @@ def test_weak_equations_vanish_on_an_exact_motion_and_grow_with_the_error_of_a_p
 def test_banded_elimination_is_that_of_dense_matrices():
     rng, channels, count, p = np.random.default_rng(1), 2, 9, 3
     slope = rng.standard_normal((count, 14, REACH * channels))
-    band = gather(slope.transpose(0, 2, 1) @ slope)
+    band = squares(slope)
     size = band.shape[1]
     dense = np.zeros((size, size))
     for e in range(count):

@@ -24,7 +24,7 @@ def test_items_of_the_paper():
     labels = {item.label for item in load_paper("pidynnet").items}
     assert {f"table-{i}" for i in (1, 3, 4, 5)} <= labels
     assert {f"figure-{i}" for i in range(2, 12)} <= labels
-    assert {"study-methods", "study-methods-kobe", "study-imperfect-cubic", "study-imperfect-bouc-wen"} <= labels
+    assert {f"study-{name}-{system}" for name in ("methods", "kobe", "imperfect") for system in SYSTEMS} <= labels
 
 
 def test_the_systems_are_those_of_the_tables():
