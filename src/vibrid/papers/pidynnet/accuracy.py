@@ -132,9 +132,9 @@ def methods(run: Run, system: str, motion: str, rate: float, seeds: int, others:
     where = run.once(motion_of, motion)
     note = (
         f"Mean errors in per cent. Motion: {motion}, largest acceleration {np.max(np.abs(where.data)):.3g} m/s², "
-        f"{rate:g} Hz. WeakCollocation over {seeds} noise seeds, UKF and TrajectoryFit over {min(seeds, others)}. 'bound' "
-        "is the mean error of an unbiased estimate at the Cramér–Rao bound. Processor seconds are medians; the first fit "
-        "compiles. " + MOTION_NOTE
+        f"{rate:g} Hz. WeakCollocation over {seeds} noise seeds, UKF and TrajectoryFit over {min(seeds, others)}. "
+        "'bound' is the mean error of an unbiased estimate at the Cramér–Rao bound. Processor seconds are medians; the "
+        "first fit compiles. " + MOTION_NOTE
     )
     return Outcome(rows, checks, note)
 
