@@ -150,5 +150,6 @@ def _history(problem: Problem, made: Annealed) -> dict[str, np.ndarray]:
     }
     for i, record in enumerate(made.point.records):
         time = record.piece.readings.time
-        kept[f"states_{i}"] = record.piece.motion(time[time <= record.piece.splines.edges[-1] + 1e-9]).s
+        states = record.piece.motion(time[time <= record.piece.splines.edges[-1] + 1e-9]).s
+        kept |= {f"states_{i}": states} if states.shape[1] else {}
     return kept
