@@ -19,7 +19,7 @@ from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.annealing import Annealed, anneal
 from vibrid.identification.weak.equations import check_rates, state_names
-from vibrid.identification.weak.start import Beginning, regression_start, shortest_period, simulated_start, unread
+from vibrid.identification.weak.start import Beginning, determined, regression_start, shortest_period, simulated_start
 
 SOFTNESS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
 _INTERVALS_A_PERIOD = 14  # splines in the shortest period of the structure
@@ -99,8 +99,7 @@ class WeakCollocation(Method):
     def begin(self, problem: Problem, progress) -> tuple[Beginning, list[str]]:
         """Regression along the smooth motion; a trajectory fit where some degree of freedom is not read."""
         spacing = self.spacing or shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
-        readable = all(unread(problem, spacing, r).readings.determined for r in range(len(problem.data)))
-        if not readable:
+        if not determined(problem):
             fit = TrajectoryFit().solve(problem, 0, progress)
             spacing = self.spacing or shortest_period(problem, fit.free) / _INTERVALS_A_PERIOD
             note = "Not every degree of freedom is read, so this started from a trajectory fit."
@@ -151,5 +150,6 @@ def _history(problem: Problem, made: Annealed) -> dict[str, np.ndarray]:
     }
     for i, record in enumerate(made.point.records):
         time = record.piece.readings.time
-        kept[f"states_{i}"] = record.piece.motion(time[time <= record.piece.splines.edges[-1] + 1e-9]).s
+        states = record.piece.motion(time[time <= record.piece.splines.edges[-1] + 1e-9]).s
+        kept |= {f"states_{i}": states} if states.shape[1] else {}
     return kept

@@ -20,6 +20,7 @@ _HELD = 2  # first iterations, in which the motion settles and the unknowns wait
 _ENOUGH = 0.01  # fall of the cost ½ χ² that is not worth another iteration: it moves an estimate by 0.14 σ
 _KEPT_PROMISE = 0.9  # share of its promised fall above which a step needs no repeating before equations harden
 _STATES = 0.03  # equations of states are believed this much harder than those of motion: a law defines them
+_SAME = 0.005  # change of the noise, as a share, that is not worth weighing the readings again
 _NEGLIGIBLE = 3e-3  # noise over signal below which a rise of the misfit says nothing
 
 
@@ -62,8 +63,8 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
             believed = beliefs(point, softness, stages[-1])
             point, solved = _minimise(problem, point, noise, believed, held, last, iterations, history, progress)
             paid = solved.paid(point, noise)
-            pieces = [r.piece for r in point.records]
-            found, seen = (noise_left(pieces, stated, paid) for stated in (given, np.full_like(given, np.nan)))
+            seen = noise_left([r.piece for r in point.records], paid)
+            found = np.where(np.isfinite(given), given, seen)
             loosest = (seen, paid) if loosest is None else loosest
             rise, chance = _rise(seen, *loosest, problem, point)
             if kept is not None and rise > tolerance + 3.0 * chance:
@@ -72,8 +73,8 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
                 believed = beliefs(point, allowed, stages[-1])
                 point, solved = _minimise(problem, point, noise, believed, 0, True, iterations, history, progress)
                 return Annealed(point, solved, noise, allowed, softness, rise, history, False)
-            point = replace(point, records=tuple(r.weighted(found) for r in point.records))
-            noise = found
+            if np.max(np.abs(np.log(found / noise))) > _SAME:
+                point, noise = replace(point, records=tuple(r.weighted(found) for r in point.records)), found
             kept = (point, noise, softness)
         stopped = False
     except KeyboardInterrupt:
@@ -112,7 +113,9 @@ def _minimise(problem, point: Point, noise, softness, held, to_the_end, iteratio
         fall, point, cost = cost - new, there, new
         damping = damping / 10.0 if damping > 1e-8 else 0.0
         history.append((softness[0], cost, point.free))
-        if number >= held and (fall <= _ENOUGH or (not to_the_end and fall > _KEPT_PROMISE * promise)):
+        if number < held:
+            held = number + 1 if fall > _KEPT_PROMISE * promise else held
+        elif fall <= _ENOUGH or (not to_the_end and fall > _KEPT_PROMISE * promise):
             break
     return point, solved
 

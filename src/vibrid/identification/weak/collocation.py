@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import cho_solve_banded
 
 from vibrid.identification.problem import Problem
-from vibrid.identification.weak.banded import Bordered, Eliminated, gather, gather_rows, times
+from vibrid.identification.weak.banded import Bordered, Eliminated, add_block, gather_rows, squares, times
 from vibrid.identification.weak.equations import (
     Intervals,
     Motion,
@@ -170,8 +170,8 @@ class Record:
 
     def weighted(self, noise: np.ndarray) -> Record:
         """The same with other noise."""
-        blocks, sides = self.piece.readings.normal(noise, self.piece.weights.shape[1])
-        return replace(self, band=gather(blocks), side=gather_rows(sides))
+        band, side = self.piece.readings.normal(noise, self.piece.weights.shape[1])
+        return replace(self, band=band, side=side)
 
     def moved(self, weights: np.ndarray) -> Record:
         return replace(self, piece=replace(self.piece, weights=weights))
@@ -222,19 +222,20 @@ def bordered(record: Record, own: Linearised, softness: np.ndarray) -> Bordered:
     weight = 1.0 / (softness * record.sizes)
     slope = own.slope * weight[:, None]
     residual, border = own.residual * weight, own.border * weight[:, None]
-    blocks, cross = (_added(np.matmul(slope.transpose(0, 2, 1), other)) for other in (slope, border))
-    sides = -_added(np.einsum("eqa,eq->ea", slope, residual))
     first_slope = own.first_slope / record.first_sizes[:, None]
     first_border, first = own.first_border / record.first_sizes[:, None], own.first / record.first_sizes
-    blocks[0] += first_slope.T @ first_slope
-    sides[0] -= first_slope.T @ first
+    band = record.band + squares(slope[: -len(ENDS)])
+    for interval, ending in zip(ENDS % record.piece.splines.count, slope[-len(ENDS) :], strict=True):
+        add_block(band, ending.T @ ending, interval)
+    add_block(band, first_slope.T @ first_slope)
+    turned = slope.transpose(0, 2, 1)
+    cross, sides = _added(turned @ border), -_added((turned @ residual[..., None])[..., 0])
     cross[0] += first_slope.T @ first_border
-    corner = np.einsum("eqa,eqb->ab", border, border) + first_border.T @ first_border
+    sides[0] -= first_slope.T @ first
+    corner = np.einsum("eqa,eqb->ab", border, border, optimize=True) + first_border.T @ first_border
     unknowns_side = -np.einsum("eqa,eq->a", border, residual) - first_border.T @ first
     readings = record.side - times(record.band, record.piece.weights.reshape(-1))
-    return Bordered(
-        record.band + gather(blocks), gather_rows(cross), corner, gather_rows(sides) + readings, unknowns_side
-    )
+    return Bordered(band, gather_rows(cross), corner, gather_rows(sides) + readings, unknowns_side)
 
 
 def _added(values: np.ndarray) -> np.ndarray:

@@ -19,10 +19,10 @@ from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import states_along
-from vibrid.identification.weak.banded import gather, gather_rows
+from vibrid.identification.weak.banded import add_block, diagonals, from_diagonals, gather_rows, squares
 from vibrid.identification.weak.equations import Motion, flatten_states, model_at
 from vibrid.identification.weak.ground import Ground, ground_of
-from vibrid.identification.weak.readings import Readings, readings_of, summed
+from vibrid.identification.weak.readings import Readings, readings_of, sensor_rows, summed
 from vibrid.identification.weak.splines import REACH, Splines
 from vibrid.simulation.run import Everything, Start, run
 
@@ -49,8 +49,7 @@ class Piece:
     @property
     def unread(self) -> np.ndarray:
         """(intervals, n): where no sensor says anything about a degree of freedom: gaps in the readings."""
-        said = np.einsum("sekk,sn->en", self.readings.grams, self.readings.rows**2)
-        return said <= 1e-9 * np.max(said, axis=0)
+        return self.readings.samples.T @ (self.readings.rows != 0.0) == 0.0
 
     def motion(self, time) -> Motion:
         """The motion and the states at any times (…): what a network can be started from."""
@@ -70,10 +69,21 @@ class Beginning:
 
 def shortest_period(problem: Problem, free) -> float:
     """s: the shortest period of small motions about rest with the unknowns at φ."""
-    model = model_at(problem, jnp.asarray(free))
-    mass, _, stiffness = (np.asarray(part) for part in model.initial_matrices())
+    mass, stiffness = (np.asarray(part) for part in _matrices(problem, jnp.asarray(free)))
     largest = np.max(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))))
     return float(2.0 * np.pi / np.sqrt(largest))
+
+
+def determined(problem: Problem) -> bool:
+    """Whether some sensor reads every degree of freedom."""
+    rows = sensor_rows(problem)[0]
+    return np.linalg.matrix_rank(rows) == rows.shape[1]
+
+
+@eqx.filter_jit
+def _matrices(problem: Problem, free):
+    mass, _, stiffness = model_at(problem, free).initial_matrices()
+    return mass, stiffness
 
 
 def regression_start(problem: Problem, spacing: float, progress=SILENT, free=None) -> Beginning:
@@ -83,9 +93,9 @@ def regression_start(problem: Problem, spacing: float, progress=SILENT, free=Non
         spacing: length in s of the intervals of the splines.
         free: φ from which to begin; the problem's own first guess by default.
     """
-    pieces = [unread(problem, spacing, r) for r in range(len(problem.data))]
-    if not all(piece.readings.determined for piece in pieces):
+    if not determined(problem):
         raise Refusal("A regression needs some reading of every degree of freedom; use a trajectory fit to start.")
+    pieces = [unread(problem, spacing, r) for r in range(len(problem.data))]
     noise, pieces = smooth(problem, pieces)
     progress.stage("regression along the smooth motion (compiling)", 30)
     grids = tuple(_grid(piece) for piece in pieces)
@@ -157,14 +167,15 @@ def smooth(problem: Problem, pieces: list[Piece], rounds: int = 6) -> tuple[np.n
     for _ in range(1 if np.isfinite(given).all() else rounds):
         made = [_smooth_one(problem, piece, noise, r) for r, piece in enumerate(pieces)]
         pieces, before = [piece for piece, _ in made], noise
-        noise = noise_left(pieces, given, sum(paid for _, paid in made))
+        seen = noise_left(pieces, sum(paid for _, paid in made))
+        noise = np.where(np.isfinite(given), given, seen)
         if np.max(np.abs(np.log(noise / before))) < 0.02:
             break
     return noise, pieces
 
 
-def noise_left(pieces, given, paid) -> np.ndarray:
-    """Noise of every sensor from what motions leave of its readings; what is stated stays.
+def noise_left(pieces, paid) -> np.ndarray:
+    """Noise of every sensor from what motions leave of its readings.
 
     `paid` (sensors,) is how many weights of the splines the readings of each sensor have determined.
     """
@@ -172,13 +183,14 @@ def noise_left(pieces, given, paid) -> np.ndarray:
     counts = sum(piece.readings.counts for piece in pieces)
     size = np.sqrt(sum(np.sum((p.readings.targets * p.readings.present) ** 2, axis=0) for p in pieces) / counts)
     left = np.sqrt(squares / np.maximum(counts - paid, 0.2 * counts))
-    return np.where(np.isfinite(given), given, np.maximum(left, 1e-6 * size))
+    return np.maximum(left, 1e-6 * size)
 
 
 def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Piece, np.ndarray]:
     """The piece with smooth motion, and how many weights each sensor has paid for."""
     n, splines = piece.size, piece.splines
-    blocks, sides = piece.readings.normal(noise, n)
+    band, side = piece.readings.normal(noise, n)
+    size = np.mean(band[0])
     first = problem.experiment.initial[record]
     known = not any(place.startswith("initial") for own in problem.unknowns.places for place in own)
     carried = piece.ground.motion(piece.readings.time)
@@ -186,13 +198,13 @@ def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Pie
         basis = splines.local(0.0, order)
         rms = np.sqrt(np.mean(carried[order] ** 2)) or 1.0
         weight = 1.0 / (_FIRST_HELD * rms) ** 2
-        blocks[0] += weight * np.kron(np.outer(basis, basis), np.eye(n))
-        sides[0] += weight * np.kron(basis, np.asarray(value) + carried[order][0])
-    third = splines.local(0.5, 3)
-    bridge = np.where(piece.unread, 1e-4, 1e-14) * np.trace(blocks.mean(axis=0)) / np.sum(third**2) / n
-    bend = np.einsum("j,k,en,nm->ejnkm", third, third, bridge, np.eye(n))
-    factor = (cholesky_banded(gather(blocks + bend.reshape(blocks.shape)), lower=True), True)
-    solved = cho_solve_banded(factor, gather_rows(sides))
+        add_block(band, weight * np.kron(np.outer(basis, basis), np.eye(n)))
+        side[: REACH * n] += weight * np.kron(basis, np.asarray(value) + carried[order][0])
+    third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))  # a trace of stiffness; more across gaps
+    bridge = np.sqrt(np.where(piece.unread, 1e-4, 1e-14) * size)
+    band += squares(np.einsum("k,en,nm->enkm", third, bridge, np.eye(n)).reshape(splines.count, n, REACH * n))
+    factor = (cholesky_banded(band, lower=True), True)
+    solved = cho_solve_banded(factor, side)
     paid = piece.readings.paid(noise, lambda signs: cho_solve_banded(factor, signs), n)
     return replace(piece, weights=solved.reshape(splines.weights, n)), paid
 
@@ -273,8 +285,9 @@ def project(splines: Splines, time, values) -> np.ndarray:
     """(count + 5, channels): weights of the splines nearest to values (samples, channels)."""
     interval, fraction = splines.place(time)
     basis = splines.local(fraction)
-    third = splines.local(0.5, 3)
-    gram = summed(basis[:, :, None] * basis[:, None, :], interval, splines.count)
-    side = summed(basis[:, :, None] * np.asarray(values)[:, None, :], interval, splines.count)
-    gram += 1e-12 * np.trace(gram.mean(axis=0)) / np.sum(third**2) * np.outer(third, third)
-    return cho_solve_banded((cholesky_banded(gather(gram), lower=True), True), gather_rows(side))
+    gram = diagonals(summed(basis[:, :, None] * basis[:, None, :], interval, splines.count))
+    side = gather_rows(summed(basis[:, :, None] * np.asarray(values)[:, None, :], interval, splines.count))
+    third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))
+    bend = squares(np.broadcast_to(1e-6 * np.sqrt(gram[0].mean()) * third, (splines.count, 1, REACH)))
+    band = from_diagonals(gram[..., None, None]) + bend
+    return cho_solve_banded((cholesky_banded(band, lower=True), True), side)

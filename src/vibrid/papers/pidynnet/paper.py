@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -83,11 +84,13 @@ def data_of(run: Run, system: str, motion: str, rate: float, noise: float, key: 
 
 
 def fit_of(run: Run, system: str, motion: str, rate: float, noise: float, key: int, method: str) -> Identification:
-    """One classical fit, every unknown (c(0) too) from the same first guess."""
+    """One classical fit, every unknown (c(0) too) from the same first guess; `seconds` are those of the processor."""
     case, data = SYSTEMS[system](), data_of(run, system, motion, rate, noise, key)
     run.progress.stage(f"{method} on {system}, {motion}, {rate:g} Hz, {100 * noise:g} % noise, seed {key}")
     substeps = 3 if noise == 0.0 and rate <= 100 and method == "TrajectoryFit" else 1
-    return identify(case.guess, data, case.unknown, CLASSICAL[method], substeps=substeps)
+    started = time.process_time()
+    fit = identify(case.guess, data, case.unknown, CLASSICAL[method], substeps=substeps)
+    return fit.replace(seconds=time.process_time() - started)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +99,7 @@ class Score:
 
     system: System
     estimates: np.ndarray  # (seeds, unknowns)
-    seconds: np.ndarray
+    seconds: np.ndarray  # of the processor, each seed
     bound: np.ndarray | None = None  # per cent, each unknown
     held: np.ndarray | None = None  # (seeds, unknowns) whether the 95 % interval holds the truth
 
