@@ -28,7 +28,7 @@ SUBPERIODS, PRETRAINING, ITERATIONS = 8, 1000, 10_000
 
 
 def step_seconds(problem, seeds: int, count: int) -> float:
-    """Seconds of one iteration of all initialisations, as a scan of `count`; the best of three after one that compiles."""
+    """Seconds of one iteration of all initialisations in a scan of `count`; the best of three, compiled before."""
     method = PIDynNet(faithful=True, seeds=seeds)
     letter = method.letter(problem)
     motion = tuple(np.asarray(p) for p in measured_motion(problem))

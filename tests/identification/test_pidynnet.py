@@ -16,7 +16,7 @@ from vibrid.identification.methods.pidynnet import faithful
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import _RIDGE, Layout, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import with_weights
-from vibrid.identification.methods.pidynnet.windows import Windows, evaluate
+from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate
 
 FULL = vb.Sensors(displacement=[0], velocity=[0], acceleration=[0])
 METHOD = vb.PIDynNet(hidden=(4,), softness=(0.1, 0.02), seeds=2)
@@ -44,15 +44,18 @@ def test_windows_blend_into_one_smooth_function_with_its_derivatives():
 
 
 def test_readings_at_a_high_rate_are_averaged_as_the_features_are():
-    w = Windows.over(81, 0.01, 40, 16, bandwidth=6.0, fine=10)
-    fine = Windows.over(801, 0.001, 400, 160, bandwidth=6.0, fine=1)
-    assert w.averaged.shape == w.basis.shape
-    half = np.r_[0.5, np.ones(9), 0.5] / 10
-    at = np.arange(100, 400, 10)
-    one = np.asarray(fine.shape[0])
-    mean = np.array([half @ one[i - 5 : i + 6] for i in at + 4.5.__floor__()])
-    assert mean.shape == at.shape  # the window itself is smooth: its mean over a step is near its middle
-    np.testing.assert_allclose(np.asarray(w.averaged)[0], np.asarray(w.basis)[0], atol=0.02 * np.abs(w.basis[0]).max())
+    """Ten samples a step: the mean over a step of a wave with the features' own frequencies."""
+    step, fine = 0.01, 10
+    w = Windows.over(81, step, 40, 16, bandwidth=6.0, fine=fine)
+    t = step * np.arange(w.points)
+    skip = jnp.asarray(w.project(np.sin(20 * t)[:, None]))
+    at, read = (np.asarray(p[0, :, 0]) for p in evaluate(w, skip, None))
+    offsets, shares = around(fine)
+    mean = sum(s * np.sin(20 * (t + o * step / fine)) for o, s in zip(offsets, shares, strict=True))
+    inside = slice(24, 90)
+    shrunk = mean[inside] @ np.sin(20 * t)[inside] / np.sum(np.sin(20 * t)[inside] ** 2)
+    assert shares.sum() == pytest.approx(1.0) and shrunk < 0.9984
+    assert read[inside] @ at[inside] / np.sum(at[inside] ** 2) == pytest.approx(shrunk, abs=1e-4)
 
 
 def test_factor_is_the_inverse_of_the_gauss_newton_matrix():
@@ -90,7 +93,8 @@ def test_factor_is_the_inverse_of_the_gauss_newton_matrix():
 
 def test_finds_a_hysteretic_storey_and_its_hidden_state(hysteretic):
     fit = hysteretic
-    assert np.all(np.abs(fit.estimate - ONE_TRUTH) < 4 * fit.deviation) and fit.estimate[0] == pytest.approx(40, rel=0.02)
+    assert np.all(np.abs(fit.estimate - ONE_TRUTH) < 4 * fit.deviation)
+    assert fit.estimate[0] == pytest.approx(40, rel=0.02)
     assert fit.history["seeds"].shape == (2, 3) and len(fit.convergence["spread_of_seeds"]) == 3
     z = np.asarray(truth("one").states[0])[: len(fit.history["time"]), 0]
     assert np.corrcoef(fit.history["states"][:, 0], z)[0, 1] > 0.995
@@ -124,7 +128,7 @@ def test_fine_tuning_predicts_what_simulation_does(hysteretic):
         METHOD.fine_tune(hysteretic.replace(history={}), motion(3))
 
 
-# -- to the letter -------------------------------------------------------------------------------------------------------
+# -- to the letter -----------------------------------------------------------------------------------------------------
 
 SHORT = {"faithful": True, "seeds": 2, "width": 8, "layers": 3, "window": 4.0, "iterations": 40, "pretraining": 20,
          "check": 20, "pool": 150, "batch": 60}  # fmt: skip

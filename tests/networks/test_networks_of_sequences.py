@@ -43,7 +43,8 @@ def test_convolution_sees_its_neighbours_and_zeros_beyond_the_ends():
 
 
 def test_derivatives_carried_forward_are_those_of_differences():
-    net = Dense((jnp.asarray(SERIES.T @ SERIES) / 4, jnp.asarray(SERIES[:2])), (jnp.zeros(2), jnp.zeros(2)), "tanh", True)
+    weights = jnp.asarray(SERIES.T @ SERIES) / 4, jnp.asarray(SERIES[:2])
+    net = Dense(weights, (jnp.zeros(2), jnp.zeros(2)), "tanh", True)
 
     def inputs(t):
         return jnp.stack([jnp.sin(2 * t), t**2], axis=-1)

@@ -1,7 +1,7 @@
 """What the networks give: columns of the tables, Table 2, and studies of their own.
 
-`PIDynNet` is our default setting over ten initialisations; `faithful` is the paper to the letter (equations corrected). Its
-schedule of 8 × 11 000 iterations wants an accelerator: without one it is cut short, and its column says so.
+`PIDynNet` is our default setting over ten initialisations; `faithful` is the paper to the letter (equations corrected).
+Its schedule of 8 × 11 000 iterations wants an accelerator: without one it is cut short, and its column says so.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def initialisations(run: Run, system: str) -> Outcome:
             {
                 "system": system, "noise": f"{100 * noise:g} %", "paper": PRINTED[system, noise][1],
                 "mean error (%)": float(np.mean(errors)), "worst of ten (%)": float(np.max(errors)),
-                "bound (%)": _expected(run, system, noise), "equations met to (%)": 100 * fit.convergence["equations_met_to"],
+                "bound (%)": _expected(run, system, noise),
+                "equations met to (%)": 100 * fit.convergence["equations_met_to"],
                 "error / σ, rms": float(np.sqrt(np.mean((off / fit.deviation[:t]) ** 2))),
                 "inside ± 2σ": f"{int(np.sum((low <= case.truth[:t]) & (case.truth[:t] <= high)))} of {t}",
                 "inside ± 2 spreads of the seeds": f"{int(np.sum(off <= 2 * spread))} of {t}",
@@ -112,7 +113,8 @@ PAPER.study("initialisations-bouc-wen", "PIDynNet: ten initialisations, Bouc–W
 def _expected(run: Run, system: str, noise: float) -> float | None:
     if not noise:
         return None
-    return float(np.sqrt(2 / np.pi) * np.mean(run.once(bound_of, system, MOTION, RATE, noise)[: SYSTEMS[system]().table]))
+    bound = run.once(bound_of, system, MOTION, RATE, noise)[: SYSTEMS[system]().table]
+    return float(np.sqrt(2 / np.pi) * np.mean(bound))
 
 
 @PAPER.table(2, "Subperiods of 2, 3, 5 and 10 s, cubic, no noise")
@@ -153,7 +155,7 @@ def _study(run: Run, name: str, choices: dict) -> Outcome:
         rows.append({name: label, "error (%)": float(np.mean(errors)), "spread of seeds (%)": float(np.std(errors)),
                      "iterations in all": sum(fit.convergence["iterations"]), "seconds": fit.seconds})  # fmt: skip
     return Outcome(rows, [], f"Faithful setting, cubic system, synthetic motion at {PAPER_RATE:g} Hz, no noise, "
-                   f"{_schedule(run)}. The paper chose 500 samples and 3σ by such a study but prints none of it.")  # fmt: skip
+                   f"{_schedule(run)}. The paper chose 500 and 3σ by such studies and prints none.")  # fmt: skip
 
 
 @PAPER.study("batch", "Faithful: samples in a batch")
@@ -234,7 +236,8 @@ def traces(run: Run) -> Outcome:
         case = SYSTEMS[system]()
         ours = run.once(fit_of_network, system, 0.05)
         letter = trained(run, faithful(run), case, data_of(run, system, MOTION, PAPER_RATE, 0.05, 0))
-        for ax, (i, fit) in zip(row, [(0, ours), (case.table - 1, ours), (0, letter), (case.table - 1, letter)], strict=True):
+        shown = [(0, ours), (case.table - 1, ours), (0, letter), (case.table - 1, letter)]
+        for ax, (i, fit) in zip(row, shown, strict=True):
             each = fit.history["traces"][:, :, i]
             along = np.arange(1, len(each) + 1) if fit is ours else fit.history["trace_time"]
             ax.plot(along, each, color=style.MEASURED, lw=0.7)
@@ -246,7 +249,7 @@ def traces(run: Run) -> Outcome:
             rows.append({"system": system, "setting": name,
                          "error (%)": float(np.mean([case.mean_error(v) for v in fit.history["seeds"]])),
                          "seconds": fit.seconds})  # fmt: skip
-    return Outcome(rows, [], f"5 % noise, synthetic motion. Grey: every initialisation; red: their mean; dashed: truth. "
+    return Outcome(rows, [], "5 % noise, synthetic motion. Grey: every initialisation; red: their mean; dashed: truth. "
                    f"Faithful: {_schedule(run)}.", figure)  # fmt: skip
 
 
@@ -270,7 +273,8 @@ def hidden(run: Run) -> Outcome:
     style.legend_above(figure, left)
     rows = [{"storey": i + 1, "correlation of z": correlation(z[:, i], found[:, i]), "paper (mean)": 0.992}
             for i in range(3)]  # fmt: skip
-    rows.append({"storey": "loop of the first", "correlation of z": correlation(loops[0][1], loops[1][1]), "paper (mean)": 0.962})
+    same = correlation(loops[0][1], loops[1][1])
+    rows.append({"storey": "force of the first", "correlation of z": same, "paper (mean)": 0.962})
     errors = ", ".join(f"{n} {e:.2g} %" for n, e in zip(case.labels, case.error(fit.estimate), strict=False))
     return Outcome(rows, [], f"Synthetic motion, 100 Hz, no reading of z. Errors of the unknowns: {errors}.", figure)
 

@@ -3,8 +3,8 @@
     x̃ = RPN(t, ẍ_g),  z̃ = LNN(t, ẍ_g);     loss = w_S L_S + w_N L_N + w_Z L_Z                      (Eq. 12)
     L_S = Σ ‖x̃ − x‖² + ‖dx̃/dt − ẋ‖²        L_N = Σ ‖M d²x̃/dt² + f − L u‖²       L_Z = Σ ‖dz̃/dt − g‖²
 
-Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the hidden
-states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first guess, the
+Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the
+hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first guess, the
 learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
 """
 
@@ -217,7 +217,8 @@ def learn(
     try:
         for k in range(begin, count):
             inside = slice(edges[k], edges[k + 1] + 1)
-            part = _subperiod(problem, motion, inside, (np.random.default_rng([key, k]), seeds, pool), low, high, states)
+            draw = (np.random.default_rng([key, k]), seeds, pool)
+            part = _subperiod(problem, motion, inside, draw, low, high, states)
             progress.stage(f"subperiod {k + 1} of {count}", letter.iterations)
             if not done:
                 learner = _pretrained(ahead, learner, part, pretraining, check, jax.random.key(key + 7919 * (k + 1)))

@@ -185,8 +185,8 @@ class PIDynNet(Method):
         mean = theta.mean(axis=0)
         free = problem.unknowns.to_free(mean)
         slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
-        size = np.abs(np.asarray(letter.theta(jnp.asarray(told.deviations[0] + 1.0)) - letter.theta(jnp.ones(len(mean)))))
-        spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else size
+        moved, first = (np.asarray(letter.theta(jnp.asarray(s))) for s in (told.deviations[0] + 1.0, np.ones(len(mean))))
+        spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else np.abs(moved - first)
         about = "initialisations" if self.seeds > 1 else "last iterations"
         return conclude(
             problem,
@@ -225,8 +225,8 @@ class PIDynNet(Method):
             covariance = covariance + np.cov(frees.T, bias=False).reshape(covariance.shape)
         if made.stopped:
             notes += (
-                f"The equations are met to {100 * made.held:.2g} % of their size but not closer: the model is not quite "
-                "right, or the features are too few (give a larger bandwidth).",
+                f"The equations are met to {100 * made.held:.2g} % of their size but not closer: the model is not "
+                "quite right, or the features are too few (give a larger bandwidth).",
             )
         spread = values.std(axis=0, ddof=1) if self.seeds > 1 else 0 * values[0]
         return conclude(

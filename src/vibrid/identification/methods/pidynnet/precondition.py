@@ -19,7 +19,6 @@ from vibrid.core.errors import Divergence
 from vibrid.identification.methods.pidynnet.task import _BENT_RIDGE, _RIDGE, STEPS, Task
 from vibrid.identification.weak.equations import model_at, residual_at
 
-
 _CAUTION = 0.01  # network weights act together: a step along one must not spoil that of the skip path
 
 
@@ -204,7 +203,7 @@ def _cholesky(block: np.ndarray) -> np.ndarray:
             return cholesky(block + raised * np.diag(np.diag(block)), lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             continue
-    raise Divergence("The networks' equations have become singular; give fewer features (bandwidth) or shorter windows.")
+    raise Divergence("The networks' equations have become singular; give a smaller bandwidth or shorter windows.")
 
 
 def _typical(heavy, length, slopes) -> float:

@@ -167,7 +167,7 @@ class Task(eqx.Module):
 
 @dataclass(frozen=True)
 class Layout:
-    """How windows are laid: their length and shared part (s, share), features up to `bandwidth` Hz, longest step (s)."""
+    """How windows are laid: length (s), features up to `bandwidth` Hz, share in common, longest step of the grid (s)."""
 
     window: float
     bandwidth: float
@@ -183,7 +183,9 @@ class Sizes:
     equations: np.ndarray
 
 
-def make_task(problem: Problem, ground: Ground, layout: Layout, readings: Readings | None, noise, record: int = 0) -> Task:
+def make_task(
+    problem: Problem, ground: Ground, layout: Layout, readings: Readings | None, noise, record: int = 0
+) -> Task:
     """The task of one record; without readings the equations and the start are all there is. Sizes are still one."""
     data = problem.data[record]
     grid = Grid.of(data.samples, data.step, layout.step)
@@ -224,7 +226,8 @@ def sizes_of(task: Task, free, motion: Motion) -> Sizes:
 
 def begin_at(task: Task, sizes: Sizes, motion: Motion) -> tuple[Task, np.ndarray]:
     """The task in these sizes, and skip weights that follow a motion at the points of its grid."""
-    task = eqx.tree_at(lambda t: (t.sizes, t.equations), task, tuple(map(jnp.asarray, (sizes.outputs, sizes.equations))))
+    usual = (jnp.asarray(sizes.outputs), jnp.asarray(sizes.equations))
+    task = eqx.tree_at(lambda t: (t.sizes, t.equations), task, usual)
     before, after = task.windows.overlap, task.windows.points - task.windows.overlap - task.grid.points
     padded = np.pad(task.scaled(motion), ((before, after), (0, 0)), mode="edge")
     return task, task.windows.project(padded)

@@ -167,7 +167,7 @@ def anneal(
                 if not final and np.max(values[-2:][0] - values[-1]) < _PASSABLE:
                     break
                 last = values[-1]
-            misfit, equations, start, ridge = (np.asarray(p) for p in seeds.parts(x, task))
+            misfit, equations, *_ = (np.asarray(p) for p in seeds.parts(x, task))
             share = float(np.mean(equations)) / number
             there = np.asarray(task.counts) > 0
             chi = misfit.mean(axis=0) / np.maximum(there.sum(axis=0), 1)

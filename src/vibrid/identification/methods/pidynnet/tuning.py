@@ -116,7 +116,7 @@ def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 
     learner = _networks(jax.random.key(0), 1, widths, m, len(share))
     one, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], learner))
     if fit.history.get("networks", np.zeros(0)).size != one.size:
-        raise InputError("Fine-tuning to the letter needs the answer of PIDynNet(faithful=True) with the same networks.")
+        raise InputError("Fine-tuning to the letter needs the answer of PIDynNet(faithful=True) with these networks.")
     learner = jax.tree.map(lambda leaf: leaf[None], unravel(jnp.asarray(fit.history["networks"]))._replace(share=share))
     data = problem.data[0]
     inputs = np.asarray(data.drive.samples)
@@ -135,8 +135,9 @@ def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 
         arrays = (np.linspace(0, 1, len(u)), u[:, 0] / largest, u, *begun, pool, -free, free, states)
         part = Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
         progress.stage(f"fine-tuning, subperiod {k + 1} of {count}", iterations)
-        made = train(letter, _begin(letter, learner), jax.random.key(k), iterations, block=min(method.check, iterations),
-                     data=part, progress=progress)  # fmt: skip
+        block = min(method.check, iterations)
+        made = train(letter, _begin(letter, learner), jax.random.key(k), iterations, block=block, data=part,
+                     progress=progress)  # fmt: skip
         learner = made.state.learner
         z, x, ends = (np.asarray(a) for a in _along(letter, learner, part))
         v0 = np.gradient(x, data.step, axis=0)[-1]

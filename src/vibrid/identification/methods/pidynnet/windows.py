@@ -2,8 +2,8 @@
 
     q(t) = Σ_k ψ_k(t) [ W_k φ(t − t_k) + N_k(φ(t − t_k)) ]
 
-φ are damped Fourier features of the window's own time, W_k the linear skip path, N_k a small network, and the ψ_k smooth
-weights that add up to one (finite-basis networks, Moseley, Markham & Nissen-Meyer 2023). The first n of q are the
+φ are damped Fourier features of the window's own time, W_k the linear skip path, N_k a small network, and the ψ_k
+smooth weights that add up to one (finite-basis networks, Moseley, Markham & Nissen-Meyer 2023). The first n of q are the
 response in drifts, the others the latent states, each divided by its size.
 """
 
@@ -121,7 +121,7 @@ class Windows(eqx.Module):
         return total[: self.points]
 
     def project(self, values) -> np.ndarray:
-        """(count, features, channels): skip weights whose windows follow values (points, channels) of the padded grid."""
+        """(count, features, channels): skip weights that follow values (points, channels) of the padded grid."""
         basis, psi = np.asarray(self.basis[0]), np.asarray(self.shape[0])
         solve = np.linalg.pinv(basis, rcond=1e-7)
         cut = np.stack([values[k * self.hop : k * self.hop + self.length] for k in range(self.count)])
