@@ -4,8 +4,8 @@
     L_S = Σ ‖x̃ − x‖² + ‖dx̃/dt − ẋ‖²        L_N = Σ ‖M d²x̃/dt² + f − L u‖²       L_Z = Σ ‖dz̃/dt − g‖²
 
 Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the
-hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first guess, the
-learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
+hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first
+guess, the learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
 """
 
 from __future__ import annotations

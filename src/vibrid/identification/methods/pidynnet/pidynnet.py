@@ -185,7 +185,7 @@ class PIDynNet(Method):
         mean = theta.mean(axis=0)
         free = problem.unknowns.to_free(mean)
         slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
-        moved, first = (np.asarray(letter.theta(jnp.asarray(s))) for s in (told.deviations[0] + 1.0, np.ones(len(mean))))
+        moved, first = (np.asarray(letter.theta(jnp.asarray(s + 1.0))) for s in (told.deviations[0], 0 * mean))
         spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else np.abs(moved - first)
         about = "initialisations" if self.seeds > 1 else "last iterations"
         return conclude(

@@ -167,7 +167,7 @@ class Task(eqx.Module):
 
 @dataclass(frozen=True)
 class Layout:
-    """How windows are laid: length (s), features up to `bandwidth` Hz, share in common, longest step of the grid (s)."""
+    """How windows are laid: length (s), features up to `bandwidth` Hz, share in common, longest step of a grid (s)."""
 
     window: float
     bandwidth: float

@@ -3,8 +3,8 @@
     q(t) = Σ_k ψ_k(t) [ W_k φ(t − t_k) + N_k(φ(t − t_k)) ]
 
 φ are damped Fourier features of the window's own time, W_k the linear skip path, N_k a small network, and the ψ_k
-smooth weights that add up to one (finite-basis networks, Moseley, Markham & Nissen-Meyer 2023). The first n of q are the
-response in drifts, the others the latent states, each divided by its size.
+smooth weights that add up to one (finite-basis networks, Moseley, Markham & Nissen-Meyer 2023). The first n of q are
+the response in drifts, the others the latent states, each divided by its size.
 """
 
 from __future__ import annotations
