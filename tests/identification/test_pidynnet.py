@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vibrid as vb
-from identification.small import ONE, ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, TWO_GUESS, TWO_UNKNOWN, motion, truth, two
+from identification.small import ONE, ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, motion, truth
 from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
 from vibrid.identification.methods.pidynnet import faithful
@@ -59,35 +59,33 @@ def test_readings_at_a_high_rate_are_averaged_as_the_features_are():
 
 
 def test_factor_is_the_inverse_of_the_gauss_newton_matrix():
-    problem = vb.make_problem(TWO_GUESS, two(0.01), TWO_UNKNOWN)
+    problem = vb.make_problem(ONE_GUESS, truth("one").measure(FULL, noise=0.02), ONE_UNKNOWN)
     begin, _ = vb.WeakCollocation().begin(problem, Progress())
     piece = begin.pieces[0]
-    task = make_task(problem, piece.ground, Layout(window=2.5, bandwidth=1.0), piece.readings, begin.noise)
+    task = make_task(problem, piece.ground, Layout(window=3.0, bandwidth=1.0), piece.readings, begin.noise)
     still = piece.motion(task.grid.time)
     task, skip = begin_at(task, sizes_of(task, begin.free, still), still)
     task = with_weights(task, begin.noise, 0.1)
-    free, shape = jnp.asarray(begin.free), skip.shape
+    free, shape, cut = jnp.asarray(begin.free), skip.shape, skip.size
 
-    @jax.jit
     def residuals(x):
-        skip, phi = x[: skip_size].reshape(shape), x[skip_size:]
+        skip, phi = x[:cut].reshape(shape), x[cut:]
         found, read = task.motion(skip, None)
         parts = task.reading_residuals(read), task.equation_residuals(phi, found), task.start_residuals(phi, found)
         return jnp.concatenate([*(jnp.ravel(p) for p in parts), _RIDGE * jnp.ravel(skip)])
 
-    skip_size = skip.size
-    x = jnp.concatenate([jnp.ravel(jnp.asarray(skip)), free])
+    x = np.concatenate([np.ravel(skip), begin.free])
     jacobian = np.asarray(jax.jit(jax.jacfwd(residuals))(x))
     dense = jacobian.T @ jacobian
     factor = factorise(task, jnp.asarray(skip), None, free)
     side = jacobian.T @ np.random.default_rng(0).standard_normal(len(jacobian))
-    weights, phi = factor.solve(jnp.asarray(side[:skip_size]).reshape(shape[0], -1), jnp.asarray(side[skip_size:]))
+    weights, phi = eqx.filter_jit(factor.solve)(side[:cut].reshape(shape[0], -1), side[cut:])
     scale = np.sqrt(np.diag(dense))
     expected = np.linalg.solve(dense / np.outer(scale, scale), side / scale)
     found = np.concatenate([np.ravel(weights), np.ravel(phi)]) * scale
     np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
-    covariance = np.linalg.inv(dense / np.outer(scale, scale))[skip_size:, skip_size:]
-    information = np.asarray(factor.information) / np.outer(scale, scale)[skip_size:, skip_size:]
+    covariance = np.linalg.inv(dense / np.outer(scale, scale))[cut:, cut:]
+    information = np.asarray(factor.information) / np.outer(scale, scale)[cut:, cut:]
     np.testing.assert_allclose(np.linalg.inv(information), covariance, rtol=1e-4)
 
 
@@ -154,8 +152,6 @@ def test_faithful_trains_subperiods_in_turn_and_goes_on_from_its_checkpoint(tmp_
     assert cut.cut_short
     again = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, method)
     np.testing.assert_allclose(again.history["seeds"], whole.history["seeds"], rtol=1e-9)
-    tuned = vb.PIDynNet(**SHORT).fine_tune(whole, motion(3), iterations=20)
-    assert tuned.displacement.shape == (401, 1) and np.isfinite(tuned.displacement).all()
 
 
 def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts():

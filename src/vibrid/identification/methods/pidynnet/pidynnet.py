@@ -75,7 +75,7 @@ class PIDynNet(Method):
     """
 
     network: str = eqx.field(static=True, default="mlp")
-    hidden: tuple[int, ...] = eqx.field(static=True, default=(24, 24), converter=tuple)
+    hidden: tuple[int, ...] = eqx.field(static=True, default=(16, 16), converter=tuple)
     seeds: int = eqx.field(static=True, default=1)
     window: float | None = eqx.field(static=True, default=None)
     bandwidth: float | None = eqx.field(static=True, default=None)
@@ -216,9 +216,9 @@ class PIDynNet(Method):
         )
 
     def _answer(self, problem: Problem, seeds: Seeds, made: Trained, notes, key: int, started: float):
-        physical = jax.vmap(problem.unknowns.to_physical)
         motion, frees = jax.tree.map(np.asarray, seeds.mean_motion(jnp.asarray(made.x), made.task))
-        values = np.asarray(physical(jnp.asarray(frees)))
+        values = np.asarray(_physical(problem.unknowns, frees))
+        traces = np.asarray(_physical(problem.unknowns, made.trace))
         free = frees.mean(axis=0)
         covariance = covariance_of(np.asarray(made.factor.information))
         if self.seeds > 1:
@@ -239,8 +239,8 @@ class PIDynNet(Method):
             warnings=notes,
             history={
                 "cost": made.losses.mean(axis=1),
-                "estimate": np.asarray(physical(jnp.asarray(made.trace.mean(axis=1)))),
-                "traces": np.asarray(jax.vmap(physical)(jnp.asarray(made.trace))),
+                "estimate": traces.mean(axis=1),
+                "traces": traces,
                 "seeds": values,
                 "time": made.task.grid.time,
                 "states": motion.s,
@@ -256,6 +256,12 @@ class PIDynNet(Method):
             seed=key,
             cut_short=made.cut_short,
         )
+
+
+@eqx.filter_jit
+def _physical(unknowns, frees):
+    """θ of many φ (…, p)."""
+    return jnp.vectorize(unknowns.to_physical, signature="(p)->(p)")(frees)
 
 
 @eqx.filter_jit
