@@ -21,7 +21,7 @@ from vibrid.identification.weak.annealing import Annealed, anneal
 from vibrid.identification.weak.equations import check_rates, state_names
 from vibrid.identification.weak.start import Beginning, determined, regression_start, shortest_period, simulated_start
 
-SOFTNESS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
+SOFTNESS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 _INTERVALS_A_PERIOD = 14  # splines in the shortest period of the structure
 _RIGHT = 0.003  # softness from which on a refusal to harden may be the splines' own limit
 
@@ -32,7 +32,7 @@ class WeakCollocation(Method):
 
     Motion and hidden states are splines of degree five over each whole record; readings are weighted by their noise,
     which is re-estimated, and every equation of motion and of the states, integrated over every interval of the
-    splines, by how far it is believed. Belief hardens from 100 % of an equation's size to 0.03 % while the readings
+    splines, by how far it is believed. Belief hardens from 100 % of an equation's size to 0.01 % while the readings
     allow it. A right model gets there, and the answer is as good as that of `TrajectoryFit`, without a good first
     guess. A wrong one stops earlier: how early says how wrong it is, and the unknowns found there suffer less from it
     than those of a fit that must obey the equations exactly.
