@@ -34,12 +34,12 @@ def step_seconds(problem, seeds: int, count: int) -> float:
     motion = tuple(np.asarray(p) for p in measured_motion(problem))
     n, p = motion[0].shape[1], len(problem.unknowns)
     m = int(faithful.flat_start(letter.model(jnp.ones(p))).size)
-    learner = faithful._networks(jax.random.key(0), seeds, (2, *[method.width] * (method.layers - 1), n), m, p)
+    learner = faithful.new_learners(jax.random.key(0), seeds, (2, *[method.width] * (method.layers - 1), n), m, p)
     free = np.full((seeds, p), np.inf)
     inside = slice(0, round(5.0 / problem.data[0].step) + 1)
     draw = (np.random.default_rng(0), seeds, method.pool)
-    part = faithful._subperiod(problem, motion, inside, draw, -free, free, np.full((seeds, m), np.nan))
-    state = faithful._begin(letter, learner)
+    part = faithful.subperiod_of(problem, motion, inside, draw, -free, free, np.full((seeds, m), np.nan))
+    state = faithful.begin_training(letter, learner)
     return _best(lambda: train(letter, state, jax.random.key(0), count, block=count, data=part).state, count)
 
 

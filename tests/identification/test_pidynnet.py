@@ -14,7 +14,7 @@ from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
 from vibrid.identification.methods.pidynnet import faithful
 from vibrid.identification.methods.pidynnet.precondition import factorise
-from vibrid.identification.methods.pidynnet.task import _RIDGE, Layout, begin_at, make_task, sizes_of
+from vibrid.identification.methods.pidynnet.task import RIDGE, Layout, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import with_weights
 from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate
 
@@ -72,7 +72,7 @@ def test_factor_is_the_inverse_of_the_gauss_newton_matrix():
         skip, phi = x[:cut].reshape(shape), x[cut:]
         found, read = task.motion(skip, None)
         parts = task.reading_residuals(read), task.equation_residuals(phi, found), task.start_residuals(phi, found)
-        return jnp.concatenate([*(jnp.ravel(p) for p in parts), _RIDGE * jnp.ravel(skip)])
+        return jnp.concatenate([*(jnp.ravel(p) for p in parts), RIDGE * jnp.ravel(skip)])
 
     x = np.concatenate([np.ravel(skip), begin.free])
     jacobian = np.asarray(jax.jit(jax.jacfwd(residuals))(x))

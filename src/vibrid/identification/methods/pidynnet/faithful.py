@@ -183,7 +183,7 @@ def learn(
     edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
     p, n = len(problem.unknowns), motion[0].shape[1]
     m = int(flat_start(letter.model(jnp.ones(p))).size)
-    learner = _networks(jax.random.key(key), seeds, (2, *[width] * (layers - 1), n), m, p)
+    learner = new_learners(jax.random.key(key), seeds, (2, *[width] * (layers - 1), n), m, p)
     kinds = np.array(problem.unknowns.kinds)
     floor = np.where(np.isin(kinds, ["log"]), _SMALLEST, -np.inf)
     low, high = np.tile(floor, (seeds, 1)), np.full((seeds, p), np.inf)
@@ -201,7 +201,7 @@ def learn(
         kept = [arrays["z"], arrays["x"]] if "z" in arrays else []
         begin, used, calls, done = (facts[k] for k in ("subperiod", "iterations", "calls", "done"))
         shares = [arrays["shares"]] if "shares" in arrays else []
-        state = tree_from(arrays, "state", _begin(letter, learner))
+        state = tree_from(arrays, "state", begin_training(letter, learner))
         learner = state.learner
 
     def save(subperiod: int) -> None:
@@ -218,13 +218,13 @@ def learn(
         for k in range(begin, count):
             inside = slice(edges[k], edges[k + 1] + 1)
             draw = (np.random.default_rng([key, k]), seeds, pool)
-            part = _subperiod(problem, motion, inside, draw, low, high, states)
+            part = subperiod_of(problem, motion, inside, draw, low, high, states)
             progress.stage(f"subperiod {k + 1} of {count}", letter.iterations)
             if not done:
                 learner = _pretrained(ahead, learner, part, pretraining, check, jax.random.key(key + 7919 * (k + 1)))
                 if k == 0:
                     learner = learner._replace(latent=_transfer(learner.response, m))
-                state = _begin(letter, learner)
+                state = begin_training(letter, learner)
             while done < letter.iterations and not bool(np.all(np.asarray(state.done))):
                 more = min(check, letter.iterations - done)
                 made = train(letter, state, jax.random.fold_in(jax.random.key(key), calls), more, block=more, data=part)
@@ -249,7 +249,7 @@ def learn(
             if constraint is not None:
                 low = np.maximum(floor, last - constraint * deviation)
                 high = last + constraint * deviation
-            z, x, states = (np.asarray(a) for a in _along(letter, learner, part))
+            z, x, states = (np.asarray(a) for a in along(letter, learner, part))
             end = None if k + 1 == count else -1
             kept = [np.concatenate([*kept[i : i + 1], new[:end]]) for i, new in enumerate((z, x))]
             used.append(done)
@@ -267,7 +267,7 @@ def learn(
 
 
 @eqx.filter_jit
-def _networks(key, seeds: int, widths, states: int, unknowns: int) -> Learner:
+def new_learners(key, seeds: int, widths, states: int, unknowns: int) -> Learner:
     def one(key):
         a, b = jax.random.split(key)
         response = Dense.make(a, widths, activation="tanh", skip=True)
@@ -281,7 +281,7 @@ def _pretrained(ahead: Letter, learner: Learner, part: Subperiod, count: int, ch
     """The learner after `count` iterations on the supervised loss alone."""
     if not count:
         return learner
-    return train(ahead, _begin(ahead, learner), key, count, block=min(check, count), data=part).state.learner
+    return train(ahead, begin_training(ahead, learner), key, count, block=min(check, count), data=part).state.learner
 
 
 def _transfer(response: Dense, states: int) -> Dense:
@@ -294,7 +294,7 @@ def _transfer(response: Dense, states: int) -> Dense:
 
 
 @eqx.filter_jit
-def _begin(letter: Letter, learner: Learner) -> State:
+def begin_training(letter: Letter, learner: Learner) -> State:
     seeds = learner.share.shape[0]
     memory = jax.vmap(letter.optimiser.init)(learner)
     return State(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
@@ -311,7 +311,7 @@ def _evaluated(state: State, patience: int, tolerance: float) -> State:
     return state._replace(reference=reference, calm=calm, done=state.done | (calm >= patience))
 
 
-def _subperiod(problem: Problem, motion, inside: slice, draw, low, high, states) -> Subperiod:
+def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, states) -> Subperiod:
     rng, seeds, pool = draw
     inputs = np.asarray(problem.data[0].drive.samples)
     largest = np.max(np.abs(inputs[:, 0])) or 1.0
@@ -323,12 +323,9 @@ def _subperiod(problem: Problem, motion, inside: slice, draw, low, high, states)
 
 
 @eqx.filter_jit
-def _along(letter: Letter, learner: Learner, part: Subperiod):
+def along(letter: Letter, learner: Learner, part: Subperiod):
     """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
     one = jax.tree.map(lambda leaf: leaf[0], learner)
     (x, _, _), (z, _) = letter.outputs(one, part.time, part.ground, part.duration)
     ends = jax.vmap(lambda own: letter.outputs(own, part.time[-1:], part.ground[-1:], part.duration)[1][0][0])(learner)
     return z, x, ends
-
-
-__all__ = ["Learner", "Letter", "Subperiod", "Told", "learn"]

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from vibrid.core.errors import Divergence
-from vibrid.identification.methods.pidynnet.task import _BENT_RIDGE, _RIDGE, STEPS, Task
+from vibrid.identification.methods.pidynnet.task import BENT_RIDGE, RIDGE, STEPS, Task
 from vibrid.identification.weak.equations import model_at, residual_at
 
 _CAUTION = 0.01  # network weights act together: a step along one must not spoil that of the skip path
@@ -168,7 +168,7 @@ def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
         if k == 0:
             block += begin.T @ begin
             side += begin.T @ start_free
-        block[np.diag_indices(size)] += _RIDGE**2
+        block[np.diag_indices(size)] += RIDGE**2
         if k:
             block -= coupling[-1] @ coupling[-1].T
             side -= coupling[-1] @ border[-1]
@@ -189,7 +189,7 @@ def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
     safe = corner / np.outer(scale, scale)
     shift = max(0.0, 1e-10 - np.linalg.eigvalsh(safe)[0])
     lower = np.linalg.cholesky(safe + shift * np.eye(p)) * scale[:, None]
-    bent = _CAUTION / (_BENT_RIDGE**2 + _typical(heavy, length, slopes))
+    bent = _CAUTION / (BENT_RIDGE**2 + _typical(heavy, length, slopes))
     return Factor(
         *(jnp.asarray(np.stack(b)) for b in (inverse, coupling, border)), jnp.asarray(lower), jnp.asarray(bent),
         jnp.asarray(corner),

@@ -31,8 +31,9 @@ _BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0
 STEPS = len(_BOOLE) - 1
 """Steps of the grid in one interval of the weak equations."""
 _FIRST_HELD = 1e-3  # how tightly the known start is held, as a share of the size of each output
-_RIDGE = 1e-2  # 1/(size of a weight that is nothing unusual)
-_BENT_RIDGE = 1e-2
+_PACE = 2 * np.pi  # rad/s: usual size of a velocity over that of a displacement
+RIDGE, BENT_RIDGE = 1e-2, 1e-2
+"""1/(size of a weight that is nothing unusual), of skip paths and of networks."""
 
 
 class Grid(eqx.Module):
@@ -139,14 +140,9 @@ class Task(eqx.Module):
         states = flat_start(experiment.structure.model(self.problem.data[self.record].loads))
         size = jnp.abs(self.mix) @ self.sizes[:n]
         y = (motion.y[0] - self.first[0] - initial.displacement) / size
-        v = (motion.dy[0] - self.first[1] - initial.velocity) / (size * self._pace)
+        v = (motion.dy[0] - self.first[1] - initial.velocity) / (size * _PACE)
         s = (motion.s[0] - states) / self.sizes[n:]
         return jnp.concatenate([y, v, s]) / _FIRST_HELD
-
-    @property
-    def _pace(self):
-        """rad/s: rms of rates over that of displacements, for the size of a velocity."""
-        return 2 * jnp.pi
 
     def parts(self, skip, networks, free):
         """Sums of squares: readings, equations, start, ridge; and (sensors,) that of every sensor's readings."""
@@ -155,9 +151,9 @@ class Task(eqx.Module):
         equations = jnp.sum(self.equation_residuals(free, motion) ** 2)
         start = jnp.sum(self.start_residuals(free, motion) ** 2)
         prior = jnp.sum(self.problem.unknowns.prior_residual(free) ** 2)
-        ridge = _RIDGE**2 * jnp.sum(skip**2)
+        ridge = RIDGE**2 * jnp.sum(skip**2)
         if networks is not None:
-            ridge = ridge + _BENT_RIDGE**2 * jnp.sum(ravel_pytree(networks)[0] ** 2)
+            ridge = ridge + BENT_RIDGE**2 * jnp.sum(ravel_pytree(networks)[0] ** 2)
         return misfit, equations, start, prior + ridge
 
     def objective(self, skip, networks, free):

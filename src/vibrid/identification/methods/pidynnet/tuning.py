@@ -19,7 +19,7 @@ from jax.flatten_util import ravel_pytree
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import one_blas_thread
 from vibrid.identification.experiment import Initial
-from vibrid.identification.methods.pidynnet.faithful import Subperiod, _along, _begin, _networks
+from vibrid.identification.methods.pidynnet.faithful import Subperiod, along, begin_training, new_learners
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import Sizes, begin_at, make_task
 from vibrid.identification.methods.pidynnet.training import Seeds, with_weights
@@ -113,7 +113,7 @@ def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 
     model = letter.model(share)
     n, m = model.size, int(flat_start(model).size)
     widths = (2, *[method.width] * (method.layers - 1), n)
-    learner = _networks(jax.random.key(0), 1, widths, m, len(share))
+    learner = new_learners(jax.random.key(0), 1, widths, m, len(share))
     one, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], learner))
     if fit.history.get("networks", np.zeros(0)).size != one.size:
         raise InputError("Fine-tuning to the letter needs the answer of PIDynNet(faithful=True) with these networks.")
@@ -136,10 +136,10 @@ def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 
         part = Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
         progress.stage(f"fine-tuning, subperiod {k + 1} of {count}", iterations)
         block = min(method.check, iterations)
-        made = train(letter, _begin(letter, learner), jax.random.key(k), iterations, block=block, data=part,
+        made = train(letter, begin_training(letter, learner), jax.random.key(k), iterations, block=block, data=part,
                      progress=progress)  # fmt: skip
         learner = made.state.learner
-        z, x, ends = (np.asarray(a) for a in _along(letter, learner, part))
+        z, x, ends = (np.asarray(a) for a in along(letter, learner, part))
         v0 = np.gradient(x, data.step, axis=0)[-1]
         x0, states = x[-1], ends
         parts.append((z[: None if k + 1 == count else -1], x[: None if k + 1 == count else -1]))
