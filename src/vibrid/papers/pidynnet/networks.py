@@ -72,7 +72,12 @@ def initialisations(run: Run, system: str) -> Outcome:
     rows, checks = [], []
     for noise in (0.05, 0.0, 0.025):
         target = TARGETS[system, noise]
-        case, fit = SYSTEMS[system](), run.once(fit_of_network, system, noise)
+        try:
+            case, fit = SYSTEMS[system](), run.once(fit_of_network, system, noise)
+        except KeyboardInterrupt:  # Ctrl-C keeps the levels that are done
+            break
+        if fit.cut_short:
+            break
         errors = [case.mean_error(v) for v in fit.history["seeds"]]
         t = case.table
         low, high = fit.interval()[:t].T
