@@ -67,7 +67,7 @@ class WeakCollocation(Method):
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
         check_rates(problem)
-        begin, notes = self._begin(problem, progress)
+        begin, notes = self.begin(problem, progress)
         made = anneal(problem, begin, self.softness, self.tolerance, self.iterations, progress)
         diagnosis = self.diagnosis(problem, made)
         fit = conclude(
@@ -96,7 +96,7 @@ class WeakCollocation(Method):
             seconds=time.perf_counter() - started,
         )
 
-    def _begin(self, problem: Problem, progress) -> tuple[Beginning, list[str]]:
+    def begin(self, problem: Problem, progress=SILENT) -> tuple[Beginning, list[str]]:
         """Regression along the smooth motion; a trajectory fit where some degree of freedom is not read."""
         spacing = self.spacing or shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
         if not determined(problem):
