@@ -96,7 +96,7 @@ class WeakCollocation(Method):
             seconds=time.perf_counter() - started,
         )
 
-    def begin(self, problem: Problem, progress) -> tuple[Beginning, list[str]]:
+    def begin(self, problem: Problem, progress=SILENT) -> tuple[Beginning, list[str]]:
         """Regression along the smooth motion; a trajectory fit where some degree of freedom is not read."""
         spacing = self.spacing or shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
         if not determined(problem):

@@ -14,7 +14,8 @@ import numpy as np
 from vibrid.core.progress import SILENT
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.collocation import Point, Solved, cost_of, eliminate, point_at, record_of, trial
-from vibrid.identification.weak.start import Beginning, noise_left
+from vibrid.identification.weak.pieces import noise_left
+from vibrid.identification.weak.start import Beginning
 
 _HELD = 2  # first iterations, in which the motion settles and the unknowns wait
 _ENOUGH = 0.01  # fall of the cost ½ χ² that is not worth another iteration: it moves an estimate by 0.14 σ

@@ -27,8 +27,9 @@ from vibrid.identification.weak.equations import (
     model_at,
     residual_at,
 )
+from vibrid.identification.weak.pieces import Piece
 from vibrid.identification.weak.splines import REACH
-from vibrid.identification.weak.start import Piece, straight
+from vibrid.identification.weak.start import straight
 
 POINTS = 4  # Gauss points in an interval
 _FIRST_HELD = 1e-4  # how tightly the state at the start is held, as a share of the rms of each
