@@ -14,6 +14,7 @@ PAPERS: dict[str, str] = {
     "joint": "vibrid.papers.joint",
     "masing": "vibrid.papers.masing",
     "ocpnn": "vibrid.papers.ocpnn",
+    "pidynnet": "vibrid.papers.pidynnet",
     "siva": "vibrid.papers.siva",
 }
 """Name of each paper and the module whose `PAPER` it is."""

@@ -1,0 +1,182 @@
+"""A start that needs no good guess: smooth the readings, then weigh the equations of motion along the smooth motion.
+
+The smooth motion drives the states of the laws, so nothing is simulated but them; the equations of motion, integrated
+over intervals, are then linear in stiffnesses, in the coefficients of polynomials and in damping at the start, and
+mildly nonlinear in what is inside a law. Noise in the smooth motion biases the answer a little: it is a start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import Refusal
+from vibrid.core.progress import SILENT
+from vibrid.identification.problem import Problem
+from vibrid.identification.regression import states_along
+from vibrid.identification.weak.equations import flatten_states, model_at
+from vibrid.identification.weak.pieces import Piece, project, smooth, unread
+from vibrid.identification.weak.readings import sensor_rows
+from vibrid.simulation.run import Everything, Start, run
+
+_FINE = 0.005  # s, the longest step with which states follow the smooth motion
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """Where to begin: the unknowns φ, the noise of every sensor, and the motion of every record."""
+
+    free: np.ndarray
+    noise: np.ndarray
+    pieces: tuple[Piece, ...]
+
+
+def shortest_period(problem: Problem, free) -> float:
+    """s: the shortest period of small motions about rest with the unknowns at φ."""
+    mass, stiffness = (np.asarray(part) for part in _matrices(problem, jnp.asarray(free)))
+    largest = np.max(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))))
+    return float(2.0 * np.pi / np.sqrt(largest))
+
+
+def determined(problem: Problem) -> bool:
+    """Whether some sensor reads every degree of freedom."""
+    rows = sensor_rows(problem)[0]
+    return np.linalg.matrix_rank(rows) == rows.shape[1]
+
+
+@eqx.filter_jit
+def _matrices(problem: Problem, free):
+    mass, _, stiffness = model_at(problem, free).initial_matrices()
+    return mass, stiffness
+
+
+def regression_start(problem: Problem, spacing: float, progress=SILENT, free=None) -> Beginning:
+    """Smooth motion of every record and the unknowns that weigh the equations of motion best along it.
+
+    Arguments
+        spacing: length in s of the intervals of the splines.
+        free: φ from which to begin; the problem's own first guess by default.
+    """
+    if not determined(problem):
+        raise Refusal("A regression needs some reading of every degree of freedom; use a trajectory fit to start.")
+    pieces = [unread(problem, spacing, r) for r in range(len(problem.data))]
+    noise, pieces = smooth(problem, pieces)
+    progress.stage("regression along the smooth motion (compiling)", 30)
+    grids = tuple(_grid(piece) for piece in pieces)
+    free = _regress(problem, problem.start if free is None else np.asarray(free), grids, progress)
+    return Beginning(free, noise, tuple(with_states(problem, free, piece, r) for r, piece in enumerate(pieces)))
+
+
+def _regress(problem: Problem, free: np.ndarray, grids, progress, iterations: int = 30) -> np.ndarray:
+    """Gauss–Newton along the smooth motion, straight in the physical unknowns: linear ones need a single step.
+
+    An unknown that must be positive falls to no less than a third of itself in one step.
+    """
+    cost, gradient, normal = _equation_error(problem, jnp.asarray(free), grids)
+    damping = 1e-9
+    for number in range(iterations):
+        scale = np.sqrt(np.maximum(np.diag(normal), 1e-30 * np.max(np.diag(normal)) + 1e-300))
+        matrix = np.asarray(normal) / np.outer(scale, scale) + damping * np.eye(len(scale))
+        step = np.linalg.lstsq(matrix, -np.asarray(gradient) / scale, rcond=1e-13)[0] / scale
+        there = straight(problem, free, step)
+        made = _equation_error(problem, jnp.asarray(there), grids)
+        progress.update(number + 1, f"equations left {2 * min(float(made[0]), float(cost)):.4g}")
+        if not made[0] < cost:
+            damping = max(10.0 * damping, 1e-6)
+            if damping > 1e3:
+                break
+            continue
+        settled = cost - made[0] < 1e-6 * cost
+        free, (cost, gradient, normal), damping = there, made, damping / 10.0
+        if settled:
+            break
+    return free
+
+
+@eqx.filter_jit
+def _physical(problem: Problem, free):
+    return problem.unknowns.to_physical(free), problem.unknowns.slope(free)
+
+
+def straight(problem: Problem, free: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """φ after a step that is straight in the physical unknowns; no positive one falls below a third of itself."""
+    value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
+    moved = value + slope * step
+    positive = np.array([kind == "log" for kind in problem.unknowns.kinds])
+    return problem.unknowns.to_free(np.where(positive, np.maximum(moved, value / 3.0), moved))
+
+
+def _grid(piece: Piece):
+    """x, v, ẍ, inputs on a fine grid, which intervals are read, the grid's step, and steps (even) in an interval."""
+    h = piece.splines.spacing
+    steps = 2 * max(1, round(np.ceil(h / _FINE) / 2))
+    time = h / steps * np.arange(piece.splines.count * steps + 1)
+    time = np.minimum(time, piece.ground.duration)
+    carried = piece.ground.motion(time)
+    y, dy, ddy = (piece.splines.evaluate(piece.weights[:, : piece.size], time, order) for order in range(3))
+    motion = (y - carried[0], dy - carried[1], ddy - carried[2], piece.ground.inputs(time))
+    return tuple(map(jnp.asarray, motion)), jnp.asarray(~piece.unread.any(axis=1), float), h / steps, steps
+
+
+@eqx.filter_jit
+def _equation_error(problem: Problem, free, grids):
+    """Cost, gradient and Gauss–Newton matrix of the weak equations of motion along smooth motions."""
+
+    def residuals(free):
+        parts = []
+        for r, ((x, v, a, u), read, step, steps) in enumerate(grids):
+            model = model_at(problem, free, r)
+            s = states_along(model, x, v, step)
+            inertia = jax.vmap(model.mass_times)(a)
+            force = inertia + jax.vmap(model.forces)(x, v, s) - jax.vmap(model.load)(u)
+            simpson = jnp.asarray([1.0, *([4.0, 2.0] * (steps // 2))[:-1], 1.0]) * step / 3.0
+            inside = jnp.arange(0, force.shape[0] - 1, steps)[:, None] + jnp.arange(steps + 1)
+            absolute = inertia - jax.vmap(model.load)(u)
+            size = jax.lax.stop_gradient(jnp.sqrt(jnp.mean(absolute**2, axis=0))) * step * steps
+            parts.append((read[:, None] * jnp.einsum("k,ekn->en", simpson, force[inside]) / size).reshape(-1))
+        return jnp.concatenate([*parts, -problem.unknowns.prior_residual(free)])
+
+    jacobian, r = jax.jacfwd(lambda q: (residuals(q),) * 2, has_aux=True)(free)
+    return 0.5 * jnp.vdot(r, r), jacobian.T @ r, jacobian.T @ jacobian
+
+
+@eqx.filter_jit
+def _states(problem, free, record, x, v, step):
+    return states_along(model_at(problem, free, record), x, v, step)
+
+
+def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
+    """Begin at the motion that the structure would make with the unknowns at φ: for few sensors."""
+    pieces = []
+    for r in range(len(problem.data)):
+        piece = unread(problem, spacing, r)
+        x, s = (np.asarray(part) for part in _simulated(problem, jnp.asarray(free), r))
+        time = problem.data[r].step * np.arange(len(x))
+        y = x + piece.ground.motion(time)[0]
+        used = time <= piece.splines.edges[-1] * (1.0 + 1e-9)
+        weights = project(piece.splines, time[used], np.concatenate([y, s], axis=1)[used])
+        pieces.append(replace(piece, weights=weights))
+    return Beginning(np.asarray(free), np.asarray(noise), tuple(pieces))
+
+
+@eqx.filter_jit
+def _simulated(problem: Problem, free, record: int):
+    """Displacement and states at every sample."""
+    experiment = problem.unknowns.apply(problem.experiment, free)
+    data, first = problem.data[record], experiment.initial[record]
+    model = experiment.structure.model(data.loads)
+    start = Start(first.displacement, first.velocity)
+    x, _, _, s = run(model, problem.integrator, data.drive, data.step, Everything(), start, problem.substeps)
+    return x, flatten_states(s, data.samples)
+
+
+def with_states(problem: Problem, free, piece: Piece, record: int = 0) -> Piece:
+    """The piece with weights for the states of its laws, which follow its motion at φ."""
+    (x, v, _, _), _, step, _ = _grid(piece)
+    s = np.asarray(flatten_states(_states(problem, jnp.asarray(free), record, x, v, step), len(x)))
+    time = step * np.arange(len(s))
+    return replace(piece, weights=np.concatenate([piece.weights[:, : piece.size], project(piece.splines, time, s)], 1))
