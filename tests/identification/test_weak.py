@@ -166,12 +166,12 @@ def test_an_unmodelled_force_is_noticed_and_disturbs_less_than_a_trajectory_fit(
     assert np.all(np.abs(soft.estimate - TWO_TRUTH) < 4 * soft.deviation)
 
 
-def test_gaps_are_bridged_and_the_answer_can_be_polished(right):
-    data = two(0.01)
-    y = data.data.copy()
-    y[100:120, 1:] = np.nan
-    y[200:230, 2] = np.nan
-    fit = vb.identify(TWO_GUESS, data.replace("gaps", data=y), TWO_UNKNOWN, vb.WeakCollocation(polish=True))
+def test_gaps_are_bridged_and_the_answer_can_be_polished(problem, right):
+    present = np.array(problem.data[0].present)
+    present[100:120] = 0.0
+    present[200:230, 1] = 0.0
+    gaps = dataclasses.replace(problem, data=(dataclasses.replace(problem.data[0], present=jnp.asarray(present)),))
+    fit = vb.WeakCollocation(polish=True).solve(gaps)
     assert np.all(np.abs(fit.estimate - TWO_TRUTH) < 4 * right.limits.bound)
     assert fit.method == "WeakCollocation" and fit.convergence["right"]
 

@@ -22,7 +22,7 @@ from vibrid.identification.weak.equations import check_rates, state_names
 from vibrid.identification.weak.start import Beginning, determined, regression_start, shortest_period, simulated_start
 
 SOFTNESS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
-_INTERVALS_A_PERIOD = 18  # splines in the shortest period of the structure
+_INTERVALS_A_PERIOD = 15  # splines in the shortest period of the structure
 _RIGHT = 0.003  # softness from which on a refusal to harden may be the splines' own limit
 
 
@@ -41,7 +41,7 @@ class WeakCollocation(Method):
     with fewer sensors it starts from a trajectory fit.
 
     Arguments
-        spacing: length in s of the intervals of the splines; 1/18 of the structure's shortest period by default.
+        spacing: length in s of the intervals of the splines; 1/15 of the structure's shortest period by default.
         softness: how far equations are believed in each stage, as a share of their size; falling.
         tolerance: rise of χ² of displacements and velocities, as a share, at which hardening stops.
         iterations: the most Gauss–Newton steps in one stage.
