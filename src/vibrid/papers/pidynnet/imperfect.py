@@ -101,7 +101,8 @@ def study(run: Run, name: str) -> Outcome:
     example = run.once(fits, name, 1, 0)["WeakCollocation"].convergence["sentence"]
     note = (
         f"Synthetic motion, 100 Hz, {100 * NOISE:g} % noise, {seeds} seeds of forces and noise; c(0) unknown; "
-        "TrajectoryFit in two stages, storeys before dampings. Errors over the unknowns of the paper's table; with a wrong law, over the stiffnesses that keep their meaning. The "
+        "TrajectoryFit in two stages, storeys before dampings. Errors over the unknowns of the paper's table; with a "
+        "wrong law, over the stiffnesses that keep their meaning. The "
         f"diagnosis of the first seed at 30 %: “{example}”"
     )
     return Outcome(rows, checks, note)
