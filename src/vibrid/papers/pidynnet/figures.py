@@ -57,7 +57,8 @@ def loops(run: Run, system: str, printed: float) -> Outcome:
     case, fit = SYSTEMS[system](), best(run, system)
     true, found = run.once(response_of, system, MOTION, RATE), fit.predict(at_rate(run.once(motion_of, MOTION), RATE))
     (d0, f0), (d1, f1) = (_storey(r) for r in (true, found))
-    figure, ax = style.new_axes(5.2, 3.8)
+    ax = style.new_axes(5.2, 3.8)
+    figure = ax.figure
     ax.plot(d0, f0, color=style.MEASURED, lw=2.2, label="truth")
     ax.plot(d1, f1, color=style.PREDICTED, lw=0.8, label="identified")
     ax.set(xlabel="drift of the first storey [m]", ylabel="its force, dashpot included [N]")

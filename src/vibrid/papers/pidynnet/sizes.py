@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from vibrid.identification import TrajectoryFit, UnscentedKalman, WeakCollocation, identify
+from vibrid.identification import identify
 from vibrid.papers.paper import Outcome, Run
-from vibrid.papers.pidynnet.paper import NETWORKS, PAPER, motion_of
+from vibrid.papers.pidynnet.paper import CLASSICAL, NETWORKS, PAPER, motion_of
 from vibrid.papers.pidynnet.systems import at_rate, cubic, measured
 from vibrid.report import style
 from vibrid.simulation import RungeKutta4, simulate
 
 FLOORS = (2, 4, 8, 10, 16, 20, 32)
 NOISE = 0.05
-METHODS = {"WeakCollocation": WeakCollocation(), "UKF": UnscentedKalman(), "TrajectoryFit": TrajectoryFit()}
 
 
 @PAPER.figure(4, "Time and error against the number of floors")
@@ -24,7 +23,7 @@ def figure_4(run: Run) -> Outcome:
         ground = at_rate(run.once(motion_of, "synthetic"), 100.0)
         truth = simulate(system.building, ground, integrator=RungeKutta4(), substeps=10)
         row = {"floors": floors}
-        for name, method in METHODS.items():
+        for name, method in CLASSICAL.items():
             run.progress.stage(f"{name}, {floors} floors")
             for key in (0, 1):  # the first compiles
                 fit = identify(system.guess, measured(system, truth, NOISE, key), system.unknown, method)
@@ -39,7 +38,7 @@ def figure_4(run: Run) -> Outcome:
     figure = style.new_figure(9.0, 3.2)
     left, right = figure.subplots(1, 2)
     count = [row["floors"] for row in rows]
-    for name in [*NETWORKS, *METHODS]:
+    for name in [*NETWORKS, *CLASSICAL]:
         left.plot(count, [row[f"{name} (s)"] for row in rows], "o-", ms=4, label=name)
         right.plot(count, [row[f"{name}, error (%)"] for row in rows], "o-", ms=4)
     left.plot([10], [892], "x", color=style.RESIDUAL, label="paper's UKF")
