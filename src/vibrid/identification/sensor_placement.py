@@ -55,7 +55,8 @@ def place_sensors(
     hold: str = "linear",
     substeps: int = 1,
 ) -> Placement:
-    """Choose `count` of the candidate sensors, one after the other, each the best next one (greedy D-optimal).
+    """Choose `count` of the candidate sensors: one after the other, each the best next one, then each is exchanged for
+    a better one while there is any (greedy D-optimal with Fedorov's exchange).
 
     The information of each candidate comes from differentiating the simulation at the structure's present values. Where
     `unknown` names loads too (`UnknownLoad`), a sensor counts for what it adds once they are eliminated.
@@ -90,17 +91,31 @@ def place_sensors(
     else:
         information = _Added(np.asarray(jnp.einsum("tyi,tyj->yij", slopes, slopes)) / sigma[:, None, None] ** 2)
     faint = 1e-6 * np.eye(len(unknowns))  # a ± 1000 % prior, so that the first choices are defined
-    chosen, path = list(range(known)), []
+    every = range(len(candidates))
+
+    def worth(some: list[int]) -> float:
+        return np.linalg.slogdet(faint + information(some) / scale)[1]
+
+    chosen = list(range(known))
     for _ in range(count):
-        gains = {
-            i: np.linalg.slogdet(faint + information([*chosen, i]) / scale)[1]
-            for i in range(len(candidates))
-            if i not in chosen
-        }
-        chosen.append(max(gains, key=gains.get))
-        path.append(gains[chosen[-1]])
+        chosen.append(max((i for i in every if i not in chosen), key=lambda i: worth([*chosen, i])))
+    chosen = _exchanged(chosen, known, every, worth)
+    path = [worth(chosen[: n + 1]) for n in range(known, len(chosen))]
     limits = describe_information(unknowns.names, information(chosen), slope, value, np.asarray(unknowns.scale))
     return Placement(Sensors([candidates[i] for i in chosen[known:]]), np.array(path), limits)
+
+
+def _exchanged(chosen: list[int], known: int, every, worth) -> list[int]:
+    """A set that no exchange of one sensor improves; the first `known` stay."""
+    best, again = worth(chosen), True
+    while again:
+        again = False
+        for at in range(known, len(chosen)):
+            trials = [[*chosen[:at], i, *chosen[at + 1 :]] for i in every if i not in chosen]
+            values = [worth(t) for t in trials]
+            if values and max(values) > best + 1e-6:
+                best, chosen, again = max(values), trials[int(np.argmax(values))], True
+    return chosen
 
 
 class _Added:
