@@ -193,13 +193,27 @@ def _archive() -> list[bytes]:
     return [stream.getvalue()]
 
 
+def _journal() -> list[bytes]:
+    from vibrid.records.journal import Journal
+    from vibrid.records.record import Channel
+
+    with tempfile.TemporaryDirectory() as folder:
+        channels = [Channel("x", "displacement"), Channel("f", "element_force")]
+        journal = Journal(Path(folder) / "test", channels, "a test", 0.01)
+        rows = np.column_stack([0.01 * np.arange(len(_signal())), _signal(), 2 * _signal()])
+        for part in np.array_split(rows, 4):
+            journal.write(part)
+        journal.close()
+        return [journal.path.read_bytes()]
+
+
 def valid_files() -> dict[str, list[bytes]]:
     """Small valid files for every reader, by its name."""
     return {
         "PEER": _peer(), "CSMIP": _csmip(), "COSMOS": _cosmos(), "K-NET": _knet(),
         "columns": [_table(" ").encode(), _table(",").encode()], "CSV": _csv(), "MATLAB": _matlab(), "NumPy": _numpy(),
         "JSON": _json(), "HDF5": _hdf5(), "UFF 58": [uff58(_signal()), uff58(_signal(), binary=True)],
-        "zip archive": _archive(),
+        "zip archive": _archive(), "journal": _journal(),
     }
 
 

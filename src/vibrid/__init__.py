@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vibrid.core import *  # noqa: F403
+    from vibrid.hybrid import *  # noqa: F403
     from vibrid.identification import *  # noqa: F403
     from vibrid.laws import *  # noqa: F403
     from vibrid.records import *  # noqa: F403
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = ("core", "laws", "records", "structures", "simulation", "identification")
+_ROOMS = ("core", "laws", "records", "structures", "simulation", "identification", "hybrid")
 
 
 def _gather() -> dict:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid import __version__
-from vibrid.commands import demo, doctor, identify, loads, online, records, reproduce, schema, simulate
+from vibrid.commands import demo, doctor, hybrid, identify, loads, online, records, reproduce, schema, simulate
 
 
 class Front(TyperGroup):
@@ -80,6 +80,7 @@ app.command("loads")(loads.loads)
 app.command("spectrum")(records.spectrum)
 app.add_typer(records.record, name="record")
 app.add_typer(records.motions, name="motions")
+app.add_typer(hybrid.hybrid, name="hybrid")
 app.command("reproduce")(reproduce.reproduce)
 app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)

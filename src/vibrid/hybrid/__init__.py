@@ -1,6 +1,61 @@
-"""Half of it in the laboratory: devices in the loop, and the shells that hold them."""
+"""Half of it in the laboratory: structures that are computed with devices that are tested."""
 
-from vibrid.hybrid.device import Heard, LawDevice, LoopDevice, Reading
-from vibrid.hybrid.substructure import DeviceSubstructure, Substructure
+from vibrid.hybrid.actuator import (
+    DYNAMICS,
+    Actuator,
+    BenchmarkMachine,
+    Dynamics,
+    FirstOrder,
+    IdealMachine,
+    PureDelay,
+    SecondOrder,
+)
+from vibrid.hybrid.ats import AdaptiveTimeSeries
+from vibrid.hybrid.banded import BandedFrictionDamper
+from vibrid.hybrid.compensation import COMPENSATORS, Compensator, Inverse, NoCompensation, PolynomialExtrapolation
+from vibrid.hybrid.coordinator import HybridTest
+from vibrid.hybrid.device import SPECIMENS, Heard, LawDevice, LoopDevice, Reading
+from vibrid.hybrid.impose import impose
+from vibrid.hybrid.parts import Experimental, Modelled, Scaling
+from vibrid.hybrid.replay import Replay
+from vibrid.hybrid.result import Glimpse, HybridResult
+from vibrid.hybrid.substructure import Connection, DeviceSubstructure, Substructure
+from vibrid.hybrid.tracking import FloorErrors, Tracking, floor_errors, tracking
 
-__all__ = ["DeviceSubstructure", "Heard", "LawDevice", "LoopDevice", "Reading", "Substructure"]
+__all__ = [
+    "COMPENSATORS",
+    "DYNAMICS",
+    "SPECIMENS",
+    "Actuator",
+    "AdaptiveTimeSeries",
+    "BandedFrictionDamper",
+    "BenchmarkMachine",
+    "Compensator",
+    "Connection",
+    "DeviceSubstructure",
+    "Dynamics",
+    "Experimental",
+    "FirstOrder",
+    "FloorErrors",
+    "Glimpse",
+    "Heard",
+    "HybridResult",
+    "HybridTest",
+    "IdealMachine",
+    "Inverse",
+    "LawDevice",
+    "LoopDevice",
+    "Modelled",
+    "NoCompensation",
+    "PolynomialExtrapolation",
+    "PureDelay",
+    "Reading",
+    "Replay",
+    "Scaling",
+    "SecondOrder",
+    "Substructure",
+    "Tracking",
+    "floor_errors",
+    "impose",
+    "tracking",
+]

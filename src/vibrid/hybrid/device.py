@@ -12,7 +12,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from vibrid.core.registry import Registry
 from vibrid.laws.base import Law, Motion
+
+SPECIMENS = Registry("specimen")
+"""Devices that a project file can name: laws, virtual specimens, a replayed test, and those behind a wire."""
 
 
 class Reading(NamedTuple):
@@ -37,6 +41,9 @@ class LoopDevice(eqx.Module):
     """
 
     signal_names: ClassVar[tuple[str, ...]] = ()
+    signal_units: ClassVar[tuple[str, ...]] = ()
+    no_force_means: ClassVar[str] = "The device broke down there."
+    """What a force that is not a number says of this kind of device, for the person whose test ends there."""
 
     def start(self) -> Any:
         """The state at rest."""
@@ -46,6 +53,14 @@ class LoopDevice(eqx.Module):
         """The reading at `motion`, reached in `dt` seconds, and the state to commit with it."""
         raise NotImplementedError
 
+    def initial_stiffness(self):
+        """N/m at rest: the integrators of the KR-α family are built from it."""
+        return jnp.zeros(())
+
+    def initial_damping(self):
+        """N s/m at rest."""
+        return jnp.zeros(())
+
 
 class LawState(NamedTuple):
     """Where a law's device stands: the state of the law and the motion it belongs to."""
@@ -54,10 +69,12 @@ class LawState(NamedTuple):
     at: Motion
 
 
+@SPECIMENS.register("law")
 class LawDevice(LoopDevice):
     """Any law of force and deformation as a device in the loop."""
 
     law: Law
+    no_force_means: ClassVar[str] = "The law left the range of numbers, or its memory was too small for the path."
 
     def start(self) -> LawState:
         rest = jnp.zeros(() if self.law.components == 1 else self.law.components)
@@ -65,4 +82,11 @@ class LawDevice(LoopDevice):
 
     def trial(self, state: LawState, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, LawState]:
         own = self.law.advance(state.own, state.at, motion, dt)
-        return Reading(self.law.force(motion.e, motion.w, own), jnp.zeros(0)), LawState(own, motion)
+        force = jnp.where(self.law.overflowed(own), jnp.nan, self.law.force(motion.e, motion.w, own))
+        return Reading(force, jnp.zeros(0)), LawState(own, motion)
+
+    def initial_stiffness(self):
+        return self.law.initial_stiffness()
+
+    def initial_damping(self):
+        return self.law.initial_damping()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from vibrid.hybrid.device import LoopDevice
 from vibrid.laws.base import Motion
@@ -22,6 +24,18 @@ class Substructure(abc.ABC):
 
     count: int
     """Degrees of freedom."""
+    signal_names: tuple[str, ...] = ()
+    """What its instruments show beside forces."""
+
+    @property
+    def signals(self) -> np.ndarray:
+        """(len(signal_names),) what the instruments showed at the last trial."""
+        return np.zeros(len(self.signal_names))
+
+    @property
+    def position(self) -> float | None:
+        """Measured displacement (m) of the first degree of freedom at the last trial; None where it is not measured."""
+        return None
 
     @abc.abstractmethod
     def trial(self, displacement: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray, time: float):
@@ -48,31 +62,69 @@ class Substructure(abc.ABC):
         """End the test safely and say why; a second call does nothing."""
 
 
+class Connection(eqx.Module):
+    """How to reach a substructure: what a project file holds of one behind a wire until the test begins."""
+
+    def connect(self) -> Substructure:
+        """Open it; the coordinator stops it when the test ends."""
+        raise NotImplementedError
+
+
 class DeviceSubstructure(Substructure):
-    """A pure device held as a substructure of one degree of freedom, a compiled call a trial."""
+    """A pure device held as a substructure: a compiled call a trial."""
 
-    count = 1
-
-    def __init__(self, device: LoopDevice, step: float):
+    def __init__(self, device: LoopDevice, step: float, direction: Sequence[float] = (1.0,)):
         """
         Args:
             device: what is moved.
             step: seconds between commits; a trial at another time is reached over the time since the last commit.
+            direction: the deformation of the device for a unit displacement of each degree of freedom: `(1,)` for a
+                device between a node and the ground, `(-1, 1)` for one between two nodes.
         """
-        self.device, self.step = device, step
-        self._call = eqx.filter_jit(lambda device, state, e, w, dt: device.trial(state, Motion(e, w), None, dt))
-        self._committed = self._next = jax.tree.map(jnp.asarray, device.start())
+        self.device, self.step, self.signal_names = device, step, device.signal_names
+        self.direction = np.asarray(direction, float)
+        self.count = len(self.direction)
+        start, whole = ravel_pytree(jax.tree.map(jnp.asarray, device.start()))
+        self._tail = 1 + len(self.signal_names)
+
+        def call(given):
+            """[e, w, dt, state …] → [force, signals …, state …]: one array each way, a third of the time of a tree."""
+            state = whole(given[3:].astype(start.dtype))
+            reading, following = device.trial(state, Motion(given[0], given[1]), None, given[2])
+            return jnp.concatenate([reading.force[None], reading.signals, ravel_pytree(following)[0]])
+
+        self._call = jax.jit(call)
+        self._committed = self._next = np.asarray(start, float)
         self._time = self._next_time = 0.0
+        self._signals = np.zeros(len(self.signal_names))
         self.stopped: str | None = None
+        both = np.outer(self.direction, self.direction)
+        self._stiffness = float(device.initial_stiffness()) * both
+        self._damping = float(device.initial_damping()) * both
+        self._move(0.0, 0.0, step)  # compiled before the test, not in its first step
+
+    @property
+    def signals(self):
+        return self._signals
+
+    def _move(self, e, w, dt) -> np.ndarray:
+        return np.asarray(self._call(np.concatenate([(e, w, dt), self._committed])))
 
     def trial(self, displacement, velocity, acceleration, time):
         dt = time - self._time if time > self._time else self.step
-        reading, self._next = self._call(self.device, self._committed, displacement[0], velocity[0], dt)
-        self._next_time = time
-        return np.asarray(reading.force).reshape(1)
+        across = self.direction
+        answer = self._move(across.dot(displacement), across.dot(velocity), dt)
+        self._signals, self._next, self._next_time = answer[1 : self._tail], answer[self._tail :], time
+        return across * answer[0]
 
     def commit(self):
         self._committed, self._time = self._next, self._next_time
+
+    def stiffness(self):
+        return self._stiffness
+
+    def damping(self):
+        return self._damping
 
     def stop(self, reason):
         self.stopped = self.stopped or reason

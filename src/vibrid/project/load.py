@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from vibrid.core.errors import FileProblem
 from vibrid.project.build import Notes, make, make_sensors, make_unknown_loads, make_unknowns
+from vibrid.project.hybrid import make_hybrid
 from vibrid.project.problems import Problem, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
@@ -34,6 +35,16 @@ def load_project(path) -> Project:
         >>> project.simulate().displacement.max()
     """
     path = Path(path)
+    text, table = read_table(path, project_file())
+    notes = Notes()
+    project = _project(path, table, notes)
+    if notes.found:
+        raise ProjectProblem(path, text, notes.found)
+    return project
+
+
+def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
+    """The text of a TOML file and the table it holds, checked against a model."""
     text = _text(path)
     try:
         data = tomllib.loads(text)
@@ -41,12 +52,11 @@ def load_project(path) -> Project:
         line = re.search(r"at line (\d+)", str(problem))
         sentence = re.sub(r" \(at .*\)$", "", str(problem))
         raise FileProblem(path, f"this is not valid TOML: {sentence}.", int(line[1]) if line else None) from None
-    table = _table(path, text, data)
-    notes = Notes()
-    project = _project(path, table, notes)
-    if notes.found:
-        raise ProjectProblem(path, text, notes.found)
-    return project
+    try:
+        return text, model.model_validate(data)
+    except ValidationError as problem:
+        found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
+        raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
 
 
 def _text(path: Path) -> str:
@@ -64,14 +74,6 @@ def _text(path: Path) -> str:
         raise FileProblem(path, f"it cannot be read ({problem.strerror}).") from None
 
 
-def _table(path: Path, text: str, data: dict) -> Section:
-    try:
-        return project_file().model_validate(data)
-    except ValidationError as problem:
-        found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
-        raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
-
-
 def _project(path: Path, table: Section, notes: Notes) -> Project | None:
     structure = make(table.structure, ("structure",), notes)
     settings = table.simulation
@@ -87,6 +89,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
     unknown += make_unknown_loads(table.unknown_loads, structure, notes)
     if table.excitation is not None:
         _check_excitation(table.excitation, structure, notes)
+    hybrid = make_hybrid(table.hybrid, structure, path.parent, notes) if table.hybrid is not None else None
     return Project(
         path=path,
         title=table.title or path.stem,
@@ -98,6 +101,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
         units=units,
         excitation_table=table.excitation,
         records_table=table.records,
+        hybrid=hybrid,
     )
 
 

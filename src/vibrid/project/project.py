@@ -8,6 +8,7 @@ from typing import Any
 
 from vibrid.core.errors import FileProblem
 from vibrid.project.excitation import make_excitation, read_measured
+from vibrid.project.hybrid import HybridPlan
 from vibrid.project.sections import ExcitationTable, RecordsTable
 from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
@@ -51,6 +52,7 @@ class Project:
     units: dict[str, str] = field(default_factory=dict)
     excitation_table: ExcitationTable | None = None
     records_table: RecordsTable = field(default_factory=RecordsTable)
+    hybrid: HybridPlan | None = None
 
     def excitation(self) -> Record:
         """The record that drives the structure in a simulation."""

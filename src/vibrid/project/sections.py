@@ -127,6 +127,19 @@ class SimulationTable(Section):
     seed: int = Field(0, ge=0, description="the same seed gives the same noise")
 
 
+class HybridTable(Section):
+    """A hybrid test: devices that are tested or modelled with the structure, which is computed without them."""
+
+    words: ClassVar[str] = "the hybrid test"
+    substeps: int = Field(1, ge=1, le=1000, description="commands to the machines in one step of the structure")
+    rate: number_type("commands to the machines a second", "Hz", positive=True) = 1024.0
+    interpolation: Literal["linear", "cubic"] = Field("linear", description="of commands inside a step")
+    length_scale: number_type("length of the structure / of the devices", "", positive=True) = 1.0
+    force_scale: number_type("force of the structure / of the devices", "", positive=True) = 1.0
+    time_scale: number_type("time of the structure / of the laboratory", "", positive=True) = 1.0
+    watch: Text = Field("", description="place whose displacement is shown while the test runs; the top by default")
+
+
 class RecordsTable(Section):
     """Measured files, and how they are read."""
 
@@ -152,4 +165,5 @@ class ProjectTable(Section):
     unknown_loads: list[UnknownLoadTable] = Field([], max_length=100, description="loads that are to be found")
     method: Any = None
     simulation: Any = None
+    hybrid: Any = None
     records: RecordsTable = Field(default_factory=RecordsTable, description="what was measured")

@@ -17,12 +17,18 @@ from pydantic_core import PydanticCustomError
 
 from vibrid.core.errors import nearest
 from vibrid.core.parameters import as_number
+from vibrid.hybrid.actuator import DYNAMICS, Dynamics
+from vibrid.hybrid.banded import BandedFrictionDamper
+from vibrid.hybrid.compensation import COMPENSATORS, Compensator
+from vibrid.hybrid.device import SPECIMENS, LoopDevice
+from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
 from vibrid.project import sections
 from vibrid.project.quantities import array_type, number_type
 from vibrid.project.section import Section, Text
+from vibrid.project.serving import SpecimenTable
 from vibrid.simulation.base import INTEGRATORS
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.damping import DAMPINGS, Damping, Rayleigh
@@ -33,8 +39,21 @@ MOST_PARTS = 10_000
 
 def project_file() -> type[Section]:
     """The pydantic model of the whole file, for what is registered now."""
-    registries = (LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS)
+    registries = (
+        LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS, SPECIMENS, DYNAMICS, COMPENSATORS,
+    )  # fmt: skip
     return _project_file(tuple(tuple((name, known[name]) for name in known) for known in registries))
+
+
+def specimen_file() -> type[Section]:
+    """The pydantic model of a file that describes a device to be served, for what is registered now."""
+    maker = _Maker()
+    maker.know_laws({n: LAWS[n] for n in LAWS}, {n: DISTRIBUTIONS[n] for n in DISTRIBUTIONS})
+    devices = {n: SPECIMENS[n] for n in SPECIMENS if issubclass(SPECIMENS[n], LoopDevice)}
+    specimen = maker.choice("specimen", "kind", devices)
+    made = create_model("SpecimenFile", __base__=SpecimenTable, specimen=(specimen, Field(description="the device")))
+    made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
+    return made
 
 
 def json_schema() -> dict:
@@ -44,13 +63,9 @@ def json_schema() -> dict:
 
 @functools.lru_cache(maxsize=4)
 def _project_file(known) -> type[Section]:
-    laws, distributions, structures, dampings, integrators, methods = (dict(entries) for entries in known)
+    laws, distributions, structures, dampings, integrators, methods, *devices = (dict(entries) for entries in known)
     maker = _Maker()
-    maker.choices[YieldDistribution] = maker.choice("distribution", "kind", distributions)
-    maker.choices[Law] = maker.choice("law", "law", {n: c for n, c in laws.items() if not maker.holds(c, Law)})
-    nested = {n: c for n, c in laws.items() if maker.holds(c, Law)}
-    maker.choices[Law] = maker.choice("law", "law", nested)
-    maker.choices[Law] = maker.choice("law", "law", {"parallel": Parallel})
+    maker.know_laws(laws, distributions)
     maker.choices[Damping] = maker.choice("damping", "kind", {**dampings, "rayleigh-ratios": Rayleigh.from_ratios})
     structure = maker.choice("structure", "kind", structures)
     integrator = maker.choice("integrator", "kind", integrators, or_name=True)
@@ -58,15 +73,33 @@ def _project_file(known) -> type[Section]:
         "SimulationTable", __base__=sections.SimulationTable, integrator=(integrator | None, None)
     )
     method = maker.choice("method", "name", methods, or_name=True)
+    hybrid = _hybrid_table(maker, integrator, *devices)
     made = create_model(
         "ProjectFile",
         __base__=sections.ProjectTable,
         structure=(structure, Field(description="what stands there")),
         simulation=(simulation, Field(default_factory=simulation, description="how it is computed")),
         method=(method | None, Field(None, description="how the unknowns are found")),
+        hybrid=(hybrid | None, Field(None, description="a hybrid test of the structure with devices")),
     )
     made.__doc__ = "A vibrid project file."
     return made
+
+
+def _hybrid_table(maker: _Maker, integrator, specimens: dict, dynamics: dict, compensators: dict) -> type[Section]:
+    """The table of a hybrid test, with every registered specimen, dynamics of a machine, and compensator."""
+    maker.choices[Dynamics] = maker.choice("dynamics", "kind", dynamics)
+    maker.choices[Compensator] = maker.choice("compensator", "kind", compensators)
+    drawn = {"banded-friction-damper-drawn": BandedFrictionDamper.drawn}
+    maker.choices[LoopDevice] = maker.choice("specimen", "kind", {**specimens, **drawn})
+    tested, modelled = (list[maker.translate(kind)] for kind in (Experimental, Modelled))
+    return create_model(
+        "HybridTable",
+        __base__=sections.HybridTable,
+        integrator=(integrator | None, Field(None, description="an explicit one; mkr-alpha when not given")),
+        experimental=(tested, Field([], max_length=100, description="devices that are tested")),
+        modelled=(modelled, Field([], max_length=100, description="devices that are modelled beside them")),
+    )
 
 
 class _Maker:
@@ -76,6 +109,13 @@ class _Maker:
         self.choices: dict[type, Any] = {}
         self.known: dict[str, dict[str, type[Section]]] = {}
         self.parts: dict[type, type[Section]] = {}
+
+    def know_laws(self, laws: Mapping[str, type], distributions: Mapping[str, type]) -> None:
+        """The tables that can stand for a law: simple ones, those that hold others, and several in parallel."""
+        self.choices[YieldDistribution] = self.choice("distribution", "kind", distributions)
+        self.choices[Law] = self.choice("law", "law", {n: c for n, c in laws.items() if not self.holds(c, Law)})
+        self.choices[Law] = self.choice("law", "law", {n: c for n, c in laws.items() if self.holds(c, Law)})
+        self.choices[Law] = self.choice("law", "law", {"parallel": Parallel})
 
     def choice(self, what: str, key: str, classes: Mapping[str, Any], or_name: bool = False):
         """The union of tables that say by `key` which registered class they describe."""

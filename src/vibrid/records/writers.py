@@ -84,7 +84,7 @@ def write_hdf5(record: Record, path) -> Path:
     """
     import h5py
 
-    with whole_file(path) as temporary, h5py.File(temporary, "w", track_order=True) as file:
+    with h5py.File("record", "w", driver="core", backing_store=False, track_order=True) as file:
         file.attrs["Conventions"] = "CF-1.8"
         file.attrs["title"] = record.name
         file.attrs["history"] = "\n".join(record.history)
@@ -120,4 +120,8 @@ def write_hdf5(record: Record, path) -> Path:
             file.attrs.create("vibrid_history", np.array(record.history, dtype=object), dtype=text)
         if record.step is not None:
             file.attrs["vibrid_step"], file.attrs["vibrid_start"] = record.step, record.start
+        file.flush()
+        image = file.id.get_file_image()
+    with whole_file(path) as temporary:  # made in memory: on a full disk the HDF5 library itself does not survive
+        temporary.write_bytes(image)
     return Path(path)

@@ -62,6 +62,16 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
     if comparison is not None:
         made.append(("comparison", "Comparison of methods", parts.comparison_section(comparison, figure)))
     made.append(("provenance", "Provenance", parts.provenance_section(fit, validation)))
+    footer = f"Written by vibrid {escape(fit.versions.get('vibrid', ''))} on {datetime.now():%Y-%m-%d %H:%M}."
+    script = (
+        f'<script type="application/json" id="traces">{script_json(_traces(fit, validation))}</script>\n'
+        f"<script>\n{(_HERE / 'page.js').read_text(encoding='utf-8')}</script>\n"
+    )
+    return document(title, _head(fit, title), made, footer, script)
+
+
+def document(title: str, head: str, made: list[tuple[str, str, str]], footer: str, script: str = "") -> str:
+    """A whole page: a head, sections of (anchor, heading, text) with links to them, a footer."""
     links = "".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading, _ in made)
     body = "".join(f'<section id="{anchor}"><h2>{heading}</h2>{text}</section>' for anchor, heading, text in made)
     return (
@@ -69,11 +79,9 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<title>{escape(title)}</title>\n<link rel=icon href="data:,">\n'
         f"<style>\n{(_HERE / 'page.css').read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>\n"
-        f"{_head(fit, title)}<nav>{links}</nav>\n{body}\n"
-        f"<footer><p>Written by vibrid {escape(fit.versions.get('vibrid', ''))} on {datetime.now():%Y-%m-%d %H:%M}. "
-        "All numbers are in SI units unless a unit is given.</p></footer>\n</main>\n"
-        f'<script type="application/json" id="traces">{script_json(_traces(fit, validation))}</script>\n'
-        f"<script>\n{(_HERE / 'page.js').read_text(encoding='utf-8')}</script>\n</body>\n</html>\n"
+        f"{head}<nav>{links}</nav>\n{body}\n"
+        f"<footer><p>{footer} All numbers are in SI units unless a unit is given.</p></footer>\n</main>\n"
+        f"{script}</body>\n</html>\n"
     )
 
 

@@ -17,6 +17,7 @@ from vibrid.records.readers import (
     csmip,
     csv,
     hdf5,
+    journal,
     json_file,
     knet,
     matlab,
@@ -28,7 +29,7 @@ from vibrid.records.readers.layout import Layout, make_layout
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
 
-READERS = (matlab, hdf5, numpy_file, archive, uff58, cosmos, csmip, knet, peer, json_file, csv, columns)
+READERS = (matlab, hdf5, journal, numpy_file, archive, uff58, cosmos, csmip, knet, peer, json_file, csv, columns)
 """All readers, the most particular first."""
 
 

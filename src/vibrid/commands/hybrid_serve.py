@@ -1,0 +1,114 @@
+"""`vibrid hybrid serve`: a device for OpenSees, OpenFresco or vibrid to move across a wire."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
+Host = Annotated[str | None, typer.Option(help="Address to listen on; by default this machine alone.")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one. By default 8090.")]
+Protocol = Annotated[str | None, typer.Option(help="tcp or udp; by default tcp.")]
+Allow = Annotated[list[str] | None, typer.Option(help="A client that may come in, or a network; may be repeated.")]
+Idle = Annotated[float | None, typer.Option(help="Seconds without a message after which a client is given up.")]
+RecordFile = Annotated[Path | None, typer.Option("--record", help="Keep each test in this HDF5 file.")]
+LogFile = Annotated[Path | None, typer.Option("--log", help="Write the log to this file as well.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Serve test after test; by default one.")]
+
+
+def serve(
+    specimen: SpecimenFile,
+    host: Host = None,
+    port: Port = None,
+    protocol: Protocol = None,
+    allow: Allow = None,
+    idle: Idle = None,
+    record: RecordFile = None,
+    log: LogFile = None,
+    keep: Keep = False,
+) -> None:
+    """Serve a device to OpenSees' genericClient, or to vibrid, over TCP or UDP.
+
+    Ctrl-C stops a test that runs: the device is moved no more and the client is told; a second Ctrl-C leaves.
+
+    Example: vibrid hybrid serve examples/specimen.toml --port 8090 --record test.h5
+    """
+    from vibrid.commands.output import check_ending
+    from vibrid.hybrid import DeviceSubstructure
+    from vibrid.hybrid.recorder import Recorder
+    from vibrid.hybrid.wire import DeviceServer
+    from vibrid.hybrid.wire.record import channels_of
+    from vibrid.project.specimen import load_specimen
+
+    check_ending(record, (".h5", ".hdf5", ".nc"))
+    described = load_specimen(specimen)
+    table = described.table
+    door = described.door(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
+    file = record or (described.record and described.path.parent / described.record.file)
+    full = described.record.when_full if described.record else "continue"
+
+    def make():
+        return DeviceSubstructure(described.device, table.step, table.direction)
+
+    def recorder(device):
+        return Recorder(file, channels_of(device), name=described.title, when_full=full)
+
+    with _log_to(log), _terminated_as_interrupted():
+        server = DeviceServer(
+            make, door, described.limits,
+            recorder=recorder if file else None, damping=table.damping, after_stop=table.after_stop,
+        )  # fmt: skip
+        where = "[{}]:{}" if ":" in server.address[0] else "{}:{}"
+        typer.echo(f"serving '{described.title}' on {door.protocol}://{where.format(*server.address)}")
+        while True:
+            ending = server.serve()
+            typer.echo(f"{ending}")
+            if not keep:
+                raise typer.Exit(0 if ending.well else 1)
+
+
+@contextlib.contextmanager
+def _log_to(file: Path | None):
+    """The server's log on standard error, and in a file where one is wanted."""
+    from vibrid.core.errors import FileProblem
+
+    log = logging.getLogger("vibrid.hybrid.wire")
+    handlers: list[logging.Handler] = [logging.StreamHandler()]
+    if file is not None:
+        try:
+            handlers.append(logging.FileHandler(file, encoding="utf-8"))
+        except OSError as problem:
+            raise FileProblem(file, f"it cannot be written ({problem.strerror}).") from None
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        log.addHandler(handler)
+    before, raising = log.level, logging.raiseExceptions
+    log.setLevel(logging.INFO)
+    logging.raiseExceptions = False  # a log on a full disk must not fill the terminal
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        logging.raiseExceptions = raising
+        for handler in handlers:
+            log.removeHandler(handler)
+            handler.close()
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupted():
+    """A request to terminate stops a test as Ctrl-C does: safely."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,124 @@
+"""A hybrid test in the terminal while it runs: displacement, forces, misses."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from contextlib import contextmanager
+
+import numpy as np
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_WIDTH = 48
+_EVERY = 2.0  # s between lines where nobody watches
+
+
+def spark(values, width: int = _WIDTH) -> str:
+    """A line of blocks: the last `width` values between their least and greatest."""
+    shown = np.asarray(list(values)[-width:], float)
+    span = np.ptp(shown) if len(shown) else 0.0
+    if not span > 0:
+        return _BLOCKS[0] * len(shown)
+    places = ((shown - shown.min()) / span * (len(_BLOCKS) - 1)).round().astype(int)
+    return "".join(_BLOCKS[i] for i in places)
+
+
+class View:
+    """What a test shows of itself; call it with a `Glimpse`."""
+
+    def __init__(self, test, place: str, title: str):
+        self.row, self.place, self.title = test.structure.row(place), place, title
+        self.names = [part.name for part in test.parts]
+        self.displacement: deque = deque(maxlen=_WIDTH)
+        self.forces = [deque(maxlen=_WIDTH) for _ in self.names]
+        self.peak, self.peaks = 0.0, [0.0] * len(self.names)
+        self.glimpse = None
+        self.started = time.monotonic()
+
+    def __call__(self, glimpse) -> None:
+        self.glimpse = glimpse
+        x = float(self.row @ glimpse.displacement)
+        self.displacement.append(x)
+        self.peak = max(self.peak, abs(x))
+        for i, force in enumerate(glimpse.forces):
+            self.forces[i].append(force)
+            self.peaks[i] = max(self.peaks[i], abs(float(force)))
+        self.show()
+
+    def show(self) -> None:
+        """Draw what is known now."""
+
+    @property
+    def pace(self) -> float:
+        """Seconds of the test in a second of the wall clock."""
+        return self.glimpse.time / max(time.monotonic() - self.started, 1e-9)
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """(what, now, largest seen, recent values)."""
+        made = [
+            (
+                self.place,
+                f"{1e3 * self.displacement[-1]:+8.2f} mm",
+                f"{1e3 * self.peak:.2f} mm",
+                spark(self.displacement),
+            )
+        ]
+        for name, force, peak in zip(self.names, self.forces, self.peaks, strict=True):
+            made.append((name, f"{1e-3 * force[-1]:+8.2f} kN", f"{1e-3 * peak:.2f} kN", spark(force)))
+        return made
+
+
+class LiveView(View):
+    """A panel that is drawn again and again."""
+
+    def __init__(self, *known):
+        from rich.console import Console
+        from rich.live import Live
+
+        super().__init__(*known)
+        self.live = Live(console=Console(stderr=True), refresh_per_second=8)
+
+    def show(self):
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        g = self.glimpse
+        late = Text(f"{g.misses} late", style="bold red" if g.misses else "green")
+        caption = Text(f"{g.time:.2f} s, step {g.done} of {g.steps}, {self.pace:.3g} × real time, ") + late
+        table = Table(title=Text(self.title), box=box.ROUNDED, caption=caption, title_style="bold")
+        for heading, how in (("", "left"), ("now", "right"), ("largest seen", "right"), ("", "left")):
+            table.add_column(heading, justify=how, no_wrap=True)
+        for row in self.rows():
+            table.add_row(*map(Text, row))
+        self.live.update(table)
+
+
+class PlainView(View):
+    """A line now and then."""
+
+    def __init__(self, *known):
+        super().__init__(*known)
+        self.said = time.monotonic()
+
+    def show(self):
+        g = self.glimpse
+        if time.monotonic() - self.said < _EVERY and g.done < g.steps:
+            return
+        self.said = time.monotonic()
+        values = ", ".join(f"{name} {now.strip()}" for name, now, _, _ in self.rows())
+        print(f"{g.time:.2f} s: {values}; {g.misses} late", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def watching(test, place: str, title: str, quiet: bool = False):
+    """What suits the terminal; None when nothing is to be shown."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        view = LiveView(test, place, title)
+        with view.live:
+            yield view
+    else:
+        yield PlainView(test, place, title)

@@ -1,0 +1,210 @@
+"""Machines that move a specimen: how far what they do is from what they are told.
+
+A command passes the stroke and the velocity limit, then the dynamics of the machine; a sensor with noise and finite
+steps reads where the specimen was moved to.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core.errors import InputError
+from vibrid.core.linalg import discretise, matvec
+from vibrid.core.parameters import parameter
+from vibrid.core.registry import Registry
+from vibrid.hybrid.noise import gauss
+from vibrid.hybrid.ring import empty_ring, past, push
+from vibrid.laws.base import Motion
+
+DYNAMICS = Registry("dynamics of an actuator")
+LONGEST = 512
+"""Samples that a delay can reach back: half a second at 1024 Hz."""
+
+
+class Dynamics(eqx.Module):
+    """How a machine follows its command, limits and sensor apart."""
+
+    def prepare(self, dt) -> Any:
+        """What is constant over a test with commands every `dt` seconds."""
+        return ()
+
+    def start(self, constants) -> Any:
+        """The state at rest."""
+        return ()
+
+    def follow(self, constants, state, command, dt) -> tuple[Motion, Any]:
+        """Position and velocity at the end of a step towards `command`, and the state there."""
+        raise NotImplementedError
+
+
+@DYNAMICS.register("ideal")
+class IdealMachine(Dynamics):
+    """The specimen is where the command wants it."""
+
+    def start(self, constants):
+        return jnp.zeros(())
+
+    def follow(self, constants, state, command, dt):
+        return Motion(command, (command - state) / dt), command
+
+
+@DYNAMICS.register("delay")
+class PureDelay(Dynamics):
+    """The command, some time later; between samples the command is taken to move straight."""
+
+    delay: object = parameter("delay τ", "s", positive=True)
+
+    def prepare(self, dt):
+        return self.delay / dt
+
+    def start(self, constants):
+        return empty_ring(LONGEST)
+
+    def follow(self, constants, state, command, dt):
+        ring = push(state, command)
+        value, slope = past(ring, constants)
+        return Motion(value, slope / dt), ring
+
+
+class LinearMachine(Dynamics):
+    """`x⁽ⁿ⁾ + a_{n−1} x⁽ⁿ⁻¹⁾ + … + a_0 x = b u`, exactly for commands that move straight between samples."""
+
+    def polynomial(self):
+        """(a_0, …, a_{n−1}) and b."""
+        raise NotImplementedError
+
+    def prepare(self, dt):
+        a, b = self.polynomial()
+        n = len(a)
+        state_matrix = jnp.eye(n, k=1).at[-1].set(-jnp.stack(a))
+        input_matrix = jnp.zeros((n, 1)).at[-1, 0].set(b)
+        moved, first, last = discretise(state_matrix, input_matrix, dt)
+        velocity = jnp.concatenate([state_matrix[0], input_matrix[0]])
+        return moved, first[:, 0], last[:, 0], velocity
+
+    def start(self, constants):
+        return jnp.zeros(constants[0].shape[0]), jnp.zeros(())
+
+    def follow(self, constants, state, command, dt):
+        moved, first, last, velocity = constants
+        z, before = state
+        z = matvec(moved, z) + first * before + last * command
+        return Motion(z[0], velocity[:-1] @ z + velocity[-1] * command), (z, command)
+
+
+@DYNAMICS.register("first-order")
+class FirstOrder(LinearMachine):
+    """`τ ẋ + x = u`."""
+
+    lag: object = parameter("time constant τ", "s", positive=True)
+
+    def polynomial(self):
+        return (1.0 / self.lag,), 1.0 / self.lag
+
+
+@DYNAMICS.register("second-order")
+class SecondOrder(LinearMachine):
+    """`ẍ + 2 ζ ω ẋ + ω² x = ω² u`, ω = 2π f. At low frequencies it lags by 2 ζ/ω."""
+
+    frequency: object = parameter("natural frequency f", "Hz", positive=True)
+    ratio: object = parameter("damping ratio ζ", "", positive=True, default=1.0)
+
+    @staticmethod
+    def with_lag(lag: float, ratio: float = 1.0) -> SecondOrder:
+        """The one that lags by `lag` seconds at low frequencies."""
+        return SecondOrder(ratio / (jnp.pi * lag), ratio)
+
+    def polynomial(self):
+        omega = 2 * jnp.pi * self.frequency
+        return (omega**2, 2 * self.ratio * omega), omega**2
+
+
+@DYNAMICS.register("rths-benchmark")
+class BenchmarkMachine(LinearMachine):
+    """The transfer system of the benchmark problem for real-time hybrid simulation (Silva, Gomez, Maghareh, Dyke &
+    Spencer 2020): a servo-valve `a₁β₀/(s² + β₁ s + β₂)`, an actuator `1/(s + a₃)` with natural velocity feedback
+    `a₂ s`, a specimen `1/(m s² + c s + k)`, closed over the position. The nominal values are the defaults; the gain at
+    rest is 0.982, the lag about 28 ms. The specimen's force is its own: here it only moves.
+    """
+
+    valve_gain: object = parameter("a₁ β₀", "N/(m s^3)", positive=True, default=2.13e13)
+    feedback: object = parameter("natural velocity feedback a₂", "N/m", positive=True, default=4.23e6)
+    leakage: object = parameter("actuator pole a₃", "1/s", positive=True, default=3.3)
+    valve_damping: object = parameter("β₁", "1/s", positive=True, default=425.0)
+    valve_stiffness: object = parameter("β₂", "1/s^2", positive=True, default=1e5)
+    mass: object = parameter("moving mass m", "kg", positive=True, default=29.12)
+    damping: object = parameter("damping of the specimen c", "N s/m", positive=True, default=114.6)
+    stiffness: object = parameter("stiffness of the specimen k", "N/m", positive=True, default=1.19e6)
+
+    def polynomial(self):
+        def times(p, q):
+            return jnp.convolve(jnp.stack(p), jnp.stack(q))  # lowest power first
+
+        one = jnp.ones(())
+        valve = (self.valve_stiffness, self.valve_damping, one)
+        piston = times((self.leakage, one), (self.stiffness, self.damping, self.mass)).at[1].add(self.feedback)
+        whole = times(valve, piston).at[0].add(self.valve_gain)
+        whole = whole / whole[-1]
+        return tuple(whole[:-1]), self.valve_gain / self.mass
+
+
+class MachineState(NamedTuple):
+    """Where a machine stands."""
+
+    own: Any
+    asked: jax.Array  # the command after limits, m
+    measured: jax.Array  # last reading of the displacement sensor, m
+    count: jax.Array  # steps so far: noise depends on it
+
+
+class Imposed(NamedTuple):
+    """What a machine did: the motion of the specimen, and the displacement that its sensor shows."""
+
+    motion: Motion
+    measured: jax.Array
+
+
+class Actuator(eqx.Module):
+    """A machine with limits and a displacement sensor.
+
+    Arguments
+        dynamics: how it follows its command; at once by default.
+        velocity_limit, stroke: m/s and m; what is asked beyond them is cut before the machine follows it.
+        noise: m, standard deviation of the displacement sensor.
+        quantum: m, smallest step of that sensor; 0 for none.
+        seed: the same seed gives the same noise.
+    """
+
+    dynamics: Dynamics = eqx.field(default_factory=IdealMachine)
+    velocity_limit: object = parameter("largest velocity", "m/s", positive=True, default=jnp.inf)
+    stroke: object = parameter("largest displacement", "m", positive=True, default=jnp.inf)
+    noise: object = parameter("noise of the displacement sensor", "m", positive=True, default=0.0)
+    quantum: object = parameter("smallest step of the displacement sensor", "m", positive=True, default=0.0)
+    seed: int = 0
+
+    def __check_init__(self):
+        if isinstance(self.dynamics, PureDelay) and not isinstance(self.dynamics.delay, jax.core.Tracer):
+            late = float(jnp.max(self.dynamics.delay))
+            if late * 1024 > LONGEST - 2:
+                raise InputError(f"A delay of {late:g} s is longer than the half second that a machine may have.")
+
+    def prepare(self, dt):
+        return self.dynamics.prepare(dt)
+
+    def start(self, constants) -> MachineState:
+        zero = jnp.zeros(())
+        return MachineState(self.dynamics.start(constants), zero, zero, jnp.zeros((), jnp.int32))
+
+    def move(self, constants, state: MachineState, command, dt) -> tuple[Imposed, MachineState]:
+        """Follow a command for one step of `dt` seconds."""
+        reach = self.velocity_limit * dt
+        asked = jnp.clip(jnp.clip(command, -self.stroke, self.stroke), state.asked - reach, state.asked + reach)
+        motion, own = self.dynamics.follow(constants, state.own, asked, dt)
+        measured = motion.e + self.noise * gauss(self.seed, state.count)[0]
+        step = jnp.where(self.quantum > 0, self.quantum, 1.0)
+        measured = jnp.where(self.quantum > 0, step * jnp.round(measured / step), measured)
+        return Imposed(motion, measured), MachineState(own, asked, measured, state.count + 1)

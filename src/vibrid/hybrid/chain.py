@@ -1,0 +1,73 @@
+"""From a target to a reading: compensator, machine and device, one step at a time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.hybrid.actuator import Actuator
+from vibrid.hybrid.compensation import Compensator, Target
+from vibrid.hybrid.device import Heard, LoopDevice, Reading
+from vibrid.laws.base import Motion
+
+
+class Row(NamedTuple):
+    """What is recorded of a device at one step."""
+
+    target: jax.Array  # m
+    command: jax.Array  # m
+    measured: jax.Array  # m, by the displacement sensor
+    force: jax.Array  # N, by the load cell
+    signals: jax.Array
+
+
+class ChainState(NamedTuple):
+    """Where compensator, machine and device stand."""
+
+    compensator: Any
+    machine: Any
+    device: Any
+    measured: jax.Array  # m, at the last step
+
+
+class Chain(eqx.Module):
+    """A device with what moves it. Without an actuator it is moved exactly, and there is nothing to compensate."""
+
+    device: LoopDevice
+    actuator: Actuator | None = None
+    compensator: Compensator | None = None
+
+    def prepare(self, dt):
+        """What is constant over a test with steps of `dt` seconds."""
+        own = () if self.compensator is None else self.compensator.prepare(dt)
+        return own, (() if self.actuator is None else self.actuator.prepare(dt))
+
+    def start(self, constants) -> ChainState:
+        own, machine = constants
+        return ChainState(
+            () if self.compensator is None else self.compensator.start(own),
+            () if self.actuator is None else self.actuator.start(machine),
+            self.device.start(),
+            jnp.zeros(()),
+        )
+
+    def step(self, constants, state: ChainState, target: Target, heard: Heard | None, dt):
+        """(row, what a listener hears, next state) after one step of `dt` seconds towards the target."""
+        own, machine = constants
+        compensating, moving = state.compensator, state.machine
+        if self.actuator is None:
+            command, motion, measured = target.x, Motion(target.x, target.v), target.x
+            velocity = target.v
+        else:
+            command = target.x
+            if self.compensator is not None:
+                command, compensating = self.compensator.command(own, compensating, target, state.measured, dt)
+            (motion, measured), moving = self.actuator.move(machine, moving, command, dt)
+            velocity = (measured - state.measured) / dt
+        reading, device = self.device.trial(state.device, motion, heard, dt)
+        row = Row(target.x, command, measured, reading.force, reading.signals)
+        said = Heard(Motion(measured, velocity), Reading(reading.force, reading.signals))
+        return row, said, ChainState(compensating, moving, device, measured)

@@ -1,0 +1,86 @@
+"""Compensation of an actuator's delay: what to command, so that the specimen is where it is wanted."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+
+from vibrid.core.errors import InputError
+from vibrid.core.parameters import parameter
+from vibrid.core.registry import Registry
+from vibrid.hybrid.ring import empty_ring, past, push
+
+COMPENSATORS = Registry("compensator")
+_MEMORY = 1024
+
+
+class Target(NamedTuple):
+    """Where a specimen is wanted: displacement (m), velocity (m/s) and acceleration (m/s²)."""
+
+    x: jax.Array
+    v: jax.Array
+    a: jax.Array
+
+
+class Compensator(eqx.Module):
+    """Turns a target into a command, from the past alone."""
+
+    needs_position: ClassVar[bool] = False  # learns from the measured displacement
+
+    def prepare(self, dt) -> Any:
+        """What is constant over a test with commands every `dt` seconds."""
+        return ()
+
+    def start(self, constants) -> Any:
+        return ()
+
+    def command(self, constants, state, target: Target, measured, dt) -> tuple[jax.Array, Any]:
+        """The command (m) for this step; `measured` is where the specimen was found after the last one."""
+        raise NotImplementedError
+
+
+@COMPENSATORS.register("none")
+class NoCompensation(Compensator):
+    """The command is the target."""
+
+    def command(self, constants, state, target, measured, dt):
+        return target.x, state
+
+
+@COMPENSATORS.register("polynomial")
+class PolynomialExtrapolation(Compensator):
+    """`u(t) = Σ_i (−1)^i C(n+1, i+1) x(t − i τ)`: the polynomial of order n through the target now and at n earlier
+    times τ apart, at t + τ (Horiuchi, Inoue, Konno & Namita 1999; order 3 there). Stable up to ω τ ≈ 1.6 at order 3.
+    """
+
+    delay: object = parameter("delay τ", "s", positive=True)
+    order: int = eqx.field(static=True, default=3)
+
+    def __check_init__(self):
+        if not 1 <= self.order <= 5:
+            raise InputError(f"A polynomial extrapolation has an order from 1 to 5, not {self.order}.")
+
+    def prepare(self, dt):
+        return self.delay / dt
+
+    def start(self, constants):
+        return empty_ring(_MEMORY)
+
+    def command(self, constants, state, target, measured, dt):
+        ring = push(state, target.x)
+        n = self.order
+        return sum((-1.0) ** i * comb(n + 1, i + 1) * past(ring, i * constants)[0] for i in range(n + 1)), ring
+
+
+@COMPENSATORS.register("inverse")
+class Inverse(Compensator):
+    """`u = x + a₁ ẋ + a₂ ẍ`: exact for a machine of first (a₁ = τ) or second order (a₁ = 2ζ/ω, a₂ = 1/ω²)."""
+
+    first: object = parameter("a₁", "s", positive=True)
+    second: object = parameter("a₂", "s^2", positive=True, default=0.0)
+
+    def command(self, constants, state, target, measured, dt):
+        return target.x + self.first * target.v + self.second * target.a, state

@@ -1,0 +1,60 @@
+"""A predefined test: a device is moved through a displacement history, with or without a machine in between."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.hybrid.actuator import Actuator
+from vibrid.hybrid.chain import Chain
+from vibrid.hybrid.compensation import Compensator, Target
+from vibrid.hybrid.device import LawDevice, LoopDevice
+from vibrid.laws.base import Law
+from vibrid.records.record import Channel, Record
+
+
+def impose(
+    device: LoopDevice | Law, target: Record, actuator: Actuator | None = None, compensator: Compensator | None = None
+) -> Record:
+    """Move a device through a history and record what its instruments show.
+
+    Arguments
+        device: a virtual specimen, or a law.
+        target: a record with a channel of quantity imposed_displacement (m), and imposed_velocity where it is known.
+        actuator, compensator: the machine and the compensation of its delay; without them the motion is exact.
+
+    Returns a record with the channels `target`, `command`, `displacement` (measured), `force` and the device's signals.
+    """
+    names = {c.quantity: c.name for c in target.channels}
+    if "imposed_displacement" not in names:
+        raise InputError(f"Record '{target.name}' needs a channel with quantity imposed_displacement.")
+    x = target[names["imposed_displacement"]]
+    step = 1.0 / target.rate
+    v = target[names["imposed_velocity"]] if "imposed_velocity" in names else np.gradient(x, step)
+    if not (np.isfinite(x).all() and np.isfinite(v).all()):
+        raise InputError(f"The displacement of record '{target.name}' has missing samples; fill or cut them first.")
+    device = LawDevice(device) if isinstance(device, Law) else device
+    chain = Chain(device, actuator, compensator)
+    rows = jax.tree.map(np.asarray, _walk(chain, jnp.asarray(x), jnp.asarray(v), jnp.asarray(step)))
+    data = np.column_stack([rows.target, rows.command, rows.measured, rows.force, rows.signals])
+    moves = [Channel(n, "imposed_displacement" if n == "displacement" else "displacement") for n in _MOVES]
+    own = [Channel(n, "other", u) for n, u in zip(device.signal_names, device.signal_units, strict=True)]
+    return target.replace("imposed on a device", data=data, channels=(*moves, Channel("force", "element_force"), *own))
+
+
+_MOVES = ("target", "command", "displacement")
+
+
+@eqx.filter_jit
+def _walk(chain: Chain, x, v, dt):
+    constants = chain.prepare(dt)
+    a = jnp.diff(v, prepend=v[:1]) / dt
+
+    def step(state, target):
+        row, _, state = chain.step(constants, state, Target(*target), None, dt)
+        return state, row
+
+    return jax.lax.scan(step, chain.start(constants), (x, v, a))[1]

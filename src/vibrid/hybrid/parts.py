@@ -1,0 +1,110 @@
+"""What a hybrid test holds beside the structure it computes: devices that are tested, and devices that are modelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import equinox as eqx
+
+from vibrid.core.errors import InputError
+from vibrid.core.parameters import parameter
+from vibrid.hybrid.actuator import Actuator
+from vibrid.hybrid.compensation import Compensator
+from vibrid.hybrid.device import LawDevice, LoopDevice
+from vibrid.hybrid.substructure import Connection, Substructure
+from vibrid.laws.base import Law
+from vibrid.records.motions.similitude import Similitude
+
+
+def as_device(value):
+    """A law stands for the device that follows it."""
+    if isinstance(value, Law):
+        return LawDevice(value)
+    if not isinstance(value, LoopDevice | Substructure | Connection):
+        raise InputError(f"A device is a law, a specimen, a network or a substructure, not {value!r}.")
+    return value
+
+
+def _text(value) -> str:
+    return "" if value is None else str(value)
+
+
+class Part(eqx.Module):
+    """A device at a place of the structure.
+
+    Arguments
+        device: a law, a specimen or network (`LoopDevice`), a `Substructure`, or a `Connection` to one.
+        at, to: the places that it joins, as the structure calls them; without `to` it reaches the ground. The
+            deformation is the displacement of `at` − that of `to`.
+        name: what its channels are called.
+        count: how many such devices act side by side; one is moved, its force counts so many times.
+    """
+
+    device: LoopDevice = eqx.field(converter=as_device)  # or what `as_device` lets pass
+    at: str = eqx.field(static=True, converter=str)
+    to: str = eqx.field(static=True, converter=_text, default="")
+    name: str = eqx.field(static=True, default="")
+    count: object = parameter("devices side by side", "", positive=True, default=1.0)
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it is moved outside the compiled loop."""
+        return not isinstance(self.device, LoopDevice)
+
+    def row(self, structure):
+        """(n,): its deformation is `row @ x`."""
+        return structure.row(self.at) - (structure.row(self.to) if self.to else 0.0)
+
+
+class Experimental(Part):
+    """A device that is tested, virtually or in a laboratory.
+
+    Arguments (beside those of `Part`)
+        actuator: the machine that moves a virtual specimen; moved exactly without one.
+        compensator: what makes good for the delay of the machine.
+    """
+
+    actuator: Actuator | None = None
+    compensator: Compensator | None = None
+
+    def __check_init__(self):
+        if self.actuator is not None and self.is_outside:
+            raise InputError(f"'{self.name}' is outside and has a machine of its own: leave out the actuator.")
+
+
+class Modelled(Part):
+    """A device that is modelled, and may listen to one that is tested.
+
+    Arguments (beside those of `Part`)
+        listens: name of the tested device whose measured motion, force and signals it is given at every step.
+    """
+
+    listens: str = eqx.field(static=True, default="")
+
+    def __check_init__(self):
+        if self.is_outside:
+            raise InputError(f"'{self.name}' is modelled, so its device is a law, a specimen or a network.")
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Factors from the tested devices to the structure: quantity of the structure / that of the device.
+
+    A structure at full scale with devices at half scale has length 2; with equal accelerations and stresses force is 4
+    and time √2: `Scaling.similitude(2)`. Time counts as the structure's; the laboratory's is that over `time`.
+    """
+
+    length: float = 1.0
+    force: float = 1.0
+    time: float = 1.0
+
+    def __post_init__(self):
+        for name in ("length", "force", "time"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise InputError(f"The factor of {name} must be a positive number, not {getattr(self, name)!r}.")
+
+    @staticmethod
+    def similitude(length: float) -> Scaling:
+        """Equal accelerations and stresses: force length², time √length."""
+        law = Similitude(length)
+        return Scaling(law.length, law.force, law.time)

@@ -1,0 +1,166 @@
+"""Recording a test while it runs: what was recorded stays readable, whatever ends the test.
+
+Rows go to a journal beside the wanted file, block by block, by a thread of its own, so that a slow disk does not hold
+the test up. When the test ends the journal becomes an HDF5 record and vanishes. If the program or the machine dies, the
+journal stays, and `vibrid.read_record` reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from vibrid.core.errors import FileProblem, InputError
+from vibrid.records.journal import Journal, read_journal, record_of
+from vibrid.records.record import Channel
+from vibrid.records.writers import write_hdf5
+
+WHEN_FULL = ("continue", "end")
+BLOCK_ROWS = 256
+BLOCK_SECONDS = 0.25
+"""A block is written when it has so many rows, or when so much time has passed."""
+SYNC_SECONDS = 1.0
+"""Time between requests to put the journal on the disk itself."""
+MOST_WAITING = 64 * 1024 * 1024
+"""Bytes kept in memory while the disk takes nothing."""
+
+
+class RecordingProblem(FileProblem):
+    """A test that can no longer be recorded, and should end for that reason."""
+
+
+class Recorder:
+    """Keeps the rows of a test.
+
+    Arguments
+        path: the HDF5 file that is wanted; where it exists already, or its journal does, a number is added.
+        channels: what the columns are.
+        step: seconds between rows, where it is known; a record with other times keeps the times.
+        name: what the record is called.
+        when_full: what to do when the disk takes no more: "continue" the test, keeping rows in memory for as long as
+            there is room, or "end" it (`add` raises `RecordingProblem`).
+
+    Example
+        >>> with Recorder("test.h5", [Channel("roof", "displacement")], step=1 / 1024) as recorder:
+        ...     recorder.add(0.0, [0.001])
+        >>> recorder.path
+    """
+
+    def __init__(self, path, channels: Sequence[Channel], step: float | None = None, name: str = "",
+                 when_full: str = "continue"):  # fmt: skip
+        if when_full not in WHEN_FULL:
+            raise InputError(f"When the disk is full a recorder can {' or '.join(WHEN_FULL)}, not '{when_full}'.")
+        self.path, self.channels, self.when_full = _free(Path(path)), tuple(channels), when_full
+        self._journal = Journal(Path(f"{self.path}.journal"), self.channels, name or Path(path).stem, step)
+        self.rows = self.lost = 0
+        self.problem = ""
+        """What went wrong with recording, in words; empty while all is well."""
+        self._block = np.empty((BLOCK_ROWS, 1 + len(self.channels)))
+        self._filled = 0
+        self._sent = time.monotonic()
+        self._queue: queue.SimpleQueue = queue.SimpleQueue()
+        self._waiting: list[np.ndarray] = []
+        self._closed = False
+        self._thread = threading.Thread(target=self._write, name="vibrid recorder", daemon=True)
+        self._thread.start()
+
+    @property
+    def journal(self) -> Path:
+        """Where rows go while the test runs."""
+        return self._journal.path
+
+    def add(self, moment: float, values) -> None:
+        """Keep one row: a time in seconds and a value a channel. Costs a few microseconds."""
+        if self.problem and self.when_full == "end":
+            raise RecordingProblem(self.path, f"{self.problem} The test ends, as it was told to.")
+        row = self._block[self._filled]
+        row[0] = moment
+        row[1:] = values
+        self._filled += 1
+        self.rows += 1
+        now = time.monotonic()
+        if self._filled == BLOCK_ROWS or now - self._sent > BLOCK_SECONDS:
+            self._send(now)
+
+    def close(self, reason: str = "") -> Path:
+        """End the recording: the record appears whole, and the journal goes; or the journal stays, and why is said.
+
+        reason: why the test ended, where it did not end well; it is kept in the record's history.
+        """
+        if not self._closed:
+            self._closed = True
+            self._send(time.monotonic())
+            self._queue.put(None)
+            self._thread.join()
+            self._finish(reason)
+        return self.path
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind, problem, trace) -> None:
+        self.close("" if problem is None else f"{problem or kind.__name__}")
+
+    def _send(self, now: float) -> None:
+        if self._filled:
+            self._queue.put(self._block[: self._filled].copy())
+        self._filled, self._sent = 0, now
+
+    def _write(self) -> None:
+        """The thread: takes blocks in order and writes them; those the disk refuses wait for the next try."""
+        synced = time.monotonic()
+        while (block := self._queue.get()) is not None:
+            self._waiting.append(block)
+            self._write_waiting()
+            now = time.monotonic()
+            if now - synced > SYNC_SECONDS and not self._waiting:
+                with contextlib.suppress(OSError):
+                    self._journal.sync()
+                synced = now
+        self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        try:
+            while self._waiting:
+                self._journal.write(self._waiting[0])
+                del self._waiting[0]
+        except OSError as refused:
+            self.problem = f"recording failed ({refused.strerror}); what came before is kept in {self.journal.name}."
+            while sum(b.nbytes for b in self._waiting) > MOST_WAITING:
+                self.lost += len(self._waiting.pop(0))
+
+    def _finish(self, reason: str) -> None:
+        self._journal.close()
+        kept = read_journal(self.journal.read_bytes(), self.journal)
+        in_memory = sum(map(len, self._waiting))
+        rows = np.concatenate([kept.rows, *self._waiting])
+        notes = ["recorded during a hybrid test"]
+        notes += [f"the test ended early: {reason}"] if reason else []
+        notes += [f"{self.lost} rows could not be recorded"] if self.lost else []
+        try:
+            write_hdf5(record_of(kept._replace(rows=rows), notes), self.path)
+        except FileProblem as problem:
+            self.lost += in_memory
+            self.problem = (
+                f"{self.path} could not be written ({problem.problem}) What was recorded is in {self.journal}: "
+                f"{len(kept.rows)} of {self.rows} rows; read_record reads it."
+            )
+            self.path = self.journal
+            return
+        self.journal.unlink()
+        if self.problem:
+            self.problem = f"The disk refused rows for a while; {len(rows)} of {self.rows} rows are in {self.path}."
+
+
+def _free(path: Path) -> Path:
+    """The path itself, or with a number where that file or its journal exists already."""
+    made, number = path, 2
+    while made.exists() or Path(f"{made}.journal").exists():
+        made, number = path.with_stem(f"{path.stem}-{number}"), number + 1
+    return made

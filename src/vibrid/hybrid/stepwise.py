@@ -1,0 +1,213 @@
+"""A hybrid test step by step: some of its devices are outside, across a wire or in a laboratory.
+
+The functions are those of the compiled test (`Plan`). What lies between two questions to the devices outside is one
+compiled call, its state one array: every further one would cost microseconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from vibrid.core.errors import VibridError
+from vibrid.hybrid.chain import Row
+from vibrid.hybrid.coordinator import HybridTest, make_plan, on_steps
+from vibrid.hybrid.plan import Answer, Outside, Plan
+from vibrid.hybrid.recorder import Recorder
+from vibrid.hybrid.result import Glimpse, HybridResult, device_channels
+from vibrid.hybrid.substructure import Connection, Substructure
+from vibrid.records.record import Channel, Record
+from vibrid.simulation.excitation import inputs_of, loads_of
+
+_EVERY = 0.1  # s between glimpses
+
+
+class Clock(Protocol):
+    """Gives the pace. Without one a test goes as fast as its devices answer."""
+
+    def start(self) -> None:
+        """The first substep begins now."""
+
+    def wait(self) -> int:
+        """Wait until the next substep is due; how many substeps it is late."""
+
+    def report(self):
+        """How well the pace was kept."""
+
+
+def run_stepwise(
+    test: HybridTest,
+    excitation: Record,
+    watch: Callable[[Glimpse], None] | None = None,
+    *,
+    clock: Clock | None = None,
+    limits=None,
+    record: Callable[[list[Channel], float], Recorder] | None = None,
+) -> HybridResult:
+    """Run a test with devices outside.
+
+    Arguments
+        clock: gives the pace; late substeps are counted and marked in the result.
+        limits: asked before every command (`motion_beyond(displacement, velocity)`) and after every answer
+            (`force_beyond(force)`); a sentence from it stops the test.
+        record: makes the recorder that is told every substep as it happens, from its channels and their step:
+            `partial(Recorder, "test.h5")`.
+
+    A device that fails, a limit that is reached, or Ctrl-C stops all devices outside and ends the test; what was done
+    up to there is the result, and its `stopped` says why.
+    """
+    drive = on_steps(excitation, test.step)
+    inputs, loads = inputs_of(test.structure, drive), loads_of(test.structure, drive)
+    opened: list[Substructure] = []
+    reason, recorder = "the test could not begin", None
+    try:
+        for part in test.parts:
+            if part.is_outside:
+                opened.append(part.device.connect() if isinstance(part.device, Connection) else part.device)
+        plan, carry = make_plan(test, loads, inputs[0], opened)
+        shown = iter(opened)
+        signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
+        if record is not None:
+            recorder = record(device_channels(test, signals), drive.step / test.substeps)
+        run = _Run(test, plan, carry, opened, clock, limits, recorder)
+        reason = run.through(inputs, drive, watch)
+    finally:
+        for own in opened:
+            own.stop(reason or "the test is over")
+        if recorder is not None:
+            recorder.close(reason)
+    seen, rows = run.kept()
+    if not len(seen[0]):
+        raise VibridError(f"The test ended before its first step: {reason}")
+    more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
+    return test.conclude(drive, loads, inputs, plan, seen, rows, signals, **more)
+
+
+class _Run:
+    """The compiled calls of a test, and what they gave so far."""
+
+    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, limits, recorder):
+        self.test, self.plan, self.opened = test, plan, opened
+        self.clock, self.limits, self.recorder = clock, limits, recorder
+        self.packed, unpack = ravel_pytree(carry)
+        last = plan.substeps - 1
+        counts = [part.signals for part in plan.parts if isinstance(part, Outside)]
+        cuts = np.cumsum([2 + n for n in counts])[:-1]
+
+        def answers(numbers):
+            return tuple(Answer(own[0], own[1], own[2:]) for own in jnp.split(numbers, cuts))
+
+        def asked(carry, j, rows, seen):
+            """One array of all that goes out, for one transfer a call: the commands, then what is recorded."""
+            carry, commands = plan.command(carry, j)
+            kept = [jnp.stack([*row[:4], *row.signals]) for row in rows]
+            return ravel_pytree(carry)[0], jnp.concatenate([commands.reshape(-1), *kept]), seen
+
+        def first(packed):
+            return asked(plan.begin(unpack(packed)), 0, (), ())
+
+        def between(packed, j, numbers):
+            carry, rows = plan.devices(unpack(packed), j, answers(numbers))
+            return asked(carry, j + 1, rows, ())
+
+        def close(packed, numbers, ends):
+            carry, rows = plan.devices(unpack(packed), last, answers(numbers))
+            carry = plan.finish(carry, ends)
+            return asked(plan.begin(carry), 0, rows, plan.seen(carry))
+
+        ends = np.zeros((2, plan.model.load_matrix.shape[1]))
+        numbers = np.zeros(sum(2 + n for n in counts))
+        self.first = jax.jit(first).lower(self.packed).compile()
+        self.close = jax.jit(close).lower(self.packed, numbers, ends).compile()
+        self.between = None
+        if plan.substeps > 1:
+            self.between = jax.jit(between).lower(self.packed, np.asarray(0), numbers).compile()
+        self.rows, self.seen, self.missed = [], [], []
+
+    def through(self, inputs, drive: Record, watch) -> str:
+        """The whole test; returns why it was stopped, or nothing."""
+        steps, m = len(inputs) - 1, self.plan.substeps
+        small = drive.step / m
+        ends = np.stack([inputs[:-1], inputs[1:]], axis=1)
+        outside = len(self.opened)
+        looked = time.monotonic()
+        if self.clock is not None:
+            self.clock.start()
+        try:
+            self.packed, out, _ = self.first(self.packed)
+            commands = np.asarray(out).reshape(outside, 3)
+            for k in range(steps):
+                for j in range(m):
+                    if self.clock is not None and self.clock.wait():
+                        self.missed.append(k * m + j)
+                    at = float(drive.start) + (k * m + j + 1) * small
+                    numbers = self._ask(commands, at / self.test.scaling.time)
+                    if j < m - 1:
+                        self.packed, out, _ = self.between(self.packed, np.asarray(j), numbers)
+                    else:
+                        self.packed, out, seen = self.close(self.packed, numbers, ends[k])
+                        self.seen.append(seen)
+                    out = np.asarray(out)
+                    commands, row = out[: 3 * outside].reshape(outside, 3), out[3 * outside :]
+                    self.rows.append(row)
+                    if self.recorder is not None:
+                        self.recorder.add(at, row)
+                if watch is not None and (time.monotonic() - looked > _EVERY or k == steps - 1):
+                    looked = time.monotonic()
+                    forces = self.rows[-1][self._columns()[:-1] + 3]
+                    x = np.asarray(self.seen[-1][0])
+                    watch(Glimpse(drive.time[k + 1], x, forces, len(self.missed), steps, k + 1))
+        except KeyboardInterrupt:
+            return "stopped by Ctrl-C"
+        except (VibridError, OSError) as problem:
+            return str(problem)
+        return ""
+
+    def _ask(self, commands: np.ndarray, at: float) -> np.ndarray:
+        """Move every device outside and gather its answer: force, position and signals, one after another.
+
+        `at` is the time of the laboratory, in seconds.
+        """
+        numbers = []
+        for own, (x, v, a) in zip(self.opened, commands, strict=True):
+            motion = np.array([x]), np.array([v]), np.array([a])
+            self._mind(self.limits and self.limits.motion_beyond(*motion[:2]), at)
+            force = own.trial(*motion, at)
+            own.commit()
+            self._mind(self.limits and self.limits.force_beyond(force), at)
+            found = own.position
+            numbers += [float(force[0]), x if found is None else found, *own.signals]
+        return np.array(numbers)
+
+    @staticmethod
+    def _mind(sentence: str | None, at: float) -> None:
+        if sentence:
+            raise VibridError(f"At {at:.4g} s {sentence}.")
+
+    def _columns(self) -> np.ndarray:
+        """Where the columns of each device begin, and where the last end."""
+        return np.cumsum([0, *(4 + _signals(part) for part in self.plan.parts)])
+
+    def kept(self):
+        """What was done: the structure at whole steps, and the rows of their substeps."""
+        whole = len(self.seen)
+        if not whole:
+            return (np.zeros((0,)),), ()
+        seen = jax.tree.map(lambda *leaves: np.stack(leaves), *self.seen)
+        table = np.stack(self.rows[: whole * self.plan.substeps])
+        places = self._columns()
+        rows = tuple(
+            Row(*table[:, first : first + 4].T, table[:, first + 4 : last]) for first, last in pairwise(places)
+        )
+        return seen, rows
+
+
+def _signals(part) -> int:
+    return part.signals if isinstance(part, Outside) else len(part.device.signal_names)

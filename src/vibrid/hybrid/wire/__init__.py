@@ -1,0 +1,8 @@
+"""Devices across a wire: the protocol of OpenSees' remote element, a server of devices, and its client."""
+
+from vibrid.hybrid.wire.protocol import WireProblem
+from vibrid.hybrid.wire.remote import Remote, RemoteSubstructure
+from vibrid.hybrid.wire.server import DeviceServer, Door
+from vibrid.hybrid.wire.session import Ending
+
+__all__ = ["DeviceServer", "Door", "Ending", "Remote", "RemoteSubstructure", "WireProblem"]

@@ -1,0 +1,157 @@
+"""The protocol of OpenSees' remote element `genericClient`, which OpenFresco's servers speak too.
+
+Over TCP the client connects; over UDP it sends one byte `a` and waits for one byte. Then, both ways and in the byte
+order of the client:
+
+- once, from the client, eleven 32-bit integers: the sizes of what it controls (displacement, velocity, acceleration,
+  force, time), of what it wants back (the same five), and of every later message:
+  `[n, n, n, 0, 1,  0, 0, 0, n, 0,  size]`;
+- from then on messages of exactly `size` 64-bit numbers: `[action, displacement (n), velocity (n), acceleration (n),
+  time, 0 …]` from the client, `[force (n), 0 …]` or an n × n matrix by columns as the answer.
+
+Trial (3), commit (5) and end (99) have no answer; force (10), initial stiffness (12), tangent stiffness (13), damping
+(14) and mass (15) have one. Only numbers cross the wire; nothing that arrives is executed.
+
+A server that had to stop the test answers NaN, so that the client is not left waiting, and says why in the number after
+the forces (`STOPS`), a place that OpenSees does not look at.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from vibrid.core.errors import VibridError
+
+MOST_FREEDOMS = 64
+"""The most degrees of freedom of a remote part."""
+MOST_NUMBERS = 8192
+"""The most numbers in a message."""
+DATAGRAM_BYTES = 9126
+"""The largest datagram that OpenSees sends in one piece."""
+USUAL_NUMBERS = 256
+"""Numbers in a message unless the client asks for more."""
+HELLO_BYTES = 11 * 4
+KNOCK, WELCOME = b"a", b"b"
+
+
+class WireProblem(VibridError):
+    """The other side of a wire did not do what the protocol says, or did nothing at all."""
+
+
+class Action(IntEnum):
+    """What a client can ask for."""
+
+    TRIAL = 3
+    COMMIT = 5
+    FORCE = 10
+    STIFFNESS = 12
+    TANGENT = 13
+    DAMPING = 14
+    MASS = 15
+    END = 99
+
+
+ACTIONS = {float(a): a for a in Action}
+STOPS = {
+    1: "a displacement beyond its limit was asked for",
+    2: "a velocity beyond its limit was asked for",
+    3: "the force went beyond its limit",
+    4: "the device answered with something that is not a number",
+    5: "the client asked for something that is not a number",
+    6: "the operator stopped the test",
+    7: "the device failed",
+    8: "the test could not be recorded any more",
+}
+"""Why a server stopped a test: the number that follows the NaN forces."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The shape of the messages of one connection: degrees of freedom, numbers in a message, `<` or `>`."""
+
+    count: int
+    size: int = USUAL_NUMBERS
+    order: str = "<" if sys.byteorder == "little" else ">"
+
+    @property
+    def bytes(self) -> int:
+        return 8 * self.size
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(f"{self.order}f8")
+
+    @property
+    def time(self) -> int:
+        """Where the time stands in a message; displacement, velocity and acceleration stand before it."""
+        return 1 + 3 * self.count
+
+
+def encode_hello(layout: Layout) -> bytes:
+    """The first message of a client."""
+    n = layout.count
+    return struct.pack(f"{layout.order}11i", n, n, n, 0, 1, 0, 0, 0, n, 0, layout.size)
+
+
+def decode_hello(data: bytes) -> Layout:
+    """The shape of the messages to come; refused unless it is exactly what the remote element of OpenSees sends."""
+    if len(data) != HELLO_BYTES:
+        raise WireProblem(f"a first message has {HELLO_BYTES} bytes, not {len(data)}.")
+    order = min("<>", key=lambda o: abs(struct.unpack(f"{o}i", data[:4])[0]))  # small in the client's byte order
+    sizes = struct.unpack(f"{order}11i", data)
+    n, size = sizes[0], sizes[10]
+    if sizes[:10] != (n, n, n, 0, 1, 0, 0, 0, n, 0):
+        raise WireProblem(
+            f"the sizes {list(sizes)} are not [n, n, n, 0, 1, 0, 0, 0, n, 0, size]: displacement, velocity, "
+            "acceleration and time one way, force the other."
+        )
+    if not 1 <= n <= MOST_FREEDOMS:
+        raise WireProblem(f"{n} degrees of freedom were announced; 1 to {MOST_FREEDOMS} are possible.")
+    least = max(2 + 3 * n, n * n)
+    if not least <= size <= MOST_NUMBERS:
+        raise WireProblem(f"messages of {size} numbers were announced; {least} to {MOST_NUMBERS} are possible.")
+    return Layout(n, size, order)
+
+
+class Outgoing:
+    """Messages of a client, written into one buffer again and again."""
+
+    def __init__(self, layout: Layout):
+        n = layout.count
+        self._numbers = np.zeros(layout.size, layout.dtype)
+        self._motion = self._numbers[1 : 2 + 3 * n]
+        self.data = memoryview(self._numbers).cast("B")
+
+    def set_motion(self, displacement, velocity, acceleration, time: float) -> None:
+        self._motion[:] = (*displacement, *velocity, *acceleration, time)
+
+    def message(self, action: Action) -> memoryview:
+        self._numbers[0] = action
+        return self.data
+
+
+class Incoming:
+    """A buffer that messages are received into, and views of their parts."""
+
+    def __init__(self, layout: Layout):
+        self._bytes = bytearray(layout.bytes)
+        n = layout.count
+        self.data = memoryview(self._bytes)
+        self.numbers = np.frombuffer(self._bytes, layout.dtype)
+        self.motion = self.numbers[: 2 + 3 * n]
+        self.forces = self.numbers[:n]
+        self.stop = self.numbers[n : n + 1] if layout.size > n else np.zeros(1)
+        self.matrix = self.numbers[: n * n].reshape(n, n, order="F")
+
+    @property
+    def action(self) -> Action:
+        """What is asked for; refused when it is nothing known."""
+        asked = float(self.numbers[0])
+        if asked not in ACTIONS:
+            raise WireProblem(f"there is no action {asked:g}; {', '.join(str(int(a)) for a in Action)} are known.")
+        return ACTIONS[asked]

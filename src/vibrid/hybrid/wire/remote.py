@@ -1,0 +1,148 @@
+"""The client side: a substructure behind a wire, moved by the same protocol as OpenSees would."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.hybrid.device import SPECIMENS
+from vibrid.hybrid.substructure import Connection, Substructure
+from vibrid.hybrid.wire.links import PROTOCOLS, Gone, Silent, TcpLink, UdpLink, resolve
+from vibrid.hybrid.wire.protocol import (
+    KNOCK,
+    STOPS,
+    USUAL_NUMBERS,
+    WELCOME,
+    Action,
+    Incoming,
+    Layout,
+    Outgoing,
+    WireProblem,
+    encode_hello,
+)
+
+
+class RemoteSubstructure(Substructure):
+    """A part of the structure at the other end of a wire: a vibrid or an OpenFresco device server.
+
+    Arguments
+        host, port: of the server.
+        count: degrees of freedom.
+        protocol: "tcp" or "udp".
+        timeout: seconds to wait for any answer; then the test ends with a sentence. Choose it longer than the stalls
+            that the test may survive.
+        size: numbers in a message.
+    """
+
+    def __init__(self, host: str, port: int, count: int = 1, protocol: str = "tcp", timeout: float = 5.0,
+                 size: int = USUAL_NUMBERS):  # fmt: skip
+        if protocol not in PROTOCOLS:
+            raise InputError(f"A wire speaks {' or '.join(PROTOCOLS)}, not '{protocol}'.")
+        if not timeout > 0:
+            raise InputError(f"The timeout of a wire is a positive number of seconds, not {timeout!r}.")
+        self.count, self.timeout = count, timeout
+        self.where = f"the device server at {host} port {port}"
+        self.layout = Layout(count, max(size, 2 + 3 * count, count * count))
+        self._out, self._in = Outgoing(self.layout), Incoming(self.layout)
+        self.stopped: str | None = None
+        self._link = self._connect(host, port, protocol)
+        self._send(encode_hello(self.layout))
+
+    def _connect(self, host, port, protocol):
+        family, address = resolve(host, port, protocol)
+        kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
+        wire = socket.socket(family, kind)
+        wire.settimeout(self.timeout)
+        try:
+            wire.connect(address)
+            if protocol == "tcp":
+                return TcpLink(wire, self.timeout)
+            wire.send(KNOCK)
+            if wire.recv(16) != WELCOME:
+                raise WireProblem(f"{self.where} did not answer as a device server does.")
+            return UdpLink(wire, wire.getpeername(), self.timeout)
+        except TimeoutError:
+            wire.close()
+            raise WireProblem(f"{self.where} did not answer within {self.timeout:g} s: is it serving a test?") from None
+        except OSError as problem:
+            wire.close()
+            raise WireProblem(f"{self.where} cannot be reached ({problem.strerror}).") from None
+        except WireProblem:
+            wire.close()
+            raise
+
+    def trial(self, displacement, velocity, acceleration, time):
+        self._out.set_motion(displacement, velocity, acceleration, time)
+        self._send(self._out.message(Action.TRIAL))
+        self._ask(Action.FORCE)
+        force = self._in.forces.astype(float)
+        if not np.isfinite(force).all():
+            why = STOPS.get(int(np.nan_to_num(self._in.stop[0])), "its forces are not numbers")
+            self.stop(why)
+            raise WireProblem(f"{self.where} stopped the test: {why}. Its log says more.")
+        return force
+
+    def commit(self):
+        self._send(self._out.message(Action.COMMIT))
+
+    def stiffness(self):
+        return self._matrix(Action.STIFFNESS)
+
+    def damping(self):
+        return self._matrix(Action.DAMPING)
+
+    def mass(self):
+        return self._matrix(Action.MASS)
+
+    def stop(self, reason):
+        if self.stopped is None:
+            self.stopped = reason
+            with contextlib.suppress(Gone, Silent):  # it may have ended before us
+                self._link.send(self._out.message(Action.END))
+            self._link.close()
+
+    def _matrix(self, action: Action) -> np.ndarray:
+        self._ask(action)
+        return self._in.matrix.astype(float)
+
+    def _ask(self, action: Action) -> None:
+        self._send(self._out.message(action))
+        try:
+            self._link.receive(self._in.data)
+        except Silent:
+            self.stop("no answer")
+            raise WireProblem(f"{self.where} did not answer within {self.timeout:g} s.") from None
+        except Gone as gone:
+            self.stop("the server has gone")
+            raise WireProblem(f"{self.where} has gone ({gone}).") from None
+
+    def _send(self, data) -> None:
+        if self.stopped is not None:
+            raise WireProblem(f"The connection to {self.where} is closed: {self.stopped}.")
+        try:
+            self._link.send(data)
+        except (Gone, Silent) as gone:
+            self.stop("the server has gone")
+            raise WireProblem(f"{self.where} has gone ({gone or 'it takes nothing any more'}).") from None
+
+
+@SPECIMENS.register("remote")
+class Remote(Connection):
+    """A device behind a wire, as a project file names it: `kind = "remote"`.
+
+    Arguments
+        host, port: of the device server.
+        protocol: "tcp" or "udp".
+        timeout: seconds to wait for an answer before the test ends.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8090
+    protocol: str = "tcp"
+    timeout: float = 5.0
+
+    def connect(self) -> RemoteSubstructure:
+        return RemoteSubstructure(self.host, self.port, 1, self.protocol, self.timeout)

@@ -1,0 +1,176 @@
+"""One test over a wire, as the server sees it: trials, commits, questions, and the reasons to stop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from vibrid.core.errors import VibridError
+from vibrid.hybrid.limits import Limits
+from vibrid.hybrid.substructure import Substructure
+from vibrid.hybrid.timing import Times
+from vibrid.hybrid.wire.links import Gone, Silent
+from vibrid.hybrid.wire.protocol import Action, Incoming, Layout, WireProblem
+
+AFTER_STOP = ("answer", "close")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a test ended: in words, whether as it should, how many steps were committed, and how long answers took."""
+
+    reason: str
+    well: bool
+    steps: int = 0
+    trials: int = 0
+    answers: Times = field(default_factory=Times)
+    """Seconds from the arrival of a trial to the force of the device."""
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return f"{self.reason}; no step was committed."
+        return f"{self.reason}; {self.steps} steps, {self.trials} trials, answers in {self.answers}."
+
+
+class Session:
+    """Serves one client until the test ends.
+
+    A trial with the displacements and time of the one before is the same trial, as OpenFresco has it: OpenSees sends it
+    two or three times a step, the last time with velocities that no force is asked for. The device is moved from its
+    committed state, so a trial may be repeated with another motion.
+
+    Arguments
+        damping: "in force": the device's damping is part of its force and of no matrix. "apart": the damping matrix is
+            told, and `C v` left out of the force because OpenSees adds it; integrators of the KR-α family then know C.
+        after_stop: once a test is stopped for safety, "answer" every question with NaN so that the client comes to an
+            end (OpenSees would wait for ever), or "close" the connection.
+        recorder: keeps a row a commit; may be None.
+    """
+
+    def __init__(self, link, layout: Layout, specimen: Substructure, limits: Limits, *, damping="in force",
+                 after_stop="answer", recorder=None, log=None):  # fmt: skip
+        self.link, self.layout, self.specimen, self.limits = link, layout, specimen, limits
+        self.after_stop, self.recorder, self.log = after_stop, recorder, log
+        self._told = specimen.damping() if damping == "apart" else None
+        self._came = Incoming(layout)
+        self._reply = np.zeros(layout.size, layout.dtype)
+        self._reply_bytes = memoryview(self._reply).cast("B")
+        n = layout.count
+        self._last: tuple = ()
+        self._motion = np.zeros(2 + 3 * n)
+        self._force = np.zeros(n)
+        self._answers = Times()
+        self.steps = self.trials = self._skipped = 0
+        self._pending = False
+        self.stopped: tuple[int, str] | None = None
+
+    def run(self) -> Ending:
+        """Serve until the client ends the test, leaves, falls silent or talks nonsense."""
+        well, reason = False, ""
+        while not reason:
+            try:
+                self.link.receive(self._came.data)
+                action = self._came.action
+                if action is Action.TRIAL:
+                    self._trial()
+                elif action is Action.COMMIT:
+                    self._commit()
+                elif action is Action.END:
+                    well, reason = self.stopped is None, "the client ended the test"
+                else:
+                    self._answer(action)
+            except Gone as gone:
+                reason = f"the client has gone ({gone})"
+            except Silent:
+                reason = f"the client said nothing for {self.link.patience:g} s"
+            except WireProblem as nonsense:
+                reason = f"the client sent a message that is not understood: {nonsense}"
+            except KeyboardInterrupt:
+                if self.stopped:
+                    reason = "the operator left"
+                else:
+                    self.stop(6, "the operator stopped the test")
+            if self.stopped and self.after_stop == "close":
+                break
+        if self.stopped:
+            reason = f"stopped: {self.stopped[1]}"
+        self.specimen.stop(reason)
+        if self._skipped:
+            self._tell(f"{self._skipped} times a later trial came without a commit before it: datagrams may be lost")
+        return Ending(reason, well, self.steps, self.trials, self._answers)
+
+    def stop(self, code: int, reason: str) -> None:
+        """Move the device no more, and say why; the first reason counts."""
+        if self.stopped is None:
+            self.stopped = (code, reason)
+            self.specimen.stop(reason)
+            self._force = np.full(self.layout.count, math.nan)
+            self._tell(f"the test is stopped: {reason}")
+
+    def _trial(self) -> None:
+        arrived = perf_counter()
+        n = self.layout.count
+        asked = self._came.motion[1:].tolist()
+        same = (asked[:n], asked[-1])
+        if same == self._last or self.stopped:
+            return
+        self._last = same
+        displacement, velocity, acceleration, time = asked[:n], asked[n : 2 * n], asked[2 * n : 3 * n], asked[-1]
+        beyond = self.limits.motion_beyond(displacement, velocity)
+        if beyond is None and not all(map(math.isfinite, (*acceleration, time))):
+            beyond = "acceleration or time is not a finite number"
+        if beyond is not None:
+            kind = 5 if "finite" in beyond else 1 if beyond.startswith("displacement") else 2
+            return self.stop(kind, f"the client asked for a motion that is refused: {beyond}")
+        self._skipped += self._pending and time > self._motion[-1]
+        self._motion = np.array(asked)
+        try:
+            force = self.specimen.trial(self._motion[:n], self._motion[n : 2 * n], self._motion[2 * n : 3 * n], time)
+        except VibridError as problem:
+            return self.stop(7, f"the device failed: {problem}")
+        beyond = self.limits.force_beyond(np.asarray(force).tolist())
+        if beyond is not None:
+            kind = 4 if "finite" in beyond else 3
+            return self.stop(kind, f"the device answered: {beyond}")
+        self._force, self._pending = force, True
+        self.trials += 1
+        self._answers.add(perf_counter() - arrived)
+
+    def _commit(self) -> None:
+        if self.stopped or not self._pending:
+            return
+        self.specimen.commit()
+        self._pending = False
+        self.steps += 1
+        if self.recorder is not None:
+            n = self.layout.count
+            row = np.concatenate([self._motion[: 2 * n], self._force, self.specimen.signals])
+            try:
+                self.recorder.add(self._motion[-1], row)
+            except VibridError as problem:
+                self.stop(8, str(problem))
+
+    def _answer(self, action: Action) -> None:
+        n, reply = self.layout.count, self._reply
+        reply[:] = 0.0
+        if self.stopped is not None:
+            reply[: n * n if action is not Action.FORCE else n] = math.nan
+            if action is Action.FORCE and self.layout.size > n:
+                reply[n] = self.stopped[0]
+        elif action is Action.FORCE:
+            reply[:n] = self._force
+            if self._told is not None:
+                reply[:n] -= self._told @ self._motion[n : 2 * n]
+        elif action is Action.DAMPING:
+            reply[: n * n] = 0.0 if self._told is None else self._told.ravel(order="F")
+        else:
+            matrix = self.specimen.mass() if action is Action.MASS else self.specimen.stiffness()
+            reply[: n * n] = matrix.ravel(order="F")
+        self.link.send(self._reply_bytes)
+
+    def _tell(self, sentence: str) -> None:
+        if self.log is not None:
+            self.log.warning(sentence)

@@ -1,0 +1,81 @@
+"""The hybrid test of a project file."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from vibrid.hybrid.coordinator import HybridTest
+from vibrid.hybrid.parts import Scaling
+from vibrid.hybrid.replay import ReplayFile
+from vibrid.project.build import Notes, make
+from vibrid.project.section import Section
+from vibrid.simulation.alpha import MKRAlpha
+from vibrid.structures.assembled import Assembled
+from vibrid.structures.base import Structure
+from vibrid.structures.shear import ShearBuilding
+
+
+@dataclass(frozen=True)
+class HybridPlan:
+    """A hybrid test, and the place whose displacement is shown while it runs."""
+
+    test: HybridTest
+    watch: str
+
+
+def make_hybrid(table: Section, structure: Structure, folder, notes: Notes) -> HybridPlan | None:
+    """The test that a table describes; problems are noted where they stand. Files are named relative to `folder`."""
+    before = len(notes.found)
+    parts = {}
+    for kind in ("experimental", "modelled"):
+        parts[kind] = []
+        for i, own in enumerate(getattr(table, kind)):
+            keys = ("hybrid", kind, i)
+            part = make(own, keys, notes)
+            if part is None:
+                continue
+            for name in filter(None, (part.at, part.to)):
+                with notes.at(*keys):
+                    structure.row(name)
+            if isinstance(part.device, ReplayFile):
+                with notes.at(*keys, "device", "file"):
+                    part = dataclasses.replace(part, device=part.device.read(folder))
+            parts[kind].append(part)
+    integrator = make(table.integrator, ("hybrid", "integrator"), notes) if table.integrator else MKRAlpha(0.75)
+    watch = table.watch or top_of(structure)
+    with notes.at("hybrid", "watch"):
+        structure.row(watch)
+    if len(notes.found) > before:
+        return None
+    scaling = Scaling(table.length_scale, table.force_scale, table.time_scale)
+    with notes.at("hybrid"):
+        test = HybridTest(
+            structure,
+            parts["experimental"],
+            parts["modelled"],
+            integrator,
+            table.substeps,
+            table.rate,
+            table.interpolation,
+            scaling,
+        )
+        return HybridPlan(test, watch)
+    return None
+
+
+def top_of(structure: Structure) -> str:
+    """What a structure calls its highest place that moves with the ground."""
+    if isinstance(structure, ShearBuilding):
+        return "roof"
+    if isinstance(structure, Assembled):
+        moved = [name for name, share in zip(structure.degrees_of_freedom, structure.ground(), strict=True) if share]
+        nodes = structure.nodes_and_supports()
+        height = getattr(structure, "nodes", ())
+        if height and moved:
+            return max(moved, key=lambda name: (height[nodes.number(nodes.split(name)[0])][-1], name))
+        return moved[-1] if moved else structure.degrees_of_freedom[-1]
+    names = getattr(structure, "names", ())
+    return names[-1] if names else str(int(np.flatnonzero(structure.ground())[-1]))

@@ -1,0 +1,48 @@
+"""A device to be served: from its file to what `vibrid hybrid serve` needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vibrid.core.errors import FileProblem
+from vibrid.hybrid.device import LoopDevice
+from vibrid.hybrid.limits import Limits
+from vibrid.hybrid.wire.server import Door
+from vibrid.project.build import Notes, make
+from vibrid.project.load import read_table
+from vibrid.project.problems import ProjectProblem
+from vibrid.project.serving import RecordTable, ServeTable
+from vibrid.project.tables import specimen_file
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A device with all that is needed to serve it."""
+
+    path: Path
+    title: str
+    device: LoopDevice
+    table: ServeTable
+    limits: Limits
+    record: RecordTable | None
+
+    def door(self, **changed) -> Door:
+        """Where it is served; `changed` values of the command line come first."""
+        table = {name: getattr(self.table, name) for name in ("host", "port", "protocol", "allow", "greeting", "idle")}
+        table |= {name: value for name, value in changed.items() if value is not None}
+        return Door(**(table | {"allow": tuple(table["allow"])}))
+
+
+def load_specimen(path) -> Specimen:
+    """The device that a TOML file describes; problems are told as those of project files."""
+    path = Path(path)
+    text, table = read_table(path, specimen_file())
+    notes = Notes()
+    device = make(table.specimen, ("specimen",), notes)
+    if notes.found:
+        raise ProjectProblem(path, text, notes.found)
+    if getattr(getattr(device, "law", None), "components", 1) != 1:
+        raise FileProblem(path, "a device that is served has one deformation; this law has several.")
+    limits = Limits(table.limits.displacement, table.limits.velocity, table.limits.force)
+    return Specimen(path, table.title or path.stem, device, table.serve, limits, table.record)
