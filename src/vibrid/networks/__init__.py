@@ -1,7 +1,23 @@
-"""What learns: dense layers, scaling and a compiled training loop, shared by every method that trains a network."""
+"""What learns: layers, scaling, derivatives and a compiled training loop, shared by every method that trains a network."""
 
+from vibrid.networks.checkpoint import Checkpoint, fingerprint
 from vibrid.networks.dense import Dense
+from vibrid.networks.derivatives import carried
+from vibrid.networks.quasi_newton import QuasiNewton
 from vibrid.networks.scaling import Scaling
+from vibrid.networks.sequence import Convolution, Recurrent
 from vibrid.networks.training import Trained, adam, train
 
-__all__ = ["Dense", "Scaling", "Trained", "adam", "train"]
+__all__ = [
+    "Checkpoint",
+    "Convolution",
+    "Dense",
+    "QuasiNewton",
+    "Recurrent",
+    "Scaling",
+    "Trained",
+    "adam",
+    "carried",
+    "fingerprint",
+    "train",
+]

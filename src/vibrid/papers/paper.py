@@ -13,6 +13,7 @@ from vibrid.core.progress import SILENT, Progress
 PAPERS: dict[str, str] = {
     "joint": "vibrid.papers.joint",
     "masing": "vibrid.papers.masing",
+    "pidynnet": "vibrid.papers.pidynnet",
     "siva": "vibrid.papers.siva",
 }
 """Name of each paper and the module whose `PAPER` it is."""

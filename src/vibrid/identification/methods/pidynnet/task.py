@@ -1,0 +1,219 @@
+"""What the default setting minimises: readings, weak equations and the start of the record, on one grid.
+
+    ½ Σ ((reading − network)/σ)²  +  ½ Σ (weak equation / (size · eps))²  +  start of the record  +  ridge
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate
+from vibrid.identification.problem import Problem
+from vibrid.identification.weak.equations import (
+    Intervals,
+    Motion,
+    equation_sizes,
+    flat_start,
+    model_at,
+    weak_residuals,
+)
+from vibrid.identification.weak.ground import Ground
+from vibrid.identification.weak.readings import Readings
+
+_BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0
+STEPS = len(_BOOLE) - 1
+"""Steps of the grid in one interval of the weak equations."""
+_FIRST_HELD = 1e-3  # how tightly the known start is held, as a share of the size of each output
+_RIDGE = 1e-2  # 1/(size of a weight that is nothing unusual)
+_BENT_RIDGE = 1e-2
+
+
+class Grid(eqx.Module):
+    """The points at which the networks meet readings and equations."""
+
+    step: float = eqx.field(static=True)  # s
+    fine: int = eqx.field(static=True)  # samples of the record in a step
+    points: int = eqx.field(static=True)  # from the first sample on
+
+    @classmethod
+    def of(cls, samples: int, sampling: float, longest: float) -> Grid:
+        """Steps of at most `longest` seconds, whole samples of the record; an interval ends where the record does."""
+        fine = max(int(longest / sampling + 1e-9), 1)
+        return cls(sampling * fine, fine, STEPS * max((samples - 1) // (fine * STEPS), 2) + 1)
+
+    @property
+    def time(self) -> np.ndarray:
+        return self.step * np.arange(self.points)
+
+
+def averaged_readings(readings: Readings, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    """(points, sensors) readings averaged around every point, and how many samples each stands for."""
+    if grid.fine == 1:
+        return readings.targets[: grid.points], readings.present[: grid.points]
+    offsets, shares = around(grid.fine)
+    place = grid.fine * np.arange(grid.points)[:, None] + offsets
+    inside = ((place >= 0) & (place < len(readings.targets)))[..., None]
+    place = np.clip(place, 0, len(readings.targets) - 1)
+    there = readings.present[place] * inside
+    whole = there.min(axis=1)  # the features are averaged over all samples: a point with a gap is left out
+    mean = np.einsum("g,pgs->ps", shares, readings.targets[place] * there)
+    return mean * whole, whole / np.sum(shares**2)
+
+
+class Task(eqx.Module):
+    """One record as a task for the networks. Functions take skip weights, networks and the unknowns φ."""
+
+    problem: Problem
+    windows: Windows
+    intervals: Intervals
+    targets: jax.Array  # (points, sensors)
+    counts: jax.Array  # (points, sensors)
+    first: tuple[jax.Array, jax.Array]  # y and its rate when the record begins
+    mix: jax.Array  # (n, n) from drifts to displacements
+    sizes: jax.Array  # (n + m,) of the outputs
+    noise: jax.Array  # (sensors,)
+    equations: jax.Array  # (n + m,) rms of each weak equation's terms
+    eps: jax.Array  # allowed share of it
+    rows: jax.Array  # (sensors, n)
+    orders: tuple[int, ...] = eqx.field(static=True)
+    grid: Grid = eqx.field(static=True)
+    record: int = eqx.field(static=True, default=0)
+
+    @property
+    def freedoms(self) -> int:
+        return self.mix.shape[0]
+
+    def motion(self, skip, networks) -> tuple[Motion, jax.Array]:
+        """Motion at the points of the grid, and (3, points, n) the response as readings average it."""
+        at, read = evaluate(self.windows, skip, networks)
+        inside = slice(self.windows.overlap, self.windows.overlap + self.grid.points)
+        return self.unscaled(at[:, inside]), self.response(read[:, inside])
+
+    def response(self, q):
+        """Displacements and rates (3, …, n) from outputs (3, …, n + m)."""
+        n = self.freedoms
+        return (q[..., :n] * self.sizes[:n]) @ self.mix.T
+
+    def unscaled(self, q) -> Motion:
+        n = self.freedoms
+        y = self.response(q)
+        s = q[..., n:] * self.sizes[n:]
+        return Motion(y[0], y[1], y[2], s[0], s[1])
+
+    def scaled(self, motion: Motion) -> np.ndarray:
+        """(points, n + m) outputs that give a motion."""
+        drifts = np.linalg.solve(np.asarray(self.mix), np.asarray(motion.y).T).T
+        return np.concatenate([drifts, np.asarray(motion.s)], axis=1) / np.asarray(self.sizes)
+
+    def at_intervals(self, motion: Motion) -> Motion:
+        """The motion at the points of every interval (intervals, STEPS + 1, …); neighbours share their ends."""
+
+        def cut(values):
+            inner = values[:-1].reshape(-1, STEPS, *values.shape[1:])
+            return jnp.concatenate([inner, values[STEPS::STEPS][:, None]], axis=1)
+
+        return jax.tree.map(cut, motion)
+
+    def equation_residuals(self, free, motion: Motion):
+        """(intervals, n + m): weak equations over what is allowed of them."""
+        model = model_at(self.problem, free, self.record)
+        return weak_residuals(model, self.at_intervals(motion), self.intervals) / (self.equations * self.eps)
+
+    def reading_residuals(self, read):
+        """(points, sensors): misfit over noise."""
+        y = jnp.stack([read[order] @ row for row, order in zip(self.rows, self.orders, strict=True)], axis=-1)
+        return (self.targets - y) * jnp.sqrt(self.counts) / self.noise
+
+    def start_residuals(self, free, motion: Motion):
+        """The record begins as is known (or unknown in φ)."""
+        n = self.freedoms
+        experiment = self.problem.unknowns.apply(self.problem.experiment, free)
+        initial = experiment.initial[self.record]
+        states = flat_start(experiment.structure.model(self.problem.data[self.record].loads))
+        size = jnp.abs(self.mix) @ self.sizes[:n]
+        y = (motion.y[0] - self.first[0] - initial.displacement) / size
+        v = (motion.dy[0] - self.first[1] - initial.velocity) / (size * self._pace)
+        s = (motion.s[0] - states) / self.sizes[n:]
+        return jnp.concatenate([y, v, s]) / _FIRST_HELD
+
+    @property
+    def _pace(self):
+        """rad/s: rms of rates over that of displacements, for the size of a velocity."""
+        return 2 * jnp.pi
+
+    def parts(self, skip, networks, free):
+        """Sums of squares: readings, equations, start, ridge; and (sensors,) that of every sensor's readings."""
+        motion, read = self.motion(skip, networks)
+        misfit = jnp.sum(self.reading_residuals(read) ** 2, axis=0)
+        equations = jnp.sum(self.equation_residuals(free, motion) ** 2)
+        start = jnp.sum(self.start_residuals(free, motion) ** 2)
+        prior = jnp.sum(self.problem.unknowns.prior_residual(free) ** 2)
+        ridge = _RIDGE**2 * jnp.sum(skip**2)
+        if networks is not None:
+            ridge = ridge + _BENT_RIDGE**2 * jnp.sum(ravel_pytree(networks)[0] ** 2)
+        return misfit, equations, start, prior + ridge
+
+    def objective(self, skip, networks, free):
+        misfit, *rest = self.parts(skip, networks, free)
+        return 0.5 * (jnp.sum(misfit) + sum(rest))
+
+
+def make_task(problem: Problem, beginning, record: int, *, window: float, overlap: float, bandwidth: float,
+              step: float, eps: float) -> tuple[Task, np.ndarray]:  # fmt: skip
+    """The task of one record, and skip weights that follow the motion of a regression start."""
+    piece = beginning.pieces[record]
+    ground: Ground = piece.ground
+    data = problem.data[record]
+    grid = Grid.of(data.samples, data.step, step)
+    hop = max(STEPS * round(window * (1 - overlap) / grid.step / STEPS), 2 * STEPS)
+    shared = min(max(STEPS * round(window * overlap / grid.step / STEPS), STEPS), hop)
+    windows = Windows.over(grid.points, grid.step, hop, shared, bandwidth, grid.fine)
+    time = grid.time
+    ends = time[:-1].reshape(-1, STEPS)
+    times = np.concatenate([ends, time[STEPS::STEPS, None]], axis=1)
+    intervals = Intervals(
+        jnp.asarray(times),
+        jnp.asarray(STEPS * grid.step * _BOOLE),
+        tuple(jnp.asarray(p) for p in ground.motion(times)),
+        jnp.asarray(ground.inputs(times)),
+    )
+    targets, counts = averaged_readings(piece.readings, grid)
+    begun = piece.motion(time)
+    mix = drift_basis(problem, record)
+    drifts = np.linalg.solve(mix, begun.y.T).T
+    values = np.concatenate([drifts, begun.s], axis=1)
+    sizes = np.sqrt(np.mean(values**2, axis=0))
+    sizes = np.maximum(sizes, 1e-6 * sizes.max() + 1e-12)
+    model = model_at(problem, jnp.asarray(beginning.free), record)
+    task = Task(
+        problem, windows, intervals, jnp.asarray(targets), jnp.asarray(counts),
+        tuple(jnp.asarray(p) for p in ground.motion(0.0)[:2]), jnp.asarray(mix), jnp.asarray(sizes),
+        jnp.asarray(beginning.noise), jnp.ones(values.shape[1]), jnp.asarray(eps), jnp.asarray(piece.readings.rows),
+        tuple(int(o) for o in piece.readings.orders), grid, record,
+    )  # fmt: skip
+    begun = Motion(*(jnp.asarray(getattr(begun, k)) for k in ("y", "dy", "ddy", "s", "ds")))
+    sizes_of_equations = equation_sizes(model, task.at_intervals(begun), intervals)
+    task = eqx.tree_at(lambda t: t.equations, task, jnp.asarray(sizes_of_equations))
+    padded = np.zeros((windows.points, values.shape[1]))
+    padded[windows.overlap : windows.overlap + grid.points] = task.scaled(begun)
+    padded[: windows.overlap] = padded[windows.overlap]
+    padded[windows.overlap + grid.points :] = padded[windows.overlap + grid.points - 1]
+    return task, windows.project(padded)
+
+
+def drift_basis(problem: Problem, record: int) -> np.ndarray:
+    """(n, n) from deformations of parts to displacements where they fix each other, else the identity.
+
+    In a shear building y_1 and the drifts d_2 … d_n: what the laws see is then an output, not a difference of outputs.
+    """
+    model = problem.experiment.structure.model(problem.data[record].loads)
+    rows = np.zeros((0, model.size)) if model.rows is None else np.asarray(model.rows)
+    chosen = []
+    for row in rows:
+        if np.linalg.matrix_rank(np.array([*chosen, row])) > len(chosen):
+            chosen.append(row)
+    return np.linalg.inv(np.array(chosen)) if len(chosen) == model.size else np.eye(model.size)

@@ -1,0 +1,186 @@
+"""Training of the default setting: the physics is tightened stage by stage, all initialisations at once.
+
+In every stage the Gauss–Newton matrix of skip weights and unknowns is factorised where training stands, and L-BFGS in
+64-bit numbers goes on from there with it as its preconditioner, until the loss stops falling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.linalg import one_blas_thread
+from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.methods.pidynnet.precondition import Factor, factorise
+from vibrid.identification.methods.pidynnet.task import Task
+from vibrid.identification.methods.pidynnet.windows import make_networks
+from vibrid.networks import Checkpoint, QuasiNewton, train
+
+_SMALLEST_NOISE = 1e-3  # of a signal's rms: better than this the networks need not follow a reading
+_ROUNDS = 4
+_SETTLED = 0.05  # fall of the loss in a round below which a stage is done (half a squared standard deviation is 0.5)
+BROKEN = 0.4
+"""Mean square of the equations over what is allowed of them, above which they are not met: tightening stops."""
+
+
+class Descent(QuasiNewton):
+    """The loss of one initialisation as a function of one vector: skip weights, unknowns, network weights."""
+
+    skip: tuple[int, int, int] = eqx.field(static=True, default=(1, 1, 1))
+    unknowns: int = eqx.field(static=True, default=1)
+    kind: str = eqx.field(static=True, default="mlp")
+    widths: tuple[int, ...] = eqx.field(static=True, default=())  # of a network with inputs and outputs; () for none
+    fixed: bool = eqx.field(static=True, default=False)  # whether the unknowns stay where they are
+
+    def networks(self, key):
+        return make_networks(self.kind, key, self.skip[0], self.widths) if self.widths else None
+
+    def join(self, skip, free, networks):
+        return jnp.concatenate([jnp.ravel(skip), free, *(jnp.ravel(leaf) for leaf in jax.tree.leaves(networks))])
+
+    def split(self, x):
+        """Skip weights, networks and φ."""
+        linear = prod(self.skip)
+        skip, free, rest = jnp.split(x, [linear, linear + self.unknowns])
+        if not self.widths:
+            return skip.reshape(self.skip), None, free
+        leaves, structure = jax.tree.flatten(eqx.filter_eval_shape(self.networks, jax.random.key(0)))
+        made, place = [], 0
+        for leaf in leaves:
+            made.append(rest[place : place + leaf.size].reshape(leaf.shape))
+            place += leaf.size
+        return skip.reshape(self.skip), jax.tree.unflatten(structure, made), free
+
+    def objective(self, x, data: tuple[Task, Factor]):
+        skip, networks, free = self.split(x)
+        return data[0].objective(skip, networks, jax.lax.stop_gradient(free) if self.fixed else free)
+
+    def precondition(self, slope, data):
+        linear = prod(self.skip)
+        skip, free, rest = jnp.split(slope, [linear, linear + self.unknowns])
+        weights, change = data[1].solve(skip.reshape(self.skip[0], -1), free)
+        return jnp.concatenate([jnp.ravel(weights), change, data[1].bent * rest])
+
+    def recorded(self, x, value, data):
+        linear = prod(self.skip)
+        return value, jax.lax.dynamic_slice(x, (linear,), (self.unknowns,))
+
+
+class Seeds(eqx.Module):
+    """A step of all initialisations side by side."""
+
+    one: Descent
+
+    def __call__(self, memory, key, data):
+        return jax.vmap(self.one, in_axes=(0, None, None))(memory, key, data)
+
+    @eqx.filter_jit
+    def start(self, x, data):
+        return jax.vmap(self.one.start, in_axes=(0, None))(x, data)
+
+    @eqx.filter_jit
+    def parts(self, x, task: Task):
+        """Of every initialisation: sums of squares of readings (sensors,), equations, start, ridge."""
+        return jax.vmap(lambda own: task.parts(*self.one.split(own)))(x)
+
+
+@dataclass
+class Trained:
+    """What training reached: vectors of all initialisations, the task with its last noise and eps, and how it went."""
+
+    x: np.ndarray  # (seeds, …)
+    task: Task
+    factor: Factor
+    losses: np.ndarray  # (steps, seeds)
+    trace: np.ndarray  # (steps, seeds, p) φ after every step
+    stages: list[dict] = field(default_factory=list)
+    held: float = float("nan")  # smallest share to which the equations were met
+    stopped: bool = False  # tightening stopped because they were not
+    cut_short: bool = False
+
+
+def anneal(
+    seeds: Seeds,
+    x: np.ndarray,
+    task: Task,
+    ladder: tuple[float, ...],
+    steps: int,
+    given: np.ndarray,
+    size: np.ndarray,
+    progress: Progress = SILENT,
+    checkpoint: Checkpoint | None = None,
+) -> Trained:
+    """Train at every eps of the ladder in turn, noise re-estimated in between where it is not given.
+
+    Arguments
+        x: (seeds, …) where to begin.
+        steps: L-BFGS steps after each factorisation.
+        given: (sensors,) stated noise, NaN where there is none.
+        size: (sensors,) rms of the readings.
+    """
+    noise = np.maximum(np.asarray(task.noise), _SMALLEST_NOISE * size)
+    begin, losses, trace, stages, best = 0, [], [], [], None
+    saved = checkpoint.load() if checkpoint else None
+    if saved is not None:
+        arrays, facts = saved
+        x, noise, losses, trace = arrays["x"], arrays["noise"], [arrays["losses"]], [arrays["trace"]]
+        begin, stages = facts["stage"], facts["stages"]
+    total = len(ladder) * _ROUNDS
+    cut_short = stopped = False
+    number = task.intervals.times.shape[0] * task.equations.shape[0]
+    factor = None
+    try:
+        for i in range(begin, len(ladder)):
+            task = with_weights(task, noise, ladder[i])
+            progress.stage(f"training, equations to {100 * ladder[i]:.2g} %", _ROUNDS)
+            for turn in range(_ROUNDS):
+                with one_blas_thread():
+                    factor = factorise(task, *seeds.one.split(jnp.asarray(np.mean(x, axis=0))))
+                memory = seeds.start(jnp.asarray(x), (task, factor))
+                before = np.asarray(memory.value)
+                made = train(seeds, memory, jax.random.key(0), steps, block=steps, data=(task, factor))
+                x = np.asarray(made.state.x)
+                values, frees = made.history
+                losses.append(values)
+                trace.append(frees)
+                progress.update(turn + 1, f"loss {values[-1].mean():.6g}")
+                if np.max(before - values[-1]) < _SETTLED:
+                    break
+            misfit, equations, start, ridge = (np.asarray(p) for p in seeds.parts(jnp.asarray(x), task))
+            share = float(np.mean(equations)) / number
+            there = np.asarray(task.counts) > 0
+            chi = misfit.mean(axis=0) / np.maximum(there.sum(axis=0), 1)
+            stages.append({"eps": ladder[i], "equations": share, "readings": float(chi.mean()), "rounds": turn + 1})
+            if best is not None and share > BROKEN:
+                stopped = True
+                x, task, factor = best
+                break
+            best = (x, task, factor)
+            noise = np.where(np.isfinite(given), given, np.maximum(noise * np.sqrt(chi), _SMALLEST_NOISE * size))
+            if checkpoint:
+                checkpoint.save(
+                    {"x": x, "noise": noise, "losses": np.concatenate(losses), "trace": np.concatenate(trace)},
+                    {"stage": i + 1, "stages": stages},
+                )
+    except KeyboardInterrupt:
+        cut_short = True
+        if best is None:
+            raise
+        x, task, factor = best
+    if factor is None:  # resumed after the last stage
+        task = with_weights(task, noise, ladder[-1])
+    with one_blas_thread():
+        factor = factorise(task, *seeds.one.split(jnp.asarray(np.mean(x, axis=0))))
+    return Trained(
+        x, task, factor, np.concatenate(losses), np.concatenate(trace), stages, float(task.eps), stopped, cut_short
+    )
+
+
+def with_weights(task: Task, noise, eps: float) -> Task:
+    """The task with other noise and another share allowed of the equations."""
+    return eqx.tree_at(lambda t: (t.noise, t.eps), task, (jnp.asarray(noise), jnp.asarray(eps)))

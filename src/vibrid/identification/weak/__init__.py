@@ -1,0 +1,1 @@
+"""Physics as a penalty: equations integrated over intervals, for motions given by splines or by a network."""

@@ -1,0 +1,123 @@
+"""Equations that harden step by step, and what the readings say to it.
+
+At a softness ε every equation, integrated over an interval, is believed to a share ε of its size. A right model lets ε
+fall as far as one likes. A wrong one does not: from some ε on the motion must leave the readings to obey the equations.
+The smallest ε that the readings allow says how wrong the model is, and the unknowns found there suffer little from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vibrid.core.progress import SILENT
+from vibrid.identification.problem import Problem
+from vibrid.identification.weak.collocation import Point, Solved, cost_of, eliminate, point_at, record_of, trial
+from vibrid.identification.weak.start import Beginning, noise_left
+
+_HELD = 2  # first iterations, in which the motion settles and the unknowns wait
+_ENOUGH = 0.01  # fall of the cost ½ χ² that is not worth another iteration: it moves an estimate by 0.14 σ
+_KEPT_PROMISE = 0.9  # share of its promised fall above which a step needs no repeating before equations harden
+_NEGLIGIBLE = 1e-3  # noise over signal below which a rise of the misfit says nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Annealed:
+    """Where hardening ended."""
+
+    point: Point
+    solved: Solved
+    noise: np.ndarray  # of every sensor
+    softness: float  # the hardest that the readings allow
+    refused: float | None  # the next one, which they do not; None when all were allowed
+    rise: float  # of χ² at the refused softness, as a share; else at the last
+    history: list[tuple[float, float, np.ndarray]]  # softness, cost and φ of every step
+    cut_short: bool
+
+    def left_over(self) -> np.ndarray:
+        """(equations,): rms of what each equation leaves, as a share of its size."""
+        squares = [(own.residual / r.sizes) ** 2 for r, own in zip(self.point.records, self.point.slopes, strict=True)]
+        return np.sqrt(np.mean(np.concatenate(squares), axis=0))
+
+
+def anneal(
+    problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress=SILENT
+) -> Annealed:
+    """Harden the equations stage by stage while the readings allow it.
+
+    Arguments
+        stages: softness ε of each stage, falling.
+        tolerance: rise of χ² of displacements and velocities, as a share, at which hardening stops.
+        iterations: the most Gauss–Newton steps in one stage.
+    """
+    noise, given = begin.noise, problem.given_deviations()
+    records = [record_of(problem, begin.free, piece, i, noise) for i, piece in enumerate(begin.pieces)]
+    point = point_at(problem, begin.free, records)
+    kept, loosest, history, rise = None, None, [], 0.0
+    try:
+        for number, softness in enumerate(stages):
+            progress.stage(f"equations to {100 * softness:g} % of their size", iterations)
+            last = number == len(stages) - 1
+            held = _HELD if number == 0 else 0
+            point, solved = _minimise(problem, point, noise, softness, held, last, iterations, history, progress)
+            spent = solved.spent(point)
+            found = noise_left([r.piece for r in point.records], noise, given, spent)
+            seen = _read(point, found, problem)
+            loosest = seen if loosest is None else loosest
+            rise = _rise(seen, loosest, problem.signal_size(), point)
+            if kept is not None and rise > tolerance:
+                return _finish(problem, *kept, softness, rise, iterations, history, progress)
+            point = point_at(problem, point.free, [r.weighted(found) for r in point.records])
+            noise = found
+            kept = (point, noise, softness)
+    except KeyboardInterrupt:
+        if kept is None:
+            raise
+        point, noise, softness = kept
+        return Annealed(point, eliminate(point, softness), noise, softness, None, rise, history, True)
+    return Annealed(point, eliminate(point, softness), noise, softness, None, rise, history, False)
+
+
+def _finish(problem, point, noise, softness, refused, rise, iterations, history, progress) -> Annealed:
+    """Back to the last softness that the readings allowed, this time to the end."""
+    progress.stage(f"back to equations to {100 * softness:g} % of their size", iterations)
+    point, solved = _minimise(problem, point, noise, softness, 0, True, iterations, history, progress)
+    return Annealed(point, solved, noise, softness, refused, rise, history, False)
+
+
+def _minimise(problem, point: Point, noise, softness, held, to_the_end, iterations, history, progress):
+    """Gauss–Newton at one softness; damping only where a step fails."""
+    damping, cost = 0.0, cost_of(point, noise, softness)
+    for number in range(held + iterations):
+        solved = eliminate(point, softness, damping)
+        there, promise = trial(problem, point, solved, damping, number < held)
+        new = cost_of(there, noise, softness)
+        progress.update(number + 1, f"misfit {2 * min(new, cost):.5g}")
+        if not new < cost:
+            if abs(new - cost) <= _ENOUGH or damping > 1e4:
+                break
+            damping = max(10.0 * damping, 1e-6)
+            continue
+        fall, point, cost = cost - new, there, new
+        damping = damping / 10.0 if damping > 1e-8 else 0.0
+        history.append((softness, cost, point.free))
+        if number >= held and (fall <= _ENOUGH or (not to_the_end and fall > _KEPT_PROMISE * promise)):
+            break
+    return point, solved
+
+
+def _read(point: Point, noise, problem: Problem) -> np.ndarray:
+    """Noise of every sensor as the motion leaves it, also where it is stated."""
+    given = problem.given_deviations()
+    if not np.isfinite(given).any():
+        return noise
+    return noise_left([r.piece for r in point.records], noise, np.full_like(given, np.nan), 0.0)
+
+
+def _rise(now: np.ndarray, loosest: np.ndarray, size: np.ndarray, point: Point) -> float:
+    """By how much χ² of displacements and velocities has risen, as a share; of all sensors where none reads these."""
+    slow = point.records[0].piece.readings.orders < 2
+    chosen = slow if slow.any() else np.ones_like(slow)
+    level = np.maximum(loosest, _NEGLIGIBLE * size)[chosen]
+    return float(np.mean((now[chosen] ** 2 - loosest[chosen] ** 2) / level**2))

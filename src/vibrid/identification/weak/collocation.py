@@ -1,0 +1,301 @@
+"""Readings and weak equations together: Gauss–Newton in the weights of splines and the unknowns.
+
+    minimise  Σ (reading − spline)²/σ²  +  Σ (∫ equation dt)²/(ε size)²  +  Σ (state at the start − known)²/…  +  priors
+
+The weights of a record form a band; they are eliminated (Schur complement) and leave a small system for the unknowns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.linalg import cho_solve_banded
+
+from vibrid.identification.problem import Problem
+from vibrid.identification.weak.banded import Bordered, Eliminated, gather, gather_rows, times
+from vibrid.identification.weak.equations import (
+    Intervals,
+    Motion,
+    equation_sizes,
+    flat_start,
+    intervals_of,
+    model_at,
+    residual_at,
+)
+from vibrid.identification.weak.splines import REACH
+from vibrid.identification.weak.start import Piece
+
+POINTS = 4  # Gauss points in an interval
+_FIRST_HELD = 1e-4  # how tightly the state at the start is held, as a share of the rms of each
+_LONGEST = 0.3  # the longest step of an unknown in one iteration: φ is logarithmic
+
+
+ENDS = np.array([0, 1, -2, -1])
+"""Intervals in which equations are also integrated with a linear weight.
+
+A spline of degree five has four more weights than intervals: without these, states could wiggle between the ends of
+intervals, most of all at the ends of a record, and no equation would see it.
+"""
+
+
+class Linearised(NamedTuple):
+    """Weak equations (intervals and four more, equations) and those of the start, with slopes in weights and in φ."""
+
+    residual: np.ndarray  # (E + 4, q)
+    slope: np.ndarray  # (E + 4, q, 6 c)
+    border: np.ndarray  # (E + 4, q, p)
+    first: np.ndarray  # (2 n + m,)
+    first_slope: np.ndarray  # (2 n + m, 6 c)
+    first_border: np.ndarray  # (2 n + m, p)
+
+
+class Field(eqx.Module):
+    """What one record's equations need: Gauss points, splines at them and at time zero, the ground there."""
+
+    intervals: Intervals
+    bases: jax.Array  # (3, points, 6): the splines of an interval and two derivatives
+    bases_first: jax.Array  # (3, 6)
+    ground_first: jax.Array  # (2, n)
+
+
+def field_of(piece: Piece) -> Field:
+    splines = piece.splines
+    intervals = intervals_of(piece.ground, splines.edges, POINTS)
+    place = 0.5 * (np.polynomial.legendre.leggauss(POINTS)[0] + 1.0)
+    return Field(
+        intervals,
+        jnp.asarray([splines.local(place, order) for order in range(3)]),
+        jnp.asarray([splines.local(0.0, order) for order in range(3)]),
+        jnp.asarray(piece.ground.motion(0.0)[:2]),
+    )
+
+
+def _motion(field: Field, local, n: int) -> Motion:
+    """The motion at the Gauss points from local weights (E, 6, c)."""
+    y, dy, ddy = (jnp.einsum("gk,ekc->egc", b, local[..., :n]) for b in field.bases)
+    s, ds = (jnp.einsum("gk,ekc->egc", b, local[..., n:]) for b in field.bases[:2])
+    return Motion(y, dy, ddy, s, ds)
+
+
+def _local(weights):
+    """(E, 6, c): the weights that touch each interval."""
+    count = weights.shape[0] - REACH + 1
+    return weights[jnp.arange(count)[:, None] + jnp.arange(REACH)]
+
+
+@eqx.filter_jit
+def sizes_of(problem: Problem, free, record: int, field: Field, weights):
+    """rms of what each equation integrates, and of the motion and the states about their start."""
+    model = model_at(problem, free, record)
+    motion = _motion(field, _local(weights), model.size)
+    x_g, v_g, _ = field.intervals.ground
+    about = jnp.concatenate([motion.y - x_g, motion.dy - v_g, motion.s - flat_start(model)], axis=-1)
+    return equation_sizes(model, motion, field.intervals), jnp.sqrt(jnp.mean(about**2, axis=(0, 1))) + 1e-12
+
+
+@eqx.filter_jit
+def linearise(problem: Problem, free, record: int, field: Field, weights) -> Linearised:
+    """The weak equations of one record and their slopes."""
+    local = _local(weights)
+    model = model_at(problem, free, record)
+    n = model.size
+    motion = _motion(field, local, n)
+
+    def at_point(own: Motion, ground, u):
+        """The equations at one Gauss point with slopes in (y, ẏ, ÿ, s, ṡ) and φ."""
+
+        def equations(own, free):
+            r = residual_at(model_at(problem, free, record), own, ground, u)
+            return r, r
+
+        (slopes, border), r = jax.jacfwd(equations, argnums=(0, 1), has_aux=True)(own, free)
+        return r, slopes, border
+
+    r, slopes, border = jax.vmap(jax.vmap(at_point))(motion, field.intervals.ground, field.intervals.inputs)
+    by_order = ((slopes.y, slopes.dy, slopes.ddy), (slopes.s, slopes.ds))
+
+    def integrated(test, chosen):
+        """The equations of some intervals integrated with weights (points,)."""
+        parts = [
+            sum(jnp.einsum("g,gk,egqc->eqkc", test, b, slope[chosen]) for b, slope in zip(field.bases, own, strict=False))
+            for own in by_order
+        ]
+        slope = jnp.concatenate(parts, axis=-1)
+        return (
+            jnp.einsum("g,egq->eq", test, r[chosen]),
+            slope.reshape(*slope.shape[:2], -1),
+            jnp.einsum("g,egqp->eqp", test, border[chosen]),
+        )
+
+    weights = field.intervals.weights
+    linear = weights * np.sqrt(3.0) * np.polynomial.legendre.leggauss(POINTS)[0]
+    everywhere, ends = integrated(weights, slice(None)), integrated(linear, ENDS)
+
+    def first(local, free):
+        experiment = problem.unknowns.apply(problem.experiment, free)
+        start = experiment.initial[record]
+        y, dy = (field.bases_first[order] @ local[:, :n] for order in range(2))
+        x, v = y - field.ground_first[0], dy - field.ground_first[1]
+        s = field.bases_first[0] @ local[:, n:] - flat_start(model_at(problem, free, record))
+        made = jnp.concatenate([x - start.displacement, v - start.velocity, s])
+        return made, made
+
+    (first_slope, first_border), at_start = jax.jacfwd(first, argnums=(0, 1), has_aux=True)(local[0], free)
+    return Linearised(
+        *(jnp.concatenate(pair) for pair in zip(everywhere, ends, strict=True)),
+        at_start,
+        first_slope.reshape(first_slope.shape[0], -1),
+        first_border,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One record inside the minimisation: its piece, its equations and the normal equations of its readings."""
+
+    piece: Piece
+    field: Field
+    sizes: np.ndarray  # (q,) of the equations
+    first_sizes: np.ndarray  # (2 n + m,)
+    band: np.ndarray  # of the readings, at the noise in use
+    side: np.ndarray
+
+    def weighted(self, noise: np.ndarray) -> Record:
+        """The same with other noise."""
+        blocks, sides = self.piece.readings.normal(noise, self.piece.weights.shape[1])
+        return replace(self, band=gather(blocks), side=gather_rows(sides))
+
+    def moved(self, weights: np.ndarray) -> Record:
+        return replace(self, piece=replace(self.piece, weights=weights))
+
+
+def record_of(problem: Problem, free, piece: Piece, number: int, noise) -> Record:
+    field = field_of(piece)
+    sizes, first = sizes_of(problem, jnp.asarray(free), number, field, jnp.asarray(piece.weights))
+    none = np.zeros(0)
+    return Record(piece, field, np.asarray(sizes), _FIRST_HELD * np.asarray(first), none, none).weighted(noise)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the minimisation stands: unknowns, records, and the cost with its slopes."""
+
+    free: np.ndarray
+    records: tuple[Record, ...]
+    slopes: tuple[Linearised, ...]
+    prior: tuple[np.ndarray, np.ndarray]  # residual and slope
+
+
+@eqx.filter_jit
+def _prior(problem: Problem, free):
+    return problem.unknowns.prior_residual(free), jax.jacfwd(problem.unknowns.prior_residual)(free)
+
+
+def point_at(problem: Problem, free, records) -> Point:
+    slopes = tuple(
+        Linearised(*map(np.asarray, linearise(problem, jnp.asarray(free), i, r.field, jnp.asarray(r.piece.weights))))
+        for i, r in enumerate(records)
+    )
+    return Point(np.asarray(free), tuple(records), slopes, tuple(map(np.asarray, _prior(problem, jnp.asarray(free)))))
+
+
+def cost_of(point: Point, noise: np.ndarray, softness: float) -> float:
+    """Half the sum of squares."""
+    total = np.sum(point.prior[0] ** 2)
+    for record, own in zip(point.records, point.slopes, strict=True):
+        total += np.sum(record.piece.readings.misfit(record.piece.weights) / noise**2)
+        total += np.sum((own.residual / (softness * record.sizes)) ** 2)
+        total += np.sum((own.first / record.first_sizes) ** 2)
+    return 0.5 * float(total)
+
+
+def bordered(record: Record, own: Linearised, softness: float) -> Bordered:
+    """Normal equations of one record: readings, weak equations and start."""
+    weight = 1.0 / (softness * record.sizes)
+    slope = own.slope * weight[:, None]
+    residual, border = own.residual * weight, own.border * weight[:, None]
+    blocks, cross = (_added(np.matmul(slope.transpose(0, 2, 1), other)) for other in (slope, border))
+    sides = -_added(np.einsum("eqa,eq->ea", slope, residual))
+    first_slope = own.first_slope / record.first_sizes[:, None]
+    first_border, first = own.first_border / record.first_sizes[:, None], own.first / record.first_sizes
+    blocks[0] += first_slope.T @ first_slope
+    sides[0] -= first_slope.T @ first
+    cross[0] += first_slope.T @ first_border
+    corner = np.einsum("eqa,eqb->ab", border, border) + first_border.T @ first_border
+    unknowns_side = -np.einsum("eqa,eq->a", border, residual) - first_border.T @ first
+    readings = record.side - times(record.band, record.piece.weights.reshape(-1))
+    return Bordered(record.band + gather(blocks), gather_rows(cross), corner, gather_rows(sides) + readings, unknowns_side)
+
+
+def _added(values: np.ndarray) -> np.ndarray:
+    """(E, …): the last four entries added to the intervals they belong to."""
+    made = values[: -len(ENDS)]
+    made[ENDS] += values[-len(ENDS) :]
+    return made
+
+
+class Solved(NamedTuple):
+    """The weights eliminated at a point: what is left for the unknowns, and what an undamped step promises."""
+
+    parts: tuple[Eliminated, ...]
+    information: np.ndarray  # (p, p)
+    side: np.ndarray  # (p,)
+    promise: float  # fall of the cost if only the weights moved
+
+    def spent(self, point: Point) -> float:
+        """The share of the weights of the motion that the readings pay for: trace(A⁻¹ A_readings), by random signs."""
+        rng = np.random.default_rng(0)
+        paid = weights = 0.0
+        for part, record in zip(self.parts, point.records, strict=True):
+            signs = rng.choice([-1.0, 1.0], size=(len(record.side), 4))
+            seen = np.stack([times(record.band, z) for z in signs.T], axis=1)
+            solved = cho_solve_banded((part.factor, True), seen, check_finite=False)
+            paid += np.mean(np.sum(signs * solved, axis=0))
+            weights += record.piece.splines.weights * record.piece.size
+        return float(np.clip(paid / weights, 0.0, 1.0))
+
+
+def eliminate(point: Point, softness: float, damping: float = 0.0) -> Solved:
+    parts = tuple(
+        bordered(record, own, softness).eliminate(damping)
+        for record, own in zip(point.records, point.slopes, strict=True)
+    )
+    residual, slope = point.prior
+    return Solved(
+        parts,
+        sum(part.information for part in parts) + slope.T @ slope,
+        sum(part.side for part in parts) - slope.T @ residual,
+        0.5 * sum(part.promise for part in parts),
+    )
+
+
+def trial(problem: Problem, point: Point, solved: Solved, damping: float, hold: bool) -> tuple[Point, float]:
+    """The point one Gauss–Newton step away, and the fall of the cost that the step promises.
+
+    `hold` keeps the unknowns where they are. The step is straight in the physical unknowns: most of them enter the
+    equations linearly.
+    """
+    free, step, promise = point.free, np.zeros_like(point.free), solved.promise
+    if not hold and len(step):
+        scale = np.sqrt(np.maximum(np.diag(solved.information), 1e-30 * np.max(np.diag(solved.information)) + 1e-300))
+        matrix = solved.information / np.outer(scale, scale) + damping * np.eye(len(scale))
+        step = np.linalg.lstsq(matrix, solved.side / scale, rcond=1e-13)[0] / scale
+        step *= min(1.0, _LONGEST / np.max(np.abs(step), initial=1e-300))
+        promise += float(solved.side @ step - 0.5 * step @ solved.information @ step)
+        value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
+        free = problem.unknowns.to_free(value + slope * step)
+    records = [
+        record.moved(record.piece.weights + part.weights_step(step).reshape(record.piece.weights.shape))
+        for record, part in zip(point.records, solved.parts, strict=True)
+    ]
+    return point_at(problem, free, records), promise
+
+
+@eqx.filter_jit
+def _physical(problem: Problem, free):
+    return problem.unknowns.to_physical(free), problem.unknowns.slope(free)

@@ -1,0 +1,87 @@
+"""Checkpoints: what a training has reached, in one file, so that it goes on after Ctrl-C or a kill.
+
+Arrays and plain text only (NumPy's `npz` with pickling refused, JSON inside): nothing is executed on loading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import FileProblem
+from vibrid.records.writers import whole_file
+
+_TEXT = "facts"
+
+
+class Checkpoint:
+    """One file that holds arrays by name and a few facts.
+
+    Arguments
+        path: the file, e.g. "training.npz"; it appears whole or not at all.
+        purpose: what the training is, in any words (`fingerprint` of settings and data); a file left by another
+            training is not taken up but refused, so that it is not lost either.
+    """
+
+    def __init__(self, path, purpose: str = ""):
+        self.path, self.purpose = Path(path), purpose
+
+    def save(self, arrays: dict, facts: dict | None = None) -> None:
+        """Write arrays and facts (numbers, text, lists of them)."""
+        text = json.dumps({"purpose": self.purpose, "facts": facts or {}})
+        with whole_file(self.path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **{_TEXT: np.array(text)}, **{k: np.asarray(v) for k, v in arrays.items()})
+
+    def load(self) -> tuple[dict[str, np.ndarray], dict] | None:
+        """Arrays and facts; None when there is no file."""
+        if not self.path.exists():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            text = json.loads(str(arrays.pop(_TEXT)))
+            purpose, facts = text["purpose"], text["facts"]
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as problem:
+            raise FileProblem(self.path, f"it is not a checkpoint ({problem}); remove it to begin anew.") from None
+        if purpose != self.purpose:
+            raise FileProblem(
+                self.path, "it belongs to a training with other data or settings; remove it, or name another file."
+            )
+        return arrays, facts
+
+    def remove(self) -> None:
+        """Forget it: the training is done."""
+        self.path.unlink(missing_ok=True)
+
+
+def fingerprint(*parts) -> str:
+    """A short text that changes with arrays and settings."""
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(parts):
+        own = np.ascontiguousarray(leaf) if isinstance(leaf, jax.Array | np.ndarray) else np.array(repr(leaf))
+        digest.update(str((own.shape, own.dtype)).encode() + own.tobytes())
+    return digest.hexdigest()[:24]
+
+
+def tree_arrays(tree, prefix: str) -> dict[str, np.ndarray]:
+    """The arrays of a tree by numbered names."""
+    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_array))
+    return {f"{prefix}{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+
+
+def tree_from(arrays: dict, prefix: str, like):
+    """A tree like `like` with the arrays of `tree_arrays`; None where they do not fit."""
+    own, static = eqx.partition(like, eqx.is_array)
+    leaves, structure = jax.tree.flatten(own)
+    found = [arrays.get(f"{prefix}{i}") for i in range(len(leaves))]
+    if any(f is None or f.shape != leaf.shape for f, leaf in zip(found, leaves, strict=True)):
+        return None
+    made = [jnp.asarray(f, leaf.dtype) for f, leaf in zip(found, leaves, strict=True)]
+    return eqx.combine(jax.tree.unflatten(structure, made), static)

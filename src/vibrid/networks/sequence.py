@@ -1,0 +1,119 @@
+"""Networks over a sequence of samples: long short-term memory and one-dimensional convolution.
+
+Both take (samples, inputs) and give (samples, outputs); a batch of sequences is `vmap(network)(sequences)`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core import precision  # noqa: F401
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.networks.dense import ACTIVATIONS
+
+
+class Recurrent(eqx.Module):
+    """Layers of long short-term memory (Hochreiter & Schmidhuber 1997) and a linear output. Made by `Recurrent.make`.
+
+        i, f, o = σ(x W + h U + b);  g = tanh(x W + h U + b);  c ← f c + i g;  h ← o tanh c
+
+    The four gates stand side by side in the columns of W, U and b, in the order i, f, g, o.
+    """
+
+    inputs: tuple[jax.Array, ...]  # W of every layer: (in, 4 width)
+    memories: tuple[jax.Array, ...]  # U: (width, 4 width)
+    biases: tuple[jax.Array, ...]
+    output: jax.Array  # (width, outputs)
+    offset: jax.Array
+
+    @classmethod
+    def make(cls, key, widths: Sequence[int], *, dtype=jnp.float64) -> Recurrent:
+        """New layers, inputs first and outputs last, uniform in ± 1/√width; the forget gate begins open (bias 1)."""
+        _check_widths(widths, "recurrent")
+        layers = list(itertools.pairwise(widths[:-1]))
+        inputs, memories, biases = [], [], []
+        for own, (n, m) in zip(jax.random.split(key, len(layers)), layers, strict=True):
+            drawn = jax.random.uniform(own, (n + m, 4 * m), dtype, -1.0, 1.0) / m**0.5
+            inputs.append(drawn[:n])
+            memories.append(drawn[n:])
+            biases.append(jnp.zeros(4 * m, dtype).at[m : 2 * m].set(1.0))
+        last = jax.random.uniform(jax.random.fold_in(key, 1), (widths[-2], widths[-1]), dtype, -1.0, 1.0)
+        output = last / widths[-2] ** 0.5
+        return cls(tuple(inputs), tuple(memories), tuple(biases), output, jnp.zeros(widths[-1], dtype))
+
+    def start(self):
+        """(h, c) of every layer before the first sample."""
+        return tuple((jnp.zeros(u.shape[0], u.dtype),) * 2 for u in self.memories)
+
+    def step(self, state, x):
+        """State and output (outputs,) after one sample x (inputs,)."""
+        after = []
+        for (h, c), w, u, b in zip(state, self.inputs, self.memories, self.biases, strict=True):
+            i, f, g, o = jnp.split(x @ w + h @ u + b, 4, axis=-1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            x = jax.nn.sigmoid(o) * jnp.tanh(c)
+            after.append((x, c))
+        return tuple(after), x @ self.output + self.offset
+
+    def __call__(self, x):
+        return jax.lax.scan(self.step, self.start(), x)[1]
+
+    def with_output(self, bias, shrink: float = 1.0) -> Recurrent:
+        """The same network whose output begins at `bias`, its weights multiplied by `shrink`."""
+        made = (shrink * self.output, jnp.asarray(bias, self.offset.dtype))
+        return eqx.tree_at(lambda n: (n.output, n.offset), self, made)
+
+
+class Convolution(eqx.Module):
+    """Convolutions along the sequence with an activation between them; the last is linear. Made by `Convolution.make`.
+
+    A layer's output at sample j sees inputs j − reach … j + reach, so the sequence keeps its length; beyond its ends
+    inputs are zero.
+    """
+
+    kernels: tuple[jax.Array, ...]  # (2 reach + 1, in, out)
+    biases: tuple[jax.Array, ...]
+    activation: str = eqx.field(static=True, default="tanh")
+
+    @classmethod
+    def make(
+        cls, key, widths: Sequence[int], *, reach: int = 3, activation: str = "tanh", dtype=jnp.float64
+    ) -> Convolution:
+        """New layers of the given widths, inputs first and outputs last, uniform in ± 1/√(inputs of a sum)."""
+        _check_widths(widths, "convolutional")
+        if activation not in ACTIVATIONS:
+            raise unknown_name("activation", activation, ACTIVATIONS)
+        layers = list(itertools.pairwise(widths))
+        keys = jax.random.split(key, len(layers))
+        taps = 2 * reach + 1
+        kernels = [
+            jax.random.uniform(k, (taps, n, m), dtype, -1.0, 1.0) / (taps * n) ** 0.5
+            for k, (n, m) in zip(keys, layers, strict=True)
+        ]
+        return cls(tuple(kernels), tuple(jnp.zeros(m, dtype) for _, m in layers), activation)
+
+    def __call__(self, x):
+        bend = ACTIVATIONS[self.activation]
+        for i, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
+            reach = kernel.shape[0] // 2
+            wide = jnp.pad(x, ((reach, reach), (0, 0)))
+            seen = jnp.concatenate([wide[j : j + x.shape[0]] for j in range(kernel.shape[0])], axis=1)
+            x = seen @ kernel.reshape(-1, kernel.shape[2]) + bias
+            x = bend(x) if i + 1 < len(self.kernels) else x
+        return x
+
+    def with_output(self, bias, shrink: float = 1.0) -> Convolution:
+        """The same network whose last layer begins at `bias`, its weights multiplied by `shrink`."""
+        kernels = (*self.kernels[:-1], shrink * self.kernels[-1])
+        biases = (*self.biases[:-1], jnp.asarray(bias, self.biases[-1].dtype))
+        return Convolution(kernels, biases, self.activation)
+
+
+def _check_widths(widths: Sequence[int], kind: str) -> None:
+    if len(widths) < 3 or min(widths) < 1:
+        raise InputError(f"A {kind} network needs three widths or more, each at least 1, not {tuple(widths)}.")
