@@ -36,19 +36,18 @@ def long_record(samples: int, noise: float = 0.01) -> tuple[vb.Record, np.ndarra
 
 
 def solve(samples: int) -> dict:
-    """One load solve with compiled code: seconds, peak memory in MB added, error."""
+    """One load solve with compiled code: seconds, peak memory of the process in MB, error."""
     record, load = long_record(samples)
     problem = make_problem(cantilever.beam(), record, [vb.UnknownLoad("12")])
     weights = Weights(0.01 * problem.signal_size(), np.array([600.0]), np.array([600.0]))
     with one_blas_thread():
         solve_loads(problem, problem.start, 0, weights, "size")
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         started = time.perf_counter()
         found = solve_loads(problem, problem.start, 0, weights, "size")
         seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     error = 100 * np.linalg.norm(found.loads[:, 0] - load) / np.linalg.norm(load)
-    return {"samples": samples, "seconds": seconds, "peak_mb": peak, "before_mb": before / 1024, "error": error,
+    return {"samples": samples, "seconds": seconds, "peak_mb": peak, "error": error,
             "entries": found.factors.entries}  # fmt: skip
 
 
@@ -96,18 +95,19 @@ def main() -> None:
     by = {m["samples"]: m for m in made}
     slope = np.polyfit(np.log([m["samples"] for m in made[1:]]), np.log([m["seconds"] for m in made[1:]]), 1)[0]
     hundred = by[100_000]
+    added = hundred["peak_mb"] - by[1_000]["peak_mb"]
     difference = against_dense()
     started = time.perf_counter()
     fit = ten_parameters()
     wall = time.perf_counter() - started
     rows = [
         {
-            "what": "load solve, 36 degrees of freedom, four sensors, 10⁵ samples: time, peak memory of the process",
-            "measured": f"{hundred['seconds']:.1f} s, {hundred['peak_mb']:.0f} MB",
+            "what": "load solve, 36 degrees of freedom, four sensors, 10⁵ samples: time, memory beyond that for 10³",
+            "measured": f"{hundred['seconds']:.1f} s, {added:.0f} MB",
             "target": "< 5 s, 500 MB",
-            "met": bool(hundred["seconds"] < 5 and hundred["peak_mb"] - hundred["before_mb"] < 500),
-            "note": f"one BLAS thread; {hundred['before_mb']:.0f} MB of it stood before the solve (JAX, data, a first "
-            f"call); gains settled after {hundred['entries']} steps",
+            "met": bool(hundred["seconds"] < 5 and added < 500),
+            "note": f"one BLAS thread; the process holds {hundred['peak_mb']:.0f} MB, nearly all JAX and compiled "
+            f"code; gains settled after {hundred['entries']} steps",
             "details": hundred,
         },
         {

@@ -18,6 +18,8 @@ EXAMPLES = {
     "online-masing": vb.OnlineMasing(window=60, stride=2, largest_step=0.03, smallest_step=0.001, passes=3),
     "online-recall": vb.OnlineRecall(),
     "siva": vb.SIVA(epochs=100),
+    "pidynnet": vb.PIDynNet(hidden=(3,), seeds=2, softness=(0.1, 0.03)),
+    "weak-collocation": vb.WeakCollocation(),
 }
 DEVICES_ALONE = {"online-recall"}  # tested in test_online.py
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from vibrid.commands.hybrid_clock import clock
 from vibrid.commands.hybrid_run import run
 from vibrid.commands.hybrid_serve import serve
 
@@ -17,3 +18,4 @@ def _hybrid() -> None:
 
 hybrid.command("run")(run)
 hybrid.command("serve")(serve)
+hybrid.command("clock")(clock)

@@ -7,13 +7,25 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.hybrid_serve import Cores, LockMemory, Priority
+
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Folder for structure.h5 and devices.h5.", show_default=False)]
 Report = Annotated[Path | None, typer.Option(help="Write a report: .html.", show_default=False)]
+RealTimeWanted = Annotated[bool, typer.Option("--real-time", help="Keep wall-clock time; misses are counted.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
 
-def run(project: Project, out: Out = None, report: Report = None, as_json: Json = False) -> None:
+def run(
+    project: Project,
+    out: Out = None,
+    report: Report = None,
+    real_time: RealTimeWanted = False,
+    priority: Priority = None,
+    core: Cores = None,
+    lock_memory: LockMemory = False,
+    as_json: Json = False,
+) -> None:
     """Run the hybrid test that a project file describes.
 
     With every device computed it is one compiled program; a device behind a wire is asked step by step. Ctrl-C stops a
@@ -24,8 +36,10 @@ def run(project: Project, out: Out = None, report: Report = None, as_json: Json 
     from vibrid.commands import output
     from vibrid.commands.hybrid_view import watching
     from vibrid.commands.progress import listening
-    from vibrid.core.errors import FileProblem
+    from vibrid.core.errors import FileProblem, InputError
+    from vibrid.core.loops import compile_whole_loops
 
+    compile_whole_loops()
     output.check_ending(report, (".html",))
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
@@ -37,24 +51,21 @@ def run(project: Project, out: Out = None, report: Report = None, as_json: Json 
         excitation = loaded.excitation()
         progress.stage("compiling")
     test, place = loaded.hybrid.test, loaded.hybrid.watch
-    outside = {}
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        if not test.is_numerical:
-            from functools import partial
-
-            from vibrid.hybrid.recorder import Recorder
-
-            outside["record"] = partial(Recorder, out / "devices.h5")
+    if test.is_numerical and real_time:
+        raise InputError("--real-time is for tests with a device outside; here all is computed, as fast as it goes.")
+    settings = (priority, tuple(core or ()), lock_memory)
+    kept: list = []
+    outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
     with watching(test, place, loaded.title, as_json) as view:
         result = test.run(excitation, view, **outside)
     files = []
     if out is not None:
         structure = loaded.measure(result.response) if loaded.sensors else result.motion()
         files.append(output.write_record(structure, out / "structure.h5"))
-        if test.is_numerical:
-            output.write_record(result.devices, out / "devices.h5")
-        files.append(out / "devices.h5")
+        devices = kept[0].path if kept else output.write_record(result.devices, out / "devices.h5")
+        files.append(devices)
     if report is not None:
         from vibrid.report.hybrid_report import write_hybrid_report
 
@@ -66,6 +77,25 @@ def run(project: Project, out: Out = None, report: Report = None, as_json: Json 
     print_summary(loaded.title, place, answer)
     for file in files:
         typer.echo(f"wrote {file}")
+    for recorder in kept:
+        if recorder.problem:
+            typer.echo(recorder.problem, err=True)
+
+
+def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list) -> dict:
+    """What a test with a device outside has: limits, a pace, and a recorder (put in `kept` when it is made)."""
+    from vibrid.hybrid import RealTime, Recorder, WallClock
+
+    made = {"limits": plan.limits}
+    if real_time:
+        made["clock"] = WallClock(1.0 / plan.test.rate, RealTime(*settings))
+
+    def record(channels, step):
+        path, clock = out / "devices.h5", made.get("clock")
+        kept.append(Recorder(path, channels, step, when_full=plan.when_full, clock=clock))
+        return kept[-1]
+
+    return made | {"record": record} if out is not None else made
 
 
 def print_summary(title: str, place: str, answer: dict) -> None:

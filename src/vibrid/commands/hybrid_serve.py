@@ -18,6 +18,9 @@ Allow = Annotated[list[str] | None, typer.Option(help="A client that may come in
 Idle = Annotated[float | None, typer.Option(help="Seconds without a message after which a client is given up.")]
 RecordFile = Annotated[Path | None, typer.Option("--record", help="Keep each test in this HDF5 file.")]
 LogFile = Annotated[Path | None, typer.Option("--log", help="Write the log to this file as well.")]
+Priority = Annotated[int | None, typer.Option(help="Real-time priority, 1 to 99; needs the right to it.")]
+Cores = Annotated[list[int] | None, typer.Option("--core", help="A core to run on; may be repeated.")]
+LockMemory = Annotated[bool, typer.Option("--lock-memory", help="Keep memory from being swapped out.")]
 Keep = Annotated[bool, typer.Option("--keep", help="Serve test after test; by default one.")]
 
 
@@ -30,18 +33,19 @@ def serve(
     idle: Idle = None,
     record: RecordFile = None,
     log: LogFile = None,
+    priority: Priority = None,
+    core: Cores = None,
+    lock_memory: LockMemory = False,
     keep: Keep = False,
 ) -> None:
     """Serve a device to OpenSees' genericClient, or to vibrid, over TCP or UDP.
 
     Ctrl-C stops a test that runs: the device is moved no more and the client is told; a second Ctrl-C leaves.
 
-    Example: vibrid hybrid serve examples/specimen.toml --port 8090 --record test.h5
+    Example: vibrid hybrid serve examples/specimens/friction-damper.toml --port 8090 --record test.h5
     """
     from vibrid.commands.output import check_ending
-    from vibrid.hybrid import DeviceSubstructure
-    from vibrid.hybrid.recorder import Recorder
-    from vibrid.hybrid.wire import DeviceServer
+    from vibrid.hybrid import DeviceServer, DeviceSubstructure, RealTime, Recorder
     from vibrid.hybrid.wire.record import channels_of
     from vibrid.project.specimen import load_specimen
 
@@ -65,11 +69,18 @@ def serve(
         )  # fmt: skip
         where = "[{}]:{}" if ":" in server.address[0] else "{}:{}"
         typer.echo(f"serving '{described.title}' on {door.protocol}://{where.format(*server.address)}")
-        while True:
-            ending = server.serve()
-            typer.echo(f"{ending}")
-            if not keep:
-                raise typer.Exit(0 if ending.well else 1)
+        settings = RealTime(priority, tuple(core or ()), lock_memory)
+        settings.apply()
+        for note in settings.notes:
+            typer.echo(note, err=True)
+        try:
+            while True:
+                ending = server.serve()
+                typer.echo(f"{ending}")
+                if not keep:
+                    raise typer.Exit(0 if ending.well else 1)
+        finally:
+            settings.restore()
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ PaperName = Annotated[str | None, typer.Argument(metavar="PAPER", help="Short na
 Tables = Annotated[str, typer.Option("--table", help="Tables by number: 2, or 1,3..5.", show_default=False)]
 Figures = Annotated[str, typer.Option("--figure", help="Figures by number: 3..14,16.", show_default=False)]
 Studies = Annotated[str, typer.Option("--study", help="Studies beyond the paper, by name.", show_default=False)]
+Parts = Annotated[str, typer.Option("--part", help="Parts of a paper, by name.", show_default=False)]
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Data = Annotated[Path | None, typer.Option(help="Folder of real records, for items that need them.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds: to see that it runs, not for numbers to keep.")]
@@ -22,6 +23,7 @@ def reproduce(
     table: Tables = "",
     figure: Figures = "",
     study: Studies = "",
+    part: Parts = "",
     out: Out = Path("reproduced"),
     data: Data = None,
     quick: Quick = False,
@@ -43,9 +45,12 @@ def reproduce(
             known = load_paper(name)
             typer.echo(f"{name}: {known.citation}")
             for item in known.items:
-                typer.echo(f"  --{item.kind} {item.name}  {item.title}" + ("  (real data)" if item.real_data else ""))
+                of = f"  (part {item.part})" if item.part else ""
+                real = "  (real data)" if item.real_data else ""
+                typer.echo(f"  --{item.kind} {item.name}  {item.title}{of}{real}")
         return
-    wanted = {"table": numbers(table), "figure": numbers(figure), "study": [s for s in study.split(",") if s]}
+    wanted = {"table": numbers(table), "figure": numbers(figure), "study": study.split(","), "part": part.split(",")}
+    wanted = {kind: [name for name in names if name] for kind, names in wanted.items()}
     with listening() as progress:
         written = make(paper, wanted, out, Run(quick, data, progress))
     for made in written:

@@ -12,15 +12,20 @@ from vibrid.hybrid.actuator import (
 )
 from vibrid.hybrid.ats import AdaptiveTimeSeries
 from vibrid.hybrid.banded import BandedFrictionDamper
+from vibrid.hybrid.clock import Clock, ClockReport, WallClock
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator, Inverse, NoCompensation, PolynomialExtrapolation
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.device import SPECIMENS, Heard, LawDevice, LoopDevice, Reading
 from vibrid.hybrid.impose import impose
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Experimental, Modelled, Scaling
+from vibrid.hybrid.realtime import RealTime
+from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.replay import Replay
 from vibrid.hybrid.result import Glimpse, HybridResult
 from vibrid.hybrid.substructure import Connection, DeviceSubstructure, Substructure
 from vibrid.hybrid.tracking import FloorErrors, Tracking, floor_errors, tracking
+from vibrid.hybrid.wire import DeviceServer, Door, Ending, Remote, RemoteSubstructure, WireProblem
 
 __all__ = [
     "COMPENSATORS",
@@ -30,10 +35,15 @@ __all__ = [
     "AdaptiveTimeSeries",
     "BandedFrictionDamper",
     "BenchmarkMachine",
+    "Clock",
+    "ClockReport",
     "Compensator",
     "Connection",
+    "DeviceServer",
     "DeviceSubstructure",
+    "Door",
     "Dynamics",
+    "Ending",
     "Experimental",
     "FirstOrder",
     "FloorErrors",
@@ -50,11 +60,18 @@ __all__ = [
     "PolynomialExtrapolation",
     "PureDelay",
     "Reading",
+    "RealTime",
+    "Recorder",
+    "Remote",
+    "RemoteSubstructure",
     "Replay",
+    "SafetyLimits",
     "Scaling",
     "SecondOrder",
     "Substructure",
     "Tracking",
+    "WallClock",
+    "WireProblem",
     "floor_errors",
     "impose",
     "tracking",

@@ -50,7 +50,7 @@ class AdaptiveTimeSeries(Compensator):
     delay: object = parameter("first guess of the delay τ", "s", positive=True)
     samples: int = eqx.field(static=True, default=1024)
     cutoff: float = eqx.field(static=True, default=12.0)
-    threshold: object = parameter("displacement below which nothing is learnt", "m", positive=True, default=3e-4)
+    threshold: object = parameter("displacement below which nothing is learnt", "m", positive=True, default=1e-4)
     lowest: object = parameter("lower limits of a₀, a₁, a₂", "", default=(0.7, 0.0, 0.0))
     highest: object = parameter("upper limits of a₀, a₁, a₂", "", default=(1.3, 0.08, 2e-3))
     rate: object = parameter("largest change of a₀, a₁, a₂ in a second", "", default=(4.0, 0.4, 1e-2))
@@ -78,7 +78,7 @@ class AdaptiveTimeSeries(Compensator):
         window = push(state.window, row)
         moments = state.moments + jnp.outer(row, row) - jnp.outer(gone, gone)
         coefficients = self._learn(state.coefficients, moments, dt)
-        u = coefficients @ jnp.stack(target)
+        u = coefficients @ jnp.stack([target.x, target.v, target.a])
         return u, AtsState(coefficients, u, inputs, filtered, window, moments)
 
     def _learn(self, now, moments, dt):

@@ -59,8 +59,8 @@ class Chain(eqx.Module):
         own, machine = constants
         compensating, moving = state.compensator, state.machine
         if self.actuator is None:
-            command, motion, measured = target.x, Motion(target.x, target.v), target.x
-            velocity = target.v
+            command, motion, measured = target.x, Motion(target.x, target.rate), target.x
+            velocity = target.rate
         else:
             command = target.x
             if self.compensator is not None:

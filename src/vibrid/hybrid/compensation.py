@@ -18,11 +18,16 @@ _MEMORY = 1024
 
 
 class Target(NamedTuple):
-    """Where a specimen is wanted: displacement (m), velocity (m/s) and acceleration (m/s²)."""
+    """Where a specimen is wanted: displacement (m), and its first two derivatives in time (m/s, m/s²).
+
+    `rate` is the velocity that the integrator takes for the device: explicit integrators have it a little behind the
+    displacement. A device that is moved exactly gets it; what a machine must follow is `v`.
+    """
 
     x: jax.Array
     v: jax.Array
     a: jax.Array
+    rate: jax.Array
 
 
 class Compensator(eqx.Module):

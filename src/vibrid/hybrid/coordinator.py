@@ -14,7 +14,7 @@ import numpy as np
 from vibrid.core.errors import Divergence, InputError, Refusal, unknown_name
 from vibrid.hybrid.chain import Chain
 from vibrid.hybrid.parts import Experimental, Modelled, Scaling
-from vibrid.hybrid.plan import Factors, Outside, Plan
+from vibrid.hybrid.plan import Carry, Factors, Outside, Plan
 from vibrid.hybrid.result import Glimpse, HybridResult, device_record
 from vibrid.laws.base import simplified
 from vibrid.records.record import Record
@@ -44,7 +44,7 @@ class HybridTest:
         substeps: m, commands to the machines in one step of the structure; the step is m/rate (times the factor of
             time).
         rate: Hz, commands to the machines a second.
-        interpolation: of commands inside a step: "linear", or "cubic" with the predicted velocities.
+        interpolation: of commands inside a step: "linear", or "cubic" through the last four steps.
         scaling: between the devices and the structure.
 
     When all devices are inside (laws, specimens, networks) a run is one compiled scan; with one outside it goes step by
@@ -124,7 +124,7 @@ class HybridTest:
             raise InputError(f"{', '.join(outside)}: only for tests with a device outside; here all is computed.")
         drive = on_steps(excitation, self.step)
         inputs, loads = inputs_of(self.structure, drive), loads_of(self.structure, drive)
-        plan, carry = make_plan(self, loads, inputs[0], outside=())
+        plan, carry, first_seen = make_plan(self, loads, inputs[0], outside=())
         ends = np.stack([inputs[:-1], inputs[1:]], axis=1)
         count = len(ends)
         chunk = count if watch is None else -(-count // _GLIMPSES)
@@ -140,15 +140,14 @@ class HybridTest:
             if watch is not None:
                 forces = np.array([f.force[-1, -1] for f in own])
                 watch(Glimpse(drive.time[done], moved[0][-1], forces, 0, count, done))
-        together = jax.tree.map(lambda *leaves: np.concatenate(leaves), *seen)
+        seen = jax.tree.map(lambda start, *rest: np.concatenate([start[None], *rest]), first_seen, *seen)
         rows = jax.tree.map(lambda *leaves: _in_a_row(np.concatenate(leaves)), *rows)
         signals = [part.device.signal_names for part in self.parts]
-        return self.conclude(drive, loads, inputs, plan, together, rows, signals)
+        return self.conclude(drive, loads, inputs, seen, rows, signals)
 
-    def conclude(self, drive: Record, loads, inputs, plan: Plan, seen, rows, signals, **more) -> HybridResult:
+    def conclude(self, drive: Record, loads, inputs, seen, rows, signals, **more) -> HybridResult:
         """The result of a run, or the sentence that says where it broke."""
-        first = jax.tree.map(np.asarray, plan.seen(plan.start(jnp.asarray(inputs[0]))))
-        x, v, a, s = jax.tree.map(lambda start, rest: np.concatenate([start[None], rest]), first, seen)
+        x, v, a, s = seen
         time = drive.time[: len(x)]
         devices = device_record(self, rows, drive, signals)
         for part in self.parts:
@@ -182,8 +181,11 @@ def on_steps(excitation: Record, step: float) -> Record:
     return excitation.replace(note, data=data, step=step, start=float(time[0]), times=None)
 
 
-def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, object]:
-    """The constants of a test, and where it starts. `outside` are the opened substructures in the order of parts."""
+def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, Carry, tuple]:
+    """The constants of a test, where it starts, and what is kept of that.
+
+    `outside` are the opened substructures in the order of parts.
+    """
     opened, slopes, parts = iter(outside), [], []
     for part in test.parts:
         if part.is_outside:
@@ -194,7 +196,7 @@ def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, obje
                     f"'{part.name}' does not say where it was found, and {type(compensator).__name__} learns from "
                     "that. Use another compensator, or compensate in the laboratory."
                 )
-            parts.append(Outside(compensator, len(own.signal_names)))
+            parts.append(Outside(compensator, len(own.signal_names), own.position is not None))
             slopes.append((float(own.stiffness()[0, 0]), float(own.damping()[0, 0])))
         else:
             chain = (getattr(part, name, None) for name in ("actuator", "compensator"))
@@ -233,7 +235,8 @@ def _plan(built, loads, integrator, rows, parts, slopes, factors: Factors, times
     prepared = tuple(part.prepare(small) for part in parts)
     constants = integrator.prepare(whole, step)
     plan = Plan(model, integrator, constants, rows, parts, prepared, factors, step, small, *how)
-    return plan, plan.start(first_input)
+    carry = plan.start(first_input)
+    return plan, carry, plan.seen(carry)
 
 
 def _sum(matrix, n: int):

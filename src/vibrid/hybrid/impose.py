@@ -51,10 +51,11 @@ _MOVES = ("target", "command", "displacement")
 @eqx.filter_jit
 def _walk(chain: Chain, x, v, dt):
     constants = chain.prepare(dt)
-    a = jnp.diff(v, prepend=v[:1]) / dt
+    slope = jnp.gradient(x) / dt
+    bend = jnp.gradient(slope) / dt
 
     def step(state, target):
         row, _, state = chain.step(constants, state, Target(*target), None, dt)
         return state, row
 
-    return jax.lax.scan(step, chain.start(constants), (x, v, a))[1]
+    return jax.lax.scan(step, chain.start(constants), (x, slope, bend, v))[1]

@@ -1,4 +1,4 @@
-"""Limits that no test may cross: what is asked of a device, and what it answers."""
+"""SafetyLimits that no test may cross: what is asked of a device, and what it answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_LIMIT = sys.float_info.max
 
 
 @dataclass(frozen=True)
-class Limits:
+class SafetyLimits:
     """Largest displacement (m), velocity (m/s) and force (N) of any degree of freedom, either way."""
 
     displacement: float = NO_LIMIT

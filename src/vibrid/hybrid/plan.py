@@ -36,13 +36,14 @@ class Outside(eqx.Module):
 
     compensator: Compensator | None
     signals: int = eqx.field(static=True)
+    is_measured: bool = eqx.field(static=True)  # whether it says where it was found
 
     def prepare(self, dt):
         return () if self.compensator is None else self.compensator.prepare(dt)
 
     def start(self, constants):
         own = () if self.compensator is None else self.compensator.start(constants)
-        return OutsideState(own, Target(*jnp.zeros((3,))), jnp.zeros(()), jnp.zeros(()))
+        return OutsideState(own, Target(*jnp.zeros(4)), jnp.zeros(()), jnp.zeros(()))
 
 
 class OutsideState(NamedTuple):
@@ -55,12 +56,16 @@ class OutsideState(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The motion of every device over a step of the structure, on the scale of the devices: (parts,) each."""
+    """The motion of every device over a step of the structure, on the scale of the devices: (parts,) each.
+
+    `past` (2, parts) are the displacements one and two steps before its beginning.
+    """
 
     x0: jax.Array
     v0: jax.Array
     x1: jax.Array
     v1: jax.Array
+    past: jax.Array
 
 
 class Carry(NamedTuple):
@@ -104,30 +109,37 @@ class Plan(eqx.Module):
         state = self.integrator.start(self.model, self.constants, rest, rest, self.model.start(), first_input)
         count = len(self.parts)
         parts = tuple(part.start(own) for part, own in zip(self.parts, self.prepared, strict=True))
-        still = Span(*jnp.zeros((4, count)))
+        still = Span(*jnp.zeros((4, count)), jnp.zeros((2, count)))
         return Carry(state, Trial(rest, rest, (rest, rest)), still, parts, jnp.zeros(count))
 
     def begin(self, carry: Carry) -> Carry:
         """Predict the motion at the end of the step."""
         trial = self.integrator.predict(self.constants, carry.state, self.step)
         x0, v0 = self._deformations(*self.integrator.standing(carry.state))
-        return carry._replace(trial=trial, span=Span(x0, v0, *self._deformations(*trial.at)))
+        past = jnp.stack([carry.span.x0, carry.span.past[0]])
+        return carry._replace(trial=trial, span=Span(x0, v0, *self._deformations(*trial.at), past))
 
     def _deformations(self, x, v):
         return matvec(self.rows, x) / self.factors.length, matvec(self.rows, v) / self.factors.velocity
 
     def target(self, span: Span, i: int, j) -> Target:
-        """Where device `i` is wanted at the end of substep `j`."""
-        x0, v0, x1, v1 = (end[i] for end in span)
+        """Where device `i` is wanted at the end of substep `j`.
+
+        The derivatives are those of the cubic through the displacements at this step's end and the three before it
+        (Newton's backward differences, s = −1 … 0 over the step); a cubic command follows it too.
+        """
+        x0, v0, x1, v1 = (end[i] for end in span[:4])
+        before, earlier = span.past[:, i]
         whole = self.small * self.substeps
         t = (j + 1) / self.substeps
-        if not self.cubic:
-            return Target(x0 + t * (x1 - x0), v0 + t * (v1 - v0), (v1 - v0) / whole)
-        # Hermite's cubic: displacement and velocity of both ends.
-        gap, bend = x1 - x0 - whole * v0, whole * (v1 - v0)
-        two, three = 3 * gap - bend, bend - 2 * gap
-        x = x0 + whole * v0 * t + two * t**2 + three * t**3
-        return Target(x, v0 + (2 * two * t + 3 * three * t**2) / whole, (2 * two + 6 * three * t) / whole**2)
+        s = t - 1
+        one, two, three = x1 - x0, x1 - 2 * x0 + before, x1 - 3 * x0 + 3 * before - earlier
+        v = (one + (s + 0.5) * two + (0.5 * s * s + s + 1 / 3) * three) / whole
+        a = (two + (s + 1) * three) / whole**2
+        x = x0 + t * one
+        if self.cubic:
+            x = x1 + s * (one + 0.5 * (s + 1) * (two + (s + 2) / 3 * three))
+        return Target(x, v, a, v0 + t * (v1 - v0))
 
     def command(self, carry: Carry, j) -> tuple[Carry, jax.Array]:
         """What the devices outside are asked for in substep `j`: (outside, 3) displacement, velocity, acceleration."""
@@ -140,7 +152,7 @@ class Plan(eqx.Module):
                     known = self.prepared[i], own, target, state.measured, self.small
                     u, own = part.compensator.command(*known)
                 parts[i] = OutsideState(own, target, u, state.measured)
-                asked.append(jnp.stack([u, target.v, target.a]))
+                asked.append(jnp.stack([u, target.rate, target.a]))
         return carry._replace(parts=tuple(parts)), jnp.stack(asked) if asked else jnp.zeros((0, 3))
 
     def devices(self, carry: Carry, j, answers: tuple[Answer, ...] = ()) -> tuple[Carry, tuple[Row, ...]]:
@@ -151,7 +163,9 @@ class Plan(eqx.Module):
             part, state = self.parts[i], carry.parts[i]
             if isinstance(part, Outside):
                 answer = next(waiting)
-                velocity = (answer.position - state.measured) / self.small
+                velocity = state.target.rate
+                if part.is_measured:
+                    velocity = (answer.position - state.measured) / self.small
                 rows[i] = Row(state.target.x, state.command, answer.position, answer.force, answer.signals)
                 said[i] = Heard(Motion(answer.position, velocity), Reading(answer.force, answer.signals))
                 parts[i] = state._replace(measured=answer.position)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError
+from vibrid.hybrid.clock import Clock
 from vibrid.records.journal import Journal, read_journal, record_of
 from vibrid.records.record import Channel
 from vibrid.records.writers import write_hdf5
@@ -43,6 +44,7 @@ class Recorder:
         channels: what the columns are.
         step: seconds between rows, where it is known; a record with other times keeps the times.
         name: what the record is called.
+        clock: where given, a last channel `late` marks the steps that began late, by whole steps.
         when_full: what to do when the disk takes no more: "continue" the test, keeping rows in memory for as long as
             there is room, or "end" it (`add` raises `RecordingProblem`).
 
@@ -53,17 +55,19 @@ class Recorder:
     """
 
     def __init__(self, path, channels: Sequence[Channel], step: float | None = None, name: str = "",
-                 when_full: str = "continue"):  # fmt: skip
+                 when_full: str = "continue", clock: Clock | None = None):  # fmt: skip
         if when_full not in WHEN_FULL:
             raise InputError(f"When the disk is full a recorder can {' or '.join(WHEN_FULL)}, not '{when_full}'.")
-        self.path, self.channels, self.when_full = _free(Path(path)), tuple(channels), when_full
+        marks = () if clock is None else (Channel("late"),)
+        self.path, self.channels, self.when_full = _free(Path(path)), (*channels, *marks), when_full
+        self._clock, self._width = clock, len(tuple(channels))
         self._journal = Journal(Path(f"{self.path}.journal"), self.channels, name or Path(path).stem, step)
         self.rows = self.lost = 0
         self.problem = ""
         """What went wrong with recording, in words; empty while all is well."""
         self._block = np.empty((BLOCK_ROWS, 1 + len(self.channels)))
         self._filled = 0
-        self._sent = time.monotonic()
+        self._lock = threading.Lock()  # of the block that is being filled
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._waiting: list[np.ndarray] = []
         self._closed = False
@@ -79,14 +83,16 @@ class Recorder:
         """Keep one row: a time in seconds and a value a channel. Costs a few microseconds."""
         if self.problem and self.when_full == "end":
             raise RecordingProblem(self.path, f"{self.problem} The test ends, as it was told to.")
-        row = self._block[self._filled]
-        row[0] = moment
-        row[1:] = values
-        self._filled += 1
-        self.rows += 1
-        now = time.monotonic()
-        if self._filled == BLOCK_ROWS or now - self._sent > BLOCK_SECONDS:
-            self._send(now)
+        with self._lock:
+            row = self._block[self._filled]
+            row[0] = moment
+            row[1 : 1 + self._width] = np.ravel(values)
+            if self._clock is not None:
+                row[-1] = self._clock.late
+            self._filled += 1
+            self.rows += 1
+            if self._filled == BLOCK_ROWS:
+                self._send()
 
     def close(self, reason: str = "") -> Path:
         """End the recording: the record appears whole, and the journal goes; or the journal stays, and why is said.
@@ -95,7 +101,8 @@ class Recorder:
         """
         if not self._closed:
             self._closed = True
-            self._send(time.monotonic())
+            with self._lock:
+                self._send()
             self._queue.put(None)
             self._thread.join()
             self._finish(reason)
@@ -107,15 +114,23 @@ class Recorder:
     def __exit__(self, kind, problem, trace) -> None:
         self.close("" if problem is None else f"{problem or kind.__name__}")
 
-    def _send(self, now: float) -> None:
+    def _send(self) -> None:
         if self._filled:
             self._queue.put(self._block[: self._filled].copy())
-        self._filled, self._sent = 0, now
+        self._filled = 0
 
     def _write(self) -> None:
         """The thread: takes blocks in order and writes them; those the disk refuses wait for the next try."""
         synced = time.monotonic()
-        while (block := self._queue.get()) is not None:
+        while True:
+            try:
+                block = self._queue.get(timeout=BLOCK_SECONDS)
+            except queue.Empty:  # a slow test, or a stall: what there is of a block goes now
+                with self._lock:
+                    self._send()
+                continue
+            if block is None:
+                break
             self._waiting.append(block)
             self._write_waiting()
             now = time.monotonic()
@@ -137,6 +152,10 @@ class Recorder:
 
     def _finish(self, reason: str) -> None:
         self._journal.close()
+        if not self.rows:
+            self.journal.unlink()
+            self.problem = "Nothing was recorded."
+            return
         kept = read_journal(self.journal.read_bytes(), self.journal)
         in_memory = sum(map(len, self._waiting))
         rows = np.concatenate([kept.rows, *self._waiting])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +17,7 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import VibridError
 from vibrid.hybrid.chain import Row
+from vibrid.hybrid.clock import Clock
 from vibrid.hybrid.coordinator import HybridTest, make_plan, on_steps
 from vibrid.hybrid.plan import Answer, Outside, Plan
 from vibrid.hybrid.recorder import Recorder
@@ -27,19 +27,6 @@ from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
 
 _EVERY = 0.1  # s between glimpses
-
-
-class Clock(Protocol):
-    """Gives the pace. Without one a test goes as fast as its devices answer."""
-
-    def start(self) -> None:
-        """The first substep begins now."""
-
-    def wait(self) -> int:
-        """Wait until the next substep is due; how many substeps it is late."""
-
-    def report(self):
-        """How well the pace was kept."""
 
 
 def run_stepwise(
@@ -71,7 +58,7 @@ def run_stepwise(
         for part in test.parts:
             if part.is_outside:
                 opened.append(part.device.connect() if isinstance(part.device, Connection) else part.device)
-        plan, carry = make_plan(test, loads, inputs[0], opened)
+        plan, carry, first = make_plan(test, loads, inputs[0], opened)
         shown = iter(opened)
         signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
         if record is not None:
@@ -81,13 +68,15 @@ def run_stepwise(
     finally:
         for own in opened:
             own.stop(reason or "the test is over")
+        if clock is not None:
+            clock.stop()
         if recorder is not None:
             recorder.close(reason)
-    seen, rows = run.kept()
-    if not len(seen[0]):
+    if not run.seen:
         raise VibridError(f"The test ended before its first step: {reason}")
+    seen, rows = run.kept(first)
     more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
-    return test.conclude(drive, loads, inputs, plan, seen, rows, signals, **more)
+    return test.conclude(drive, loads, inputs, seen, rows, signals, **more)
 
 
 class _Run:
@@ -195,13 +184,10 @@ class _Run:
         """Where the columns of each device begin, and where the last end."""
         return np.cumsum([0, *(4 + _signals(part) for part in self.plan.parts)])
 
-    def kept(self):
-        """What was done: the structure at whole steps, and the rows of their substeps."""
-        whole = len(self.seen)
-        if not whole:
-            return (np.zeros((0,)),), ()
-        seen = jax.tree.map(lambda *leaves: np.stack(leaves), *self.seen)
-        table = np.stack(self.rows[: whole * self.plan.substeps])
+    def kept(self, first):
+        """What was done: the structure from its `first` state at whole steps, and the rows of their substeps."""
+        seen = jax.tree.map(lambda *leaves: np.stack(leaves), first, *self.seen)
+        table = np.stack(self.rows[: len(self.seen) * self.plan.substeps])
         places = self._columns()
         rows = tuple(
             Row(*table[:, first : first + 4].T, table[:, first + 4 : last]) for first, last in pairwise(places)

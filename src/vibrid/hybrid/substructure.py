@@ -12,6 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.hybrid.device import LoopDevice
+from vibrid.hybrid.scalars import written_out
 from vibrid.laws.base import Motion
 
 
@@ -94,6 +95,7 @@ class DeviceSubstructure(Substructure):
             return jnp.concatenate([reading.force[None], reading.signals, ravel_pytree(following)[0]])
 
         self._call = jax.jit(call)
+        self._written = _as_scalars(device)
         self._committed = self._next = np.asarray(start, float)
         self._time = self._next_time = 0.0
         self._signals = np.zeros(len(self.signal_names))
@@ -101,19 +103,28 @@ class DeviceSubstructure(Substructure):
         both = np.outer(self.direction, self.direction)
         self._stiffness = float(device.initial_stiffness()) * both
         self._damping = float(device.initial_damping()) * both
-        self._move(0.0, 0.0, step)  # compiled before the test, not in its first step
+        self._compiled(0.0, 0.0, step)  # before the test, not in its first step
 
     @property
     def signals(self):
         return self._signals
 
-    def _move(self, e, w, dt) -> np.ndarray:
+    def _compiled(self, e, w, dt) -> np.ndarray:
         return np.asarray(self._call(np.concatenate([(e, w, dt), self._committed])))
+
+    def _move(self, e, w, dt):
+        """Force, signals and state after a motion, by the quickest way."""
+        if self._written is not None:
+            try:
+                return self._written(e, w, dt, *self._committed)
+            except (ArithmeticError, ValueError):  # what would be infinite or NaN: let the compiled program say which
+                pass
+        return self._compiled(e, w, dt)
 
     def trial(self, displacement, velocity, acceleration, time):
         dt = time - self._time if time > self._time else self.step
         across = self.direction
-        answer = self._move(across.dot(displacement), across.dot(velocity), dt)
+        answer = self._move(float(across.dot(displacement)), float(across.dot(velocity)), dt)
         self._signals, self._next, self._next_time = answer[1 : self._tail], answer[self._tail :], time
         return across * answer[0]
 
@@ -128,3 +139,16 @@ class DeviceSubstructure(Substructure):
 
     def stop(self, reason):
         self.stopped = self.stopped or reason
+
+
+def _as_scalars(device: LoopDevice):
+    """A device whose state is a few scalars, as a plain function `(e, w, dt, *state) → (force, *signals, *state)`."""
+    leaves, whole = jax.tree.flatten(jax.tree.map(jnp.asarray, device.start()))
+    if any(leaf.shape != () or leaf.dtype != float for leaf in leaves):
+        return None
+
+    def call(e, w, dt, *state):
+        reading, following = device.trial(jax.tree.unflatten(whole, state), Motion(e, w), None, dt)
+        return [reading.force, *reading.signals, *jax.tree.leaves(following)]
+
+    return written_out(call, 3 + len(leaves))

@@ -17,9 +17,11 @@ from vibrid.identification.methods import (
     LeastSquares,
     OnlineMasing,
     OnlineRecall,
+    PIDynNet,
     SparseRegression,
     TrajectoryFit,
     UnscentedKalman,
+    WeakCollocation,
 )
 from vibrid.identification.problem import make_problem
 from vibrid.identification.result import Identification, Validation
@@ -41,6 +43,7 @@ __all__ = [
     "Method",
     "OnlineMasing",
     "OnlineRecall",
+    "PIDynNet",
     "Placement",
     "Sample",
     "Sequential",
@@ -50,6 +53,7 @@ __all__ = [
     "UnknownLoad",
     "UnscentedKalman",
     "Validation",
+    "WeakCollocation",
     "compare",
     "find_loads",
     "identify",

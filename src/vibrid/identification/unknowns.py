@@ -78,9 +78,8 @@ class UnknownSet(eqx.Module):
     def to_free(self, physical) -> np.ndarray:
         """φ from θ; values on or outside a bound are moved a little inside."""
         out = []
-        for i, kind in enumerate(self.kinds):
-            value, start, scale = float(physical[i]), float(self.start[i]), float(self.scale[i])
-            low, high = float(self.low[i]), float(self.high[i])
+        columns = (np.asarray(part, dtype=float) for part in (physical, self.start, self.scale, self.low, self.high))
+        for kind, value, start, scale, low, high in zip(self.kinds, *columns, strict=True):
             if kind == "log":
                 out.append(np.log(max(value / start, 1e-12)))
             elif kind == "interval":

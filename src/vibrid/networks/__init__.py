@@ -1,4 +1,4 @@
-"""What learns: layers, scaling, derivatives and a compiled training loop, shared by every method that trains a network."""
+"""What learns: layers, scaling, derivatives, compiled training and checkpoints, for every method with a network."""
 
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
 from vibrid.networks.dense import Dense

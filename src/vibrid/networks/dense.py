@@ -38,10 +38,18 @@ class Dense(eqx.Module):
     weights: tuple[jax.Array, ...]
     biases: tuple[jax.Array, ...]
     activation: str = eqx.field(static=True, default="leaky-relu")
+    skip: bool = eqx.field(static=True, default=False)  # whether layers between equal widths add to their input
 
     @classmethod
     def make(
-        cls, key, widths: Sequence[int], *, activation: str = "leaky-relu", init: str = "uniform", dtype=jnp.float64
+        cls,
+        key,
+        widths: Sequence[int],
+        *,
+        activation: str = "leaky-relu",
+        init: str = "uniform",
+        skip: bool = False,
+        dtype=jnp.float64,
     ) -> Dense:
         """New layers of the given widths, inputs first and outputs last, e.g. (10, 64, 32, 16, 4)."""
         if init not in INITS:
@@ -59,15 +67,18 @@ class Dense(eqx.Module):
             own, drawn = INITS[init](n, m) * drawn[: (n + 1) * m].reshape(n + 1, m), drawn[(n + 1) * m :]
             weights.append(own[:n])
             biases.append(own[n] if even else jnp.zeros(m, dtype))
-        return cls(tuple(weights), tuple(biases), activation)
+        return cls(tuple(weights), tuple(biases), activation, skip)
 
     def __call__(self, x):
         bend = ACTIVATIONS[self.activation]
         for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = bend(x @ w + b)
+            bent = bend(x @ w + b)
+            x = x + bent if self.skip and w.shape[0] == w.shape[1] else bent
         return x @ self.weights[-1] + self.biases[-1]
 
     def with_output(self, bias, shrink: float = 1.0) -> Dense:
         """The same network whose last layer begins at `bias`, its weights multiplied by `shrink`."""
         last = jnp.asarray(bias, self.biases[-1].dtype)
-        return Dense((*self.weights[:-1], shrink * self.weights[-1]), (*self.biases[:-1], last), self.activation)
+        return Dense(
+            (*self.weights[:-1], shrink * self.weights[-1]), (*self.biases[:-1], last), self.activation, self.skip
+        )

@@ -18,12 +18,13 @@ _TRIALS = 8
 
 
 class Memory(NamedTuple):
-    """A point, its value and slope, and the last steps and changes of slope, newest last."""
+    """A point and its value, the slope where the last step began, and the last steps and changes of slope."""
 
     x: jax.Array
     value: jax.Array
-    slope: jax.Array
-    steps: jax.Array  # (kept, n)
+    step: jax.Array  # the last one; zero where none led on
+    slope: jax.Array  # where it began
+    steps: jax.Array  # (kept, n), newest last
     changes: jax.Array  # (kept, n)
     weights: jax.Array  # (kept,) 1/(step·change), 0 where there is none
 
@@ -49,48 +50,42 @@ class QuasiNewton(eqx.Module):
         """What is kept of every step."""
         return value
 
-    def start(self, x, data) -> Memory:
-        value, slope = jax.value_and_grad(self.objective)(x, data)
-        none = jnp.zeros((self.kept, x.size), x.dtype)
-        return Memory(x, value, slope, none, none, jnp.zeros(self.kept, x.dtype))
+    def start(self, x) -> Memory:
+        zero, none = jnp.zeros_like(x), jnp.zeros((self.kept, x.size), x.dtype)
+        return Memory(x, jnp.full((), jnp.inf, x.dtype), zero, zero, none, none, jnp.zeros(self.kept, x.dtype))
 
     def __call__(self, memory: Memory, key, data):
         """One step along the quasi-Newton direction, shortened until the value falls."""
-        direction = -self._inverse(memory, data)
-        promised = jnp.vdot(memory.slope, direction)
-
-        def falls(t):
-            value = self.objective(memory.x + t * direction, data)
-            return value, jnp.isfinite(value) & (value <= memory.value + _ENOUGH * t * promised)
+        value, slope = jax.value_and_grad(self.objective)(memory.x, data)
+        change = slope - memory.slope
+        product = jnp.vdot(memory.step, change)
+        sound = product > 1e-12 * jnp.linalg.norm(memory.step) * jnp.linalg.norm(change)
+        weight = jnp.where(sound, 1.0 / jnp.where(sound, product, 1.0), 0.0)
+        led_on = jnp.any(memory.step != 0)  # else begin again from the preconditioner
+        steps, changes = (
+            jnp.concatenate([old[1:], jnp.where(sound, new, 0.0)[None]])
+            for old, new in ((memory.steps, memory.step), (memory.changes, change))
+        )
+        weights = jnp.where(led_on, jnp.concatenate([memory.weights[1:], weight[None]]), 0.0)
+        direction = -self._inverse(slope, (steps, changes, weights), data)
+        promised = jnp.vdot(slope, direction)
 
         def shorter(trial):
             t, _, _, count = trial
             t = _SHORTER * t
-            return (t, *falls(t), count + 1)
+            there = self.objective(memory.x + t * direction, data)
+            good = jnp.isfinite(there) & (there <= value + _ENOUGH * t * promised)
+            return t, there, good, count + 1
 
-        first = jnp.ones((), memory.x.dtype)
-        trial = (first, *falls(first), jnp.zeros((), int))
-        t, _, good, _ = jax.lax.while_loop(lambda c: ~c[2] & (c[3] < _TRIALS), shorter, trial)
+        begin = (jnp.full_like(value, 1.0 / _SHORTER), value, jnp.zeros((), bool), jnp.zeros((), int))
+        t, there, good, _ = jax.lax.while_loop(lambda c: ~c[2] & (c[3] < _TRIALS), shorter, begin)
         good = good & (promised < 0)
         step = jnp.where(good, t, 0.0) * direction
+        value = jnp.where(good, there, value)
         x = memory.x + step
-        value, slope = jax.value_and_grad(self.objective)(x, data)
-        change = slope - memory.slope
-        product = jnp.vdot(step, change)
-        sound = good & (product > 1e-12 * jnp.linalg.norm(step) * jnp.linalg.norm(change))
-        weight = jnp.where(sound, 1.0 / jnp.where(sound, product, 1.0), 0.0)
-        steps, changes, weights = (
-            jnp.concatenate([old[1:], new[None]])
-            for old, new in (
-                (memory.steps, jnp.where(sound, step, 0.0)),
-                (memory.changes, jnp.where(sound, change, 0.0)),
-                (memory.weights, weight),
-            )
-        )
-        weights = jnp.where(good, weights, 0.0)  # a direction that led nowhere: begin again from the preconditioner
-        return Memory(x, value, slope, steps, changes, weights), self.recorded(x, value, data)
+        return Memory(x, value, step, slope, steps, changes, weights), self.recorded(x, value, data)
 
-    def _inverse(self, memory: Memory, data):
+    def _inverse(self, slope, stack, data):
         """The inverse Hessian times the slope: two loops over what is remembered."""
 
         def backward(q, own):
@@ -98,8 +93,7 @@ class QuasiNewton(eqx.Module):
             a = w * jnp.vdot(s, q)
             return q - a * y, a
 
-        stack = (memory.steps, memory.changes, memory.weights)
-        q, parts = jax.lax.scan(backward, memory.slope, stack, reverse=True)
+        q, parts = jax.lax.scan(backward, slope, stack, reverse=True)
         r = self.precondition(q, data)
 
         def forward(r, own):

@@ -61,7 +61,7 @@ class Recurrent(eqx.Module):
         return tuple(after), x @ self.output + self.offset
 
     def __call__(self, x):
-        return jax.lax.scan(self.step, self.start(), x)[1]
+        return jax.lax.scan(lambda state, sample: self.step(state, sample), self.start(), x)[1]
 
     def with_output(self, bias, shrink: float = 1.0) -> Recurrent:
         """The same network whose output begins at `bias`, its weights multiplied by `shrink`."""

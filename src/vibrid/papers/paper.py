@@ -13,6 +13,7 @@ from vibrid.core.progress import SILENT, Progress
 PAPERS: dict[str, str] = {
     "joint": "vibrid.papers.joint",
     "masing": "vibrid.papers.masing",
+    "ocpnn": "vibrid.papers.ocpnn",
     "pidynnet": "vibrid.papers.pidynnet",
     "siva": "vibrid.papers.siva",
 }
@@ -48,6 +49,7 @@ class Item:
     title: str
     make: Callable[[Run], Outcome]
     real_data: bool = False
+    part: str = ""  # of the paper, where it has several that are made apart
 
     @property
     def label(self) -> str:
@@ -67,29 +69,36 @@ class Paper:
         self.name, self.citation = name, citation
         self.items: list[Item] = []
 
-    def table(self, number: int, title: str, real_data: bool = False):
-        return self._add("table", str(number), title, real_data)
+    def table(self, number: int, title: str, real_data: bool = False, part: str = ""):
+        return self._add("table", str(number), title, real_data, part)
 
-    def figure(self, number: int, title: str, real_data: bool = False):
-        return self._add("figure", str(number), title, real_data)
+    def figure(self, number: int, title: str, real_data: bool = False, part: str = ""):
+        return self._add("figure", str(number), title, real_data, part)
 
-    def study(self, name: str, title: str, real_data: bool = False):
+    def study(self, name: str, title: str, real_data: bool = False, part: str = ""):
         """Something the paper does not have: an alternative beside it, real data, a limit."""
-        return self._add("study", name, title, real_data)
+        return self._add("study", name, title, real_data, part)
 
-    def _add(self, kind, name, title, real_data):
+    def _add(self, kind, name, title, real_data, part):
         def keep(make):
-            self.items.append(Item(kind, name, title, make, real_data))
+            self.items.append(Item(kind, name, title, make, real_data, part))
             return make
 
         return keep
 
     def chosen(self, wanted: dict[str, list[str]]) -> list[Item]:
-        """The items named by kind; all of them when nothing is named."""
+        """The items named by kind, or by the part of the paper they belong to; all of them when nothing is named."""
         if not any(wanted.values()):
             return list(self.items)
         found = []
         for kind, names in wanted.items():
+            if kind == "part":
+                parts = {i.part for i in self.items if i.part}
+                for name in names:
+                    if name not in parts:
+                        raise unknown_name(f"part of '{self.name}'", name, parts)
+                found += [i for i in self.items if i.part in names]
+                continue
             own = {i.name: i for i in self.items if i.kind == kind}
             for name in names:
                 if name not in own:

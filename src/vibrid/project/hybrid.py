@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.hybrid.coordinator import HybridTest
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Scaling
 from vibrid.hybrid.replay import ReplayFile
 from vibrid.project.build import Notes, make
@@ -20,10 +21,12 @@ from vibrid.structures.shear import ShearBuilding
 
 @dataclass(frozen=True)
 class HybridPlan:
-    """A hybrid test, and the place whose displacement is shown while it runs."""
+    """A hybrid test, the place whose displacement is shown while it runs, and what a device outside may not cross."""
 
     test: HybridTest
     watch: str
+    limits: SafetyLimits
+    when_full: str
 
 
 def make_hybrid(table: Section, structure: Structure, folder, notes: Notes) -> HybridPlan | None:
@@ -62,7 +65,8 @@ def make_hybrid(table: Section, structure: Structure, folder, notes: Notes) -> H
             table.interpolation,
             scaling,
         )
-        return HybridPlan(test, watch)
+        limits = SafetyLimits(table.limits.displacement, table.limits.velocity, table.limits.force)
+        return HybridPlan(test, watch, limits, table.when_full)
     return None
 
 

@@ -6,8 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
+from vibrid.hybrid.recorder import WHEN_FULL
 from vibrid.project.quantities import number_type
 from vibrid.project.section import Section, Text
+from vibrid.project.serving import LimitsTable
 from vibrid.records.record import EXCITATIONS
 from vibrid.simulation.excitation import HOLDS
 from vibrid.structures.sensors import MEASURABLE
@@ -138,6 +140,8 @@ class HybridTable(Section):
     force_scale: number_type("force of the structure / of the devices", "", positive=True) = 1.0
     time_scale: number_type("time of the structure / of the laboratory", "", positive=True) = 1.0
     watch: Text = Field("", description="place whose displacement is shown while the test runs; the top by default")
+    limits: LimitsTable = Field(default_factory=LimitsTable, description="what a device outside may not cross")
+    when_full: Literal[WHEN_FULL] = Field("continue", description="what to do when the disk is full")
 
 
 class RecordsTable(Section):

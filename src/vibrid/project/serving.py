@@ -8,7 +8,7 @@ from pydantic import Field
 
 from vibrid.hybrid.limits import NO_LIMIT
 from vibrid.hybrid.recorder import WHEN_FULL
-from vibrid.hybrid.wire.links import PROTOCOLS
+from vibrid.hybrid.wire.links import PROTOCOLS, SPIN
 from vibrid.hybrid.wire.session import AFTER_STOP
 from vibrid.project.quantities import number_type
 from vibrid.project.section import Section
@@ -23,7 +23,8 @@ class ServeTable(Section):
     protocol: Literal[PROTOCOLS] = "tcp"
     allow: list[str] = Field([], max_length=100, description="addresses or networks of clients that may come in")
     greeting: number_type("time in which a client must say what it wants", "s", positive=True) = 5.0
-    idle: number_type("time without a message after which a client is given up", "s", positive=True) = 60.0
+    idle: number_type("time without a message after which a client is given up", "s", positive=True) = 120.0
+    spin: number_type("time of waiting awake for each message before sleeping", "s") = SPIN
     step: number_type("time between commits, where the client's time does not say", "s", positive=True) = 1.0 / 1024
     direction: list[float] = Field([1.0], min_length=1, max_length=2, description="[1] or, between two nodes, [-1, 1]")
     damping: Literal["in force", "apart"] = Field("in force", description="whether the damping matrix is told apart")
@@ -52,7 +53,7 @@ class SpecimenTable(Section):
 
     words: ClassVar[str] = "a specimen file"
     title: str = Field("", max_length=200, description="what the device is called in logs and records")
-    specimen: Any
+    device: Any
     serve: ServeTable = Field(default_factory=ServeTable, description="where it is served")
     limits: LimitsTable = Field(default_factory=LimitsTable, description="what no test may cross")
     record: RecordTable | None = Field(None, description="what is kept of each test")

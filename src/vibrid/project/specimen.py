@@ -7,8 +7,9 @@ from pathlib import Path
 
 from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import LoopDevice
-from vibrid.hybrid.limits import Limits
-from vibrid.hybrid.wire.server import Door
+from vibrid.hybrid.limits import SafetyLimits
+from vibrid.hybrid.replay import ReplayFile
+from vibrid.hybrid.wire.door import Door
 from vibrid.project.build import Notes, make
 from vibrid.project.load import read_table
 from vibrid.project.problems import ProjectProblem
@@ -24,12 +25,13 @@ class Specimen:
     title: str
     device: LoopDevice
     table: ServeTable
-    limits: Limits
+    limits: SafetyLimits
     record: RecordTable | None
 
     def door(self, **changed) -> Door:
         """Where it is served; `changed` values of the command line come first."""
-        table = {name: getattr(self.table, name) for name in ("host", "port", "protocol", "allow", "greeting", "idle")}
+        names = ("host", "port", "protocol", "allow", "greeting", "idle", "spin")
+        table = {name: getattr(self.table, name) for name in names}
         table |= {name: value for name, value in changed.items() if value is not None}
         return Door(**(table | {"allow": tuple(table["allow"])}))
 
@@ -39,10 +41,13 @@ def load_specimen(path) -> Specimen:
     path = Path(path)
     text, table = read_table(path, specimen_file())
     notes = Notes()
-    device = make(table.specimen, ("specimen",), notes)
+    device = make(table.device, ("device",), notes)
+    if isinstance(device, ReplayFile):
+        with notes.at("device", "file"):
+            device = device.read(path.parent)
     if notes.found:
         raise ProjectProblem(path, text, notes.found)
     if getattr(getattr(device, "law", None), "components", 1) != 1:
         raise FileProblem(path, "a device that is served has one deformation; this law has several.")
-    limits = Limits(table.limits.displacement, table.limits.velocity, table.limits.force)
+    limits = SafetyLimits(table.limits.displacement, table.limits.velocity, table.limits.force)
     return Specimen(path, table.title or path.stem, device, table.serve, limits, table.record)

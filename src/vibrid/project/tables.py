@@ -22,6 +22,7 @@ from vibrid.hybrid.banded import BandedFrictionDamper
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
 from vibrid.hybrid.parts import Experimental, Modelled
+from vibrid.hybrid.substructure import Connection
 from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
@@ -35,6 +36,7 @@ from vibrid.structures.damping import DAMPINGS, Damping, Rayleigh
 
 MOST_PARTS = 10_000
 """The most parts in one list, repetitions included."""
+_DRAWN = {"banded-friction-damper-drawn": BandedFrictionDamper.drawn}
 
 
 def project_file() -> type[Section]:
@@ -49,9 +51,9 @@ def specimen_file() -> type[Section]:
     """The pydantic model of a file that describes a device to be served, for what is registered now."""
     maker = _Maker()
     maker.know_laws({n: LAWS[n] for n in LAWS}, {n: DISTRIBUTIONS[n] for n in DISTRIBUTIONS})
-    devices = {n: SPECIMENS[n] for n in SPECIMENS if issubclass(SPECIMENS[n], LoopDevice)}
-    specimen = maker.choice("specimen", "kind", devices)
-    made = create_model("SpecimenFile", __base__=SpecimenTable, specimen=(specimen, Field(description="the device")))
+    known = {n: SPECIMENS[n] for n in SPECIMENS if not issubclass(SPECIMENS[n], Connection)}
+    device = maker.choice("specimen", "kind", {**known, **_DRAWN})
+    made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
     made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
     return made
 
@@ -90,8 +92,7 @@ def _hybrid_table(maker: _Maker, integrator, specimens: dict, dynamics: dict, co
     """The table of a hybrid test, with every registered specimen, dynamics of a machine, and compensator."""
     maker.choices[Dynamics] = maker.choice("dynamics", "kind", dynamics)
     maker.choices[Compensator] = maker.choice("compensator", "kind", compensators)
-    drawn = {"banded-friction-damper-drawn": BandedFrictionDamper.drawn}
-    maker.choices[LoopDevice] = maker.choice("specimen", "kind", {**specimens, **drawn})
+    maker.choices[LoopDevice] = maker.choice("specimen", "kind", {**specimens, **_DRAWN})
     tested, modelled = (list[maker.translate(kind)] for kind in (Experimental, Modelled))
     return create_model(
         "HybridTable",

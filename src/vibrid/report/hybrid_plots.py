@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from vibrid.report.response_plots import kept_samples
 from vibrid.report.style import (
@@ -14,6 +15,7 @@ from vibrid.report.style import (
     RESIDUAL,
     grid_of,
     label,
+    log_axis,
     new_axes,
     new_figure,
     readable_unit,
@@ -124,8 +126,15 @@ def moment_curvature_figure(response, places: list[tuple[int, int, str]]):
     figure, axes = grid_of(len(places), 3, width=10.5, height=3.0)
     for (member, section, words), ax in zip(places, axes, strict=True):
         plot_moment_curvature(response, member, section, ax)
-        ax.set_title(words)
+        name_section(ax, words)
     return figure
+
+
+def name_section(ax, words: str) -> None:
+    """Words over a plot of moment and curvature, and few numbers below it."""
+    with styled():
+        ax.set_title(words)
+        ax.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def timing_figure(seconds: dict[str, np.ndarray], due: float | None = None):
@@ -138,9 +147,10 @@ def timing_figure(seconds: dict[str, np.ndarray], due: float | None = None):
             ax.hist(micro, edges, color=CYCLE[0])
             if due is not None:
                 ax.axvline(1e6 * due, color=RESIDUAL, linewidth=1.0, label="time there is")
-                ax.legend(loc="upper right")
+                ax.legend(loc="upper left")
             ax.set_xscale("log")
             ax.set_yscale("log")
+            log_axis(ax.yaxis)
             ax.set_xlabel(label(name, "µs"))
             ax.set_ylabel("times")
     return figure

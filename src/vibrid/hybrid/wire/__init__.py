@@ -1,8 +1,9 @@
 """Devices across a wire: the protocol of OpenSees' remote element, a server of devices, and its client."""
 
+from vibrid.hybrid.wire.door import Door
 from vibrid.hybrid.wire.protocol import WireProblem
 from vibrid.hybrid.wire.remote import Remote, RemoteSubstructure
-from vibrid.hybrid.wire.server import DeviceServer, Door
+from vibrid.hybrid.wire.server import DeviceServer
 from vibrid.hybrid.wire.session import Ending
 
 __all__ = ["DeviceServer", "Door", "Ending", "Remote", "RemoteSubstructure", "WireProblem"]

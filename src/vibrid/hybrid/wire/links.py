@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import struct
+import sys
 import time
 from collections.abc import Callable
 
@@ -10,7 +12,10 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.wire.protocol import DATAGRAM_BYTES
 
 PROTOCOLS = ("tcp", "udp")
+SPIN = 100e-6
+"""Seconds in which a side looks for the next message awake before it sleeps: waking up costs about 15 µs each way."""
 _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux
+_AT_ONCE = getattr(socket, "MSG_DONTWAIT", None)  # not on Windows
 
 
 class Gone(Exception):
@@ -21,22 +26,53 @@ class Silent(Exception):
     """The other side said nothing for as long as it may."""
 
 
-class TcpLink:
+class Link:
+    """What both ways share: a socket that waits at most `patience` seconds, the first `spin` of them awake."""
+
+    def __init__(self, connection: socket.socket, patience: float, spin: float = SPIN):
+        self.socket, self.spin = connection, spin if _AT_ONCE is not None else 0.0
+        self.set_patience(patience)
+
+    def set_patience(self, seconds: float) -> None:
+        """Seconds to wait for a message.
+
+        The system keeps the time: a timeout of Python's own would ask it twice for each message.
+        """
+        self.patience = seconds
+        self.socket.setblocking(True)
+        whole = int(seconds)
+        if sys.platform == "win32":
+            value = struct.pack("L", max(int(1000 * seconds), 1))
+        else:
+            value = struct.pack("ll", whole, max(int(1e6 * (seconds - whole)), 1))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, value)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, value)
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def _wait(self, take, *into):
+        """The result of a receiving call: tried again and again at first, then asleep."""
+        if self.spin > 0:
+            until = time.perf_counter() + self.spin
+            while time.perf_counter() < until:
+                try:
+                    return take(*into, 0, _AT_ONCE)
+                except BlockingIOError:
+                    continue
+        return take(*into)
+
+
+class TcpLink(Link):
     """Messages over a TCP connection.
 
     Neither side may wait for more to send (Nagle), nor delay its acknowledgement for which the other side's Nagle
     waits: together they cost 44 ms a step. Linux forgets the second wish, so it is said again before each receive.
     """
 
-    def __init__(self, connection: socket.socket, patience: float):
-        self.socket = connection
+    def __init__(self, connection: socket.socket, patience: float, spin: float = SPIN):
+        super().__init__(connection, patience, spin)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.set_patience(patience)
-
-    def set_patience(self, seconds: float) -> None:
-        """Seconds to wait for a message, from its first byte to its last included."""
-        self.patience = seconds
-        self.socket.settimeout(seconds)
 
     def receive(self, into: memoryview) -> None:
         """Fill a buffer with one message."""
@@ -45,11 +81,11 @@ class TcpLink:
             try:
                 if _QUICKACK is not None:
                     self.socket.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
-                came = self.socket.recv_into(into[got:] if got else into)
-            except TimeoutError:
+                came = self._wait(self.socket.recv_into, into[got:] if got else into)
+            except (BlockingIOError, TimeoutError):
                 raise Silent from None
             except OSError as problem:
-                raise Gone(str(problem)) from None
+                raise Gone(problem.strerror or str(problem)) from None
             if came == 0:
                 raise Gone("it closed the connection")
             got += came
@@ -62,42 +98,37 @@ class TcpLink:
     def send(self, data) -> None:
         try:
             self.socket.sendall(data)
-        except TimeoutError:
+        except (BlockingIOError, TimeoutError):
             raise Silent from None
         except OSError as problem:
-            raise Gone(str(problem)) from None
-
-    def close(self) -> None:
-        self.socket.close()
+            raise Gone(problem.strerror or str(problem)) from None
 
 
-class UdpLink:
+class UdpLink(Link):
     """Messages as datagrams to and from one peer; those of strangers and of a wrong size are told and passed over.
 
     A server hears everybody on one socket and tells strangers apart itself (`tell`). A client's socket is connected to
     its peer, so the system reports at once when nobody listens there any more.
     """
 
-    def __init__(self, connection: socket.socket, peer, patience: float, tell: Callable[[str], None] | None = None):
-        self.socket, self.peer, self.tell = connection, peer, tell or (lambda sentence: None)
+    def __init__(self, connection: socket.socket, peer, patience: float, tell: Callable[[str], None] | None = None,
+                 spin: float = SPIN):  # fmt: skip
+        super().__init__(connection, patience, spin)
+        self.peer, self.tell = peer, tell or (lambda sentence: None)
         self._connected = tell is None
         self._buffer = bytearray(DATAGRAM_BYTES + 1)
         self._view = memoryview(self._buffer)
-        self.set_patience(patience)
-
-    def set_patience(self, seconds: float) -> None:
-        self.patience = seconds
-        self.socket.settimeout(seconds)
 
     def receive(self, into: memoryview) -> None:
+        """Fill a buffer with one message."""
         deadline = None
         while True:
             try:
-                came, sender = self.socket.recvfrom_into(self._buffer)
-            except TimeoutError:
+                came, sender = self._wait(self.socket.recvfrom_into, self._buffer)
+            except (BlockingIOError, TimeoutError):
                 raise Silent from None
             except OSError as problem:
-                raise Gone(str(problem)) from None
+                raise Gone(problem.strerror or str(problem)) from None
             if sender == self.peer and came == len(into):
                 into[:] = self._view[:came]
                 return
@@ -113,13 +144,10 @@ class UdpLink:
     def send(self, data) -> None:
         try:
             _ = self.socket.send(data) if self._connected else self.socket.sendto(data, self.peer)
-        except TimeoutError:
+        except (BlockingIOError, TimeoutError):
             raise Silent from None
         except OSError as problem:
-            raise Gone(str(problem)) from None
-
-    def close(self) -> None:
-        self.socket.close()
+            raise Gone(problem.strerror or str(problem)) from None
 
 
 def name_of(address) -> str:

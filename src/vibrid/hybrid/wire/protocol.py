@@ -136,22 +136,42 @@ class Outgoing:
 
 
 class Incoming:
-    """A buffer that messages are received into, and views of their parts."""
+    """A buffer that a client receives answers into, and views of their parts."""
 
     def __init__(self, layout: Layout):
         self._bytes = bytearray(layout.bytes)
         n = layout.count
         self.data = memoryview(self._bytes)
-        self.numbers = np.frombuffer(self._bytes, layout.dtype)
-        self.motion = self.numbers[: 2 + 3 * n]
-        self.forces = self.numbers[:n]
-        self.stop = self.numbers[n : n + 1] if layout.size > n else np.zeros(1)
-        self.matrix = self.numbers[: n * n].reshape(n, n, order="F")
+        numbers = np.frombuffer(self._bytes, layout.dtype)
+        self.forces = numbers[:n]
+        self.stop = numbers[n : n + 1]
+        self.matrix = numbers[: n * n].reshape(n, n, order="F")
 
-    @property
-    def action(self) -> Action:
-        """What is asked for; refused when it is nothing known."""
-        asked = float(self.numbers[0])
-        if asked not in ACTIONS:
+
+class Request:
+    """A buffer that a server receives messages into, and their numbers as Python's own."""
+
+    def __init__(self, layout: Layout):
+        self._bytes = bytearray(layout.bytes)
+        self._head = struct.Struct(f"{layout.order}{2 + 3 * layout.count}d")
+        self.data = memoryview(self._bytes)
+
+    def read(self) -> tuple[Action, tuple[float, ...]]:
+        """What is asked for, and displacement, velocity, acceleration and time; refused when it is nothing known."""
+        asked, *motion = self._head.unpack_from(self._bytes)
+        action = ACTIONS.get(asked)
+        if action is None:
             raise WireProblem(f"there is no action {asked:g}; {', '.join(str(int(a)) for a in Action)} are known.")
-        return ACTIONS[asked]
+        return action, motion
+
+
+class Reply:
+    """The answer of a server: a few numbers first, zeros after them, written into one buffer again and again."""
+
+    def __init__(self, layout: Layout, count: int):
+        self._bytes = bytearray(layout.bytes)
+        self._head = struct.Struct(f"{layout.order}{min(count, layout.size)}d")
+
+    def of(self, *numbers: float) -> bytearray:
+        self._head.pack_into(self._bytes, 0, *numbers)
+        return self._bytes

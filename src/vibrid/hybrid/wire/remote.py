@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 
 import numpy as np
 
@@ -50,6 +51,8 @@ class RemoteSubstructure(Substructure):
         self.stopped: str | None = None
         self._link = self._connect(host, port, protocol)
         self._send(encode_hello(self.layout))
+        self._told = self._matrix(Action.DAMPING)
+        """Damping that the server tells apart and leaves out of its forces; the client adds it, as OpenSees does."""
 
     def _connect(self, host, port, protocol):
         family, address = resolve(host, port, protocol)
@@ -60,9 +63,7 @@ class RemoteSubstructure(Substructure):
             wire.connect(address)
             if protocol == "tcp":
                 return TcpLink(wire, self.timeout)
-            wire.send(KNOCK)
-            if wire.recv(16) != WELCOME:
-                raise WireProblem(f"{self.where} did not answer as a device server does.")
+            self._knock(wire)
             return UdpLink(wire, wire.getpeername(), self.timeout)
         except TimeoutError:
             wire.close()
@@ -74,6 +75,22 @@ class RemoteSubstructure(Substructure):
             wire.close()
             raise
 
+    def _knock(self, wire: socket.socket) -> None:
+        """Knock until somebody answers: a datagram may be lost, or the server busy with another client."""
+        until = time.monotonic() + self.timeout
+        while True:
+            wire.send(KNOCK)
+            wire.settimeout(min(0.25, self.timeout))
+            try:
+                answer = wire.recv(16)
+            except TimeoutError:
+                if time.monotonic() > until:
+                    raise
+                continue
+            if answer != WELCOME:
+                raise WireProblem(f"{self.where} did not answer as a device server does.")
+            return
+
     def trial(self, displacement, velocity, acceleration, time):
         self._out.set_motion(displacement, velocity, acceleration, time)
         self._send(self._out.message(Action.TRIAL))
@@ -83,7 +100,7 @@ class RemoteSubstructure(Substructure):
             why = STOPS.get(int(np.nan_to_num(self._in.stop[0])), "its forces are not numbers")
             self.stop(why)
             raise WireProblem(f"{self.where} stopped the test: {why}. Its log says more.")
-        return force
+        return force + self._told @ velocity
 
     def commit(self):
         self._send(self._out.message(Action.COMMIT))
@@ -92,7 +109,7 @@ class RemoteSubstructure(Substructure):
         return self._matrix(Action.STIFFNESS)
 
     def damping(self):
-        return self._matrix(Action.DAMPING)
+        return self._told
 
     def mass(self):
         return self._matrix(Action.MASS)

@@ -9,11 +9,11 @@ from time import perf_counter
 import numpy as np
 
 from vibrid.core.errors import VibridError
-from vibrid.hybrid.limits import Limits
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Substructure
 from vibrid.hybrid.timing import Times
 from vibrid.hybrid.wire.links import Gone, Silent
-from vibrid.hybrid.wire.protocol import Action, Incoming, Layout, WireProblem
+from vibrid.hybrid.wire.protocol import Action, Layout, Reply, Request, WireProblem
 
 AFTER_STOP = ("answer", "close")
 
@@ -47,24 +47,29 @@ class Session:
             told, and `C v` left out of the force because OpenSees adds it; integrators of the KR-α family then know C.
         after_stop: once a test is stopped for safety, "answer" every question with NaN so that the client comes to an
             end (OpenSees would wait for ever), or "close" the connection.
+        idle: seconds without a message after which the client is given up, once it has sent one.
         recorder: keeps a row a commit; may be None.
     """
 
-    def __init__(self, link, layout: Layout, specimen: Substructure, limits: Limits, *, damping="in force",
-                 after_stop="answer", recorder=None, log=None):  # fmt: skip
+    def __init__(self, link, layout: Layout, specimen: Substructure, limits: SafetyLimits, *, idle=120.0,
+                 damping="in force", after_stop="answer", recorder=None, log=None):  # fmt: skip
         self.link, self.layout, self.specimen, self.limits = link, layout, specimen, limits
-        self.after_stop, self.recorder, self.log = after_stop, recorder, log
-        self._told = specimen.damping() if damping == "apart" else None
-        self._came = Incoming(layout)
-        self._reply = np.zeros(layout.size, layout.dtype)
-        self._reply_bytes = memoryview(self._reply).cast("B")
+        self.idle, self.after_stop, self.recorder, self.log = idle, after_stop, recorder, log
         n = layout.count
+        self._told = specimen.damping() if damping == "apart" else np.zeros((n, n))
+        self._request, self._reply = Request(layout), Reply(layout, n + 1)
+        stiffness = specimen.stiffness()  # also for the tangent: an experiment knows no better
+        told = {Action.STIFFNESS: stiffness, Action.TANGENT: stiffness, Action.MASS: specimen.mass()}
+        self._matrices = {
+            action: Reply(layout, n * n).of(*matrix.ravel(order="F"))
+            for action, matrix in (told | {Action.DAMPING: self._told}).items()
+        }
         self._last: tuple = ()
-        self._motion = np.zeros(2 + 3 * n)
+        self._motion = np.zeros(1 + 3 * n)
         self._force = np.zeros(n)
         self._answers = Times()
         self.steps = self.trials = self._skipped = 0
-        self._pending = False
+        self._pending = self._heard = False
         self.stopped: tuple[int, str] | None = None
 
     def run(self) -> Ending:
@@ -72,10 +77,13 @@ class Session:
         well, reason = False, ""
         while not reason:
             try:
-                self.link.receive(self._came.data)
-                action = self._came.action
+                self.link.receive(self._request.data)
+                if not self._heard:
+                    self._heard = True
+                    self.link.set_patience(self.idle)
+                action, motion = self._request.read()
                 if action is Action.TRIAL:
-                    self._trial()
+                    self._trial(motion)
                 elif action is Action.COMMIT:
                     self._commit()
                 elif action is Action.END:
@@ -99,7 +107,7 @@ class Session:
             reason = f"stopped: {self.stopped[1]}"
         self.specimen.stop(reason)
         if self._skipped:
-            self._tell(f"{self._skipped} times a later trial came without a commit before it: datagrams may be lost")
+            self._tell(f"trials that came without a commit of the step before: {self._skipped}; datagrams may be lost")
         return Ending(reason, well, self.steps, self.trials, self._answers)
 
     def stop(self, code: int, reason: str) -> None:
@@ -110,10 +118,9 @@ class Session:
             self._force = np.full(self.layout.count, math.nan)
             self._tell(f"the test is stopped: {reason}")
 
-    def _trial(self) -> None:
+    def _trial(self, asked: list[float]) -> None:
         arrived = perf_counter()
         n = self.layout.count
-        asked = self._came.motion[1:].tolist()
         same = (asked[:n], asked[-1])
         if same == self._last or self.stopped:
             return
@@ -125,7 +132,7 @@ class Session:
         if beyond is not None:
             kind = 5 if "finite" in beyond else 1 if beyond.startswith("displacement") else 2
             return self.stop(kind, f"the client asked for a motion that is refused: {beyond}")
-        self._skipped += self._pending and time > self._motion[-1]
+        self._skipped += bool(self.steps) and self._pending and time > float(self._motion[-1])
         self._motion = np.array(asked)
         try:
             force = self.specimen.trial(self._motion[:n], self._motion[n : 2 * n], self._motion[2 * n : 3 * n], time)
@@ -154,22 +161,16 @@ class Session:
                 self.stop(8, str(problem))
 
     def _answer(self, action: Action) -> None:
-        n, reply = self.layout.count, self._reply
-        reply[:] = 0.0
         if self.stopped is not None:
-            reply[: n * n if action is not Action.FORCE else n] = math.nan
-            if action is Action.FORCE and self.layout.size > n:
-                reply[n] = self.stopped[0]
+            self.link.send(self._reply.of(*[math.nan] * self.layout.count, self.stopped[0]))
         elif action is Action.FORCE:
-            reply[:n] = self._force
-            if self._told is not None:
-                reply[:n] -= self._told @ self._motion[n : 2 * n]
-        elif action is Action.DAMPING:
-            reply[: n * n] = 0.0 if self._told is None else self._told.ravel(order="F")
+            force = self._force
+            if self._told.any():
+                n = self.layout.count
+                force = force - self._told @ self._motion[n : 2 * n]
+            self.link.send(self._reply.of(*force, 0.0))
         else:
-            matrix = self.specimen.mass() if action is Action.MASS else self.specimen.stiffness()
-            reply[: n * n] = matrix.ravel(order="F")
-        self.link.send(self._reply_bytes)
+            self.link.send(self._matrices[action])
 
     def _tell(self, sentence: str) -> None:
         if self.log is not None:

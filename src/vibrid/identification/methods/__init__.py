@@ -7,8 +7,10 @@ from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
 from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
 from vibrid.identification.methods.online_masing import OnlineMasing
 from vibrid.identification.methods.online_recall import OnlineRecall
+from vibrid.identification.methods.pidynnet import PIDynNet
 from vibrid.identification.methods.siva import SIVA
 from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.methods.weak_collocation import WeakCollocation
 
 __all__ = [
     "SIVA",
@@ -19,7 +21,9 @@ __all__ = [
     "LeastSquares",
     "OnlineMasing",
     "OnlineRecall",
+    "PIDynNet",
     "SparseRegression",
     "TrajectoryFit",
     "UnscentedKalman",
+    "WeakCollocation",
 ]

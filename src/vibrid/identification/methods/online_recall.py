@@ -70,7 +70,7 @@ class OnlineRecall(Sequential):
 
     lag: int = eqx.field(static=True, default=15)
     every: int = eqx.field(static=True, default=10)
-    points: int = eqx.field(static=True, default=400)
+    points: int = eqx.field(static=True, default=1600)
     members: int = eqx.field(static=True, default=3)
     spread: float = eqx.field(static=True, default=0.4)
     forget: float = eqx.field(static=True, default=float("inf"))

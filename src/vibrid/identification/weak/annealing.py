@@ -7,19 +7,22 @@ The smallest ε that the readings allow says how wrong the model is, and the unk
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vibrid.core.progress import SILENT
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.collocation import Point, Solved, cost_of, eliminate, point_at, record_of, trial
-from vibrid.identification.weak.start import Beginning, noise_left
+from vibrid.identification.weak.pieces import noise_left
+from vibrid.identification.weak.start import Beginning
 
 _HELD = 2  # first iterations, in which the motion settles and the unknowns wait
 _ENOUGH = 0.01  # fall of the cost ½ χ² that is not worth another iteration: it moves an estimate by 0.14 σ
 _KEPT_PROMISE = 0.9  # share of its promised fall above which a step needs no repeating before equations harden
-_NEGLIGIBLE = 1e-3  # noise over signal below which a rise of the misfit says nothing
+_STATES = 0.03  # equations of states are believed this much harder than those of motion: a law defines them
+_SAME = 0.005  # change of the noise, as a share, that is not worth weighing the readings again
+_NEGLIGIBLE = 3e-3  # noise over signal below which a rise of the misfit says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +44,7 @@ class Annealed:
         return np.sqrt(np.mean(np.concatenate(squares), axis=0))
 
 
-def anneal(
-    problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress=SILENT
-) -> Annealed:
+def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress=SILENT) -> Annealed:
     """Harden the equations stage by stage while the readings allow it.
 
     Arguments
@@ -60,34 +61,45 @@ def anneal(
             progress.stage(f"equations to {100 * softness:g} % of their size", iterations)
             last = number == len(stages) - 1
             held = _HELD if number == 0 else 0
-            point, solved = _minimise(problem, point, noise, softness, held, last, iterations, history, progress)
-            spent = solved.spent(point)
-            found = noise_left([r.piece for r in point.records], noise, given, spent)
-            seen = _read(point, found, problem)
-            loosest = seen if loosest is None else loosest
-            rise = _rise(seen, loosest, problem.signal_size(), point)
-            if kept is not None and rise > tolerance:
-                return _finish(problem, *kept, softness, rise, iterations, history, progress)
-            point = point_at(problem, point.free, [r.weighted(found) for r in point.records])
-            noise = found
+            believed = beliefs(point, softness, stages[-1])
+            point, solved = _minimise(problem, point, noise, believed, held, last, iterations, history, progress)
+            paid = solved.paid(point, noise)
+            seen = noise_left([r.piece for r in point.records], paid)
+            found = np.where(np.isfinite(given), given, seen)
+            loosest = (seen, paid) if loosest is None else loosest
+            rise, chance = _rise(seen, *loosest, problem, point)
+            if kept is not None and rise > tolerance + 3.0 * chance:
+                point, noise, allowed = kept
+                progress.stage(f"back to equations to {100 * allowed:g} % of their size", iterations)
+                believed = beliefs(point, allowed, stages[-1])
+                point, solved = _minimise(problem, point, noise, believed, 0, True, iterations, history, progress)
+                return Annealed(point, solved, noise, allowed, softness, rise, history, False)
+            if np.max(np.abs(np.log(found / noise))) > _SAME:
+                point, noise = replace(point, records=tuple(r.weighted(found) for r in point.records)), found
             kept = (point, noise, softness)
+        stopped = False
     except KeyboardInterrupt:
         if kept is None:
             raise
-        point, noise, softness = kept
-        return Annealed(point, eliminate(point, softness), noise, softness, None, rise, history, True)
-    return Annealed(point, eliminate(point, softness), noise, softness, None, rise, history, False)
+        stopped = True
+    point, noise, softness = kept
+    solved = eliminate(point, beliefs(point, softness, stages[-1]))
+    return Annealed(point, solved, noise, softness, None, rise, history, stopped)
 
 
-def _finish(problem, point, noise, softness, refused, rise, iterations, history, progress) -> Annealed:
-    """Back to the last softness that the readings allowed, this time to the end."""
-    progress.stage(f"back to equations to {100 * softness:g} % of their size", iterations)
-    point, solved = _minimise(problem, point, noise, softness, 0, True, iterations, history, progress)
-    return Annealed(point, solved, noise, softness, refused, rise, history, False)
+def beliefs(point: Point, softness: float, hardest: float) -> np.ndarray:
+    """(equations,): how far each equation is believed at a softness.
+
+    Forces that nobody modelled disturb equations of motion; the equations of a law's states define these. Left as soft
+    as the others, hidden states would take up every unmodelled force and leave nothing for the law's parameters.
+    """
+    states = min(softness, max(_STATES * softness, hardest))
+    n, count = point.records[0].piece.size, len(point.records[0].sizes)
+    return np.where(np.arange(count) < n, softness, states)
 
 
 def _minimise(problem, point: Point, noise, softness, held, to_the_end, iterations, history, progress):
-    """Gauss–Newton at one softness; damping only where a step fails."""
+    """Gauss–Newton with equations believed to `softness` (equations,); damping only where a step fails."""
     damping, cost = 0.0, cost_of(point, noise, softness)
     for number in range(held + iterations):
         solved = eliminate(point, softness, damping)
@@ -101,23 +113,22 @@ def _minimise(problem, point: Point, noise, softness, held, to_the_end, iteratio
             continue
         fall, point, cost = cost - new, there, new
         damping = damping / 10.0 if damping > 1e-8 else 0.0
-        history.append((softness, cost, point.free))
-        if number >= held and (fall <= _ENOUGH or (not to_the_end and fall > _KEPT_PROMISE * promise)):
+        history.append((softness[0], cost, point.free))
+        if number < held:
+            held = number + 1 if fall > _KEPT_PROMISE * promise else held
+        elif fall <= _ENOUGH or (not to_the_end and fall > _KEPT_PROMISE * promise):
             break
     return point, solved
 
 
-def _read(point: Point, noise, problem: Problem) -> np.ndarray:
-    """Noise of every sensor as the motion leaves it, also where it is stated."""
-    given = problem.given_deviations()
-    if not np.isfinite(given).any():
-        return noise
-    return noise_left([r.piece for r in point.records], noise, np.full_like(given, np.nan), 0.0)
+def _rise(now: np.ndarray, loosest: np.ndarray, paid: np.ndarray, problem: Problem, point: Point):
+    """By how much χ² of displacements and velocities has risen, as a share, and by how much it may rise by chance.
 
-
-def _rise(now: np.ndarray, loosest: np.ndarray, size: np.ndarray, point: Point) -> float:
-    """By how much χ² of displacements and velocities has risen, as a share; of all sensors where none reads these."""
+    Of all sensors where none reads these. `loosest` is the noise found in the first stage, `paid` the weights that the
+    readings determined there: what these fitted of the noise is a random number of that many degrees of freedom.
+    """
     slow = point.records[0].piece.readings.orders < 2
     chosen = slow if slow.any() else np.ones_like(slow)
-    level = np.maximum(loosest, _NEGLIGIBLE * size)[chosen]
-    return float(np.mean((now[chosen] ** 2 - loosest[chosen] ** 2) / level**2))
+    level = np.maximum(loosest, _NEGLIGIBLE * problem.signal_size())[chosen]
+    rise = np.mean((now[chosen] ** 2 - loosest[chosen] ** 2) / level**2)
+    return float(rise), float(np.sqrt(2.0 * paid[chosen].sum()) / (problem.counts() - paid)[chosen].sum())

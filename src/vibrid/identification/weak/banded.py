@@ -10,14 +10,44 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from vibrid.identification.weak.splines import REACH
 
 
-def gather(blocks: np.ndarray) -> np.ndarray:
-    """Lower band (6 c, N) of the sum of interval blocks (intervals, 6 c, 6 c), each c places after the last."""
-    count, size, _ = blocks.shape
-    channels = size // REACH
-    band = np.zeros((size, (count + REACH - 1) * channels))
-    for b in range(size):
-        band[: size - b, b : b + count * channels : channels] += blocks[:, b:, b].T
+def squares(slope: np.ndarray) -> np.ndarray:
+    """Lower band (6 c, N) of Σ Sᵀ S over interval slopes S (intervals, rows, 6 c), each c places after the last."""
+    count, rows, size = slope.shape
+    parts = slope.reshape(count, rows, REACH, size // REACH)
+    made = np.zeros((REACH, count + REACH - 1, size // REACH, size // REACH))
+    for distance in range(REACH):
+        for k in range(REACH - distance):
+            made[distance, k : k + count] += parts[:, :, k + distance].transpose(0, 2, 1) @ parts[:, :, k]
+    return from_diagonals(made)
+
+
+def diagonals(blocks: np.ndarray) -> np.ndarray:
+    """(6, …, weights): sums of interval blocks (…, intervals, 6, 6) of one channel, by distance from the diagonal."""
+    count = blocks.shape[-3]
+    made = np.zeros((REACH, *blocks.shape[:-3], count + REACH - 1))
+    for distance in range(REACH):
+        for k in range(REACH - distance):
+            made[distance, ..., k : k + count] += blocks[..., k + distance, k]
+    return made
+
+
+def from_diagonals(made: np.ndarray) -> np.ndarray:
+    """Lower band (6 c, N) of a symmetric matrix of c × c blocks: `made[d, i]` is block (i + d, i)."""
+    _, weights, channels, _ = made.shape
+    band = np.zeros((REACH * channels, weights * channels))
+    for distance in range(REACH):
+        for column in range(channels):
+            first = column if distance == 0 else 0
+            top = distance * channels - column
+            band[top + first : top + channels, column::channels] = made[distance, :, first:, column].T
     return band
+
+
+def add_block(band: np.ndarray, block: np.ndarray, interval: int = 0) -> None:
+    """Add a block (6 c, 6 c) of one interval to a band, in place."""
+    start = interval * (len(block) // REACH)
+    for column in range(len(block)):
+        band[: len(block) - column, start + column] += block[column:, column]
 
 
 def gather_rows(rows: np.ndarray) -> np.ndarray:
@@ -53,6 +83,7 @@ class Bordered:
             solved[:, p],
             self.corner - self.border.T @ solved[:, :p],
             self.unknowns_side - self.border.T @ solved[:, p],
+            float(self.weights_side @ solved[:, p]),
             factor,
         )
 
@@ -65,7 +96,17 @@ class Eliminated:
     alone: np.ndarray  # A⁻¹ a: their step when the unknowns stay
     information: np.ndarray  # S: (p, p)
     side: np.ndarray  # (p,)
+    promise: float  # twice the fall of the cost when the weights alone move
     factor: np.ndarray
 
     def weights_step(self, unknowns_step: np.ndarray) -> np.ndarray:
         return self.alone - self.follow @ unknowns_step
+
+
+def times(band: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The product of a symmetric matrix, given by its lower band, with a vector."""
+    made = band[0] * vector
+    for k in range(1, len(band)):
+        made[k:] += band[k, :-k] * vector[:-k]
+        made[:-k] += band[k, :-k] * vector[k:]
+    return made

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import cho_solve_banded
 
 from vibrid.identification.problem import Problem
-from vibrid.identification.weak.banded import Bordered, Eliminated, gather, gather_rows, times
+from vibrid.identification.weak.banded import Bordered, Eliminated, add_block, gather_rows, squares, times
 from vibrid.identification.weak.equations import (
     Intervals,
     Motion,
@@ -27,8 +27,9 @@ from vibrid.identification.weak.equations import (
     model_at,
     residual_at,
 )
+from vibrid.identification.weak.pieces import Piece
 from vibrid.identification.weak.splines import REACH
-from vibrid.identification.weak.start import Piece
+from vibrid.identification.weak.start import straight
 
 POINTS = 4  # Gauss points in an interval
 _FIRST_HELD = 1e-4  # how tightly the state at the start is held, as a share of the rms of each
@@ -122,7 +123,10 @@ def linearise(problem: Problem, free, record: int, field: Field, weights) -> Lin
     def integrated(test, chosen):
         """The equations of some intervals integrated with weights (points,)."""
         parts = [
-            sum(jnp.einsum("g,gk,egqc->eqkc", test, b, slope[chosen]) for b, slope in zip(field.bases, own, strict=False))
+            sum(
+                jnp.einsum("g,gk,egqc->eqkc", test, b, slope[chosen])
+                for b, slope in zip(field.bases, own, strict=False)
+            )
             for own in by_order
         ]
         slope = jnp.concatenate(parts, axis=-1)
@@ -167,8 +171,8 @@ class Record:
 
     def weighted(self, noise: np.ndarray) -> Record:
         """The same with other noise."""
-        blocks, sides = self.piece.readings.normal(noise, self.piece.weights.shape[1])
-        return replace(self, band=gather(blocks), side=gather_rows(sides))
+        band, side = self.piece.readings.normal(noise, self.piece.weights.shape[1])
+        return replace(self, band=band, side=side)
 
     def moved(self, weights: np.ndarray) -> Record:
         return replace(self, piece=replace(self.piece, weights=weights))
@@ -204,7 +208,7 @@ def point_at(problem: Problem, free, records) -> Point:
     return Point(np.asarray(free), tuple(records), slopes, tuple(map(np.asarray, _prior(problem, jnp.asarray(free)))))
 
 
-def cost_of(point: Point, noise: np.ndarray, softness: float) -> float:
+def cost_of(point: Point, noise: np.ndarray, softness: np.ndarray) -> float:
     """Half the sum of squares."""
     total = np.sum(point.prior[0] ** 2)
     for record, own in zip(point.records, point.slopes, strict=True):
@@ -214,22 +218,25 @@ def cost_of(point: Point, noise: np.ndarray, softness: float) -> float:
     return 0.5 * float(total)
 
 
-def bordered(record: Record, own: Linearised, softness: float) -> Bordered:
+def bordered(record: Record, own: Linearised, softness: np.ndarray) -> Bordered:
     """Normal equations of one record: readings, weak equations and start."""
     weight = 1.0 / (softness * record.sizes)
     slope = own.slope * weight[:, None]
     residual, border = own.residual * weight, own.border * weight[:, None]
-    blocks, cross = (_added(np.matmul(slope.transpose(0, 2, 1), other)) for other in (slope, border))
-    sides = -_added(np.einsum("eqa,eq->ea", slope, residual))
     first_slope = own.first_slope / record.first_sizes[:, None]
     first_border, first = own.first_border / record.first_sizes[:, None], own.first / record.first_sizes
-    blocks[0] += first_slope.T @ first_slope
-    sides[0] -= first_slope.T @ first
+    band = record.band + squares(slope[: -len(ENDS)])
+    for interval, ending in zip(ENDS % record.piece.splines.count, slope[-len(ENDS) :], strict=True):
+        add_block(band, ending.T @ ending, interval)
+    add_block(band, first_slope.T @ first_slope)
+    turned = slope.transpose(0, 2, 1)
+    cross, sides = _added(turned @ border), -_added((turned @ residual[..., None])[..., 0])
     cross[0] += first_slope.T @ first_border
-    corner = np.einsum("eqa,eqb->ab", border, border) + first_border.T @ first_border
+    sides[0] -= first_slope.T @ first
+    corner = np.einsum("eqa,eqb->ab", border, border, optimize=True) + first_border.T @ first_border
     unknowns_side = -np.einsum("eqa,eq->a", border, residual) - first_border.T @ first
     readings = record.side - times(record.band, record.piece.weights.reshape(-1))
-    return Bordered(record.band + gather(blocks), gather_rows(cross), corner, gather_rows(sides) + readings, unknowns_side)
+    return Bordered(band, gather_rows(cross), corner, gather_rows(sides) + readings, unknowns_side)
 
 
 def _added(values: np.ndarray) -> np.ndarray:
@@ -247,20 +254,19 @@ class Solved(NamedTuple):
     side: np.ndarray  # (p,)
     promise: float  # fall of the cost if only the weights moved
 
-    def spent(self, point: Point) -> float:
-        """The share of the weights of the motion that the readings pay for: trace(A⁻¹ A_readings), by random signs."""
-        rng = np.random.default_rng(0)
-        paid = weights = 0.0
+    def paid(self, point: Point, noise: np.ndarray) -> np.ndarray:
+        """(sensors,): how many weights of the splines the readings of each sensor determine."""
+        found = 0.0
         for part, record in zip(self.parts, point.records, strict=True):
-            signs = rng.choice([-1.0, 1.0], size=(len(record.side), 4))
-            seen = np.stack([times(record.band, z) for z in signs.T], axis=1)
-            solved = cho_solve_banded((part.factor, True), seen, check_finite=False)
-            paid += np.mean(np.sum(signs * solved, axis=0))
-            weights += record.piece.splines.weights * record.piece.size
-        return float(np.clip(paid / weights, 0.0, 1.0))
+
+            def solve(sides, factor=part.factor):
+                return cho_solve_banded((factor, True), sides, check_finite=False)
+
+            found = found + record.piece.readings.paid(noise, solve, record.piece.weights.shape[1])
+        return found
 
 
-def eliminate(point: Point, softness: float, damping: float = 0.0) -> Solved:
+def eliminate(point: Point, softness: np.ndarray, damping: float = 0.0) -> Solved:
     parts = tuple(
         bordered(record, own, softness).eliminate(damping)
         for record, own in zip(point.records, point.slopes, strict=True)
@@ -287,15 +293,9 @@ def trial(problem: Problem, point: Point, solved: Solved, damping: float, hold: 
         step = np.linalg.lstsq(matrix, solved.side / scale, rcond=1e-13)[0] / scale
         step *= min(1.0, _LONGEST / np.max(np.abs(step), initial=1e-300))
         promise += float(solved.side @ step - 0.5 * step @ solved.information @ step)
-        value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
-        free = problem.unknowns.to_free(value + slope * step)
+        free = straight(problem, free, step)
     records = [
         record.moved(record.piece.weights + part.weights_step(step).reshape(record.piece.weights.shape))
         for record, part in zip(point.records, solved.parts, strict=True)
     ]
     return point_at(problem, free, records), promise
-
-
-@eqx.filter_jit
-def _physical(problem: Problem, free):
-    return problem.unknowns.to_physical(free), problem.unknowns.slope(free)

@@ -15,7 +15,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.identification.problem import Problem
-from vibrid.identification.weak.ground import Ground, ground_of
+from vibrid.identification.weak.ground import Ground
 from vibrid.laws.base import refuse_without_rate
 
 
@@ -86,9 +86,9 @@ def flat_start(model) -> jax.Array:
     return ravel_pytree(model.start())[0]
 
 
-def flatten_states(states) -> np.ndarray:
+def flatten_states(states, samples: int):
     """(samples, m) from the states of a response or of `states_along`, which have time first."""
-    return np.asarray(jax.vmap(lambda s: ravel_pytree(s)[0])(states))
+    return jax.vmap(lambda s: ravel_pytree(s)[0], axis_size=samples)(states)
 
 
 def residual_at(model, motion: Motion, ground, inputs):
@@ -115,23 +115,24 @@ def weak_residuals(model, motion: Motion, intervals: Intervals):
     return intervals.integrate(point_residuals(model, motion, intervals))
 
 
-def equation_sizes(model, motion: Motion, intervals: Intervals) -> np.ndarray:
+def equation_sizes(model, motion: Motion, intervals: Intervals):
     """(n + m,): rms of what each equation integrates over an interval, the measure of "small".
 
-    Of an equation of motion that is the inertia force of the absolute motion, of a state its rate.
+    Of an equation of motion that is the inertia force of the absolute motion, of a state its rate, or its size over the
+    length of the record where it hardly moves.
     """
-    inertia = jax.vmap(jax.vmap(model.mass_times))(motion.ddy)
-    values = jnp.concatenate([inertia, motion.ds], axis=-1)
-    size = jnp.sqrt(jnp.mean(values**2, axis=(0, 1))) * intervals.length
-    return np.asarray(jnp.maximum(size, 1e-9 * jnp.max(size) + 1e-300))
+    inertia = _rms(jax.vmap(jax.vmap(model.mass_times))(motion.ddy))
+    duration = intervals.length * motion.s.shape[0]
+    rate = jnp.maximum(_rms(motion.ds), _rms(motion.s) / duration)
+    return jnp.concatenate([jnp.maximum(part, 1e-9 * jnp.max(part, initial=1e-290)) for part in (inertia, rate)]) * (
+        intervals.length
+    )
+
+
+def _rms(values):
+    return jnp.sqrt(jnp.mean(values**2, axis=(0, 1)))
 
 
 def model_at(problem: Problem, free, record: int = 0):
     """The model of the structure with the unknowns at φ."""
     return problem.unknowns.apply(problem.experiment, free).structure.model(problem.data[record].loads)
-
-
-__all__ = [
-    "Ground", "Intervals", "Motion", "check_rates", "equation_sizes", "flat_start", "flatten_states", "ground_of",
-    "intervals_of", "model_at", "point_residuals", "residual_at", "state_names", "weak_residuals",
-]  # fmt: skip

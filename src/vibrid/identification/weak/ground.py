@@ -1,7 +1,8 @@
 """The motion of the ground, integrated exactly from the recorded acceleration.
 
-Methods that represent the motion by smooth functions give the absolute displacement y = x + r x_g: it has no kinks where
-a recorded acceleration has them. What the ground does between samples is a polynomial, so x_g and v_g are known exactly.
+Methods that represent the motion by smooth functions give the absolute displacement y = x + r x_g: it has no kinks
+where a recorded acceleration has them. What the ground does between samples is a polynomial, so that x_g and v_g are
+known exactly.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import numpy as np
 
 from vibrid.core.errors import Refusal
 from vibrid.identification.problem import Problem
+from vibrid.identification.weak.banded import diagonals, from_diagonals, gather_rows
 from vibrid.identification.weak.ground import Ground
 from vibrid.identification.weak.splines import REACH, Splines
 
@@ -27,17 +28,13 @@ class Readings:
     orders: np.ndarray  # (sensors,) derivative that is read
     targets: np.ndarray  # (nt, sensors)
     present: np.ndarray  # (nt, sensors) 1 where a sample is there
-    grams: np.ndarray  # (sensors, intervals, 6, 6) Σ b bᵀ over the samples of an interval
-    moments: np.ndarray  # (sensors, intervals, 6) Σ b y
+    samples: np.ndarray  # (sensors, intervals) how many samples there are
+    grams: np.ndarray  # (6, sensors, weights) Σ b bᵀ over the samples, by distance from the diagonal
+    moments: np.ndarray  # (sensors, weights) Σ b y
 
     @property
     def counts(self) -> np.ndarray:
         return self.present.sum(axis=0)
-
-    @property
-    def determined(self) -> bool:
-        """Whether every degree of freedom is read by some sensor."""
-        return np.linalg.matrix_rank(self.rows) == self.rows.shape[1]
 
     def predicted(self, weights: np.ndarray) -> np.ndarray:
         """(nt, sensors): what the sensors would read of splines with weights (count + 5, ≥ n)."""
@@ -45,56 +42,72 @@ class Readings:
         made = np.empty_like(self.targets)
         for order in np.unique(self.orders):
             own = self.orders == order
-            made[:, own] = self.splines.evaluate(weights[:, :n], self.time, order) @ self.rows[own].T
+            made[:, own] = self.splines.evaluate(weights[:, :n], self.inside, order) @ self.rows[own].T
         return made
+
+    @property
+    def inside(self) -> np.ndarray:
+        """The times of the samples; those after the last interval stay at its end."""
+        return np.minimum(self.time, self.splines.edges[-1])
 
     def misfit(self, weights: np.ndarray) -> np.ndarray:
         """(sensors,): Σ (reading − spline)² over the samples of each sensor."""
         return np.sum(((self.targets - self.predicted(weights)) * self.present) ** 2, axis=0)
 
+    def paid(self, noise: np.ndarray, solve, channels: int) -> np.ndarray:
+        """(sensors,): how many weights the readings of each sensor determine, trace(A⁻¹ A_sensor), by random signs.
+
+        `solve` applies A⁻¹ to columns (weights × channels, k), A the normal equations of everything that is believed.
+        """
+        size = self.splines.weights * channels
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, 2 if size > 2000 else 12))
+        total = np.zeros(len(self.rows))
+        for z, u in zip(signs.T, solve(signs).T, strict=True):
+            seen = [self.predicted(own.reshape(self.splines.weights, channels)) for own in (z, u)]
+            total += np.sum(seen[0] * seen[1] * self.present, axis=0)
+        return np.clip(total / signs.shape[1] / np.asarray(noise) ** 2, 0.0, self.counts)
+
     def normal(self, noise: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (intervals, 6 c, 6 c) and sides (intervals, 6 c) of Σ (reading − spline)²/σ², c channels a weight."""
-        n, count = self.rows.shape[1], self.splines.count
-        blocks = np.zeros((count, REACH, channels, REACH, channels))
-        sides = np.zeros((count, REACH, channels))
-        weight = 1.0 / np.asarray(noise) ** 2
-        outer = np.einsum("s,sa,sb->sab", weight, self.rows, self.rows)
-        blocks[:, :, :n, :, :n] = np.einsum("sab,sejk->ejakb", outer, self.grams, optimize=True)
-        sides[:, :, :n] = np.einsum("s,sa,sej->eja", weight, self.rows, self.moments, optimize=True)
-        size = REACH * channels
-        return blocks.reshape(count, size, size), sides.reshape(count, size)
+        """Lower band and right side of Σ (reading − spline)²/σ², with `channels` a weight, the motion's first."""
+        n, weights = self.rows.shape[1], self.splines.weights
+        weighed = self.rows / np.asarray(noise)[:, None] ** 2
+        outer = (weighed[:, :, None] * self.rows[:, None, :]).reshape(len(self.rows), -1)
+        made = np.zeros((REACH, weights, channels, channels))
+        made[:, :, :n, :n] = (self.grams.transpose(0, 2, 1) @ outer).reshape(REACH, weights, n, n)
+        side = np.zeros((weights, channels))
+        side[:, :n] = self.moments.T @ weighed
+        return from_diagonals(made), side.reshape(-1)
 
 
-def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int = 0) -> Readings:
-    """The sensors of one record of a problem; forces of parts are refused: they are not linear in the motion."""
-    data, structure = problem.data[record], problem.experiment.structure
-    model = structure.model(data.loads)
+def sensor_rows(problem: Problem, record: int = 0):
+    """Row and order of derivative of every sensor, its gain, and what it reads of the inputs."""
+    structure = problem.experiment.structure
+    model = structure.model(problem.data[record].loads)
     arrays = structure.sensor_arrays(model, problem.sensors)
     if arrays.forces is not None:
         raise Refusal(
             "Forces of parts cannot be used where the motion is represented by splines: they are not linear in it. "
             "Leave those sensors out, or use TrajectoryFit or UnscentedKalman."
         )
-    count, n = arrays.count, model.size
     read = [getattr(arrays, q) for q in _ORDERS]
-    read = np.stack([np.zeros((count, n)) if r is None else np.asarray(r) for r in read])
-    orders = np.abs(read).sum(axis=2).argmax(axis=0)
-    gain = np.asarray(arrays.gain)
-    rows = read[orders, np.arange(count)] * gain[:, None]
+    read = np.stack([np.zeros((arrays.count, model.size)) if r is None else np.asarray(r) for r in read])
+    orders, gain = np.abs(read).sum(axis=2).argmax(axis=0), np.asarray(arrays.gain)
+    return read[orders, np.arange(arrays.count)] * gain[:, None], orders, gain, np.asarray(arrays.inputs)
+
+
+def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int = 0) -> Readings:
+    """The sensors of one record of a problem; forces of parts are refused: they are not linear in the motion."""
+    data = problem.data[record]
+    rows, orders, gain, inputs = sensor_rows(problem, record)
+    count = len(rows)
     time = data.step * np.arange(data.samples)
     carried = np.stack(ground.motion(time))  # (3, nt, n)
-    targets = np.asarray(data.readings) - gain * (ground.inputs(time) @ np.asarray(arrays.inputs).T)
+    targets = np.asarray(data.readings) - gain * (ground.inputs(time) @ inputs.T)
     targets = targets + np.einsum("tsn,sn->ts", np.moveaxis(carried[orders], 0, 1), rows)
     present = np.asarray(data.present)
     interval, fraction = splines.place(time)
-    first = np.searchsorted(interval, np.arange(splines.count))  # the samples of an interval follow each other
-    filled = np.bincount(interval, minlength=splines.count) > 0
-
-    def summed(values):
-        made = np.add.reduceat(values, np.minimum(first, len(values) - 1), axis=0)
-        made[~filled] = 0.0
-        return made
-
+    inside = time <= splines.edges[-1] * (1.0 + 1e-9)
+    present = present * inside[:, None]
     whole = {}
     grams, moments = [], []
     for s in range(count):
@@ -103,9 +116,19 @@ def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int 
         masked = basis * present[:, s : s + 1]
         complete = bool(present[:, s].all())
         if not complete or order not in whole:
-            gram = summed(masked[:, :, None] * basis[:, None, :])
+            gram = diagonals(summed(masked[:, :, None] * basis[:, None, :], interval, splines.count))
             if complete:
                 whole[order] = gram
         grams.append(whole[order] if complete else gram)
-        moments.append(summed(masked * targets[:, s : s + 1]))
-    return Readings(splines, time, rows, orders, targets, present, np.stack(grams), np.stack(moments))
+        moments.append(gather_rows(summed(masked * targets[:, s : s + 1], interval, splines.count)))
+    samples = summed(present, interval, splines.count).T
+    stacked = (np.stack(grams, axis=1), np.stack(moments))
+    return Readings(splines, time, rows, orders, targets, present, samples, *stacked)
+
+
+def summed(values: np.ndarray, interval: np.ndarray, count: int) -> np.ndarray:
+    """(count, …): values (samples, …) added up over the intervals they fall into, which rise with the samples."""
+    first = np.searchsorted(interval, np.arange(count))
+    made = np.add.reduceat(values, np.minimum(first, len(values) - 1), axis=0)
+    made[np.bincount(interval, minlength=count) == 0] = 0.0
+    return made

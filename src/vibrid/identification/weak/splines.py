@@ -33,12 +33,6 @@ class Splines:
     spacing: float
     count: int
 
-    @classmethod
-    def over(cls, duration: float, spacing: float) -> Splines:
-        """Intervals of about `spacing` seconds that fill a duration exactly."""
-        count = max(round(duration / spacing), REACH)
-        return cls(duration / count, count)
-
     @property
     def weights(self) -> int:
         """Number of weights of one channel."""

@@ -100,9 +100,14 @@ def trace(step: Callable, start, inputs: int, dtype=jnp.float32) -> Traced:
             a.astype(b.dtype).reshape(b.shape) for a, b in zip(after, leaves, strict=True)
         )
 
-    closed = jax.make_jaxpr(flat)(*leaves, jnp.zeros(inputs, dtype))
-    program = _Opener().program(closed.jaxpr, closed.consts)
+    program = program_of(flat, *leaves, jnp.zeros(inputs, dtype))
     return Traced(program, tuple(np.asarray(leaf) for leaf in leaves), names)
+
+
+def program_of(function: Callable, *examples) -> Program:
+    """The program of a function of arrays (and tuples of results) with the shapes and types of the examples."""
+    closed = jax.make_jaxpr(function)(*examples)
+    return _Opener().program(closed.jaxpr, closed.consts)
 
 
 def _plain(path: str) -> str:

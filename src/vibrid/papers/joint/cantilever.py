@@ -8,7 +8,15 @@ import vibrid as vb
 from vibrid.identification.loads.regularisation import choose_weights
 from vibrid.identification.loads.solution import solve_loads
 from vibrid.identification.problem import make_problem
-from vibrid.papers.joint.paper import PAPER, load_record, measured, percent
+from vibrid.papers.joint.paper import (
+    PAPER,
+    convergence_figure,
+    errors_figure,
+    load_figure,
+    load_record,
+    measured,
+    percent,
+)
 from vibrid.papers.paper import Check, Outcome
 from vibrid.report import style
 
@@ -131,10 +139,7 @@ def table_2(run) -> Outcome:
 
 @PAPER.figure(3, "The load at the tip")
 def figure_3(run) -> Outcome:
-    ax = style.new_axes()
-    ax.plot(TIME, load(TIME), color=style.TRUTH)
-    ax.set(xlabel="time [s]", ylabel="load [N]", title="Eq. 28")
-    return Outcome(figure=ax.figure)
+    return Outcome(figure=load_figure(TIME, load(TIME), "Eq. 28"))
 
 
 def loads_along(run, result, picks):
@@ -171,40 +176,24 @@ def figure_4(run) -> Outcome:
     return Outcome(figure=ax.figure, note="The load needs no first guess: at every trial of EI it is solved for.")
 
 
-def convergence(axes, estimates, true, names, ylabel):
-    for i, name in enumerate(names):
-        axes.plot(estimates[:, i], color=style.CYCLE[i], marker="o", ms=3, label=name)
-        axes.axhline(true[i], color=style.CYCLE[i], ls=":", lw=1)
-    axes.set(xlabel="iteration", ylabel=ylabel)
-    axes.legend()
-    return axes
-
-
 NAMES = ("EI₁", "EI₂", "EI₃")
 
 
 @PAPER.figure(5, "Bending stiffness over the iterations")
 def figure_5(run) -> Outcome:
     estimates, _ = run.once(way)
-    ax = convergence(style.new_axes(), estimates / 1e6, TRUE / 1e6, NAMES, "EI [MN m²]")
-    return Outcome(figure=ax.figure, note="Dotted: true values.")
+    figure = convergence_figure(estimates / 1e6, TRUE / 1e6, NAMES, "EI [MN m²]")
+    return Outcome(figure=figure, note="Dotted: true values.")
 
 
-def errors_figure(estimates, loads, title: str):
-    ax = style.new_axes()
-    for i, name in enumerate(NAMES):
-        ax.semilogy(
-            np.maximum(percent(estimates[:, i], TRUE[i]), 1e-6), color=style.CYCLE[i], marker="o", ms=3, label=name
-        )
-    ax.semilogy([load_error(loads[k]) for k in sorted(loads)], color=style.INK, marker="s", ms=3, label="load")
-    ax.set(xlabel="iteration", ylabel="error [%]", title=title)
-    ax.legend(ncols=4)
-    return ax.figure
+def errors_on_the_way(estimates, loads) -> dict:
+    errors = {name: percent(estimates[:, i], TRUE[i]) for i, name in enumerate(NAMES)}
+    return errors | {"load": [load_error(loads[k]) for k in sorted(loads)]}
 
 
 @PAPER.figure(6, "Errors over the iterations")
 def figure_6(run) -> Outcome:
-    return Outcome(figure=errors_figure(*run.once(way), "no noise"))
+    return Outcome(figure=errors_figure(errors_on_the_way(*run.once(way)), "no noise"))
 
 
 @PAPER.figure(7, "Acceleration at 2 m, where no sensor is")

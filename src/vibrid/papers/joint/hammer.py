@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import vibrid as vb
-from vibrid.papers.joint.paper import PAPER, load_record, measured, percent
+from vibrid.papers.joint.paper import PAPER, convergence_figure, load_record, measured, percent
 from vibrid.papers.paper import Check, Outcome
 from vibrid.report import style
 
@@ -160,14 +160,7 @@ def figure_30(run) -> Outcome:
 
 
 def _history(run, part: slice, names, ylabel: str, true):
-    estimates = run.once(fit, "chain").history["estimate"][:, part]
-    ax = style.new_axes()
-    for i, name in enumerate(names):
-        ax.plot(estimates[:, i], color=style.CYCLE[i], marker="o", ms=3, label=name)
-        ax.axhline(true[i], color=style.CYCLE[i], ls=":")
-    ax.set(xlabel="iteration", ylabel=ylabel)
-    ax.legend()
-    return ax.figure
+    return convergence_figure(run.once(fit, "chain").history["estimate"][:, part], true, names, ylabel)
 
 
 @PAPER.figure(31, "Stiffness over the iterations")

@@ -6,6 +6,7 @@ import numpy as np
 
 import vibrid as vb
 from vibrid.papers.paper import Paper
+from vibrid.report import style
 
 PAPER = Paper(
     "joint",
@@ -29,3 +30,32 @@ def load_record(values, place: str, step: float) -> vb.Record:
 def percent(found, true) -> np.ndarray:
     """100 |found − true| / |true| (Eq. 30)."""
     return 100.0 * np.abs(np.asarray(found) / np.asarray(true) - 1.0)
+
+
+def load_figure(time, values, title: str):
+    """A load as the paper draws it."""
+    ax = style.new_axes()
+    ax.plot(time, values, color=style.TRUTH)
+    ax.set(xlabel="time [s]", ylabel="load [N]", title=title)
+    return ax.figure
+
+
+def convergence_figure(estimates, true, names, ylabel: str):
+    """Estimates (iterations, parameters) on their way to the true values, which are dotted."""
+    ax = style.new_axes()
+    for i, name in enumerate(names):
+        ax.plot(estimates[:, i], color=style.CYCLE[i], marker="o", ms=3, label=name)
+        ax.axhline(true[i], color=style.CYCLE[i], ls=":", lw=1)
+    ax.set(xlabel="iteration", ylabel=ylabel)
+    ax.legend()
+    return ax.figure
+
+
+def errors_figure(errors: dict, title: str = ""):
+    """Errors in per cent over the iterations, by what they are of."""
+    ax = style.new_axes()
+    for i, (name, values) in enumerate(errors.items()):
+        ax.semilogy(np.maximum(values, 1e-6), color=style.CYCLE[i], marker="o", ms=3, label=name)
+    ax.set(xlabel="iteration", ylabel="error [%]", title=title)
+    ax.legend(ncols=4)
+    return ax.figure

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 import vibrid as vb
-from vibrid.papers.joint.paper import PAPER, measured, percent
+from vibrid.papers.joint.paper import PAPER, convergence_figure, errors_figure, load_figure, measured, percent
 from vibrid.papers.paper import Check, Outcome
 from vibrid.report import style
 
@@ -146,10 +146,7 @@ def table_4(run) -> Outcome:
 
 @PAPER.figure(16, "The load on the truss")
 def figure_16(run) -> Outcome:
-    ax = style.new_axes()
-    ax.plot(TIME, second_load(TIME), color=style.TRUTH)
-    ax.set(xlabel="time [s]", ylabel="load [N]", title="Eq. 31, downwards")
-    return Outcome(figure=ax.figure)
+    return Outcome(figure=load_figure(TIME, second_load(TIME), "Eq. 31, downwards"))
 
 
 @PAPER.figure(17, "The load found with E and ζ")
@@ -160,26 +157,13 @@ def figure_17(run) -> Outcome:
 @PAPER.figure(18, "E and ζ over the iterations")
 def figure_18(run) -> Outcome:
     estimates = run.once(one_load).history["estimate"] / np.array([MODULUS, RATIO])
-    ax = style.new_axes()
-    for i, name in enumerate(("E", "ζ")):
-        ax.plot(estimates[:, i], color=style.CYCLE[i], marker="o", ms=3, label=name)
-    ax.axhline(1.0, color=style.INK, ls=":")
-    ax.set(xlabel="iteration", ylabel="estimate / true value")
-    ax.legend()
-    return Outcome(figure=ax.figure)
+    return Outcome(figure=convergence_figure(estimates, (1.0, 1.0), ("E", "ζ"), "estimate / true value"))
 
 
 @PAPER.figure(19, "Errors of E and ζ over the iterations")
 def figure_19(run) -> Outcome:
     estimates = run.once(one_load).history["estimate"]
-    ax = style.new_axes()
-    for i, (name, true) in enumerate((("E", MODULUS), ("ζ", RATIO))):
-        ax.semilogy(
-            np.maximum(percent(estimates[:, i], true), 1e-6), color=style.CYCLE[i], marker="o", ms=3, label=name
-        )
-    ax.set(xlabel="iteration", ylabel="error [%]")
-    ax.legend()
-    return Outcome(figure=ax.figure)
+    return Outcome(figure=errors_figure({"E": percent(estimates[:, 0], MODULUS), "ζ": percent(estimates[:, 1], RATIO)}))
 
 
 @PAPER.figure(21, "Two loads: the first")
@@ -222,22 +206,14 @@ def figure_22(run) -> Outcome:
 
 @PAPER.figure(23, "Young's modulus over the iterations, two loads")
 def figure_23(run) -> Outcome:
-    estimates = run.once(two_loads, 0).history["estimate"][:, 0]
-    ax = style.new_axes()
-    ax.plot(estimates / 1e9, color=style.PREDICTED, marker="o", ms=3)
-    ax.axhline(MODULUS / 1e9, color=style.INK, ls=":", label="true")
-    ax.set(xlabel="iteration", ylabel="E [GPa]")
-    ax.legend()
-    return Outcome(figure=ax.figure)
+    estimates = run.once(two_loads, 0).history["estimate"] / 1e9
+    return Outcome(figure=convergence_figure(estimates, (MODULUS / 1e9,), ("E",), "E [GPa]"))
 
 
 @PAPER.figure(24, "Error of Young's modulus over the iterations, two loads")
 def figure_24(run) -> Outcome:
     estimates = run.once(two_loads, 0).history["estimate"][:, 0]
-    ax = style.new_axes()
-    ax.semilogy(np.maximum(percent(estimates, MODULUS), 1e-6), color=style.PREDICTED, marker="o", ms=3)
-    ax.set(xlabel="iteration", ylabel="error of E [%]")
-    return Outcome(figure=ax.figure)
+    return Outcome(figure=errors_figure({"E": percent(estimates, MODULUS)}))
 
 
 def placed(run, case: int) -> vb.Sensors:

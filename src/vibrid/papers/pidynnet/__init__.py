@@ -1,11 +1,6 @@
 """Liu & Meidani: physics-informed neural networks for structural systems with a multiphysics damping model."""
 
-from vibrid.papers.paper import Paper
-
-PAPER = Paper(
-    "pidynnet",
-    "T. Liu, H. Meidani: Physics-informed neural networks for system identification of structural systems with a "
-    "multiphysics damping model (2023).",
-)
+from vibrid.papers.pidynnet import accuracy, figures, imperfect, networks, sizes  # noqa: F401  (they add items)
+from vibrid.papers.pidynnet.paper import PAPER
 
 __all__ = ["PAPER"]

@@ -22,7 +22,7 @@ from vibrid.identification.identifiability import identifiability
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.laws import BoucWen, Cubic, FloorThermostat, Linear, Thermostat
 from vibrid.records import Channel, Record, asce7_target, read_record, scale_to_target, synthetic_motion
-from vibrid.simulation import Response, simulate_reference
+from vibrid.simulation import Response, RungeKutta4, simulate, simulate_reference
 from vibrid.structures import Sensors, ShearBuilding
 
 RATE = 10.0  # Γ/RT0
@@ -42,7 +42,8 @@ class System:
     unknown: tuple
     table: int
     labels: tuple[str, ...]
-    truth: np.ndarray  # true values of all unknowns, those of the tables first
+    names: tuple[str, ...]  # of all unknowns, those of the tables first
+    truth: np.ndarray  # their true values
 
     @property
     def sensors(self) -> Sensors:
@@ -103,8 +104,17 @@ def _system(name, building, unknown, guess, labels, known_damping) -> System:
         unknown, guess = [*unknown, "damping[*].initial"], guess | {"damping[*].initial": 1.0}
         labels = labels + [f"c{i + 1}(0)" for i in range(building.floors)]
     experiment = Experiment(building, (), (Initial.rest(building.floors),))
-    truth = np.asarray(compile_unknowns(experiment, unknown).start)
-    return System(name, building, building.replace(guess), tuple(unknown), table, tuple(labels), truth)
+    made = compile_unknowns(experiment, unknown)
+    return System(
+        name,
+        building,
+        building.replace(guess),
+        tuple(unknown),
+        table,
+        tuple(labels),
+        made.names,
+        np.asarray(made.start),
+    )
 
 
 SYSTEMS = {"cubic": cubic, "bouc-wen": bouc_wen}
@@ -150,7 +160,7 @@ def respond(
 
     Arguments
         forces: rms of unmodelled white forces on every floor, as a share of the rms of m ẍ_g; straight lines between
-            independent values at the sampling rate.
+            independent values at the sampling rate. With them, Runge–Kutta steps ten times finer than any method's.
         key: seed of these forces.
     """
     ground = at_rate(motion, rate)
@@ -162,7 +172,7 @@ def respond(
     both = Record(
         np.concatenate([ground.data, pushed], axis=1), [*ground.channels, *channels], step=ground.step, name=ground.name
     )
-    return simulate_reference(building, both)
+    return simulate(building, both, integrator=RungeKutta4(), substeps=10)
 
 
 def measured(system: System, response: Response, noise: float, key: int = 0) -> Record:

@@ -14,26 +14,28 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
-from vibrid.identification.methods.pidynnet.task import make_task
+from vibrid.identification.methods.pidynnet.faithful import Letter, learn
+from vibrid.identification.methods.pidynnet.task import Layout, Task, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import Descent, Seeds, Trained, anneal
+from vibrid.identification.methods.pidynnet.tuning import Tuned, tune, tune_to_the_letter
 from vibrid.identification.methods.pidynnet.windows import NETWORKS
 from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.methods.weak_collocation import WeakCollocation
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import check_rates
-from vibrid.identification.weak.start import regression_start, shortest_period
+from vibrid.identification.weak.start import shortest_period
 from vibrid.networks import Checkpoint, fingerprint
+from vibrid.records.record import Record
 
 SOFTNESS = (0.3, 0.1, 0.03, 0.01, 0.003)
 _FEATURES_A_PERIOD = 6  # periods of the quickest feature in the shortest period of the structure
-_INTERVALS_A_PERIOD = 12  # intervals of the start's splines in it
-_OVERLAP = 0.25  # share of a window that it has in common with the next
-_GRID = 0.0101  # s, the longest step between points where networks meet readings and equations
-_WINDOW = 1.2  # s
+_WINDOW, _SUBPERIOD = 0.9, 5.0  # s
 
 
 @METHODS.register("pidynnet")
@@ -51,23 +53,49 @@ class PIDynNet(Method):
         network: "mlp", "recurrent" (long short-term memory) or "convolution": what stands beside the skip path.
         hidden: widths of its layers; () leaves the skip path alone.
         seeds: initialisations trained side by side; the answer is their mean.
-        window: length of a window in s.
+        window: length of a window in s; 0.9 by default, 5 (the paper's subperiod) for the faithful setting.
         bandwidth: highest frequency of the features in Hz; six a shortest period of the structure by default.
         softness: how far equations are believed in each stage, as a share of their size; falling.
         steps: L-BFGS steps after each factorisation.
         polish: hand the answer over to a trajectory fit, for a model that is believed to be right.
-        checkpoint: file in which training is kept between stages, so that it goes on after Ctrl-C or a kill.
+        checkpoint: file in which training is kept, so that it goes on after Ctrl-C or a kill; removed at the end.
+        faithful: the paper to the letter (its equations of motion put right): two networks with time and ground
+            acceleration as inputs, residuals at points, Adam, subperiods one after the other. For comparison; it needs
+            an accelerator, displacement, velocity and acceleration of every degree of freedom, and errs far more. The
+            arguments below belong to it.
+        iterations, pretraining: of every subperiod.
+        batch, pool: samples in an iteration, drawn from a pool of so many in a subperiod.
+        rate: of Adam; it falls to a tenth within a subperiod.
+        weights: of the supervised, the physics and the latent loss.
+        constraint: standard deviations of the last iterations within which the next subperiod keeps the unknowns; None
+            leaves them free.
+        check, patience, tolerance: a subperiod ends when unknowns, looked at every `check` iterations, stay within
+            `tolerance` for `patience` looks (Eq. 16).
+        width, layers: of both networks.
     """
 
     network: str = eqx.field(static=True, default="mlp")
-    hidden: tuple[int, ...] = eqx.field(static=True, default=(24, 24), converter=tuple)
+    hidden: tuple[int, ...] = eqx.field(static=True, default=(16, 16), converter=tuple)
     seeds: int = eqx.field(static=True, default=1)
-    window: float = eqx.field(static=True, default=_WINDOW)
+    window: float | None = eqx.field(static=True, default=None)
     bandwidth: float | None = eqx.field(static=True, default=None)
     softness: tuple[float, ...] = eqx.field(static=True, default=SOFTNESS, converter=tuple)
     steps: int = eqx.field(static=True, default=6)
     polish: bool = eqx.field(static=True, default=False)
     checkpoint: str | None = eqx.field(static=True, default=None)
+    faithful: bool = eqx.field(static=True, default=False)
+    iterations: int = eqx.field(static=True, default=10_000)
+    pretraining: int = eqx.field(static=True, default=1000)
+    batch: int = eqx.field(static=True, default=500)
+    pool: int = eqx.field(static=True, default=1000)
+    rate: float = eqx.field(static=True, default=1e-3)
+    weights: tuple[float, float, float] = eqx.field(static=True, default=(1.0, 1.0, 10.0), converter=tuple)
+    constraint: float | None = eqx.field(static=True, default=3.0)
+    check: int = eqx.field(static=True, default=200)
+    patience: int = eqx.field(static=True, default=3)
+    tolerance: float = eqx.field(static=True, default=1e-4)
+    width: int = eqx.field(static=True, default=64)
+    layers: int = eqx.field(static=True, default=5)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples"})
 
@@ -82,28 +110,20 @@ class PIDynNet(Method):
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
         check_rates(problem)
-        spacing = shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
-        begin = regression_start(problem, spacing, progress)
-        shortest = shortest_period(problem, begin.free)
-        bandwidth = self.bandwidth or _FEATURES_A_PERIOD / shortest
-        task, skip = make_task(
-            problem, begin, 0, window=self.window, overlap=_OVERLAP, bandwidth=bandwidth, step=_GRID,
-            eps=self.softness[0],
-        )  # fmt: skip
-        outputs = skip.shape[-1]
-        widths = (task.windows.inputs.shape[-1], *self.hidden, outputs) if self.hidden else ()
-        seeds = Seeds(
-            Descent(skip=skip.shape, unknowns=len(problem.unknowns), kind=self.network, widths=widths)
-        )
+        if self.faithful:
+            return self._to_the_letter(problem, key, progress, started)
+        begin, notes = WeakCollocation().begin(problem, progress)
+        layout = self.layout(problem, begin.free)
+        piece = begin.pieces[0]
+        task = make_task(problem, piece.ground, layout, piece.readings, begin.noise)
+        motion = piece.motion(task.grid.time)
+        task, skip = begin_at(task, sizes_of(task, begin.free, motion), motion)
+        seeds = Seeds(self.descent(task, skip))
         x = np.asarray(_begin(seeds, jnp.asarray(skip), jnp.asarray(begin.free), self.seeds, jax.random.key(key)))
         given, size = problem.given_deviations(), problem.signal_size()
-        keep = None
-        if self.checkpoint:
-            settings = {k: v for k, v in settings_of(self).items() if k != "checkpoint"}
-            data = [(d.readings, d.present, d.drive.samples) for d in problem.data]
-            keep = Checkpoint(self.checkpoint, fingerprint(settings, key, data, problem.unknowns.start))
+        keep = self._keep(problem, key)
         made = anneal(seeds, x, task, self.softness, self.steps, given, size, progress, keep)
-        fit = self._answer(problem, seeds, made, key, started)
+        fit = self._answer(problem, seeds, made, tuple(notes), key, started)
         if keep and not made.cut_short:
             keep.remove()
         if not self.polish or made.cut_short:
@@ -120,20 +140,93 @@ class PIDynNet(Method):
             seconds=time.perf_counter() - started,
         )
 
-    def _answer(self, problem: Problem, seeds: Seeds, made: Trained, key: int, started: float):
-        physical = jax.vmap(problem.unknowns.to_physical)
-        frees = np.stack([np.asarray(seeds.one.split(x)[2]) for x in made.x])
-        values = np.asarray(physical(jnp.asarray(frees)))
+    def layout(self, problem: Problem, free) -> Layout:
+        """Windows and features for a structure with unknowns at φ."""
+        bandwidth = self.bandwidth or _FEATURES_A_PERIOD / shortest_period(problem, free)
+        return Layout(self.window or _WINDOW, bandwidth)
+
+    def descent(self, task: Task, skip: np.ndarray, fixed: bool = False) -> Descent:
+        """How one initialisation is trained."""
+        widths = (task.windows.inputs.shape[-1], *self.hidden, skip.shape[-1]) if self.hidden else ()
+        unknowns = len(task.problem.unknowns)
+        return Descent(skip=skip.shape, unknowns=unknowns, kind=self.network, widths=widths, fixed=fixed)
+
+    def fine_tune(self, fit, record: Record, progress=SILENT, **keywords) -> Tuned:
+        """The response to another excitation by training the networks on the equations alone (Algorithm 2).
+
+        The unknowns stay as identified and the motion where the record begins is imposed. `fit.predict(record)`
+        simulates the identified structure instead: that is quicker and more accurate, and the default.
+        """
+        if self.faithful:
+            return tune_to_the_letter(self, fit, record, progress, **keywords)
+        return tune(self, fit, record, progress, **keywords)
+
+    def _keep(self, problem: Problem, key: int) -> Checkpoint | None:
+        if not self.checkpoint:
+            return None
+        settings = {k: v for k, v in settings_of(self).items() if k != "checkpoint"}
+        data = [(d.readings, d.present, d.drive.samples) for d in problem.data]
+        return Checkpoint(self.checkpoint, fingerprint(settings, key, data, problem.unknowns.start))
+
+    def letter(self, problem: Problem, **changes) -> Letter:
+        """One iteration of the faithful setting."""
+        return Letter(problem, self.weights, self.batch, self.rate, self.iterations, **changes)
+
+    def _to_the_letter(self, problem: Problem, key: int, progress, started: float):
+        letter, keep = self.letter(problem), self._keep(problem, key)
+        told = learn(
+            letter, problem, key, seeds=self.seeds, subperiod=self.window or _SUBPERIOD, width=self.width,
+            layers=self.layers, pool=self.pool, pretraining=self.pretraining, constraint=self.constraint,
+            check=self.check, patience=self.patience, tolerance=self.tolerance, progress=progress, checkpoint=keep,
+        )  # fmt: skip
+        if keep and not told.cut_short:
+            keep.remove()
+        theta = np.asarray(jax.vmap(letter.theta)(jnp.asarray(told.shares)))
+        mean = theta.mean(axis=0)
+        free = problem.unknowns.to_free(mean)
+        slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
+        moved, first = (np.asarray(letter.theta(jnp.asarray(s + 1.0))) for s in (told.deviations[0], 0 * mean))
+        spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else np.abs(moved - first)
+        about = "initialisations" if self.seeds > 1 else "last iterations"
+        return conclude(
+            problem,
+            self,
+            free,
+            started=started,
+            covariance=np.diag((np.maximum(spread, 1e-12 * np.abs(mean)) / slope) ** 2),
+            warnings=(f"± 2σ is the spread of the {about}, as in the paper: it says nothing of the error they share.",),
+            history={
+                "estimate": np.asarray(jax.vmap(letter.theta)(jnp.asarray(told.trace.mean(axis=1)))),
+                "traces": np.asarray(jax.vmap(jax.vmap(letter.theta))(jnp.asarray(told.trace))),
+                "trace_time": told.when,
+                "losses": told.losses,
+                "cost": told.losses.sum(axis=2).mean(axis=1),
+                "seeds": theta,
+                "time": problem.data[0].step * np.arange(len(told.states)),
+                "states": told.states,
+                "response": told.response,
+                "networks": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: leaf[0], told.learner))[0]),
+            },
+            convergence={
+                "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),
+                "iterations": told.iterations,
+            },
+            seed=key,
+            cut_short=told.cut_short,
+        )
+
+    def _answer(self, problem: Problem, seeds: Seeds, made: Trained, notes, key: int, started: float):
+        motion, frees = jax.tree.map(np.asarray, seeds.mean_motion(jnp.asarray(made.x), made.task))
+        values = np.asarray(_physical(problem.unknowns, frees))
+        traces = np.asarray(_physical(problem.unknowns, made.trace))
         free = frees.mean(axis=0)
         covariance = covariance_of(np.asarray(made.factor.information))
         if self.seeds > 1:
             covariance = covariance + np.cov(frees.T, bias=False).reshape(covariance.shape)
-        motions = [made.task.motion(*seeds.one.split(jnp.asarray(x))[:2])[0] for x in made.x]
-        notes = []
         if made.stopped:
-            notes.append(
-                f"The equations are met to {100 * made.held:.2g} % of their size but not closer: the model is not quite "
-                "right, or the features are too few (give a larger bandwidth)."
+            notes += (
+                f"The equations are met to {100 * made.held:.2g} % of their size but not closer: the model is not "
+                "quite right, or the features are too few (give a larger bandwidth).",
             )
         spread = values.std(axis=0, ddof=1) if self.seeds > 1 else 0 * values[0]
         return conclude(
@@ -143,15 +236,15 @@ class PIDynNet(Method):
             started=started,
             covariance=covariance,
             noise=np.asarray(made.task.noise),
-            warnings=tuple(notes),
+            warnings=notes,
             history={
                 "cost": made.losses.mean(axis=1),
-                "estimate": np.asarray(physical(jnp.asarray(made.trace.mean(axis=1)))),
-                "traces": np.asarray(jax.vmap(physical)(jnp.asarray(made.trace))),
+                "estimate": traces.mean(axis=1),
+                "traces": traces,
                 "seeds": values,
                 "time": made.task.grid.time,
-                "states": np.mean([np.asarray(m.s) for m in motions], axis=0),
-                "response": np.mean([np.asarray(m.y) for m in motions], axis=0),
+                "states": motion.s,
+                "response": motion.y,
             },
             convergence={
                 "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),
@@ -163,6 +256,12 @@ class PIDynNet(Method):
             seed=key,
             cut_short=made.cut_short,
         )
+
+
+@eqx.filter_jit
+def _physical(unknowns, frees):
+    """θ of many φ (…, p)."""
+    return jnp.vectorize(unknowns.to_physical, signature="(p)->(p)")(frees)
 
 
 @eqx.filter_jit

@@ -16,9 +16,8 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from vibrid.core.errors import Divergence
-from vibrid.identification.methods.pidynnet.task import _BENT_RIDGE, _RIDGE, STEPS, Task
+from vibrid.identification.methods.pidynnet.task import BENT_RIDGE, RIDGE, STEPS, Task
 from vibrid.identification.weak.equations import model_at, residual_at
-
 
 _CAUTION = 0.01  # network weights act together: a step along one must not spoil that of the skip path
 
@@ -104,11 +103,13 @@ def _start_slopes(task: Task, free):
     return jax.jacfwd(residuals)(jnp.zeros((2, o)))
 
 
-def factorise(task: Task, skip, networks, free) -> Factor:
-    """Assemble and factorise the Gauss–Newton matrix at one point."""
+def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
+    """Assemble and factorise the Gauss–Newton matrix at one point; with `fixed` unknowns it is that of the weights."""
     w = task.windows
     parts = _linearised(task, skip, networks, jnp.asarray(free))
     slopes, in_free, start_free, prior = (np.asarray(p) for p in parts)
+    if fixed:
+        in_free, start_free, prior = np.zeros_like(in_free), np.zeros_like(start_free), np.eye(prior.shape[1])
     intervals, _, equations, _, outputs = slopes.shape
     basis = np.asarray(w.basis)
     read = basis if w.averaged is None else np.asarray(w.averaged)
@@ -167,7 +168,7 @@ def factorise(task: Task, skip, networks, free) -> Factor:
         if k == 0:
             block += begin.T @ begin
             side += begin.T @ start_free
-        block[np.diag_indices(size)] += _RIDGE**2
+        block[np.diag_indices(size)] += RIDGE**2
         if k:
             block -= coupling[-1] @ coupling[-1].T
             side -= coupling[-1] @ border[-1]
@@ -188,7 +189,7 @@ def factorise(task: Task, skip, networks, free) -> Factor:
     safe = corner / np.outer(scale, scale)
     shift = max(0.0, 1e-10 - np.linalg.eigvalsh(safe)[0])
     lower = np.linalg.cholesky(safe + shift * np.eye(p)) * scale[:, None]
-    bent = _CAUTION / (_BENT_RIDGE**2 + _typical(heavy, length, slopes))
+    bent = _CAUTION / (BENT_RIDGE**2 + _typical(heavy, length, slopes))
     return Factor(
         *(jnp.asarray(np.stack(b)) for b in (inverse, coupling, border)), jnp.asarray(lower), jnp.asarray(bent),
         jnp.asarray(corner),
@@ -202,7 +203,7 @@ def _cholesky(block: np.ndarray) -> np.ndarray:
             return cholesky(block + raised * np.diag(np.diag(block)), lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             continue
-    raise Divergence("The networks' equations have become singular; give fewer features (bandwidth) or shorter windows.")
+    raise Divergence("The networks' equations have become singular; give a smaller bandwidth or shorter windows.")
 
 
 def _typical(heavy, length, slopes) -> float:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -19,6 +21,7 @@ from vibrid.identification.weak.equations import (
     equation_sizes,
     flat_start,
     model_at,
+    state_names,
     weak_residuals,
 )
 from vibrid.identification.weak.ground import Ground
@@ -28,8 +31,9 @@ _BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0
 STEPS = len(_BOOLE) - 1
 """Steps of the grid in one interval of the weak equations."""
 _FIRST_HELD = 1e-3  # how tightly the known start is held, as a share of the size of each output
-_RIDGE = 1e-2  # 1/(size of a weight that is nothing unusual)
-_BENT_RIDGE = 1e-2
+_PACE = 2 * np.pi  # rad/s: usual size of a velocity over that of a displacement
+RIDGE, BENT_RIDGE = 1e-2, 1e-2
+"""1/(size of a weight that is nothing unusual), of skip paths and of networks."""
 
 
 class Grid(eqx.Module):
@@ -113,7 +117,7 @@ class Task(eqx.Module):
         """The motion at the points of every interval (intervals, STEPS + 1, …); neighbours share their ends."""
 
         def cut(values):
-            inner = values[:-1].reshape(-1, STEPS, *values.shape[1:])
+            inner = values[:-1].reshape(values.shape[0] // STEPS, STEPS, *values.shape[1:])
             return jnp.concatenate([inner, values[STEPS::STEPS][:, None]], axis=1)
 
         return jax.tree.map(cut, motion)
@@ -136,14 +140,9 @@ class Task(eqx.Module):
         states = flat_start(experiment.structure.model(self.problem.data[self.record].loads))
         size = jnp.abs(self.mix) @ self.sizes[:n]
         y = (motion.y[0] - self.first[0] - initial.displacement) / size
-        v = (motion.dy[0] - self.first[1] - initial.velocity) / (size * self._pace)
+        v = (motion.dy[0] - self.first[1] - initial.velocity) / (size * _PACE)
         s = (motion.s[0] - states) / self.sizes[n:]
         return jnp.concatenate([y, v, s]) / _FIRST_HELD
-
-    @property
-    def _pace(self):
-        """rad/s: rms of rates over that of displacements, for the size of a velocity."""
-        return 2 * jnp.pi
 
     def parts(self, skip, networks, free):
         """Sums of squares: readings, equations, start, ridge; and (sensors,) that of every sensor's readings."""
@@ -152,9 +151,9 @@ class Task(eqx.Module):
         equations = jnp.sum(self.equation_residuals(free, motion) ** 2)
         start = jnp.sum(self.start_residuals(free, motion) ** 2)
         prior = jnp.sum(self.problem.unknowns.prior_residual(free) ** 2)
-        ridge = _RIDGE**2 * jnp.sum(skip**2)
+        ridge = RIDGE**2 * jnp.sum(skip**2)
         if networks is not None:
-            ridge = ridge + _BENT_RIDGE**2 * jnp.sum(ravel_pytree(networks)[0] ** 2)
+            ridge = ridge + BENT_RIDGE**2 * jnp.sum(ravel_pytree(networks)[0] ** 2)
         return misfit, equations, start, prior + ridge
 
     def objective(self, skip, networks, free):
@@ -162,47 +161,72 @@ class Task(eqx.Module):
         return 0.5 * (jnp.sum(misfit) + sum(rest))
 
 
-def make_task(problem: Problem, beginning, record: int, *, window: float, overlap: float, bandwidth: float,
-              step: float, eps: float) -> tuple[Task, np.ndarray]:  # fmt: skip
-    """The task of one record, and skip weights that follow the motion of a regression start."""
-    piece = beginning.pieces[record]
-    ground: Ground = piece.ground
+@dataclass(frozen=True)
+class Layout:
+    """How windows are laid: length (s), features up to `bandwidth` Hz, share in common, longest step of a grid (s)."""
+
+    window: float
+    bandwidth: float
+    overlap: float = 0.25
+    step: float = 0.0101
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """What is usual: of the outputs (n + m,), and of the terms of every weak equation (n + m,)."""
+
+    outputs: np.ndarray
+    equations: np.ndarray
+
+
+def make_task(
+    problem: Problem, ground: Ground, layout: Layout, readings: Readings | None, noise, record: int = 0
+) -> Task:
+    """The task of one record; without readings the equations and the start are all there is. Sizes are still one."""
     data = problem.data[record]
-    grid = Grid.of(data.samples, data.step, step)
-    hop = max(STEPS * round(window * (1 - overlap) / grid.step / STEPS), 2 * STEPS)
-    shared = min(max(STEPS * round(window * overlap / grid.step / STEPS), STEPS), hop)
-    windows = Windows.over(grid.points, grid.step, hop, shared, bandwidth, grid.fine)
+    grid = Grid.of(data.samples, data.step, layout.step)
+    hop = max(STEPS * round(layout.window * (1 - layout.overlap) / grid.step / STEPS), 2 * STEPS)
+    shared = min(max(STEPS * round(layout.window * layout.overlap / grid.step / STEPS), STEPS), hop)
+    windows = Windows.over(grid.points, grid.step, hop, shared, layout.bandwidth, grid.fine)
     time = grid.time
-    ends = time[:-1].reshape(-1, STEPS)
-    times = np.concatenate([ends, time[STEPS::STEPS, None]], axis=1)
+    times = np.concatenate([time[:-1].reshape(-1, STEPS), time[STEPS::STEPS, None]], axis=1)
     intervals = Intervals(
         jnp.asarray(times),
         jnp.asarray(STEPS * grid.step * _BOOLE),
         tuple(jnp.asarray(p) for p in ground.motion(times)),
         jnp.asarray(ground.inputs(times)),
     )
-    targets, counts = averaged_readings(piece.readings, grid)
-    begun = piece.motion(time)
     mix = drift_basis(problem, record)
-    drifts = np.linalg.solve(mix, begun.y.T).T
-    values = np.concatenate([drifts, begun.s], axis=1)
-    sizes = np.sqrt(np.mean(values**2, axis=0))
-    sizes = np.maximum(sizes, 1e-6 * sizes.max() + 1e-12)
-    model = model_at(problem, jnp.asarray(beginning.free), record)
-    task = Task(
-        problem, windows, intervals, jnp.asarray(targets), jnp.asarray(counts),
-        tuple(jnp.asarray(p) for p in ground.motion(0.0)[:2]), jnp.asarray(mix), jnp.asarray(sizes),
-        jnp.asarray(beginning.noise), jnp.ones(values.shape[1]), jnp.asarray(eps), jnp.asarray(piece.readings.rows),
-        tuple(int(o) for o in piece.readings.orders), grid, record,
+    n, m = len(mix), len(state_names(problem))
+    if readings is None:
+        targets, counts, rows, orders = np.zeros((grid.points, 1)), np.zeros((grid.points, 1)), np.zeros((1, n)), (0,)
+    else:
+        targets, counts = averaged_readings(readings, grid)
+        rows, orders = readings.rows, tuple(int(o) for o in readings.orders)
+    one = jnp.ones(n + m)
+    arrays = (targets, counts), tuple(jnp.asarray(p) for p in ground.motion(0.0)[:2]), mix
+    return Task(
+        problem, windows, intervals, *map(jnp.asarray, arrays[0]), arrays[1], jnp.asarray(mix), one,
+        jnp.asarray(noise), one, jnp.ones(()), jnp.asarray(rows), orders, grid, record,
     )  # fmt: skip
-    begun = Motion(*(jnp.asarray(getattr(begun, k)) for k in ("y", "dy", "ddy", "s", "ds")))
-    sizes_of_equations = equation_sizes(model, task.at_intervals(begun), intervals)
-    task = eqx.tree_at(lambda t: t.equations, task, jnp.asarray(sizes_of_equations))
-    padded = np.zeros((windows.points, values.shape[1]))
-    padded[windows.overlap : windows.overlap + grid.points] = task.scaled(begun)
-    padded[: windows.overlap] = padded[windows.overlap]
-    padded[windows.overlap + grid.points :] = padded[windows.overlap + grid.points - 1]
-    return task, windows.project(padded)
+
+
+def sizes_of(task: Task, free, motion: Motion) -> Sizes:
+    """What is usual in a motion at the points of the grid."""
+    drifts = np.linalg.solve(np.asarray(task.mix), np.asarray(motion.y).T).T
+    outputs = np.sqrt(np.mean(np.concatenate([drifts, np.asarray(motion.s)], axis=1) ** 2, axis=0))
+    model = model_at(task.problem, jnp.asarray(free), task.record)
+    there = task.at_intervals(Motion(*(jnp.asarray(getattr(motion, k)) for k in ("y", "dy", "ddy", "s", "ds"))))
+    return Sizes(np.maximum(outputs, 1e-6 * outputs.max() + 1e-12), equation_sizes(model, there, task.intervals))
+
+
+def begin_at(task: Task, sizes: Sizes, motion: Motion) -> tuple[Task, np.ndarray]:
+    """The task in these sizes, and skip weights that follow a motion at the points of its grid."""
+    usual = (jnp.asarray(sizes.outputs), jnp.asarray(sizes.equations))
+    task = eqx.tree_at(lambda t: (t.sizes, t.equations), task, usual)
+    before, after = task.windows.overlap, task.windows.points - task.windows.overlap - task.grid.points
+    padded = np.pad(task.scaled(motion), ((before, after), (0, 0)), mode="edge")
+    return task, task.windows.project(padded)
 
 
 def drift_basis(problem: Problem, record: int) -> np.ndarray:

@@ -23,7 +23,8 @@ from vibrid.networks import Checkpoint, QuasiNewton, train
 
 _SMALLEST_NOISE = 1e-3  # of a signal's rms: better than this the networks need not follow a reading
 _ROUNDS = 4
-_SETTLED = 0.05  # fall of the loss in a round below which a stage is done (half a squared standard deviation is 0.5)
+_SETTLED = 0.05  # fall of the loss in a round below which training is done: half a squared standard deviation is 0.5
+_PASSABLE = 3.0  # the same in one step of the stages on the way, in which the small networks wait
 BROKEN = 0.4
 """Mean square of the equations over what is allowed of them, above which they are not met: tightening stops."""
 
@@ -80,8 +81,20 @@ class Seeds(eqx.Module):
         return jax.vmap(self.one, in_axes=(0, None, None))(memory, key, data)
 
     @eqx.filter_jit
-    def start(self, x, data):
-        return jax.vmap(self.one.start, in_axes=(0, None))(x, data)
+    def start(self, x):
+        return jax.vmap(self.one.start)(x)
+
+    @eqx.filter_jit
+    def mean_motion(self, x, task: Task):
+        """The motion at the points of the grid, averaged over initialisations; and φ of each."""
+        frees = jax.vmap(lambda own: self.one.split(own)[2])(x)
+        motions = jax.vmap(lambda own: task.motion(*self.one.split(own)[:2])[0])(x)
+        return jax.tree.map(lambda leaf: leaf.mean(axis=0), motions), frees
+
+    @eqx.filter_jit
+    def middle(self, x):
+        """Skip weights, networks and φ of the mean of all initialisations."""
+        return self.one.split(jnp.mean(x, axis=0))
 
     @eqx.filter_jit
     def parts(self, x, task: Task):
@@ -130,7 +143,6 @@ def anneal(
         arrays, facts = saved
         x, noise, losses, trace = arrays["x"], arrays["noise"], [arrays["losses"]], [arrays["trace"]]
         begin, stages = facts["stage"], facts["stages"]
-    total = len(ladder) * _ROUNDS
     cut_short = stopped = False
     number = task.intervals.times.shape[0] * task.equations.shape[0]
     factor = None
@@ -138,20 +150,24 @@ def anneal(
         for i in range(begin, len(ladder)):
             task = with_weights(task, noise, ladder[i])
             progress.stage(f"training, equations to {100 * ladder[i]:.2g} %", _ROUNDS)
+            final, last = i + 1 == len(ladder), np.inf
             for turn in range(_ROUNDS):
                 with one_blas_thread():
-                    factor = factorise(task, *seeds.one.split(jnp.asarray(np.mean(x, axis=0))))
-                memory = seeds.start(jnp.asarray(x), (task, factor))
-                before = np.asarray(memory.value)
-                made = train(seeds, memory, jax.random.key(0), steps, block=steps, data=(task, factor))
+                    factor = factorise(task, *seeds.middle(x))
+                if not (final and turn):  # skip paths and unknowns first: the preconditioner alone nearly solves them
+                    factor = eqx.tree_at(lambda f: f.bent, factor, jnp.zeros(()))
+                made = train(seeds, seeds.start(x), jax.random.key(0), steps, block=steps, data=(task, factor))
                 x = np.asarray(made.state.x)
                 values, frees = made.history
                 losses.append(values)
                 trace.append(frees)
                 progress.update(turn + 1, f"loss {values[-1].mean():.6g}")
-                if np.max(before - values[-1]) < _SETTLED:
+                if final and np.max(last - values[-1]) < _SETTLED:
                     break
-            misfit, equations, start, ridge = (np.asarray(p) for p in seeds.parts(jnp.asarray(x), task))
+                if not final and np.max(values[-2:][0] - values[-1]) < _PASSABLE:
+                    break
+                last = values[-1]
+            misfit, equations, *_ = (np.asarray(p) for p in seeds.parts(x, task))
             share = float(np.mean(equations)) / number
             there = np.asarray(task.counts) > 0
             chi = misfit.mean(axis=0) / np.maximum(there.sum(axis=0), 1)
@@ -175,7 +191,7 @@ def anneal(
     if factor is None:  # resumed after the last stage
         task = with_weights(task, noise, ladder[-1])
     with one_blas_thread():
-        factor = factorise(task, *seeds.one.split(jnp.asarray(np.mean(x, axis=0))))
+        factor = factorise(task, *seeds.middle(x))
     return Trained(
         x, task, factor, np.concatenate(losses), np.concatenate(trace), stages, float(task.eps), stopped, cut_short
     )

@@ -2,9 +2,9 @@
 
     q(t) = Σ_k ψ_k(t) [ W_k φ(t − t_k) + N_k(φ(t − t_k)) ]
 
-φ are damped Fourier features of the window's own time, W_k the linear skip path, N_k a small network, and the ψ_k smooth
-weights that add up to one (finite-basis networks, Moseley, Markham & Nissen-Meyer 2023). The first n of q are the
-response in drifts, the others the latent states, each divided by its size.
+φ are damped Fourier features of the window's own time, W_k the linear skip path, N_k a small network, and the ψ_k
+smooth weights that add up to one (finite-basis networks, Moseley, Markham & Nissen-Meyer 2023). The first n of q are
+the response in drifts, the others the latent states, each divided by its size.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from vibrid.core.errors import unknown_name
 from vibrid.networks import Convolution, Dense, Recurrent, carried
 
 _LONGER = 1.25  # period of the slowest feature over the length of a window
+_MARGIN = 16  # points before and after a window that a network over a sequence sees, so that it feels no ends
 _VISIBLE = 1e-6  # share of the largest combination of features below which one is not used
 _CORNER = 6.0  # rad/s beyond which features are damped by 1/(1 + (ω/6)²)
 NETWORKS = {
@@ -41,7 +42,7 @@ class Windows(eqx.Module):
     overlap: int = eqx.field(static=True)
     count: int = eqx.field(static=True)
     shape: jax.Array  # (3, length) ψ and its derivatives
-    inputs: jax.Array  # (3, length, inputs) φ and its derivatives
+    inputs: jax.Array  # (3, margin + length + margin, inputs) φ and its derivatives
     basis: jax.Array  # (3, length, features) ψ φ and its derivatives
     averaged: jax.Array | None  # the same, averaged as the readings of a point are, where they are
 
@@ -106,7 +107,8 @@ class Windows(eqx.Module):
             mean = sum(s * blended(index + o / fine) for s, o in zip(shares, offsets, strict=True))
             averaged = jnp.asarray(mean @ turn)
         count = -(-(points + overlap) // hop)
-        arrays = (shape(index), features(index), blended(index) @ turn)
+        longer = np.arange(-_MARGIN, length + _MARGIN, dtype=float)
+        arrays = (shape(index), features(longer), blended(index) @ turn)
         return cls(hop, overlap, count, *(jnp.asarray(a) for a in arrays), averaged)
 
     def blend(self, parts):
@@ -121,7 +123,7 @@ class Windows(eqx.Module):
         return total[: self.points]
 
     def project(self, values) -> np.ndarray:
-        """(count, features, channels): skip weights whose windows follow values (points, channels) of the padded grid."""
+        """(count, features, channels): skip weights that follow values (points, channels) of the padded grid."""
         basis, psi = np.asarray(self.basis[0]), np.asarray(self.shape[0])
         solve = np.linalg.pinv(basis, rcond=1e-7)
         cut = np.stack([values[k * self.hop : k * self.hop + self.length] for k in range(self.count)])
@@ -169,9 +171,10 @@ def evaluate(windows: Windows, skip, networks):
         read = jnp.stack([windows.blend(jnp.einsum("lf,kfo->klo", b, skip)) for b in windows.averaged])
     if networks is None:
         return at, read
-    n0, n1, n2 = jax.vmap(partial(carried, x=windows.inputs[0], first=windows.inputs[1], second=windows.inputs[2]))(
-        networks
-    )
+    inside = slice(_MARGIN, _MARGIN + windows.length)
+    x, first, second = windows.inputs[:, inside] if isinstance(networks, Dense) else windows.inputs
+    made = jax.vmap(partial(carried, x=x, first=first, second=second))(networks)
+    n0, n1, n2 = made if isinstance(networks, Dense) else (part[:, inside] for part in made)
     p0, p1, p2 = windows.shape[:, None, :, None]
     bent = jnp.stack([windows.blend(p) for p in (p0 * n0, p1 * n0 + p0 * n1, p2 * n0 + 2 * p1 * n1 + p0 * n2)])
     return at + bent, read + bent

@@ -1,0 +1,140 @@
+"""The reception: many may knock at once, one comes in. Nobody who dawdles holds the others up."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import time
+from collections.abc import Callable
+
+from vibrid.hybrid.wire.door import Door
+from vibrid.hybrid.wire.links import Link, TcpLink, UdpLink, name_of
+from vibrid.hybrid.wire.protocol import (
+    DATAGRAM_BYTES,
+    HELLO_BYTES,
+    KNOCK,
+    WELCOME,
+    Layout,
+    WireProblem,
+    decode_hello,
+)
+
+MOST_WAITING = 32
+"""Clients that may be greeted at the same time; beyond that the one who came first is sent away."""
+_LOOK = 0.2  # seconds between looks at whether the server should go on waiting
+
+
+class Reception:
+    """Waits for a client that may come in and says what it wants; everybody else is refused (`refuse(reason)`)."""
+
+    def __init__(self, ear: socket.socket, door: Door, count: int, refuse: Callable[[str], None]):
+        self.ear, self.door, self.count, self.refuse = ear, door, count, refuse
+
+    def meet(self, closing: Callable[[], bool]) -> tuple[Link, Layout, str] | None:
+        """Its link, the layout of its messages and its address; None when the server is closing."""
+        wait = self._tcp if self.door.protocol == "tcp" else self._udp
+        return wait(closing)
+
+    def _layout(self, hello: bytes) -> Layout:
+        layout = decode_hello(hello)
+        if layout.count != self.count:
+            raise WireProblem(f"it wants {layout.count} degrees of freedom and the device has {self.count}.")
+        if self.door.protocol == "udp" and layout.bytes > DATAGRAM_BYTES:
+            raise WireProblem(f"messages of {layout.bytes} bytes do not fit a datagram; use TCP.")
+        return layout
+
+    # -- TCP -----------------------------------------------------------------------------------------------------
+
+    def _tcp(self, closing):
+        """Connections are read together, each until its first message is whole or its time is over."""
+        waiting: dict[socket.socket, tuple[bytearray, float, str]] = {}
+        try:
+            while not closing():
+                ready = _readable([self.ear, *waiting])
+                if self.ear in ready:
+                    self._admit(waiting)
+                for guest in [g for g in waiting if g in ready]:
+                    hello, _, who = waiting[guest]
+                    try:
+                        came = guest.recv(HELLO_BYTES - len(hello))
+                    except BlockingIOError:
+                        continue
+                    except OSError:
+                        came = b""
+                    hello += came
+                    if came and len(hello) < HELLO_BYTES:
+                        continue
+                    del waiting[guest]
+                    try:
+                        if not came:
+                            raise WireProblem("it left without a word.")
+                        layout = self._layout(bytes(hello))
+                    except WireProblem as problem:
+                        guest.close()
+                        self.refuse(f"{who}: {problem}")
+                        continue
+                    return TcpLink(guest, self.door.greeting, self.door.spin), layout, who
+                now = time.monotonic()
+                for guest in [g for g, (_, until, _) in waiting.items() if now > until]:
+                    self.refuse(f"{waiting.pop(guest)[2]} did not say what it wants")
+                    guest.close()
+            return None
+        finally:
+            for guest in waiting:
+                guest.close()
+
+    def _admit(self, waiting) -> None:
+        try:
+            guest, sender = self.ear.accept()
+        except OSError:  # it left again, or the server closes
+            return
+        if not self.door.lets_in(sender):
+            guest.close()
+            return self.refuse(f"{name_of(sender)} is not on the list of allowed clients")
+        guest.setblocking(False)
+        waiting[guest] = bytearray(), time.monotonic() + self.door.greeting, name_of(sender)
+        if len(waiting) > MOST_WAITING:
+            first = next(iter(waiting))
+            self.refuse(f"{waiting.pop(first)[2]} did not say what it wants, and others wait")
+            first.close()
+
+    # -- UDP -----------------------------------------------------------------------------------------------------
+
+    def _udp(self, closing):
+        """Whoever knocks is answered; the first who then says what it wants, and can have it, comes in."""
+        knocked: dict[tuple, float] = {}
+        while not closing():
+            if not _readable([self.ear]):
+                continue
+            try:
+                said, sender = self.ear.recvfrom(DATAGRAM_BYTES)
+            except OSError:
+                continue
+            if not self.door.lets_in(sender):
+                self.refuse(f"{name_of(sender)} is not on the list of allowed clients")
+            elif said == KNOCK:
+                knocked[sender] = time.monotonic() + self.door.greeting
+                while len(knocked) > MOST_WAITING:
+                    del knocked[next(iter(knocked))]
+                with contextlib.suppress(OSError):
+                    self.ear.sendto(WELCOME, sender)
+            elif knocked.get(sender, 0.0) < time.monotonic():
+                self.refuse(f"a datagram of {len(said)} bytes from {name_of(sender)}, which does not begin a test")
+            else:
+                try:
+                    layout = self._layout(said)
+                except WireProblem as problem:
+                    del knocked[sender]
+                    self.refuse(f"{name_of(sender)}: {problem}")
+                    continue
+                link = UdpLink(self.ear.dup(), sender, self.door.greeting, self.refuse, self.door.spin)
+                return link, layout, name_of(sender)
+        return None
+
+
+def _readable(ears: list[socket.socket]) -> list[socket.socket]:
+    try:
+        return select.select(ears, [], [], _LOOK)[0]
+    except (OSError, ValueError):  # closed meanwhile
+        return []

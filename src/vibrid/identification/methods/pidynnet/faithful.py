@@ -1,0 +1,331 @@
+"""PIDynNet to the letter (Liu & Meidani 2023, Algorithm 1), with the equations of motion put right.
+
+    x̃ = RPN(t, ẍ_g),  z̃ = LNN(t, ẍ_g);     loss = w_S L_S + w_N L_N + w_Z L_Z                      (Eq. 12)
+    L_S = Σ ‖x̃ − x‖² + ‖dx̃/dt − ẋ‖²        L_N = Σ ‖M d²x̃/dt² + f − L u‖²       L_Z = Σ ‖dz̃/dt − g‖²
+
+Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the
+hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first
+guess, the learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.flatten_util import ravel_pytree
+
+from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.problem import Problem
+from vibrid.identification.regression import measured_motion
+from vibrid.identification.weak.equations import flat_start
+from vibrid.networks import Checkpoint, Dense, carried, train
+from vibrid.networks.checkpoint import tree_arrays, tree_from
+
+_SAVE_EVERY = 20.0  # s
+_SMALLEST = 1e-3  # of the first guess: where an unknown that must be positive stops
+
+
+class Subperiod(eqx.Module):
+    """Readings and inputs of one subperiod, and where its unknowns may lie."""
+
+    time: jax.Array  # (samples,) 0 … 1
+    ground: jax.Array  # (samples,) first input over its largest value
+    inputs: jax.Array  # (samples, inputs)
+    x: jax.Array
+    v: jax.Array
+    pools: jax.Array  # (seeds, pool) indices
+    low: jax.Array  # (seeds, p) as multiples of the first guess
+    high: jax.Array
+    states: jax.Array  # (seeds, m) where it begins; NaN in the first, where they follow from the unknowns
+    duration: float
+
+
+class Learner(NamedTuple):
+    """What one initialisation learns."""
+
+    response: Dense
+    latent: Dense
+    share: jax.Array  # (p,) θ over its first guess
+
+
+class State(NamedTuple):
+    """Learners of all initialisations, the memory of their optimiser, and the early stopping of Eq. 16."""
+
+    learner: Learner
+    memory: optax.OptState
+    reference: jax.Array  # (seeds, p)
+    calm: jax.Array  # (seeds,) evaluations in a row that were near the reference
+    done: jax.Array  # (seeds,)
+
+
+class Letter(eqx.Module):
+    """One iteration of all initialisations, and of the pretraining."""
+
+    problem: Problem
+    weights: tuple[float, float, float] = eqx.field(static=True)  # of L_S, L_N, L_Z
+    batch: int = eqx.field(static=True)
+    rate: float = eqx.field(static=True)
+    iterations: int = eqx.field(static=True)
+    pretraining: bool = eqx.field(static=True, default=False)
+    fixed: bool = eqx.field(static=True, default=False)  # unknowns stay: fine-tuning
+
+    @property
+    def optimiser(self):
+        return optax.flatten(optax.adam(optax.exponential_decay(self.rate, self.iterations, 0.1)))
+
+    def theta(self, share):
+        u = self.problem.unknowns
+        return jnp.where(u.start == 0, u.scale * (share - 1.0), u.start * share)
+
+    def model(self, share):
+        placed = self.problem.unknowns.place(self.problem.experiment, self.theta(share))
+        return placed.structure.model(self.problem.data[0].loads)
+
+    def outputs(self, learner: Learner, time, ground, duration):
+        """x̃ with two derivatives and z̃ with one, at normalised times."""
+        point = jnp.stack([time, ground], axis=-1)
+        along = jnp.broadcast_to(jnp.array([1.0 / duration, 0.0]), point.shape)
+        response = carried(learner.response, point, along, jnp.zeros_like(point))
+        return response, jax.jvp(learner.latent, (point,), (along,))
+
+    def loss(self, learner: Learner, at, data: Subperiod, states):
+        """The loss on samples `at` (batch,), and its three parts."""
+        if self.fixed:
+            learner = learner._replace(share=jax.lax.stop_gradient(learner.share))
+        (x, v, a), (z, dz) = self.outputs(learner, data.time[at], data.ground[at], data.duration)
+        supervised = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
+        if self.pretraining:
+            return supervised, (supervised, 0.0 * supervised, 0.0 * supervised)
+        model = self.model(learner.share)
+        first = flat_start(model)
+        _, unravel = ravel_pytree(model.start())
+        dynamic, latent = jax.vmap(lambda x, v, a, z, dz, u: model.residual(x, v, a, unravel(z), unravel(dz), u))(
+            x, v, a, z, dz, data.inputs[at]
+        )
+        flat = jax.vmap(lambda tree: ravel_pytree(tree)[0])(latent)
+        (x0, v0, _), (z0, _) = self.outputs(learner, data.time[:1], data.ground[:1], data.duration)
+        begun = jnp.where(jnp.isfinite(states), states, first)
+        start = at.shape[0] * jnp.sum((z0[0] - begun) ** 2)
+        if self.fixed:  # no readings: the motion where the subperiod begins is imposed too
+            start = start + at.shape[0] * (jnp.sum((x0[0] - data.x[0]) ** 2) + jnp.sum((v0[0] - data.v[0]) ** 2))
+        physics, hidden = jnp.sum(dynamic**2), jnp.sum(flat**2) + start
+        weight = (0.0, *self.weights[1:]) if self.fixed else self.weights
+        return weight[0] * supervised + weight[1] * physics + weight[2] * hidden, (supervised, physics, hidden)
+
+    def __call__(self, state: State, key, data: Subperiod):
+        size = data.pools.shape[1]
+        starts = jax.random.randint(key, (data.pools.shape[0],), 0, size)
+
+        def one(learner, memory, done, start, pool, low, high, states):
+            at = jnp.take(pool, start + jnp.arange(min(self.batch, size)), mode="wrap")
+            slope, parts = jax.grad(self.loss, has_aux=True)(learner, at, data, states)
+            change, after = self.optimiser.update(slope, memory)
+            learner = _where(done, learner, optax.apply_updates(learner, change))
+            share = jnp.clip(learner.share, low, high)
+            return learner._replace(share=share), _where(done, memory, after), jnp.stack(parts)
+
+        learner, memory, parts = jax.vmap(one)(
+            state.learner, state.memory, state.done, starts, data.pools, data.low, data.high, data.states
+        )
+        return state._replace(learner=learner, memory=memory), (learner.share, parts)
+
+
+def _where(done, old, new):
+    return jax.tree.map(lambda a, b: jnp.where(done, a, b), old, new)
+
+
+@dataclass
+class Told:
+    """What training gave: θ over the first guess of every initialisation, and its history."""
+
+    shares: np.ndarray  # (seeds, p)
+    learner: Learner
+    trace: np.ndarray  # (records, seeds, p)
+    when: np.ndarray  # (records,) s of the record at which training then was
+    losses: np.ndarray  # (records, seeds, 3)
+    deviations: np.ndarray  # (seeds, p) of the last subperiod's second half
+    iterations: list[int]  # in every subperiod
+    states: np.ndarray  # (samples, m) hidden states of the first initialisation
+    response: np.ndarray  # (samples, n)
+    cut_short: bool = False
+
+
+def learn(
+    letter: Letter,
+    problem: Problem,
+    key: int,
+    *,
+    seeds: int,
+    subperiod: float,
+    width: int,
+    layers: int,
+    pool: int,
+    pretraining: int,
+    constraint: float | None,
+    check: int,
+    patience: int,
+    tolerance: float,
+    progress: Progress = SILENT,
+    checkpoint: Checkpoint | None = None,
+) -> Told:
+    """Algorithm 1: subperiods in turn, the unknowns of each constrained by the one before."""
+    motion = tuple(np.asarray(p) for p in measured_motion(problem))
+    data = problem.data[0]
+    count = max(round((data.samples - 1) * data.step / subperiod), 1)
+    edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
+    p, n = len(problem.unknowns), motion[0].shape[1]
+    m = int(flat_start(letter.model(jnp.ones(p))).size)
+    learner = new_learners(jax.random.key(key), seeds, (2, *[width] * (layers - 1), n), m, p)
+    kinds = np.array(problem.unknowns.kinds)
+    floor = np.where(np.isin(kinds, ["log"]), _SMALLEST, -np.inf)
+    low, high = np.tile(floor, (seeds, 1)), np.full((seeds, p), np.inf)
+    states = np.full((seeds, m), np.nan)
+    begin, trace, when, losses, used = 0, [], [], [], []
+    kept: list[np.ndarray] = []
+    calls = 0
+    deviation = np.zeros((seeds, p))
+    saved = checkpoint.load() if checkpoint else None
+    state, shares, done = None, [], 0
+    if saved is not None:
+        arrays, facts = saved
+        low, high, states, deviation = (arrays[k] for k in ("low", "high", "states", "deviation"))
+        trace, when, losses = [arrays["trace"]], [arrays["when"]], [arrays["losses"]]
+        kept = [arrays["z"], arrays["x"]] if "z" in arrays else []
+        begin, used, calls, done = (facts[k] for k in ("subperiod", "iterations", "calls", "done"))
+        shares = [arrays["shares"]] if "shares" in arrays else []
+        state = tree_from(arrays, "state", begin_training(letter, learner))
+        learner = state.learner
+
+    def save(subperiod: int) -> None:
+        arrays = {"low": low, "high": high, "states": states, "deviation": deviation, "trace": np.concatenate(trace),
+                  "when": np.concatenate(when), "losses": np.concatenate(losses)}  # fmt: skip
+        arrays |= {"z": kept[0], "x": kept[1]} if kept else {}
+        arrays |= {"shares": np.concatenate(shares)} if shares else {}
+        facts = {"subperiod": subperiod, "iterations": used, "calls": calls, "done": done}
+        checkpoint.save(arrays | tree_arrays(state, "state"), facts)
+
+    cut_short, last_saved = False, time.monotonic()
+    ahead = dataclasses.replace(letter, pretraining=True, iterations=max(pretraining, 1))
+    try:
+        for k in range(begin, count):
+            inside = slice(edges[k], edges[k + 1] + 1)
+            draw = (np.random.default_rng([key, k]), seeds, pool)
+            part = subperiod_of(problem, motion, inside, draw, low, high, states)
+            progress.stage(f"subperiod {k + 1} of {count}", letter.iterations)
+            if not done:
+                learner = _pretrained(ahead, learner, part, pretraining, check, jax.random.key(key + 7919 * (k + 1)))
+                if k == 0:
+                    learner = learner._replace(latent=_transfer(learner.response, m))
+                state = begin_training(letter, learner)
+            while done < letter.iterations and not bool(np.all(np.asarray(state.done))):
+                more = min(check, letter.iterations - done)
+                made = train(letter, state, jax.random.fold_in(jax.random.key(key), calls), more, block=more, data=part)
+                calls += 1
+                done += more
+                share, parts = made.history
+                shares.append(share)
+                every = slice(None, None, max(more // 4, 1))
+                trace.append(share[every])
+                losses.append(parts[every])
+                reached = edges[k] + (edges[k + 1] - edges[k]) * done / letter.iterations
+                when.append(np.full(len(trace[-1]), reached * data.step))
+                state = _evaluated(made.state, patience, tolerance)
+                progress.update(done, f"unknowns at {share[-1].mean():.3f} of their first guess")
+                if checkpoint and time.monotonic() - last_saved > _SAVE_EVERY:
+                    save(k)
+                    last_saved = time.monotonic()
+            learner = state.learner
+            whole = np.concatenate(shares)
+            deviation = whole[len(whole) // 2 :].std(axis=0)
+            last = np.asarray(learner.share)
+            if constraint is not None:
+                low = np.maximum(floor, last - constraint * deviation)
+                high = last + constraint * deviation
+            z, x, states = (np.asarray(a) for a in along(letter, learner, part))
+            end = None if k + 1 == count else -1
+            kept = [np.concatenate([*kept[i : i + 1], new[:end]]) for i, new in enumerate((z, x))]
+            used.append(done)
+            shares, done = [], 0
+            if checkpoint:
+                save(k + 1)
+    except KeyboardInterrupt:
+        cut_short = True
+        if not used:
+            raise
+    return Told(
+        np.asarray(learner.share), learner, np.concatenate(trace), np.concatenate(when), np.concatenate(losses),
+        deviation, used, kept[0], kept[1], cut_short,
+    )  # fmt: skip
+
+
+@eqx.filter_jit
+def new_learners(key, seeds: int, widths, states: int, unknowns: int) -> Learner:
+    def one(key):
+        a, b = jax.random.split(key)
+        response = Dense.make(a, widths, activation="tanh", skip=True)
+        latent = Dense.make(b, (*widths[:-1], states), activation="tanh", skip=True)
+        return Learner(response, latent, jnp.ones(unknowns))
+
+    return jax.vmap(one)(jax.random.split(key, seeds))
+
+
+def _pretrained(ahead: Letter, learner: Learner, part: Subperiod, count: int, check: int, key) -> Learner:
+    """The learner after `count` iterations on the supervised loss alone."""
+    if not count:
+        return learner
+    return train(ahead, begin_training(ahead, learner), key, count, block=min(check, count), data=part).state.learner
+
+
+def _transfer(response: Dense, states: int) -> Dense:
+    """The latent network begins as the pretrained response network, its outputs repeated where there are more."""
+    place = np.arange(states) % response.biases[-1].shape[-1]
+    return Dense(
+        (*response.weights[:-1], response.weights[-1][..., place]),
+        (*response.biases[:-1], response.biases[-1][..., place]), response.activation, response.skip,
+    )  # fmt: skip
+
+
+@eqx.filter_jit
+def begin_training(letter: Letter, learner: Learner) -> State:
+    seeds = learner.share.shape[0]
+    memory = jax.vmap(letter.optimiser.init)(learner)
+    return State(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
+
+
+@eqx.filter_jit
+def _evaluated(state: State, patience: int, tolerance: float) -> State:
+    """Early stopping: near the reference for `patience` evaluations in a row (Eq. 16, on scaled unknowns)."""
+    share = state.learner.share
+    away = jnp.linalg.norm(share - state.reference, axis=1) / jnp.linalg.norm(state.reference, axis=1)
+    near = away < tolerance
+    reference = jnp.where(near[:, None], state.reference, share)
+    calm = jnp.where(near, state.calm + 1, 0)
+    return state._replace(reference=reference, calm=calm, done=state.done | (calm >= patience))
+
+
+def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, states) -> Subperiod:
+    rng, seeds, pool = draw
+    inputs = np.asarray(problem.data[0].drive.samples)
+    largest = np.max(np.abs(inputs[:, 0])) or 1.0
+    u, x, v = inputs[inside], motion[0][inside], motion[1][inside]
+    pools = np.stack([rng.permutation(len(x))[:pool] for _ in range(seeds)])
+    duration = problem.data[0].step * (len(x) - 1)
+    arrays = (np.linspace(0.0, 1.0, len(x)), u[:, 0] / largest, u, x, v, pools, low, high, states)
+    return Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
+
+
+@eqx.filter_jit
+def along(letter: Letter, learner: Learner, part: Subperiod):
+    """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
+    one = jax.tree.map(lambda leaf: leaf[0], learner)
+    (x, _, _), (z, _) = letter.outputs(one, part.time, part.ground, part.duration)
+    ends = jax.vmap(lambda own: letter.outputs(own, part.time[-1:], part.ground[-1:], part.duration)[1][0][0])(learner)
+    return z, x, ends

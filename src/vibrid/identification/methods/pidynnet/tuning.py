@@ -1,0 +1,154 @@
+"""Prediction by fine-tuning (Algorithm 2): the networks learn another motion from the equations alone.
+
+The unknowns stay fixed and the state where the record (or each subperiod) begins is imposed: without it, physics alone
+leaves the phase open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from vibrid.core.errors import InputError
+from vibrid.core.linalg import one_blas_thread
+from vibrid.identification.experiment import Initial
+from vibrid.identification.methods.pidynnet.faithful import Subperiod, along, begin_training, new_learners
+from vibrid.identification.methods.pidynnet.precondition import factorise
+from vibrid.identification.methods.pidynnet.task import Sizes, begin_at, make_task
+from vibrid.identification.methods.pidynnet.training import Seeds, with_weights
+from vibrid.identification.problem import Data, Problem
+from vibrid.identification.weak.equations import Motion, flat_start, model_at
+from vibrid.identification.weak.ground import ground_of
+from vibrid.networks import train
+from vibrid.records.record import Record
+from vibrid.simulation.excitation import drive, inputs_of, loads_of
+
+_SOFTNESS = 0.01
+_NEAR = 1e3  # loss below which the small networks join the skip paths
+_SETTLED = 1e-3  # relative fall of the loss in a round below which fine-tuning is done
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """A motion predicted by networks: times (s), displacements relative to the ground (m), hidden states."""
+
+    time: np.ndarray
+    displacement: np.ndarray
+    states: np.ndarray
+    left: float  # rms of the equations over their size
+    rounds: int
+    seconds: float
+
+
+def with_record(problem: Problem, record: Record) -> Problem:
+    """The problem with another excitation and no readings, at rest where it begins."""
+    structure = problem.experiment.structure
+    inputs = inputs_of(structure, record)
+    none = jnp.zeros((len(record), len(problem.sensors)))
+    data = Data(none, none, drive(inputs, problem.hold, problem.substeps), float(record.step),
+                loads_of(structure, record), record.name)  # fmt: skip
+    size = structure.model(data.loads).size
+    experiment = dataclasses.replace(problem.experiment, initial=(Initial.rest(size),))
+    return dataclasses.replace(problem, data=(data,), held_out=(none,), experiment=experiment)
+
+
+def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
+    """Fine-tuning of the default setting: the loss of training without readings, in the sizes training had."""
+    started = time.perf_counter()
+    if "states" not in fit.history:
+        raise InputError("Fine-tuning needs the answer of PIDynNet; use fit.predict(record) with other methods.")
+    problem = with_record(fit.problem, record)
+    free = jnp.asarray(fit.free)
+    ground = ground_of(problem)
+    task = make_task(problem, ground, method.layout(problem, fit.free), None, np.ones(1))
+    grid = task.grid.time
+    model = model_at(problem, free)
+    carried = [jnp.asarray(part) for part in ground.motion(grid)]
+    states = jnp.broadcast_to(flat_start(model), (len(grid), flat_start(model).size))
+    rest = Motion(*carried, states, jnp.zeros_like(states))  # x = 0: the structure rides on the ground
+    drifts = np.linalg.solve(np.asarray(task.mix), fit.history["response"].T).T
+    usual = np.concatenate([drifts, fit.history["states"]], axis=1)
+    rate = np.gradient(fit.history["states"], fit.history["time"], axis=0)
+    inertia = np.asarray(jax.vmap(model.mass_times)(carried[2]))
+    terms = np.concatenate([inertia, np.tile(_rms(rate), (len(inertia), 1))], axis=1)
+    sizes = Sizes(_rms(usual), _rms(terms) * float(task.intervals.length))
+    task, skip = begin_at(task, sizes, rest)
+    seeds = Seeds(method.descent(task, skip, fixed=True))
+    x = seeds.one.join(jnp.asarray(skip), free, seeds.one.networks(jax.random.key(fit.seed)))[None]
+    task = with_weights(task, np.ones(1), _SOFTNESS)
+    progress.stage("fine-tuning", rounds)
+    before = after = np.inf
+    for turn in range(rounds):
+        with one_blas_thread():
+            factor = factorise(task, *seeds.middle(x), fixed=True)
+        factor = eqx.tree_at(lambda f: f.bent, factor, factor.bent * (after < _NEAR))
+        made = train(seeds, seeds.start(x), jax.random.key(0), method.steps, block=method.steps, data=(task, factor))
+        after = float(made.history[0][-1, 0])
+        x = made.state.x
+        progress.update(turn + 1, f"loss {after:.4g}")
+        if before - after < _SETTLED * before:
+            break
+        before = after
+    motion, _ = seeds.mean_motion(x, task)
+    equations = np.asarray(task.equation_residuals(free, motion)) * _SOFTNESS
+    return Tuned(
+        grid, np.asarray(motion.y - carried[0]), np.asarray(motion.s), float(np.sqrt(np.mean(equations**2))), turn + 1,
+        time.perf_counter() - started,
+    )  # fmt: skip
+
+
+def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 1000) -> Tuned:
+    """Algorithm 2 as printed, the state where a subperiod begins imposed: Adam on the physics losses."""
+    started = time.perf_counter()
+    problem = with_record(fit.problem, record)
+    letter = dataclasses.replace(method.letter(problem, fixed=True), iterations=iterations)
+    share = jnp.asarray(np.asarray(fit.estimate) / np.asarray(problem.unknowns.start))
+    model = letter.model(share)
+    n, m = model.size, int(flat_start(model).size)
+    widths = (2, *[method.width] * (method.layers - 1), n)
+    learner = new_learners(jax.random.key(0), 1, widths, m, len(share))
+    one, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], learner))
+    if fit.history.get("networks", np.zeros(0)).size != one.size:
+        raise InputError("Fine-tuning to the letter needs the answer of PIDynNet(faithful=True) with these networks.")
+    learner = jax.tree.map(lambda leaf: leaf[None], unravel(jnp.asarray(fit.history["networks"]))._replace(share=share))
+    data = problem.data[0]
+    inputs = np.asarray(data.drive.samples)
+    count = max(round((data.samples - 1) * data.step / (method.window or 5.0)), 1)
+    edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
+    largest = np.max(np.abs(inputs[:, 0])) or 1.0
+    x0, v0, states = np.zeros(n), np.zeros(n), np.full((1, m), np.nan)
+    parts, left = [], []
+    free = np.full((1, len(share)), np.inf)
+    for k in range(count):
+        inside = slice(edges[k], edges[k + 1] + 1)
+        u = inputs[inside]
+        duration = data.step * (len(u) - 1)
+        pool = np.random.default_rng([fit.seed, k]).permutation(len(u))[: method.pool][None]
+        begun = [np.tile(a, (len(u), 1)) for a in (x0, v0)]
+        arrays = (np.linspace(0, 1, len(u)), u[:, 0] / largest, u, *begun, pool, -free, free, states)
+        part = Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
+        progress.stage(f"fine-tuning, subperiod {k + 1} of {count}", iterations)
+        block = min(method.check, iterations)
+        made = train(letter, begin_training(letter, learner), jax.random.key(k), iterations, block=block, data=part,
+                     progress=progress)  # fmt: skip
+        learner = made.state.learner
+        z, x, ends = (np.asarray(a) for a in along(letter, learner, part))
+        v0 = np.gradient(x, data.step, axis=0)[-1]
+        x0, states = x[-1], ends
+        parts.append((z[: None if k + 1 == count else -1], x[: None if k + 1 == count else -1]))
+        left.append(made.history[1][-1, 0, 1])
+    z, x = (np.concatenate([p[i] for p in parts]) for i in range(2))
+    rms = float(np.sqrt(np.mean(left) / (method.batch * n)) / (np.sqrt(np.mean(inputs[:, 0] ** 2)) + 1e-300))
+    return Tuned(data.step * np.arange(len(x)), x, z, rms, iterations, time.perf_counter() - started)
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    size = np.sqrt(np.mean(values**2, axis=0))
+    return np.maximum(size, 1e-6 * size.max() + 1e-12)

@@ -1,0 +1,122 @@
+"""Records as splines: readings smoothed, each weighted by its noise, and any signal put into weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_solve_banded, cholesky_banded
+
+from vibrid.identification.problem import Problem
+from vibrid.identification.weak.banded import add_block, diagonals, from_diagonals, gather_rows, squares
+from vibrid.identification.weak.equations import Motion
+from vibrid.identification.weak.ground import Ground, ground_of
+from vibrid.identification.weak.readings import Readings, readings_of, summed
+from vibrid.identification.weak.splines import REACH, Splines
+
+_FIRST_HELD = 1e-4  # how tightly a known state at the start is held, as a share of the rms of the motion
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One record: its ground, its readings, and the weights of splines for y and the states (count + 5, n + m)."""
+
+    ground: Ground
+    readings: Readings
+    weights: np.ndarray
+
+    @property
+    def splines(self) -> Splines:
+        return self.readings.splines
+
+    @property
+    def size(self) -> int:
+        return self.readings.rows.shape[1]
+
+    @property
+    def unread(self) -> np.ndarray:
+        """(intervals, n): where no sensor says anything about a degree of freedom: gaps in the readings."""
+        return self.readings.samples.T @ (self.readings.rows != 0.0) == 0.0
+
+    def motion(self, time) -> Motion:
+        """The motion and the states at any times (…): what a network can be started from."""
+        y, dy, ddy = (self.splines.evaluate(self.weights[:, : self.size], time, order) for order in range(3))
+        s, ds = (self.splines.evaluate(self.weights[:, self.size :], time, order) for order in range(2))
+        return Motion(y, dy, ddy, s, ds)
+
+
+def unread(problem: Problem, spacing: float, record: int = 0) -> Piece:
+    """A piece without motion yet, from the first sample of a record to the last that is used.
+
+    Intervals are whole numbers of samples, so that the kinks of an excitation fall between them; what is left over at
+    the end, less than an interval, is not used.
+    """
+    ground = ground_of(problem, record)
+    data = problem.data[record]
+    last = int(np.flatnonzero(np.asarray(data.present).any(axis=1))[-1])
+    samples = max(1, min(round(spacing / data.step), last // REACH))
+    readings = readings_of(problem, ground, Splines(samples * data.step, last // samples), record)
+    return Piece(ground, readings, np.zeros((readings.splines.weights, readings.rows.shape[1])))
+
+
+def smooth(problem: Problem, pieces: list[Piece], rounds: int = 6) -> tuple[np.ndarray, list[Piece]]:
+    """Noise of every sensor and the splines that agree best with all its readings, each weighted by its noise.
+
+    Every reading of one motion counts: slow motion follows displacements, quick motion accelerations.
+    """
+    given = problem.given_deviations()
+    noise = np.where(np.isfinite(given), given, 0.05 * problem.signal_size())
+    for _ in range(1 if np.isfinite(given).all() else rounds):
+        made = [_smooth_one(problem, piece, noise, r) for r, piece in enumerate(pieces)]
+        pieces, before = [piece for piece, _ in made], noise
+        seen = noise_left(pieces, sum(paid for _, paid in made))
+        noise = np.where(np.isfinite(given), given, seen)
+        if np.max(np.abs(np.log(noise / before))) < 0.02:
+            break
+    return noise, pieces
+
+
+def noise_left(pieces, paid) -> np.ndarray:
+    """Noise of every sensor from what motions leave of its readings.
+
+    `paid` (sensors,) is how many weights of the splines the readings of each sensor have determined.
+    """
+    left = sum(piece.readings.misfit(piece.weights) for piece in pieces)
+    counts = sum(piece.readings.counts for piece in pieces)
+    size = np.sqrt(sum(np.sum((p.readings.targets * p.readings.present) ** 2, axis=0) for p in pieces) / counts)
+    return np.maximum(np.sqrt(left / np.maximum(counts - paid, 0.2 * counts)), 1e-6 * size)
+
+
+def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Piece, np.ndarray]:
+    """The piece with smooth motion, and how many weights each sensor has paid for."""
+    n, splines = piece.size, piece.splines
+    band, side = piece.readings.normal(noise, n)
+    size = np.mean(band[0])
+    first = problem.experiment.initial[record]
+    known = not any(place.startswith("initial") for own in problem.unknowns.places for place in own)
+    carried = piece.ground.motion(piece.readings.time)
+    for order, value in ((0, first.displacement), (1, first.velocity)) if known else ():
+        basis = splines.local(0.0, order)
+        rms = np.sqrt(np.mean(carried[order] ** 2)) or 1.0
+        weight = 1.0 / (_FIRST_HELD * rms) ** 2
+        add_block(band, weight * np.kron(np.outer(basis, basis), np.eye(n)))
+        side[: REACH * n] += weight * np.kron(basis, np.asarray(value) + carried[order][0])
+    third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))  # a trace of stiffness; more across gaps
+    bridge = np.sqrt(np.where(piece.unread, 1e-4, 1e-14) * size)
+    band += squares(np.einsum("k,en,nm->enkm", third, bridge, np.eye(n)).reshape(splines.count, n, REACH * n))
+    factor = (cholesky_banded(band, lower=True), True)
+    solved = cho_solve_banded(factor, side)
+    paid = piece.readings.paid(noise, lambda signs: cho_solve_banded(factor, signs), n)
+    return replace(piece, weights=solved.reshape(splines.weights, n)), paid
+
+
+def project(splines: Splines, time, values) -> np.ndarray:
+    """(count + 5, channels): weights of the splines nearest to values (samples, channels)."""
+    interval, fraction = splines.place(time)
+    basis = splines.local(fraction)
+    gram = diagonals(summed(basis[:, :, None] * basis[:, None, :], interval, splines.count))
+    side = gather_rows(summed(basis[:, :, None] * np.asarray(values)[:, None, :], interval, splines.count))
+    third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))
+    bend = squares(np.broadcast_to(1e-6 * np.sqrt(gram[0].mean()) * third, (splines.count, 1, REACH)))
+    band = from_diagonals(gram[..., None, None]) + bend
+    return cho_solve_banded((cholesky_banded(band, lower=True), True), side)

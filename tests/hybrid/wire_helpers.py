@@ -1,0 +1,105 @@
+"""Servers in a thread, and small devices without compilation, for the tests of the wire."""
+
+import contextlib
+import threading
+import time
+
+import numpy as np
+
+from vibrid.hybrid import DeviceServer, Door, SafetyLimits, Substructure
+from vibrid.hybrid.recorder import Recorder
+from vibrid.hybrid.wire.record import channels_of
+
+STIFFNESS = 1e6
+
+
+class Spring(Substructure):
+    """F = k x, with mischief at a chosen trial: a stall, or a force that is not a number."""
+
+    def __init__(self, stall_at=None, stall=0.0, nan_at=None, count=1):
+        self.count, self.stall_at, self.stall, self.nan_at = count, stall_at, stall, nan_at
+        self.trials = self.commits = 0
+        self.stopped = None
+        self.moved = []
+        self.released = threading.Event()
+
+    def trial(self, displacement, velocity, acceleration, time):
+        self.trials += 1
+        self.moved.append((float(displacement[0]), float(velocity[0]), time))
+        if self.trials == self.stall_at:
+            self.released.wait(self.stall)
+        if self.trials == self.nan_at:
+            return np.full(self.count, np.nan)
+        return STIFFNESS * displacement
+
+    def commit(self):
+        self.commits += 1
+
+    def stiffness(self):
+        return STIFFNESS * np.eye(self.count)
+
+    def stop(self, reason):
+        self.stopped = self.stopped or reason
+
+
+class Serving:
+    """A server in a thread."""
+
+    def __init__(self, device, protocol="tcp", limits=None, record=None, when_full="continue", **settings):
+        door = {"idle": 3.0} | {k: settings.pop(k) for k in ("idle", "greeting", "allow") if k in settings}
+        self.device, self.record = device, None
+
+        def recorder(made):
+            self.record = Recorder(record, channels_of(made), when_full=when_full)
+            return self.record
+
+        self.server = DeviceServer(
+            lambda: device, Door(port=0, protocol=protocol, **door), limits or SafetyLimits(),
+            recorder=recorder if record else None, **settings,
+        )  # fmt: skip
+        self.port, self.ending = self.server.port, None
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        self.ending = self.server.serve()
+
+    def end(self, seconds=5.0):
+        """How the test ended; a server that hangs fails the test."""
+        self.thread.join(seconds)
+        assert not self.thread.is_alive(), "the server hangs"
+        return self.ending
+
+    def refused(self, count, seconds=2.0):
+        """Wait until so many have been refused."""
+        until = time.monotonic() + seconds
+        while self.server.refused < count and time.monotonic() < until:
+            time.sleep(0.005)
+        return self.server.refused
+
+
+@contextlib.contextmanager
+def serving(device=None, *arguments, **settings):
+    made = Serving(device or Spring(), *arguments, **settings)
+    try:
+        yield made
+    finally:
+        getattr(made.device, "released", threading.Event()).set()
+        made.server.close()
+        made.thread.join(5)
+        assert not made.thread.is_alive(), "the server hangs"
+
+
+def drive(remote, steps, first=0, dt=1e-3):
+    """Move a substructure along a sine; its forces."""
+    forces = []
+    for k in range(first, first + steps):
+        t = (k + 1) * dt
+        x = 0.01 * np.sin(20 * t)
+        forces.append(float(remote.trial(np.array([x]), np.array([0.2 * np.cos(20 * t)]), np.zeros(1), t)[0]))
+        remote.commit()
+    return np.array(forces)
+
+
+def expected(steps, dt=1e-3):
+    return STIFFNESS * 0.01 * np.sin(20 * dt * np.arange(1, steps + 1))
