@@ -3,7 +3,8 @@
 `Direct` takes them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its own and gives
 the force; `Corrected` adds a bounded correction to a law whose parameters are fixed.
 
-Every device has a capacity for either direction, the friction force that its pretension is set for; forces scale with it.
+Every device has a capacity for either direction, the friction force that its pretension is set for; forces scale with
+it.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Histories(NamedTuple):
         return self.force.shape[1]
 
 
-class Test(NamedTuple):
+class DeviceTest(NamedTuple):
     """One test at the rate of a model."""
 
     name: str
@@ -39,7 +39,7 @@ class Test(NamedTuple):
     capacity: tuple[float, float]
 
 
-def stack(tests: list[Test], multiple: int = 1) -> Histories:
+def stack(tests: list[DeviceTest], multiple: int = 1) -> Histories:
     """All tests side by side; their common length is a multiple of `multiple`."""
     longest = max(len(t.x) for t in tests)
     length = -(-longest // multiple) * multiple

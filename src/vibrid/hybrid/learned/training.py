@@ -2,7 +2,8 @@
 
 An epoch goes once through every test (Algorithm 1 of Malik et al. 2025): tests are shuffled into batches, each batch is
 cut into stretches, every stretch is one step of Adam, and memories are carried to the next stretch without their
-gradient. An ensemble (seeds, or parts of the data left out) is trained at once: arrays of the state have a leading axis.
+gradient. An ensemble (seeds, or parts of the data left out) is trained at once: arrays of the state have a leading
+axis.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class Epoch(eqx.Module):
         batch: tests in a batch; 0 for all at once.
         stretch: samples between two steps of Adam.
         jitter: noise on the displacement that the network sees, m, drawn anew in every epoch.
+        turned: share of the tests that are seen with the other sign, drawn anew in every epoch: a device that is
+            turned round.
+        doubt: relative deviation of the capacities that the network is told, drawn anew in every epoch: they are
+            measured on another test.
+        shrink: decay of the weights, relative to the learning rate.
         clip: largest norm of a gradient.
     """
 
@@ -47,11 +53,14 @@ class Epoch(eqx.Module):
     batch: int = eqx.field(static=True, default=0)
     stretch: int = eqx.field(static=True, default=512)
     jitter: float = eqx.field(static=True, default=0.0)
+    turned: float = eqx.field(static=True, default=0.0)
+    doubt: float = eqx.field(static=True, default=0.0)
+    shrink: float = eqx.field(static=True, default=0.0)
     clip: float = eqx.field(static=True, default=1.0)
 
     def optimiser(self, steps_an_epoch: int) -> optax.GradientTransformation:
         schedule = optax.exponential_decay(self.rate, self.every * steps_an_epoch, self.decay, staircase=True)
-        return optax.chain(optax.clip_by_global_norm(self.clip), optax.adam(schedule))
+        return optax.chain(optax.clip_by_global_norm(self.clip), optax.adamw(schedule, weight_decay=self.shrink))
 
     def stretches(self, histories: Histories) -> tuple[int, int]:
         """(batches, stretches of each)"""
@@ -64,13 +73,25 @@ class Epoch(eqx.Module):
         batches, count = self.stretches(histories)
         return Fitting(trained, self.optimiser(batches * count).init(trained))
 
+    def varied(self, histories: Histories, turning, doubting) -> Histories:
+        """The tests as this epoch sees them."""
+        capacity, sample = histories.setting.capacity, histories.sample
+        capacity = capacity * jnp.exp(self.doubt * jax.random.normal(doubting, capacity.shape, capacity.dtype))
+        sign = jnp.where(jax.random.bernoulli(turning, self.turned, (histories.tests,)), -1.0, 1.0)
+        sign = sign.astype(histories.force.dtype)
+        capacity = jnp.where(sign[:, None] > 0, capacity, capacity[:, ::-1])
+        sample = jax.tree.map(lambda leaf: leaf * sign.reshape(-1, *[1] * (leaf.ndim - 1)), sample)
+        setting = histories.setting._replace(capacity=capacity, first_force=histories.setting.first_force * sign)
+        return histories._replace(sample=sample, setting=setting, force=histories.force * sign[:, None])
+
     def __call__(self, fitting: Fitting, key, data):
         """`data`: histories, and the weight (tests,) of every test; zero leaves one out."""
         histories, weights = data
         batches, count = self.stretches(histories)
         size = self.batch or histories.tests
         optimiser = self.optimiser(batches * count)
-        shuffling, shaking = jax.random.split(key)
+        shuffling, shaking, turning, doubting = jax.random.split(key, 4)
+        histories = self.varied(histories, turning, doubting)
         order = jax.random.permutation(shuffling, histories.tests)
         order = jnp.resize(order, (batches, size))  # the last batch is filled up from the beginning
 
@@ -142,7 +163,7 @@ class Ensemble(eqx.Module):
 def fit_models(
     make, keys, weights, histories: Histories, epoch: dict, epochs: int, *, key, block: int = 5,
     progress: Progress = SILENT,
-) -> tuple[DeviceModel, Trained]:  # fmt: skip
+) -> tuple[list[DeviceModel], Trained]:  # fmt: skip
     """Train one model a row of `weights` (models, tests), all at once.
 
     Arguments
@@ -158,4 +179,5 @@ def fit_models(
     data = (jax.tree.map(jnp.asarray, histories), jnp.asarray(weights))
     say = lambda losses: f"error {100 * losses[-1].mean():.2f} %"  # noqa: E731
     made = train(Ensemble(step), fitting, key, epochs, block=block, data=data, progress=progress, note=say)
-    return eqx.combine(made.state.trained, fixed), made
+    each = [jax.tree.map(lambda leaf, i=i: leaf[i], made.state.trained) for i in range(len(keys))]
+    return [eqx.combine(own, fixed) for own in each], made
