@@ -15,7 +15,8 @@ SERIES = np.random.default_rng(0).standard_normal((6, 2))
 
 def test_recurrent_is_long_short_term_memory():
     net = jax.jit(lambda key: Recurrent.make(key, (2, 3, 1)))(jax.random.key(0))
-    w, u, b = (np.asarray(p[0]) for p in (net.inputs, net.memories, net.biases))
+    both, b = np.asarray(net.layers[0].weights), np.asarray(net.layers[0].bias)
+    w, u = both[:2], both[2:]
 
     def sigma(x):
         return 1 / (1 + np.exp(-x))

@@ -3,12 +3,14 @@
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
 from vibrid.networks.dense import Dense
 from vibrid.networks.derivatives import carried
+from vibrid.networks.lstm import LSTM
 from vibrid.networks.quasi_newton import QuasiNewton
 from vibrid.networks.scaling import Scaling
 from vibrid.networks.sequence import Convolution, Recurrent
 from vibrid.networks.training import Trained, adam, train
 
 __all__ = [
+    "LSTM",
     "Checkpoint",
     "Convolution",
     "Dense",

@@ -15,53 +15,41 @@ import jax.numpy as jnp
 from vibrid.core import precision  # noqa: F401
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.networks.dense import ACTIVATIONS
+from vibrid.networks.lstm import LSTM
 
 
 class Recurrent(eqx.Module):
-    """Layers of long short-term memory (Hochreiter & Schmidhuber 1997) and a linear output. Made by `Recurrent.make`.
+    """Layers of long short-term memory and a linear output. Made by `Recurrent.make`."""
 
-        i, f, o = σ(x W + h U + b);  g = tanh(x W + h U + b);  c ← f c + i g;  h ← o tanh c
-
-    The four gates stand side by side in the columns of W, U and b, in the order i, f, g, o.
-    """
-
-    inputs: tuple[jax.Array, ...]  # W of every layer: (in, 4 width)
-    memories: tuple[jax.Array, ...]  # U: (width, 4 width)
-    biases: tuple[jax.Array, ...]
+    layers: tuple[LSTM, ...]
     output: jax.Array  # (width, outputs)
     offset: jax.Array
 
     @classmethod
     def make(cls, key, widths: Sequence[int], *, dtype=jnp.float64) -> Recurrent:
-        """New layers, inputs first and outputs last, uniform in ± 1/√width; the forget gate begins open (bias 1)."""
+        """New layers, inputs first and outputs last, uniform in ± 1/√width."""
         _check_widths(widths, "recurrent")
-        layers = list(itertools.pairwise(widths[:-1]))
-        inputs, memories, biases = [], [], []
-        for own, (n, m) in zip(jax.random.split(key, len(layers)), layers, strict=True):
-            drawn = jax.random.uniform(own, (n + m, 4 * m), dtype, -1.0, 1.0) / m**0.5
-            inputs.append(drawn[:n])
-            memories.append(drawn[n:])
-            biases.append(jnp.zeros(4 * m, dtype).at[m : 2 * m].set(1.0))
+        pairs = list(itertools.pairwise(widths[:-1]))
+        keys = jax.random.split(key, len(pairs))
+        layers = tuple(LSTM.make(own, n, m, dtype) for own, (n, m) in zip(keys, pairs, strict=True))
         last = jax.random.uniform(jax.random.fold_in(key, 1), (widths[-2], widths[-1]), dtype, -1.0, 1.0)
-        output = last / widths[-2] ** 0.5
-        return cls(tuple(inputs), tuple(memories), tuple(biases), output, jnp.zeros(widths[-1], dtype))
+        return cls(layers, last / widths[-2] ** 0.5, jnp.zeros(widths[-1], dtype))
 
     def start(self):
         """(h, c) of every layer before the first sample."""
-        return tuple((jnp.zeros(u.shape[0], u.dtype),) * 2 for u in self.memories)
+        return tuple(layer.start() for layer in self.layers)
 
     def step(self, state, x):
         """State and output (outputs,) after one sample x (inputs,)."""
         after = []
-        for (h, c), w, u, b in zip(state, self.inputs, self.memories, self.biases, strict=True):
-            i, f, g, o = jnp.split(x @ w + h @ u + b, 4, axis=-1)
-            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-            x = jax.nn.sigmoid(o) * jnp.tanh(c)
-            after.append((x, c))
+        for own, layer in zip(state, self.layers, strict=True):
+            own = layer.step(own, x)
+            after.append(own)
+            x = own[0]
         return tuple(after), x @ self.output + self.offset
 
     def __call__(self, x):
-        return jax.lax.scan(lambda state, sample: self.step(state, sample), self.start(), x)[1]
+        return jax.lax.scan(lambda state, now: self.step(state, now), self.start(), x)[1]
 
     def with_output(self, bias, shrink: float = 1.0) -> Recurrent:
         """The same network whose output begins at `bias`, its weights multiplied by `shrink`."""

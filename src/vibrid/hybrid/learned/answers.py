@@ -1,0 +1,139 @@
+"""From the numbers at the end of a network to a force.
+
+`Direct` takes them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its own and gives
+the force; `Corrected` adds a bounded correction to a law whose parameters are fixed.
+
+Every device has a capacity for either direction, the friction force that its pretension is set for; forces scale with
+it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core import paths
+from vibrid.core.errors import InputError
+from vibrid.laws.base import Law, Motion
+
+
+class Answer(eqx.Module):
+    """How the outputs of a network become a force."""
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+    def start(self, batch: tuple[int, ...] = ()) -> Any:
+        return ()
+
+    def step(self, state, outputs, motion: Motion, capacity, dt) -> tuple[Any, jax.Array]:
+        """State and force (…) from outputs (…, n) at a motion (…); `capacity` (…, 2) for w > 0 and w < 0, N."""
+        raise NotImplementedError
+
+
+class Direct(Answer):
+    """The force is the output, in units of the mean capacity."""
+
+    def step(self, state, outputs, motion, capacity, dt):
+        return state, outputs[..., 0] * capacity.mean(axis=-1)
+
+
+class ScaledLaw(eqx.Module):
+    """A law that serves any capacity.
+
+    Arguments
+        law: characterised at a capacity of `at` (N).
+        positive, negative: paths of its strengths, which grow with the capacity for that direction; without them its
+            force as a whole grows with the mean capacity.
+    """
+
+    law: Law
+    at: float = eqx.field(static=True)
+    positive: tuple[str, ...] = eqx.field(static=True, default=(), converter=tuple)
+    negative: tuple[str, ...] = eqx.field(static=True, default=(), converter=tuple)
+
+    def scaled(self, capacity, learned: dict) -> tuple[Law, jax.Array]:
+        """The law of one device with a capacity (2,) and some learned values, and what to multiply its force by."""
+        law, share = paths.replace(self.law, learned) if learned else self.law, capacity / self.at
+        changes = {p: paths.get(law, p) * share[0] for p in self.positive}
+        changes |= {p: paths.get(law, p) * share[1] for p in self.negative}
+        return paths.replace(law, changes) if changes else law, jnp.ones(()) if changes else share.mean()
+
+
+class LawState(NamedTuple):
+    own: Any
+    at: Motion
+
+
+class _WithLaw(Answer):
+    """An answer that moves a law of its own, in 64 bits: bristles are stiff."""
+
+    law: ScaledLaw
+
+    def start(self, batch=()) -> LawState:
+        wide = lambda leaf: jnp.broadcast_to(jnp.asarray(leaf), (*batch, *jnp.shape(leaf)))  # noqa: E731
+        rest = jnp.zeros(batch)
+        return LawState(jax.tree.map(wide, self.law.law.start()), Motion(rest, rest))
+
+    def moved(self, state: LawState, learned, motion: Motion, capacity, dt) -> tuple[LawState, jax.Array]:
+        """The law after a step, and its force; `learned` (…, n) are the factors on the parameters it is given."""
+
+        def one(own, before, factors, after, capacity):
+            given = {p: paths.get(self.law.law, p) * factors[i] for i, p in enumerate(self.names)}
+            law, share = self.law.scaled(capacity, given)
+            own = law.advance(own, before, after, dt)
+            return own, law.force(after.e, after.w, own) * share
+
+        motion = Motion(jnp.asarray(motion.e, float), jnp.asarray(motion.w, float))
+        for _ in jnp.shape(motion.e):
+            one = jax.vmap(one)
+        own, force = one(state.own, state.at, learned, motion, jnp.asarray(capacity, float))
+        return LawState(own, motion), force
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+
+class LawLayer(_WithLaw):
+    """A law whose named parameters follow the outputs: θ = θ̄ exp(span · tanh(output)).
+
+    Arguments
+        law: with the characterised values θ̄.
+        learned: paths of the parameters that the network gives.
+        span: how far they may go: a factor between e^−span and e^span.
+    """
+
+    learned: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=())
+    span: float = eqx.field(static=True, default=1.5)
+
+    def __check_init__(self):
+        if not self.learned:
+            raise InputError("A law layer needs at least one parameter that the network gives.")
+        for path in self.learned:
+            paths.get(self.law.law, path)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.learned
+
+    @property
+    def outputs(self) -> int:
+        return len(self.learned)
+
+    def step(self, state, outputs, motion, capacity, dt):
+        return self.moved(state, jnp.exp(self.span * jnp.tanh(jnp.asarray(outputs, float))), motion, capacity, dt)
+
+
+class Corrected(_WithLaw):
+    """A law, and a correction that can never be larger than `bound` of the capacity."""
+
+    bound: float = eqx.field(static=True, default=0.5)
+
+    def step(self, state, outputs, motion, capacity, dt):
+        state, force = self.moved(state, jnp.zeros((*jnp.shape(motion.e), 0)), motion, capacity, dt)
+        return state, force + self.bound * jnp.tanh(outputs[..., 0]) * capacity.mean(axis=-1)

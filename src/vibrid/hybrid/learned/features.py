@@ -1,0 +1,47 @@
+"""What a device network sees of its own motion.
+
+Beside displacement and velocity: how far the displacement stands inside play operators of several widths,
+
+    p_r ← min(max(p_r, x − r), x + r),        (x − p_r)/r in −1 … 1
+
+A play operator remembers exactly what a device with backlash and dry friction remembers, for ever, and forgets what it
+forgets; it needs no training, and at rest it stands still. A network that is fed with them has little left to remember
+itself, which is what keeps it from drifting in a loop.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class MotionFeatures(eqx.Module):
+    """Displacement and velocity over their sizes, and positions inside play operators.
+
+    Arguments
+        displacement: size of a large displacement, m.
+        velocity: size of a large velocity, m/s.
+        widths: r of the play operators, m; none for the network of the paper, which sees displacement alone.
+        sees_velocity: whether the velocity is among the features.
+    """
+
+    displacement: float = eqx.field(static=True)
+    velocity: float = eqx.field(static=True)
+    widths: tuple[float, ...] = eqx.field(static=True, default=(), converter=tuple)
+    sees_velocity: bool = eqx.field(static=True, default=True)
+
+    @property
+    def count(self) -> int:
+        return 1 + self.sees_velocity + len(self.widths)
+
+    def start(self, batch: tuple[int, ...] = (), dtype=jnp.float32):
+        return jnp.zeros((*batch, len(self.widths)), dtype)
+
+    def step(self, state, x, v) -> tuple[jax.Array, jax.Array]:
+        """New play operators and features (…, count) at displacement x and velocity v (…)."""
+        r = jnp.asarray(self.widths, state.dtype)
+        x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
+        state = jnp.clip(state, x - r, x + r)
+        seen = [x / self.displacement] + [v / self.velocity] * self.sees_velocity
+        return state, jnp.concatenate([*seen, (x - state) / r], axis=-1)

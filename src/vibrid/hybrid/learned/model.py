@@ -1,0 +1,90 @@
+"""A device as it is learned: features of its motion, a network, and how its outputs become a force."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.hybrid.learned.answers import Answer
+from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.network import Constant, DeviceNetwork
+from vibrid.laws.base import Motion
+
+
+class Sample(NamedTuple):
+    """One sample of a test, or of many (leading axes)."""
+
+    x: jax.Array  # m, displacement
+    v: jax.Array  # m/s
+    heard: jax.Array  # (…, signals) of the physical device: force, displacement, …
+
+
+class Setting(NamedTuple):
+    """What stays over a test."""
+
+    capacity: jax.Array  # (…, 2) N, for either direction
+    first_force: jax.Array  # (…) N, before the test: where in its play a device stands is not known otherwise
+
+
+class ModelState(NamedTuple):
+    plays: jax.Array
+    memory: Any
+    answer: Any
+
+
+class DeviceModel(eqx.Module):
+    """`force = step(state, sample, setting)`, sample by sample, at the rate it was trained for.
+
+    Arguments
+        features: what it sees of its own motion.
+        network: layers that learn, or a `Constant` for a law alone.
+        answer: how outputs become a force.
+        heard_sizes: a large value of every signal of the physical device; () for a model that does not listen.
+        rate: Hz.
+    """
+
+    features: MotionFeatures
+    network: DeviceNetwork | Constant
+    answer: Answer
+    heard_sizes: tuple[float, ...] = eqx.field(static=True, converter=tuple)
+    rate: float = eqx.field(static=True)
+
+    @staticmethod
+    def own_inputs(features: MotionFeatures) -> int:
+        """Features of the motion, the ratio of the two capacities, and the first force."""
+        return features.count + 2
+
+    def start(self, batch: tuple[int, ...] = ()) -> ModelState:
+        return ModelState(self.features.start(batch), self.network.start(batch), self.answer.start(batch))
+
+    def step(self, state: ModelState, sample: Sample, setting: Setting, masks=None) -> tuple[ModelState, jax.Array]:
+        """State and force (…), N."""
+        kind = self.network.bias.dtype
+        plays, seen = self.features.step(state.plays, sample.x, sample.v)
+        mean = setting.capacity.mean(axis=-1)
+        ratio = jnp.log(setting.capacity[..., 0] / setting.capacity[..., 1])
+        fixed = jnp.stack([ratio, setting.first_force / mean], axis=-1)
+        heard = (sample.heard / jnp.asarray(self.heard_sizes)).astype(kind)
+        own = jnp.concatenate([seen, fixed], axis=-1).astype(kind)
+        memory, outputs = self.network.step(state.memory, heard, own, masks)
+        answer, force = self.answer.step(
+            state.answer, outputs, Motion(sample.x, sample.v), setting.capacity, 1.0 / self.rate
+        )
+        return ModelState(plays, memory, answer), force
+
+    @property
+    def trained(self) -> DeviceModel:
+        """The model with nothing but the arrays that training moves: those of its network."""
+        nothing = jax.tree.map(lambda leaf: False, self)
+        moves = jax.tree.map(eqx.is_inexact_array, self.network)
+        return eqx.filter(self, eqx.tree_at(lambda m: m.network, nothing, moves))
+
+    @property
+    def fixed(self) -> DeviceModel:
+        """The rest of it."""
+        nothing = jax.tree.map(lambda leaf: True, self)
+        moves = jax.tree.map(lambda leaf: not eqx.is_inexact_array(leaf), self.network)
+        return eqx.filter(self, eqx.tree_at(lambda m: m.network, nothing, moves))

@@ -1,0 +1,109 @@
+"""A device network: layers that hear the physical device, layers that see the own motion, and layers that join them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core.errors import InputError
+from vibrid.networks.lstm import LSTM
+
+
+class Memory(NamedTuple):
+    """(h, c) of every layer."""
+
+    heard: Any
+    own: Any
+    joined: tuple
+
+
+class DeviceNetwork(eqx.Module):
+    """Long short-term memory on what is heard and on the own motion, side by side; more of it on both; a linear end.
+
+    Made by `DeviceNetwork.make`. All arrays may have leading axes: a batch needs no vmap.
+    """
+
+    heard: LSTM | None
+    own: LSTM
+    joined: tuple[LSTM, ...]
+    weights: jax.Array  # (last width, outputs)
+    bias: jax.Array
+    dropout: float = eqx.field(static=True, default=0.0)
+
+    @classmethod
+    def make(
+        cls, key, heard: int, own: int, outputs: int, *, branch: int = 16, joined: tuple[int, ...] = (48, 48),
+        dropout: float = 0.0, dtype=jnp.float32,
+    ) -> DeviceNetwork:  # fmt: skip
+        """New layers.
+
+        Arguments
+            heard: signals of the physical device; 0 for a network that does not listen.
+            own: features of the own motion.
+            outputs: numbers at the end.
+            branch: width of the two layers side by side.
+            joined: widths of the layers on both.
+            dropout: share of each layer's output that is left out at random in training.
+        """
+        if not joined or branch < 1 or min(joined) < 1 or not 0 <= dropout < 1:
+            raise InputError("A device network needs widths of at least 1, one joined layer, and a dropout in [0, 1).")
+        keys = jax.random.split(key, 3 + len(joined))
+        listens = LSTM.make(keys[0], heard, branch, dtype) if heard else None
+        sees = LSTM.make(keys[1], own, branch, dtype)
+        layers, width = [], branch * (1 + bool(heard))
+        for own_key, size in zip(keys[3:], joined, strict=True):
+            layers.append(LSTM.make(own_key, width, size, dtype))
+            width = size
+        weights = jax.random.uniform(keys[2], (width, outputs), dtype, -1.0, 1.0) / width**0.5
+        return cls(listens, sees, tuple(layers), weights, jnp.zeros(outputs, dtype), dropout)
+
+    def start(self, batch: tuple[int, ...] = ()) -> Memory:
+        heard = None if self.heard is None else self.heard.start(batch)
+        return Memory(heard, self.own.start(batch), tuple(layer.start(batch) for layer in self.joined))
+
+    def masks(self, key, batch: tuple[int, ...] = ()) -> tuple:
+        """Which outputs of each layer are kept, drawn once for a stretch of samples; scaled so that means stay."""
+        layers = [*([self.heard] if self.heard is not None else []), self.own, *self.joined]
+        keep = 1.0 - self.dropout
+        keys = jax.random.split(key, len(layers))
+        return tuple(
+            jax.random.bernoulli(k, keep, (*batch, layer.width)).astype(layer.bias.dtype) / keep
+            for k, layer in zip(keys, layers, strict=True)
+        )
+
+    def step(self, memory: Memory, heard, own, masks: tuple | None = None) -> tuple[Memory, jax.Array]:
+        """Memory and outputs (…, outputs) after one sample of signals (…, heard) and features (…, own)."""
+        left = iter(masks) if masks is not None else None
+        kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
+        sides, listening = [], None
+        if self.heard is not None:
+            listening = self.heard.step(memory.heard, heard)
+            sides.append(kept(listening[0]))
+        seeing = self.own.step(memory.own, own)
+        sides.append(kept(seeing[0]))
+        x, after = jnp.concatenate(sides, axis=-1), []
+        for layer, state in zip(self.joined, memory.joined, strict=True):
+            state = layer.step(state, x)
+            after.append(state)
+            x = kept(state[0])
+        return Memory(listening, seeing, tuple(after)), x @ self.weights + self.bias
+
+
+class Constant(eqx.Module):
+    """Outputs that do not depend on anything: with a law layer, the law whose parameters fit all tests best."""
+
+    bias: jax.Array
+    dropout: float = eqx.field(static=True, default=0.0)
+
+    @classmethod
+    def make(cls, key, outputs: int, spread: float = 0.3) -> Constant:
+        return cls(spread * jax.random.normal(key, (outputs,)))
+
+    def start(self, batch: tuple[int, ...] = ()) -> tuple:
+        return ()
+
+    def step(self, memory, heard, own, masks=None):
+        return memory, jnp.broadcast_to(self.bias, (*own.shape[:-1], *self.bias.shape))
