@@ -1,0 +1,134 @@
+"""Training pairs: the deformations of both storeys under one motion, imposed on one specimen, one after the other.
+
+The building is simulated with the LuGre model in both storeys (as in the paper). One drawn specimen makes both tests of a
+pair: what differs between them is where its drum starts, and the noise. The first test is what a network hears, the
+second what it has to answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from vibrid.hybrid.banded import BandedFrictionDamper
+from vibrid.hybrid.coordinator import RATE, HybridTest
+from vibrid.hybrid.impose import impose
+from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.hybrid.parts import Modelled
+from vibrid.papers.ocpnn.paper import SUBSTEPS
+from vibrid.papers.ocpnn.suite import Suite, at_half_scale
+from vibrid.papers.paper import Run
+from vibrid.papers.two_storey import DAMPERS_A_STOREY, FLOOR, ROOF, damper, two_storey_building
+from vibrid.records.motions.scale import Scaling
+from vibrid.records.record import Channel, Record
+
+CAPACITIES = (13e3, 18e3, 23e3)
+"""N, friction force that the pretension is set for."""
+SENSOR = 2e-5
+"""m, noise of the displacement that is heard."""
+STOREYS = ("first_storey", "second_storey")
+
+
+class Pair(NamedTuple):
+    """Two tests of one specimen."""
+
+    motion: str
+    capacity: float  # N
+    specimen: int  # its key
+    first: Record  # of the first storey, at 1024 Hz
+    second: Record
+
+    def heard(self) -> np.ndarray:
+        """(samples, 4): force, displacement and band forces of the first storey, as measured."""
+        return np.column_stack([self.first[name] for name in ("force", "displacement", "band_1", "band_2")])
+
+    def test(self, every: int = 1) -> DeviceTest:
+        """The second storey as a network is trained on it, at every so many samples of 1024 Hz."""
+        cut = slice(every - 1, None, every)
+        own = self.second
+        return DeviceTest(
+            f"{self.motion}, {1e-3 * self.capacity:g} kN", own["target"][cut], own["velocity"][cut],
+            own["force"][cut], self.heard()[cut], directions(self.capacity),
+        )  # fmt: skip
+
+
+def directions(capacity: float) -> tuple[float, float]:
+    """N, of either direction: what Table 1 says of a damper set for 23 kN, in proportion."""
+    law = damper(1)
+    share = capacity / CAPACITIES[-1]
+    return share * float(law.static_positive), share * float(law.static_negative)
+
+
+def scaled_damper(capacity: float):
+    """The LuGre model of Table 1 for another capacity (N)."""
+    share, law = capacity / CAPACITIES[-1], damper(1)
+    strengths = ("coulomb_positive", "coulomb_negative", "static_positive", "static_negative")
+    return dataclasses.replace(law, **{name: share * getattr(law, name) for name in strengths})
+
+
+def specimen(key: int, capacity: float, test: int) -> BandedFrictionDamper:
+    """A drawn specimen in its first, second … test: the drum starts elsewhere, and the noise is another."""
+    made = BandedFrictionDamper.drawn(key, capacity)
+    phase = np.random.default_rng([key, test]).uniform(0, 2 * np.pi)
+    return dataclasses.replace(made, phase=phase, seed=1000 * test + key)
+
+
+def both_storeys(first, second, listens: bool = False) -> HybridTest:
+    """The building with a device in each storey, both modelled."""
+    places = ({"at": FLOOR}, {"at": ROOF, "to": FLOOR})
+    parts = [
+        Modelled(device, name=name, count=DAMPERS_A_STOREY, **place)
+        for device, name, place in zip((first, second), STOREYS, places, strict=True)
+    ]
+    return HybridTest(two_storey_building(), [], parts, substeps=SUBSTEPS)
+
+
+def deformations(test: HybridTest, motion: Record) -> list[Record]:
+    """Displacement and velocity of both dampers in a test, at 1024 Hz."""
+    return imposed_by(test.run(motion))
+
+
+def imposed_by(result) -> list[Record]:
+    """The motion of every device of a result, as it can be imposed on a specimen."""
+    made = []
+    steps = np.arange(len(result.response.time)) * SUBSTEPS
+    for part in result.test.parts:
+        v = result.response.velocity @ part.row(result.test.structure)
+        x = result.devices[f"{part.name}.target"]
+        fine = np.interp(np.arange(1, len(x) + 1), steps, v)
+        channels = [Channel("displacement", "imposed_displacement"), Channel("velocity", "imposed_velocity")]
+        made.append(Record(np.stack([x, fine], axis=1), channels, step=1 / RATE, name=part.name))
+    return made
+
+
+def tested(device: BandedFrictionDamper, target: Record) -> Record:
+    """What imposing a motion on a specimen shows, beside the velocity it was moved with."""
+    made = impose(device, target)
+    noise = SENSOR * np.random.default_rng([int(device.seed), 7]).standard_normal(len(made))
+    seen = made["displacement"] + noise
+    data = np.column_stack([made["target"], target["velocity"], seen, made["force"], made["band_1"], made["band_2"]])
+    names = ("target", "velocity", "displacement", "force", "band_1", "band_2")
+    return made.replace("with the velocity", data=data, channels=tuple(Channel(n, "other") for n in names))
+
+
+def pair_of(motion: str, scaled: Scaling, capacity: float, key: int) -> Pair:
+    """Simulated with LuGre dampers, imposed on one specimen."""
+    law = scaled_damper(capacity)
+    targets = deformations(both_storeys(law, law), at_half_scale(scaled))
+    first, second = (tested(specimen(key, capacity, i), target) for i, target in enumerate(targets))
+    return Pair(motion, capacity, key, first, second)
+
+
+def pairs_of(run: Run, suite: Suite) -> dict[str, list[Pair]]:
+    """All pairs of a suite by split, at three capacities; every one is made by a specimen of its own."""
+    made, key = {}, 0
+    for split, motions in suite._asdict().items():
+        made[split] = []
+        for name, scaled in motions.items():
+            for capacity in CAPACITIES:
+                key += 1
+                run.progress.stage(f"pair of tests {key}: {name}, {1e-3 * capacity:g} kN")
+                made[split].append(pair_of(name, scaled, capacity, key))
+    return made
