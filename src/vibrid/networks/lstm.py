@@ -2,7 +2,9 @@
 
     i, f, o = σ([x, h] W + b);  g = tanh([x, h] W + b);  c ← f c + i g;  h ← o tanh c
 
-The four gates stand side by side in the columns of W and b, in the order i, f, g, o.
+The four gates stand side by side in the columns of W and b, in the order i, f, g, o. `step` goes sample by sample, as
+a device in a loop must; `along` goes through many samples, with one product for all inputs before the loop and one for
+the gradient of all recurrent weights after it, so that the loop itself holds a single small product.
 """
 
 from __future__ import annotations
@@ -39,3 +41,56 @@ class LSTM(eqx.Module):
         i, f, g, o = jnp.split(jnp.concatenate([x, h], axis=-1) @ self.weights + self.bias, 4, axis=-1)
         c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
         return jax.nn.sigmoid(o) * jnp.tanh(c), c
+
+    def along(self, state, x):
+        """Outputs (samples, …, width) along inputs (samples, …, inputs), and the state after them."""
+        inputs = x.shape[-1]
+        h, c = _recur(self.weights[inputs:], x @ self.weights[:inputs] + self.bias, *state)
+        return h, (h[-1], c)
+
+
+def _gates(z, c):
+    i, f, g, o = jnp.split(z, 4, axis=-1)
+    i, f, o, g = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jax.nn.sigmoid(o), jnp.tanh(g)
+    after = f * c + i * g
+    return (i, f, g, o), after, o * jnp.tanh(after)
+
+
+@jax.custom_vjp
+def _recur(u, a, h, c):
+    """h of all samples and the last c, from inputs `a` (samples, …, 4 width) and recurrent weights `u`."""
+    return _recur_forward(u, a, h, c)[0]
+
+
+def _recur_forward(u, a, h, c):
+    def one(state, now):
+        h, c = state
+        gates, after, output = _gates(now + h @ u, c)
+        return (output, after), (output, c, jnp.concatenate(gates, axis=-1))
+
+    (_, last), (hs, cs, gates) = jax.lax.scan(one, (h, c), a)
+    return (hs, last), (u, h, hs, cs, gates)
+
+
+def _recur_backward(kept, slopes):
+    u, first, hs, cs, gates = kept
+    dhs, dlast = slopes
+
+    def one(carry, now):
+        dh, dc = carry
+        dh_now, before, gate = now
+        i, f, g, o = jnp.split(gate, 4, axis=-1)
+        t = jnp.tanh(f * before + i * g)
+        dh = dh + dh_now
+        dc = dc + dh * o * (1 - t * t)
+        parts = (dc * g * i * (1 - i), dc * before * f * (1 - f), dc * i * (1 - g * g), dh * t * o * (1 - o))
+        dz = jnp.concatenate(parts, axis=-1)
+        return (dz @ u.T, dc * f), dz
+
+    (dh, dc), dzs = jax.lax.scan(one, (jnp.zeros_like(first), dlast), (dhs, cs, gates), reverse=True)
+    before = jnp.concatenate([first[None], hs[:-1]])
+    axes = tuple(range(before.ndim - 1))
+    return jnp.tensordot(before, dzs, axes=(axes, axes)), dzs, dh, dc
+
+
+_recur.defvjp(_recur_forward, _recur_backward)

@@ -11,8 +11,9 @@ import numpy as np
 import optax
 
 from vibrid.core import precision  # noqa: F401
-from vibrid.core.errors import InputError
+from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.progress import SILENT, Progress
+from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
 
 
 def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> optax.GradientTransformation:
@@ -36,8 +37,9 @@ class Trained:
 
 
 def train(
-    step: Callable, state, key, count: int, *, block: int = 10, data=None, progress: Progress = SILENT, note=None
-) -> Trained:
+    step: Callable, state, key, count: int, *, block: int = 10, data=None, progress: Progress = SILENT, note=None,
+    checkpoint: Checkpoint | None = None,
+) -> Trained:  # fmt: skip
     """Repeat `state, recorded = step(state, key, data)` `count` times, in compiled blocks.
 
     Arguments
@@ -47,23 +49,46 @@ def train(
         block: steps in one compiled program; progress is told, and Ctrl-C heard, between blocks.
         data: arrays the step needs; given to it unchanged (a closure would be compiled in).
         note: what to say of the records of a block: a function from them to a few words.
+        checkpoint: a file that is written after every block and taken up again when it is there; every step gets the
+            same key then, so a training that was interrupted ends as one that was not.
     """
     if count < 1 or block < 1:
         raise InputError(f"Training needs at least one step, not {count} in blocks of {block}.")
     keys = jax.random.split(key, count)
     history, done, cut_short = [], 0, False
+    if checkpoint is not None and (found := _taken_up(checkpoint, state, step, keys[:1], data)) is not None:
+        state, first = found
+        history, done = [first], jax.tree.leaves(first)[0].shape[0]
     try:
         while done < count:
             more = min(block, count - done)
             state, recorded = _block(step, state, keys[done : done + more], data)
             history.append(jax.tree.map(np.asarray, recorded))
             done += more
+            if checkpoint is not None:
+                so_far = jax.tree.map(lambda *parts: np.concatenate(parts), *history)
+                checkpoint.save(tree_arrays(state, "state") | tree_arrays(so_far, "history"))
             progress.update(done, note(history[-1]) if note else "")
     except KeyboardInterrupt:
         cut_short = True
         if not history:
             raise
     return Trained(state, jax.tree.map(lambda *parts: np.concatenate(parts), *history), done, cut_short)
+
+
+def _taken_up(checkpoint: Checkpoint, state, step, keys, data):
+    """The state and the records that a file holds; None when there is no file."""
+    found = checkpoint.load()
+    if found is None:
+        return None
+    arrays = found[0]
+    recorded = eqx.filter_eval_shape(_block, step, state, keys, data)[1]
+    leaves, tree = jax.tree.flatten(recorded)
+    history = [arrays.get(f"history{i}") for i in range(len(leaves))]
+    state = tree_from(arrays, "state", state)
+    if state is None or any(h is None for h in history):
+        raise FileProblem(checkpoint.path, "it belongs to another training; remove it, or name another file.")
+    return state, jax.tree.unflatten(tree, history)
 
 
 @eqx.filter_jit

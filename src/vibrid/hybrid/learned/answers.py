@@ -1,6 +1,6 @@
 """From the numbers at the end of a network to a force.
 
-`Direct` takes them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its own and gives
+`Direct` and `MinMax` take them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its own and gives
 the force; `Corrected` adds a bounded correction to a law whose parameters are fixed.
 
 Every device has a capacity for either direction, the friction force that its pretension is set for; forces scale with
@@ -34,12 +34,39 @@ class Answer(eqx.Module):
         """State and force (…) from outputs (…, n) at a motion (…); `capacity` (…, 2) for w > 0 and w < 0, N."""
         raise NotImplementedError
 
+    def along(self, state, outputs, motion: Motion, capacity, dt) -> tuple[jax.Array, Any]:
+        """Forces (samples, …) along outputs and motion (samples, …), and the state after them."""
+
+        def one(state, now):
+            return self.step(state, *now, capacity, dt)
+
+        state, force = jax.lax.scan(one, state, (outputs, motion))
+        return force, state
+
 
 class Direct(Answer):
-    """The force is the output, in units of the mean capacity."""
+    """The force is the output in units of the mean capacity, bent so that it can never exceed `bound` capacities."""
+
+    bound: float = eqx.field(static=True, default=2.0)
 
     def step(self, state, outputs, motion, capacity, dt):
-        return state, outputs[..., 0] * capacity.mean(axis=-1)
+        return state, self.bound * jnp.tanh(outputs[..., 0] / self.bound) * capacity.mean(axis=-1)
+
+    def along(self, state, outputs, motion, capacity, dt):
+        return self.step(state, outputs, motion, capacity, dt)[::-1]
+
+
+class MinMax(Answer):
+    """The force is the output between the smallest and the largest force of the training tests, as in the paper."""
+
+    low: float = eqx.field(static=True)  # N
+    high: float = eqx.field(static=True)
+
+    def step(self, state, outputs, motion, capacity, dt):
+        return state, self.low + (self.high - self.low) * outputs[..., 0]
+
+    def along(self, state, outputs, motion, capacity, dt):
+        return self.step(state, outputs, motion, capacity, dt)[::-1]
 
 
 class ScaledLaw(eqx.Module):

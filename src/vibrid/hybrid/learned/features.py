@@ -24,12 +24,14 @@ class MotionFeatures(eqx.Module):
         velocity: size of a large velocity, m/s.
         widths: r of the play operators, m; none for the network of the paper, which sees displacement alone.
         sees_velocity: whether the velocity is among the features.
+        middle: m, displacement that counts as zero (a min–max scaling has its minimum there).
     """
 
     displacement: float = eqx.field(static=True)
     velocity: float = eqx.field(static=True)
     widths: tuple[float, ...] = eqx.field(static=True, default=(), converter=tuple)
     sees_velocity: bool = eqx.field(static=True, default=True)
+    middle: float = eqx.field(static=True, default=0.0)
 
     @property
     def count(self) -> int:
@@ -43,5 +45,10 @@ class MotionFeatures(eqx.Module):
         r = jnp.asarray(self.widths, state.dtype)
         x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
         state = jnp.clip(state, x - r, x + r)
-        seen = [x / self.displacement] + [v / self.velocity] * self.sees_velocity
+        seen = [(x - self.middle) / self.displacement] + [v / self.velocity] * self.sees_velocity
         return state, jnp.concatenate([*seen, (x - state) / r], axis=-1)
+
+    def along(self, state, x, v) -> tuple[jax.Array, jax.Array]:
+        """Features (samples, …, count) along x and v (samples, …), and the play operators after them."""
+        state, seen = jax.lax.scan(lambda state, now: self.step(state, *now), state, (x, v))
+        return seen, state

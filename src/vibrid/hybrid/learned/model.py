@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from vibrid.hybrid.learned.answers import Answer
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
+from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.laws.base import Motion
 
 
@@ -44,36 +45,57 @@ class DeviceModel(eqx.Module):
         answer: how outputs become a force.
         heard_sizes: a large value of every signal of the physical device; () for a model that does not listen.
         rate: Hz.
+        heard_names: what those signals are.
+        heard_middles: values of the signals that count as zero; () for zero itself.
+        is_told: whether the ratio of the capacities and the first force are among the inputs.
     """
 
     features: MotionFeatures
-    network: DeviceNetwork | Constant
+    network: DeviceNetwork | ResonantNetwork | Constant
     answer: Answer
     heard_sizes: tuple[float, ...] = eqx.field(static=True, converter=tuple)
     rate: float = eqx.field(static=True)
+    heard_names: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=())
+    heard_middles: tuple[float, ...] = eqx.field(static=True, converter=tuple, default=())
+    is_told: bool = eqx.field(static=True, default=True)
 
     @staticmethod
-    def own_inputs(features: MotionFeatures) -> int:
+    def own_inputs(features: MotionFeatures, is_told: bool = True) -> int:
         """Features of the motion, the ratio of the two capacities, and the first force."""
-        return features.count + 2
+        return features.count + 2 * is_told
 
     def start(self, batch: tuple[int, ...] = ()) -> ModelState:
         return ModelState(self.features.start(batch), self.network.start(batch), self.answer.start(batch))
 
-    def step(self, state: ModelState, sample: Sample, setting: Setting, masks=None) -> tuple[ModelState, jax.Array]:
-        """State and force (…), N."""
+    def inputs(self, seen, sample: Sample, setting: Setting) -> tuple[jax.Array, jax.Array]:
+        """What the network is given: signals heard, and features of the own motion with the setting beside them."""
         kind = self.network.bias.dtype
-        plays, seen = self.features.step(state.plays, sample.x, sample.v)
+        heard = sample.heard - jnp.asarray(self.heard_middles) if self.heard_middles else sample.heard
+        heard = (heard / jnp.asarray(self.heard_sizes)).astype(kind)
+        if not self.is_told:
+            return heard, seen.astype(kind)
         mean = setting.capacity.mean(axis=-1)
         ratio = jnp.log(setting.capacity[..., 0] / setting.capacity[..., 1])
         fixed = jnp.stack([ratio, setting.first_force / mean], axis=-1)
-        heard = (sample.heard / jnp.asarray(self.heard_sizes)).astype(kind)
-        own = jnp.concatenate([seen, fixed], axis=-1).astype(kind)
-        memory, outputs = self.network.step(state.memory, heard, own, masks)
+        fixed = jnp.broadcast_to(fixed, (*seen.shape[:-1], 2))
+        return heard, jnp.concatenate([seen, fixed], axis=-1).astype(kind)
+
+    def step(self, state: ModelState, sample: Sample, setting: Setting, masks=None) -> tuple[ModelState, jax.Array]:
+        """State and force (…), N."""
+        plays, seen = self.features.step(state.plays, sample.x, sample.v)
+        memory, outputs = self.network.step(state.memory, *self.inputs(seen, sample, setting), masks)
         answer, force = self.answer.step(
             state.answer, outputs, Motion(sample.x, sample.v), setting.capacity, 1.0 / self.rate
         )
         return ModelState(plays, memory, answer), force
+
+    def along(self, state: ModelState, sample: Sample, setting: Setting, masks=None) -> tuple[jax.Array, ModelState]:
+        """Forces (samples, …) along samples (samples, …), and the state after them: `step` many times, but faster."""
+        seen, plays = self.features.along(state.plays, sample.x, sample.v)
+        outputs, memory = self.network.along(state.memory, *self.inputs(seen, sample, setting), masks)
+        motion = Motion(sample.x, sample.v)
+        force, answer = self.answer.along(state.answer, outputs, motion, setting.capacity, 1.0 / self.rate)
+        return force, ModelState(plays, memory, answer)
 
     @property
     def trained(self) -> DeviceModel:

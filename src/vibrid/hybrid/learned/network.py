@@ -60,6 +60,13 @@ class DeviceNetwork(eqx.Module):
         weights = jax.random.uniform(keys[2], (width, outputs), dtype, -1.0, 1.0) / width**0.5
         return cls(listens, sees, tuple(layers), weights, jnp.zeros(outputs, dtype), dropout)
 
+    def sizes(self) -> dict:
+        """What `make` needs to build layers of these shapes."""
+        branch = self.own.width
+        heard = 0 if self.heard is None else self.heard.weights.shape[0] - branch
+        return {"heard": heard, "own": self.own.weights.shape[0] - branch, "outputs": self.bias.shape[0],
+                "branch": branch, "joined": [layer.width for layer in self.joined], "dropout": self.dropout}  # fmt: skip
+
     def start(self, batch: tuple[int, ...] = ()) -> Memory:
         heard = None if self.heard is None else self.heard.start(batch)
         return Memory(heard, self.own.start(batch), tuple(layer.start(batch) for layer in self.joined))
@@ -91,6 +98,23 @@ class DeviceNetwork(eqx.Module):
             x = kept(state[0])
         return Memory(listening, seeing, tuple(after)), x @ self.weights + self.bias
 
+    def along(self, memory: Memory, heard, own, masks: tuple | None = None) -> tuple[jax.Array, Memory]:
+        """Outputs (samples, …, outputs) along what is heard and seen (samples, …), and the memory after them."""
+        left = iter(masks) if masks is not None else None
+        kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
+        sides, listening = [], None
+        if self.heard is not None:
+            side, listening = self.heard.along(memory.heard, heard)
+            sides.append(kept(side))
+        side, seeing = self.own.along(memory.own, own)
+        sides.append(kept(side))
+        x, after = jnp.concatenate(sides, axis=-1), []
+        for layer, state in zip(self.joined, memory.joined, strict=True):
+            x, state = layer.along(state, x)
+            after.append(state)
+            x = kept(x)
+        return x @ self.weights + self.bias, Memory(listening, seeing, tuple(after))
+
 
 class Constant(eqx.Module):
     """Outputs that do not depend on anything: with a law layer, the law whose parameters fit all tests best."""
@@ -102,8 +126,14 @@ class Constant(eqx.Module):
     def make(cls, key, outputs: int, spread: float = 0.3) -> Constant:
         return cls(spread * jax.random.normal(key, (outputs,)))
 
+    def sizes(self) -> dict:
+        return {"outputs": self.bias.shape[0]}
+
     def start(self, batch: tuple[int, ...] = ()) -> tuple:
         return ()
 
     def step(self, memory, heard, own, masks=None):
         return memory, jnp.broadcast_to(self.bias, (*own.shape[:-1], *self.bias.shape))
+
+    def along(self, memory, heard, own, masks=None):
+        return self.step(memory, heard, own)[::-1]

@@ -19,6 +19,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.learned.histories import Histories
 from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.networks.checkpoint import Checkpoint
 from vibrid.networks.training import Trained, train
 
 
@@ -134,12 +135,7 @@ class Epoch(eqx.Module):
 def follow(model: DeviceModel, state, sample, setting, masks=None):
     """Forces (tests, samples) along samples (tests, samples, …), and the state after them."""
     in_time = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), sample)
-
-    def one(state, now):
-        state, force = model.step(state, now, setting, masks)
-        return state, force
-
-    state, force = jax.lax.scan(one, state, in_time)
+    force, state = model.along(state, in_time, setting, masks)
     return jnp.moveaxis(force, 0, 1), state
 
 
@@ -162,7 +158,7 @@ class Ensemble(eqx.Module):
 
 def fit_models(
     make, keys, weights, histories: Histories, epoch: dict, epochs: int, *, key, block: int = 5,
-    progress: Progress = SILENT,
+    progress: Progress = SILENT, checkpoint: Checkpoint | None = None,
 ) -> tuple[list[DeviceModel], Trained]:  # fmt: skip
     """Train one model a row of `weights` (models, tests), all at once.
 
@@ -171,6 +167,7 @@ def fit_models(
         keys: one a model; equal keys begin equal.
         weights: of every test in every model's training; zero leaves it out.
         epoch: settings of `Epoch`.
+        block: epochs between two words of progress, and between two checkpoints.
     """
     models = jax.vmap(lambda k: make(k).trained)(keys)
     fixed = make(keys[0]).fixed
@@ -178,6 +175,9 @@ def fit_models(
     fitting = jax.vmap(lambda trained: step.begin(trained, histories))(models)
     data = (jax.tree.map(jnp.asarray, histories), jnp.asarray(weights))
     say = lambda losses: f"error {100 * losses[-1].mean():.2f} %"  # noqa: E731
-    made = train(Ensemble(step), fitting, key, epochs, block=block, data=data, progress=progress, note=say)
+    made = train(
+        Ensemble(step), fitting, key, epochs, block=block, data=data, progress=progress, note=say,
+        checkpoint=checkpoint,
+    )  # fmt: skip
     each = [jax.tree.map(lambda leaf, i=i: leaf[i], made.state.trained) for i in range(len(keys))]
     return [eqx.combine(own, fixed) for own in each], made

@@ -50,15 +50,8 @@ class Pair(NamedTuple):
         own = self.second
         return DeviceTest(
             f"{self.motion}, {1e-3 * self.capacity:g} kN", own["target"][cut], own["velocity"][cut],
-            own["force"][cut], self.heard()[cut], directions(self.capacity),
+            own["force"][cut], self.heard()[cut], (self.capacity, self.capacity),
         )  # fmt: skip
-
-
-def directions(capacity: float) -> tuple[float, float]:
-    """N, of either direction: what Table 1 says of a damper set for 23 kN, in proportion."""
-    law = damper(1)
-    share = capacity / CAPACITIES[-1]
-    return share * float(law.static_positive), share * float(law.static_negative)
 
 
 def scaled_damper(capacity: float):

@@ -1,0 +1,136 @@
+"""A trained device model as a file: arrays and plain text (NumPy's `npz`, pickling refused); nothing is executed."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import FileProblem, InputError, VibridError
+from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.in_loop import NetworkDevice
+from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.hybrid.learned.network import Constant, DeviceNetwork
+from vibrid.hybrid.learned.resonant import ResonantNetwork
+from vibrid.laws.base import LAWS, Law
+from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
+
+PURPOSE = "vibrid device model 1"
+NETWORKS = {"lstm": DeviceNetwork, "resonant": ResonantNetwork, "constant": Constant}
+ANSWERS = {"direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected}
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A trained model and what is known of it.
+
+    Arguments
+        model: the model.
+        stiffness: N/m, steepest slope of the tests it learned, for integrators.
+        facts: how it was trained and scored, in plain numbers and words.
+    """
+
+    model: DeviceModel
+    stiffness: float = 0.0
+    facts: dict = field(default_factory=dict)
+
+    def device(self, rate: float, *capacity) -> NetworkDevice:
+        """As a device in a test of so many commands a second; `capacity`: N, one number or one for each direction."""
+        every = rate / self.model.rate
+        if every < 1 or abs(every - round(every)) > 1e-6:
+            raise InputError(
+                f"The model was trained at {self.model.rate:g} Hz; a test needs a multiple of that, not {rate:g} Hz."
+            )
+        return NetworkDevice(self.model, jnp.asarray(capacity, float).reshape(-1), self.stiffness, round(every))
+
+
+def save_model(path, saved: SavedModel) -> Path:
+    """Write a model; the file (.npz) appears whole or not at all."""
+    path, model = Path(path), saved.model
+    if path.suffix != ".npz":
+        raise InputError(f"A device model is kept in a file that ends in .npz; '{path.name}' does not.")
+    about = {
+        "features": dataclasses.asdict(model.features),
+        "network": {"kind": _kind(NETWORKS, model.network), **model.network.sizes()},
+        "answer": _answer_table(model.answer),
+        "heard_sizes": list(model.heard_sizes),
+        "heard_names": list(model.heard_names),
+        "heard_middles": list(model.heard_middles),
+        "is_told": model.is_told,
+        "rate": model.rate,
+        "stiffness": float(saved.stiffness),
+        "facts": saved.facts,
+    }
+    Checkpoint(path, PURPOSE).save(tree_arrays(model.network, "w"), about)
+    return path
+
+
+def load_model(path) -> SavedModel:
+    """Read a model; what is not one is refused with a sentence."""
+    path = Path(path)
+    try:
+        found = Checkpoint(path, PURPOSE).load()
+    except FileProblem:
+        raise FileProblem(path, "it is not a device model of vibrid.") from None
+    if found is None:
+        raise FileProblem(path, "there is no such file.")
+    arrays, about = found
+    try:
+        own = dict(about["network"])
+        network = NETWORKS[own.pop("kind")].make(jax.random.key(0), **own)
+        filled = tree_from(arrays, "w", network)
+        if filled is None:
+            raise InputError("its arrays do not fit its description")
+        model = DeviceModel(
+            MotionFeatures(**about["features"]), filled, _answer_of(about["answer"]), about["heard_sizes"],
+            about["rate"], about["heard_names"], about["heard_middles"], about["is_told"],
+        )  # fmt: skip
+        return SavedModel(model, about["stiffness"], about["facts"])
+    except (KeyError, TypeError, ValueError, VibridError) as problem:
+        raise FileProblem(path, f"it is a device model that cannot be read ({problem}).") from None
+
+
+def _kind(table: dict, thing) -> str:
+    return next(name for name, cls in table.items() if cls is type(thing))
+
+
+def _answer_table(answer: Answer) -> dict:
+    own = {f.name: getattr(answer, f.name) for f in dataclasses.fields(answer) if f.name != "law"}
+    table = {"kind": _kind(ANSWERS, answer), **own}
+    law = getattr(answer, "law", None)
+    if law is not None:
+        scaled = {f.name: getattr(law, f.name) for f in dataclasses.fields(law) if f.name != "law"}
+        table["law"] = {**scaled, "law": _law_table(law.law)}
+    return table
+
+
+def _answer_of(table: dict) -> Answer:
+    own = dict(table)
+    kind = ANSWERS[own.pop("kind")]
+    if "law" in own:
+        scaled = dict(own["law"])
+        own["law"] = ScaledLaw(**scaled | {"law": _law_of(scaled["law"])})
+    return kind(**own)
+
+
+def _law_table(law: Law) -> dict:
+    """A law as its registered name and its fields, laws inside included."""
+    made = {"law": LAWS.name_of(type(law))}
+    for f in dataclasses.fields(law):
+        value = getattr(law, f.name)
+        if isinstance(value, Law):
+            made[f.name] = _law_table(value)
+        else:
+            made[f.name] = np.asarray(value).tolist() if eqx.is_array_like(value) else value
+    return made
+
+
+def _law_of(table: dict) -> Law:
+    own = {name: _law_of(value) if isinstance(value, dict) else value for name, value in table.items()}
+    return LAWS[own.pop("law")](**own)

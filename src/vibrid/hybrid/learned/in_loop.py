@@ -1,0 +1,113 @@
+"""A learned model as a device in a hybrid test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core.errors import InputError
+from vibrid.core.parameters import parameter
+from vibrid.hybrid.device import SPECIMENS, LoopDevice, Reading
+from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
+from vibrid.laws.base import Motion
+
+
+class NetworkState(NamedTuple):
+    model: Any
+    force: jax.Array  # N, the last answer
+    count: jax.Array  # commands since that
+
+
+class NetworkDevice(LoopDevice):
+    """A device model that answers in the loop.
+
+    Arguments
+        model: trained.
+        capacity: N, friction force that the pretension is set for, one number or one for each direction.
+        stiffness: N/m at rest, for the integrator.
+        every: commands of the test in one step of the model, e.g. 4 for a model of 256 Hz in a test of 1024 Hz; between
+            them the last answer is held. Integrators see the force at the end of a step only, so nothing is lost when
+            a step of the structure is as long as one of the model.
+    """
+
+    model: DeviceModel
+    capacity: object = parameter("friction force of either direction", "N", positive=True)
+    stiffness: object = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
+    every: int = eqx.field(static=True, default=1)
+
+    no_force_means: ClassVar[str] = "The network left the range of numbers: it was moved far beyond what it learned."
+
+    def __check_init__(self):
+        if self.every < 1:
+            raise InputError(f"A model answers every 1, 2, 3 … commands, not every {self.every}.")
+        if jnp.shape(self.capacity) not in ((), (2,)):
+            raise InputError("The capacity of a device is one number, or one for each direction.")
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(jnp.broadcast_to(self.capacity, (2,)), jnp.zeros(()))
+
+    def start(self) -> NetworkState:
+        return NetworkState(self.model.start(), jnp.zeros(()), jnp.zeros((), jnp.int32))
+
+    def initial_stiffness(self):
+        return self.stiffness
+
+    def trial(self, state: NetworkState, motion: Motion, heard, dt):
+        sample = Sample(motion.e, motion.w, self._signals(heard))
+
+        def answer(own):
+            own, force = self.model.step(own, sample, self.setting)
+            return own, jnp.asarray(force, state.force.dtype)
+
+        if self.every == 1:
+            own, force = answer(state.model)
+            return Reading(force, jnp.zeros(0)), NetworkState(own, force, state.count)
+        count = state.count + 1
+        own, force = jax.lax.cond(
+            count >= self.every, answer, lambda own: (own, state.force), state.model
+        )
+        return Reading(force, jnp.zeros(0)), NetworkState(own, force, jnp.where(count >= self.every, 0, count))
+
+    def _signals(self, heard):
+        """(signals,) of the device that is listened to, in the order of training: force, displacement, others."""
+        wanted = len(self.model.heard_sizes)
+        if not wanted:
+            return jnp.zeros(0)
+        if heard is None:
+            raise InputError("This network hears a tested device: say which one (`listens`).")
+        signals = jnp.concatenate([jnp.stack([heard.reading.force, heard.motion.e]), heard.reading.signals])
+        if len(signals) != wanted:
+            raise InputError(
+                f"The network learned to hear {wanted} signals ({', '.join(self.model.heard_names) or 'unnamed'}); the "
+                f"tested device shows {len(signals)}."
+            )
+        return signals
+
+
+@SPECIMENS.register("network")
+class NetworkFile(LoopDevice):
+    """A trained model in a file, until it is read.
+
+    Arguments
+        file: made by `vibrid hybrid train`.
+        capacity: N, friction force that the pretension is set for.
+        backwards: N, for the other direction where it differs.
+        rate: Hz, commands of the test.
+    """
+
+    file: str = eqx.field(static=True)
+    capacity: object = parameter("friction force that the pretension is set for", "N", positive=True)
+    backwards: object = parameter("friction force of the other direction", "N", positive=True, default=0.0)
+    rate: float = eqx.field(static=True, default=1024.0)
+
+    def read(self, folder) -> NetworkDevice:
+        """The model in the file, which is named relative to a folder."""
+        from vibrid.hybrid.learned.files import load_model
+
+        saved = load_model(Path(folder) / self.file)
+        return saved.device(self.rate, self.capacity, self.backwards if self.backwards > 0 else self.capacity)

@@ -1,0 +1,205 @@
+"""From tests of a device to a trained model: sizes from the data, a network, its training, scores on tests it never saw.
+
+`Recipe()` is the recommended one. `Recipe.faithful()` is that of Malik, Cao, Ricles & Downey (2025).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.progress import SILENT, Progress
+from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.files import SavedModel
+from vibrid.hybrid.learned.histories import DeviceTest, stack
+from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.hybrid.learned.network import DeviceNetwork
+from vibrid.hybrid.learned.resonant import ResonantNetwork
+from vibrid.hybrid.learned.scores import ForceScores, force_scores
+from vibrid.hybrid.learned.training import fit_models, predict
+from vibrid.networks.checkpoint import Checkpoint
+
+ANSWERS = ("direct", "law-layer", "corrected")
+NETWORKS = ("resonant", "lstm")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a device model is made and trained.
+
+    Arguments
+        network: "resonant" (static layers around damped oscillators), or "lstm".
+        answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction.
+        listens: whether it hears the physical device.
+        rate: Hz, at which the model answers.
+        plays: how many play operators it sees of its own motion.
+        sees_velocity: whether it sees the velocity.
+        encoded, oscillators, hidden: sizes of a resonant network.
+        branch, joined, dropout: sizes of an LSTM network, and its dropout.
+        min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests, the capacity not told.
+        epochs, learning_rate, decay, every, batch, stretch: of the training (see `Epoch`); batch 0 takes all tests.
+        learned: parameters that a law layer is given; span: how far they move (a factor between e^−span and e^span).
+        bound: how large a correction may be, in capacities.
+        seeds: models that are trained side by side from different beginnings.
+    """
+
+    network: str = "resonant"
+    answer: str = "direct"
+    listens: bool = True
+    rate: float = 256.0
+    plays: int = 8
+    sees_velocity: bool = True
+    encoded: int = 32
+    oscillators: int = 24
+    hidden: tuple[int, ...] = (48, 32)
+    branch: int = 16
+    joined: tuple[int, ...] = (48, 48)
+    dropout: float = 0.0
+    min_max: bool = False
+    epochs: int = 100
+    learning_rate: float = 5e-3
+    decay: float = 0.9
+    every: int = 4
+    batch: int = 0
+    stretch: int = 256
+    learned: tuple[str, ...] = ("bristle_stiffness", "bristle_damping")
+    span: float = 1.5
+    bound: float = 0.5
+    seeds: int = 1
+
+    def __post_init__(self):
+        for what, value, known in (("network", self.network, NETWORKS), ("answer", self.answer, ANSWERS)):
+            if value not in known:
+                raise unknown_name(what, value, known)
+        for name in ("rate", "epochs", "stretch", "seeds", "learning_rate", "every"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"'{name}' of a recipe must be positive, not {getattr(self, name)!r}.")
+
+    @staticmethod
+    def faithful(answer: str = "direct", **changes) -> Recipe:
+        """The paper's: two layers of 16 side by side, two of 48, dropout 10 %, Adam 1e-3 (× 0.99 every 10 epochs), min–max
+        scaling, batches of ten (five with a law layer), 6000 samples between updates, 1024 Hz, displacement alone."""
+        own = Recipe(
+            network="lstm", answer=answer, rate=1024.0, plays=0, sees_velocity=False, dropout=0.1, min_max=True,
+            epochs=300, learning_rate=1e-3, decay=0.99, every=10, batch=10 if answer == "direct" else 5, stretch=6000,
+        )  # fmt: skip
+        return dataclasses.replace(own, **changes)
+
+    def maker(self, tests: Sequence[DeviceTest], law: ScaledLaw | None = None, heard_names: Sequence[str] = ()):
+        """A function from a random key to an untrained model, with sizes taken from the tests."""
+        x, v = np.concatenate([t.x for t in tests]), np.concatenate([t.v for t in tests])
+        heard = np.concatenate([t.heard for t in tests])[:, : None if self.listens else 0]
+        low, size, middles = 0.0, float(np.abs(x).max()), ()
+        sizes = np.abs(heard).max(axis=0) if heard.size else np.zeros(0)
+        if self.min_max:
+            low, size, middles = float(x.min()), float(np.ptp(x)), tuple(heard.min(axis=0).tolist())
+            sizes = np.ptp(heard, axis=0) if heard.size else sizes
+        if size == 0 or (sizes == 0).any():
+            raise InputError("The tests do not move the device, or one of the signals that are heard is constant.")
+        widths = tuple((size * np.geomspace(0.01, 0.3, self.plays)).tolist()) if self.plays else ()
+        features = MotionFeatures(size, float(np.abs(v).max()), widths, self.sees_velocity, low)
+        answer = self._answer(np.concatenate([t.force for t in tests]), law)
+        inputs = len(sizes), DeviceModel.own_inputs(features, not self.min_max), answer.outputs
+        names = tuple(heard_names) if self.listens else ()
+
+        def make(key) -> DeviceModel:
+            if self.network == "lstm":
+                own = dict(branch=self.branch, joined=self.joined, dropout=self.dropout)
+                network = DeviceNetwork.make(key, *inputs, **own)
+            else:
+                own = dict(encoded=self.encoded, count=self.oscillators, hidden=self.hidden)
+                network = ResonantNetwork.make(key, *inputs, self.rate, **own)
+            return DeviceModel(
+                features, network, answer, sizes.tolist(), self.rate, names, middles, not self.min_max
+            )  # fmt: skip
+
+        return make
+
+    def _answer(self, force, law: ScaledLaw | None) -> Answer:
+        if self.answer == "direct":
+            return MinMax(float(force.min()), float(force.max())) if self.min_max else Direct()
+        if law is None:
+            raise InputError(f"A model that answers by '{self.answer}' needs a law.")
+        if self.answer == "corrected":
+            return Corrected(law, self.bound)
+        return LawLayer(law, self.learned, self.span)
+
+    def epoch(self) -> dict:
+        """Settings of `Epoch`."""
+        names = ("decay", "every", "batch", "stretch")
+        return {"rate": self.learning_rate, **{name: getattr(self, name) for name in names}}
+
+
+def train_models(
+    recipe: Recipe, training: Sequence[DeviceTest], validation: Sequence[DeviceTest], *, law: ScaledLaw | None = None,
+    heard_names: Sequence[str] = (), key: int = 0, progress: Progress = SILENT, checkpoint: Checkpoint | None = None,
+) -> list[SavedModel]:  # fmt: skip
+    """Models trained from `recipe.seeds` beginnings, the best on the validation tests first.
+
+    Arguments
+        training, validation: tests at the rate of the recipe; without validation the training tests rank.
+        law: what a law layer or a correction stands on.
+        heard_names: what the signals are that tests hear.
+        checkpoint: written after every few epochs; a training that finds one goes on from there.
+    """
+    if not training:
+        raise InputError("There are no tests to train with.")
+    make = recipe.maker(training, law, heard_names)
+    histories = stack(list(training), recipe.stretch)
+    first, later = jax.random.split(jax.random.key(key))
+    progress.stage(f"training {recipe.seeds} × {recipe.network} on {len(training)} tests", recipe.epochs)
+    models, made = fit_models(
+        make, jax.random.split(first, recipe.seeds), np.ones((recipe.seeds, len(training))), histories,
+        recipe.epoch(), recipe.epochs, key=later, block=max(recipe.epochs // 50, 1), progress=progress,
+        checkpoint=checkpoint,
+    )  # fmt: skip
+    if checkpoint is not None:
+        checkpoint.remove()
+    stiffness = steepest(training)
+    found = []
+    for i, model in enumerate(models):
+        scores = score_tests(model, validation or training)
+        facts = {
+            "recipe": {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(recipe).items()},
+            "tests": [t.name for t in training],
+            "validation": [t.name for t in validation],
+            "epochs": int(made.steps),
+            "training_error": float(made.history[-1, i]),
+            "scores": dataclasses.asdict(ForceScores.mean(scores)),
+        }
+        found.append(SavedModel(model, stiffness, facts))
+    return sorted(found, key=lambda saved: saved.facts["scores"]["nrmse"])
+
+
+def forces(model: DeviceModel, tests: Sequence[DeviceTest]) -> list[np.ndarray]:
+    """The forces that a model predicts for tests, from rest."""
+    found = np.asarray(predict(model, stack(list(tests))))
+    return [own[: len(t.x)] for own, t in zip(found, tests, strict=True)]
+
+
+def score_tests(model: DeviceModel, tests: Sequence[DeviceTest]) -> list[ForceScores]:
+    """Scores of every test."""
+    return [force_scores(f, t.force, t.v) for f, t in zip(forces(model, tests), tests, strict=True)]
+
+
+def steepest(tests: Sequence[DeviceTest]) -> float:
+    """N/m: the slope of force over displacement that one in a hundred of the moving samples exceeds."""
+    slopes = []
+    for t in tests:
+        step = max(np.abs(t.x).max() / 50, 1e-12)  # noise does not count over such a way
+        last = 0
+        marks = [0]
+        for i in np.flatnonzero(np.abs(np.diff(t.x)) > 0):
+            if abs(t.x[i] - t.x[last]) > step:
+                marks.append(i)
+                last = i
+        x, f = t.x[marks], t.force[marks]
+        if len(marks) > 2:
+            slopes.append(np.abs(np.diff(f) / np.diff(x)))
+    return float(np.percentile(np.concatenate(slopes), 99)) if slopes else 0.0

@@ -1,0 +1,92 @@
+"""A device network without recurrent layers: static layers before and after a bank of damped oscillators.
+
+What a friction device remembers of its path for ever is in the play operators that it is fed with; what it remembers for
+a while (ringing, warming, filtered signals of the device that is heard) is linear between two nonlinear maps. So:
+
+    e = tanh(W [own, heard] + b);  s = resonators(e);  outputs = dense(own, e, s)
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from vibrid.core.errors import InputError
+from vibrid.networks.resonators import Resonators
+
+
+class ResonantNetwork(eqx.Module):
+    """Made by `ResonantNetwork.make`; takes the place of a `DeviceNetwork`."""
+
+    before: tuple[jax.Array, jax.Array]
+    resonators: Resonators
+    layers: tuple[tuple[jax.Array, jax.Array], ...]
+    weights: jax.Array
+    bias: jax.Array
+    listens: bool = eqx.field(static=True)
+    dropout: float = eqx.field(static=True, default=0.0)
+
+    @classmethod
+    def make(
+        cls, key, heard: int, own: int, outputs: int, rate: float, *, encoded: int = 32, count: int = 24,
+        hidden: tuple[int, ...] = (48, 32), dtype=jnp.float32,
+    ) -> ResonantNetwork:  # fmt: skip
+        """New layers.
+
+        Arguments
+            heard: signals of the physical device; 0 for a network that does not listen.
+            own: features of the own motion.
+            rate: samples a second.
+            encoded: width of the layer before the oscillators.
+            count: oscillators.
+            hidden: widths of the layers after them.
+        """
+        if encoded < 1 or count < 1 or not hidden or min(hidden) < 1:
+            raise InputError("A resonant network needs widths of at least 1, and one hidden layer.")
+        keys = iter(jax.random.split(key, 3 + len(hidden)))
+
+        def dense(inputs, width, gain=1.0):
+            drawn = jax.random.normal(next(keys), (inputs, width), dtype) * gain / inputs**0.5
+            return drawn, jnp.zeros(width, dtype)
+
+        before = dense(own + heard, encoded)
+        resonators = Resonators.make(next(keys), encoded, count, rate, dtype=dtype)
+        layers, width = [], own + encoded + 2 * count
+        for size in hidden:
+            layers.append(dense(width, size))
+            width = size
+        return cls(before, resonators, tuple(layers), *dense(width, outputs, 0.3), bool(heard))
+
+    def sizes(self) -> dict:
+        """What `make` needs to build layers of these shapes."""
+        (inputs, encoded), count = self.before[0].shape, self.resonators.count
+        hidden = [bias.shape[0] for _, bias in self.layers]
+        own = self.layers[0][0].shape[0] - encoded - 2 * count
+        return {"heard": inputs - own, "own": own, "outputs": self.bias.shape[0], "rate": self.resonators.rate,
+                "encoded": encoded, "count": count, "hidden": hidden}  # fmt: skip
+
+    def start(self, batch: tuple[int, ...] = ()):
+        return self.resonators.start(batch)
+
+    def _seen(self, heard, own):
+        seen = jnp.concatenate([own, heard], axis=-1) if self.listens else own
+        return jnp.tanh(seen @ self.before[0] + self.before[1])
+
+    def _answer(self, own, encoded, states):
+        x = jnp.concatenate([own, encoded, states], axis=-1)
+        for weights, bias in self.layers:
+            x = jnp.tanh(x @ weights + bias)
+        return x @ self.weights + self.bias
+
+    def step(self, memory, heard, own, masks=None) -> tuple[jax.Array, jax.Array]:
+        """Memory and outputs (…, outputs) after one sample."""
+        encoded = self._seen(heard, own)
+        memory = self.resonators.step(memory, encoded)
+        return memory, self._answer(own, encoded, memory)
+
+    def along(self, memory, heard, own, masks=None) -> tuple[jax.Array, jax.Array]:
+        """Outputs (samples, …, outputs), and the memory after them."""
+        encoded = self._seen(heard, own)
+        states, memory = self.resonators.along(memory, encoded)
+        return self._answer(own, encoded, states), memory

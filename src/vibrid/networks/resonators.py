@@ -1,0 +1,78 @@
+"""A bank of damped oscillators driven by inputs: memory that is linear, and stable whatever it learns.
+
+    s ← e^{(−d + iω)/rate} s + x B,      d, ω > 0
+
+Each state turns at its own frequency ω and forgets at its own pace d; both are learned. Because it is linear in time it
+needs no small product at every sample as recurrent networks do, and because d > 0 it cannot run away (diagonal state
+spaces; Orvieto et al. 2023, Resurrecting recurrent neural networks for long sequences).
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class Resonators(eqx.Module):
+    """From (…, inputs) to real and imaginary parts (…, 2 count). Made by `Resonators.make`."""
+
+    log_decay: jax.Array  # (count,) of d in 1/s
+    log_frequency: jax.Array  # (count,) of ω in rad/s
+    weights: jax.Array  # (inputs, 2 count)
+    rate: float = eqx.field(static=True)
+
+    @classmethod
+    def make(
+        cls, key, inputs: int, count: int, rate: float, *, frequencies=(0.1, 40.0), forgets=(0.3, 30.0),
+        dtype=jnp.float32,
+    ) -> Resonators:  # fmt: skip
+        """New ones.
+
+        Arguments
+            rate: samples a second.
+            frequencies: Hz, between which they are spread at first, equally in logarithm.
+            forgets: 1/s, between which their decays are drawn.
+        """
+        drawing, pace = jax.random.split(key)
+        low, high = np.log(forgets)
+        decay = jax.random.uniform(pace, (count,), dtype, low, high)
+        frequency = jnp.linspace(*np.log(2 * np.pi * np.asarray(frequencies)), count, dtype=dtype)
+        weights = jax.random.normal(drawing, (inputs, 2 * count), dtype) / inputs**0.5
+        return cls(decay, frequency, weights, rate)
+
+    @property
+    def count(self) -> int:
+        return self.log_decay.shape[-1]
+
+    def start(self, batch: tuple[int, ...] = ()):
+        return jnp.zeros((*batch, 2 * self.count), self.weights.dtype)
+
+    def _turn(self) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Real and imaginary part of e^{(−d + iω)/rate}, and √(1 − |.|²), which keeps white noise at its size."""
+        size = jnp.exp(-jnp.exp(self.log_decay) / self.rate)
+        angle = jnp.exp(self.log_frequency) / self.rate
+        return size * jnp.cos(angle), size * jnp.sin(angle), jnp.sqrt(1 - size * size)
+
+    def step(self, state, x):
+        """The state after one sample, which is also the output."""
+        real, imaginary, gain = self._turn()
+        return _turned(real, imaginary, state, (x @ self.weights) * jnp.concatenate([gain, gain]))
+
+    def along(self, state, x):
+        """Outputs (samples, …, 2 count), and the state after them."""
+        real, imaginary, gain = self._turn()
+        pushed = (x @ self.weights) * jnp.concatenate([gain, gain])
+
+        def one(state, push):
+            state = _turned(real, imaginary, state, push)
+            return state, state
+
+        state, outputs = jax.lax.scan(one, state, pushed)
+        return outputs, state
+
+
+def _turned(real, imaginary, state, push):
+    a, b = jnp.split(state, 2, axis=-1)
+    return jnp.concatenate([real * a - imaginary * b, imaginary * a + real * b], axis=-1) + push
