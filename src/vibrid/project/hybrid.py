@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.hybrid.coordinator import HybridTest
+from vibrid.hybrid.learned.in_loop import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Scaling
 from vibrid.hybrid.replay import ReplayFile
@@ -43,7 +44,7 @@ def make_hybrid(table: Section, structure: Structure, folder, notes: Notes) -> H
             for name in filter(None, (part.at, part.to)):
                 with notes.at(*keys):
                     structure.row(name)
-            if isinstance(part.device, ReplayFile):
+            if isinstance(part.device, ReplayFile | NetworkFile):
                 with notes.at(*keys, "device", "file"):
                     part = dataclasses.replace(part, device=part.device.read(folder))
             parts[kind].append(part)

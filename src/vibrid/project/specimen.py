@@ -7,6 +7,7 @@ from pathlib import Path
 
 from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import LoopDevice
+from vibrid.hybrid.learned.in_loop import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.replay import ReplayFile
 from vibrid.hybrid.wire.door import Door
@@ -42,7 +43,7 @@ def load_specimen(path) -> Specimen:
     text, table = read_table(path, specimen_file())
     notes = Notes()
     device = make(table.device, ("device",), notes)
-    if isinstance(device, ReplayFile):
+    if isinstance(device, ReplayFile | NetworkFile):
         with notes.at("device", "file"):
             device = device.read(path.parent)
     if notes.found:

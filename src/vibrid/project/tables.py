@@ -21,12 +21,15 @@ from vibrid.hybrid.actuator import DYNAMICS, Dynamics
 from vibrid.hybrid.banded import BandedFrictionDamper
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
+from vibrid.hybrid.learned.answers import ScaledLaw
+from vibrid.hybrid.learned.recipes import Recipe
 from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.hybrid.substructure import Connection
 from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
 from vibrid.project import sections
+from vibrid.project.learning import TrainingTable
 from vibrid.project.quantities import array_type, number_type
 from vibrid.project.section import Section, Text
 from vibrid.project.serving import SpecimenTable
@@ -55,6 +58,21 @@ def specimen_file() -> type[Section]:
     device = maker.choice("specimen", "kind", {**known, **_DRAWN})
     made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
     made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
+    return made
+
+
+def training_file() -> type[Section]:
+    """The pydantic model of a file that describes the training of a device model, for what is registered now."""
+    maker = _Maker()
+    maker.know_laws({n: LAWS[n] for n in LAWS}, {n: DISTRIBUTIONS[n] for n in DISTRIBUTIONS})
+    recipe, law = maker.table(Recipe, "a recipe"), maker.table(ScaledLaw, "a law for any capacity")
+    made = create_model(
+        "TrainingFile",
+        __base__=TrainingTable,
+        recipe=(recipe | None, Field(None, description="how the model is made and trained")),
+        law=(law | None, Field(None, description="the law of a law layer or a correction")),
+    )
+    made.__doc__ = "A training of a device model, for `vibrid hybrid train`."
     return made
 
 

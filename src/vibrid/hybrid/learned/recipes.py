@@ -17,7 +17,7 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel
-from vibrid.hybrid.learned.histories import DeviceTest, stack
+from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.hybrid.learned.resonant import ResonantNetwork
@@ -44,6 +44,8 @@ class Recipe:
         branch, joined, dropout: sizes of an LSTM network, and its dropout.
         min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests, the capacity not told.
         epochs, learning_rate, decay, every, batch, stretch: of the training (see `Epoch`); batch 0 takes all tests.
+        shrink: decay of the weights, relative to the learning rate.
+        emphasis: how much more a sample counts whose force is as large as the capacity.
         learned: parameters that a law layer is given; span: how far they move (a factor between e^−span and e^span).
         bound: how large a correction may be, in capacities.
         seeds: models that are trained side by side from different beginnings.
@@ -68,6 +70,8 @@ class Recipe:
     every: int = 4
     batch: int = 0
     stretch: int = 256
+    shrink: float = 0.0
+    emphasis: float = 0.0
     learned: tuple[str, ...] = ("bristle_stiffness", "bristle_damping")
     span: float = 1.5
     bound: float = 0.5
@@ -132,7 +136,7 @@ class Recipe:
 
     def epoch(self) -> dict:
         """Settings of `Epoch`."""
-        names = ("decay", "every", "batch", "stretch")
+        names = ("decay", "every", "batch", "stretch", "shrink")
         return {"rate": self.learning_rate, **{name: getattr(self, name) for name in names}}
 
 
@@ -151,7 +155,7 @@ def train_models(
     if not training:
         raise InputError("There are no tests to train with.")
     make = recipe.maker(training, law, heard_names)
-    histories = stack(list(training), recipe.stretch)
+    histories = emphasised(stack(list(training), recipe.stretch), recipe.emphasis)
     first, later = jax.random.split(jax.random.key(key))
     progress.stage(f"training {recipe.seeds} × {recipe.network} on {len(training)} tests", recipe.epochs)
     models, made = fit_models(
@@ -175,6 +179,15 @@ def train_models(
         }
         found.append(SavedModel(model, stiffness, facts))
     return sorted(found, key=lambda saved: saved.facts["scores"]["nrmse"])
+
+
+def emphasised(histories: Histories, emphasis: float) -> Histories:
+    """Tests whose samples count more where the force is large."""
+    if not emphasis:
+        return histories
+    share = np.abs(histories.force) / histories.setting.capacity.mean(axis=1, keepdims=True)
+    counts = histories.counts * (1 + emphasis * share)
+    return histories._replace(counts=(counts * (histories.counts.sum() / counts.sum())).astype(np.float32))
 
 
 def forces(model: DeviceModel, tests: Sequence[DeviceTest]) -> list[np.ndarray]:

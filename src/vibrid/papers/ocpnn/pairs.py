@@ -28,6 +28,8 @@ CAPACITIES = (13e3, 18e3, 23e3)
 """N, friction force that the pretension is set for."""
 SENSOR = 2e-5
 """m, noise of the displacement that is heard."""
+HEARD = ("force", "displacement", "band_1", "band_2")
+"""What a network hears of the first storey, as measured."""
 STOREYS = ("first_storey", "second_storey")
 
 
@@ -40,18 +42,17 @@ class Pair(NamedTuple):
     first: Record  # of the first storey, at 1024 Hz
     second: Record
 
-    def heard(self) -> np.ndarray:
-        """(samples, 4): force, displacement and band forces of the first storey, as measured."""
-        return np.column_stack([self.first[name] for name in ("force", "displacement", "band_1", "band_2")])
+    def test(self, every: int = 1, swapped: bool = False) -> DeviceTest:
+        """The second storey as a network is trained on it, at every so many samples of 1024 Hz.
 
-    def test(self, every: int = 1) -> DeviceTest:
-        """The second storey as a network is trained on it, at every so many samples of 1024 Hz."""
+        `swapped`: the first storey, which hears the second: the same specimen under larger motions.
+        """
         cut = slice(every - 1, None, every)
-        own = self.second
-        return DeviceTest(
-            f"{self.motion}, {1e-3 * self.capacity:g} kN", own["target"][cut], own["velocity"][cut],
-            own["force"][cut], self.heard()[cut], (self.capacity, self.capacity),
-        )  # fmt: skip
+        own, other = (self.first, self.second) if swapped else (self.second, self.first)
+        heard = np.column_stack([other[name] for name in HEARD])
+        words = f"{self.motion}, {1e-3 * self.capacity:g} kN{', first storey' if swapped else ''}"
+        columns = (own[name][cut] for name in ("target", "velocity", "force"))
+        return DeviceTest(words, *columns, heard[cut], (self.capacity, self.capacity))
 
 
 def scaled_damper(capacity: float):

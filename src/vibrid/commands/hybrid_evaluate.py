@@ -1,0 +1,67 @@
+"""`vibrid hybrid evaluate`: how well a device model predicts tests it never saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL.npz", help="A trained model.", show_default=False)]
+Tests = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Tests of the device.", show_default=False)]
+HeardFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--heard", help="Test of the physical device beside each file, in their order.", show_default=False),
+]
+Capacity = Annotated[str, typer.Option(help="Friction force of the device, e.g. '18 kN'.", show_default=False)]
+Figure = Annotated[Path | None, typer.Option(help="Draw force over displacement and time.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+def evaluate(
+    model: Model, tests: Tests, capacity: Capacity, heard: HeardFiles = None, figure: Figure = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Predict the force of device tests and compare it with what was measured; zero force stands beside it.
+
+    Example: vibrid hybrid evaluate damper.npz test.h5 --heard first-storey.h5 --capacity '18 kN'
+    """
+    from dataclasses import asdict
+
+    import numpy as np
+
+    from vibrid.commands import output
+    from vibrid.core.errors import InputError
+    from vibrid.hybrid.learned.files import load_model
+    from vibrid.hybrid.learned.from_records import device_test
+    from vibrid.hybrid.learned.recipes import forces
+    from vibrid.hybrid.learned.scores import force_scores
+    from vibrid.project.quantities import in_si
+    from vibrid.records.readers import read_record
+
+    output.check_ending(figure, (".png", ".pdf", ".svg"))
+    saved = load_model(model)
+    listens, heard = bool(saved.model.heard_sizes), heard or []
+    if listens and len(heard) != len(tests):
+        raise InputError(f"This model hears a physical device: give --heard once for each of the {len(tests)} files.")
+    others = [read_record(path) for path in heard] if listens else [None] * len(tests)
+    made = [
+        device_test(read_record(path), other, in_si(capacity, "N"), saved.model.rate, name=path.name)
+        for path, other in zip(tests, others, strict=True)
+    ]
+    found, rows = forces(saved.model, made), []
+    for test, force in zip(made, found, strict=True):
+        nothing = force_scores(np.zeros_like(test.force), test.force, test.v)
+        rows.append({"test": test.name, **asdict(force_scores(force, test.force, test.v)), "zero": nothing.nrmse})
+    if figure is not None:
+        from vibrid.commands.figures import save_figure
+        from vibrid.report.device_plots import plot_device_tests
+
+        save_figure(plot_device_tests(made, found, saved.model.rate), figure)
+    if as_json:
+        output.print_json({"model": str(model), "tests": rows})
+        return
+    headings = ["test", "NRMSE, %", "strong part, %", "MAE, kN", "R²", "TRAC", "energy", "peak", "zero force, %"]
+    factors = {"nrmse": 100, "strong": 100, "mae": 1e-3, "zero": 100}
+    table = [[r["test"], *(f"{factors.get(k, 1) * v:.4g}" for k, v in r.items() if k != "test")] for r in rows]
+    output.print_table(f"{model.name}: force, predicted beside measured", headings, table, right=headings[1:])

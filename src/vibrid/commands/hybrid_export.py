@@ -1,0 +1,30 @@
+"""`vibrid hybrid export`: a trained model as C or ONNX, for a real-time target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL.npz", help="A trained model.", show_default=False)]
+Out = Annotated[Path, typer.Argument(metavar="OUT.c|OUT.onnx", help="The file to write.", show_default=False)]
+Prefix = Annotated[str, typer.Option(help="What every name in a C file begins with.")]
+
+
+def export(model: Model, out: Out, prefix: Prefix = "device") -> None:
+    """Write a trained model as one C file with its header, or as an ONNX graph; nothing of vibrid is needed then.
+
+    One step takes displacement, velocity, the capacities of both directions and the signals that are heard, and gives
+    the force. The state is explicit; nothing is allocated. Compile C with `-O3 -march=native`, never with -ffast-math.
+
+    Example: vibrid hybrid export damper.npz damper.c
+    """
+    from vibrid.commands import output
+    from vibrid.hybrid.learned.deploy import write_model
+
+    output.check_ending(out, (".c", ".onnx"))
+    from vibrid.hybrid.learned.files import load_model
+
+    for file in write_model(load_model(model), out, prefix):
+        typer.echo(f"wrote {file}")

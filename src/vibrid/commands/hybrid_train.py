@@ -1,0 +1,84 @@
+"""`vibrid hybrid train`: a network for a device, from tests of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+File = Annotated[Path, typer.Argument(metavar="TRAINING.toml", help="Training file.", show_default=False)]
+Out = Annotated[Path, typer.Option(help="Where the model goes: .npz.")]
+Anew = Annotated[bool, typer.Option("--anew", help="Forget a training that was interrupted, and begin anew.")]
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json: Json = False) -> None:
+    """Train a network that stands in for a device, and keep the best of several.
+
+    A training that is interrupted (Ctrl-C, a kill) is taken up where it was by the same command. With a [closed_loop]
+    table models are chosen by their errors in the loop, else by those on the validation tests.
+
+    Example: vibrid hybrid train examples/device-training.toml --out damper.npz
+    """
+    from vibrid.commands import output
+    from vibrid.commands.progress import listening
+    from vibrid.core.loops import compile_whole_loops
+
+    compile_whole_loops()
+    output.check_ending(out, (".npz",))
+    with listening(quiet=as_json) as progress:
+        progress.stage(f"reading {file.name}")
+        from vibrid.hybrid.learned.files import save_model
+        from vibrid.hybrid.learned.recipes import train_models
+        from vibrid.networks.checkpoint import Checkpoint, fingerprint
+        from vibrid.project.training import load_training
+
+        loaded = load_training(file)
+        tests = [*loaded.training, *loaded.validation]
+        purpose = fingerprint(repr(loaded.recipe), [t._replace(name="") for t in tests])
+        checkpoint = Checkpoint(out.with_name(f"{out.stem}-unfinished.npz"), purpose)
+        if anew:
+            checkpoint.remove()
+        try:
+            models = train_models(
+                loaded.recipe, loaded.training, loaded.validation, law=loaded.law, heard_names=loaded.heard_names,
+                progress=progress, checkpoint=checkpoint,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            typer.echo(f"Interrupted; the same command goes on from {checkpoint.path}.", err=True)
+            raise
+        rows = [saved.facts["scores"] for saved in models]
+        if loaded.loop is not None:
+            models, rows = _chosen(models, rows, loaded.loop, progress)
+    save_model(out, models[0])
+    if as_json:
+        output.print_json({"file": str(out), "title": loaded.title, "models": rows})
+        return
+    headings = {"nrmse": "NRMSE, %", "strong": "strong part, %", "mae": "MAE, kN", "r2": "R²", "trac": "TRAC",
+                "energy": "energy", "peak": "peak", "roof": "loop: watched, %", "force": "loop: force, %",
+                "residual": "loop: residual, mm", "drift": "loop: drift, mm"}  # fmt: skip
+    shown = [name for name in headings if name in rows[0]]
+    factor = {"nrmse": 100, "strong": 100, "mae": 1e-3, "roof": 100, "force": 100, "residual": 1e3, "drift": 1e3}
+    table = [[f"{factor.get(name, 1) * row[name]:.4g}" for name in shown] for row in rows]
+    what = "validation tests" if loaded.validation else "the training tests themselves"
+    output.print_table(f"{loaded.title}: models, best first (on {what})", [headings[n] for n in shown], table)
+    typer.echo(f"wrote {out}")
+
+
+def _chosen(models: list, rows: list[dict], loop, progress) -> tuple[list, list[dict]]:
+    """Models in the order of their errors in the loop, and rows with those errors."""
+    from vibrid.hybrid.learned.closed_loop import BROKEN, loop_errors, run_or_break, with_device
+
+    progress.stage("the closed loop with the device itself", len(models) + 1)
+    reference = loop.test.run(loop.excitation)
+    found = []
+    for i, saved in enumerate(models):
+        progress.update(i + 1, "with a network in its place")
+        capacity = loop.capacity if isinstance(loop.capacity, list) else [loop.capacity]
+        device = saved.device(loop.test.rate, *capacity)
+        result = run_or_break(with_device(loop.test, loop.place, device), loop.excitation)
+        found.append(BROKEN if result is None else loop_errors(result, reference, loop.place, loop.watch, loop.rest))
+    order = sorted(range(len(models)), key=lambda i: found[i].worst_of)
+    more = [{"roof": e.displacement, "force": e.force, "residual": e.residual, "drift": e.drift} for e in found]
+    return [models[i] for i in order], [rows[i] | more[i] for i in order]

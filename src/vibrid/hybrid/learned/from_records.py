@@ -1,0 +1,87 @@
+"""From records of device tests to what a network is trained on."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import signal
+
+from vibrid.core.errors import InputError
+from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.records.record import Record
+
+CORNER = 40.0
+"""Hz, of the low-pass that a displacement goes through before it is differentiated."""
+
+
+def device_test(
+    own: Record, heard: Record | None, capacity, rate: float, *, name: str = "", corner: float = CORNER
+) -> DeviceTest:
+    """A test at the rate of a model.
+
+    Arguments
+        own: the test, with a channel of quantity imposed_displacement and one of quantity element_force;
+            imposed_velocity is used where it is there, else the displacement is low-passed and differentiated.
+        heard: the test of the physical device that ran beside it, sample by sample; None for a network that does not
+            listen. Force first, then displacement, then every other channel is heard.
+        capacity: N, friction force that the pretension is set for, one number or one for each direction.
+        rate: Hz of the model; the records' rate must be a multiple of it.
+    """
+    every = _every(own, rate)
+    x, force = _channel(own, "imposed_displacement"), _channel(own, "element_force")
+    quantities = [c.quantity for c in own.channels]
+    v = _channel(own, "imposed_velocity") if "imposed_velocity" in quantities else differentiated(x, own.rate, corner)
+    columns = [x, v, force]
+    if heard is not None:
+        if abs(heard.rate / own.rate - 1) > 1e-6 or len(heard) < len(own):
+            raise InputError(
+                f"'{heard.name}' is heard beside '{own.name}': it needs the same rate and at least as many samples "
+                f"({len(own)} at {own.rate:g} Hz, not {len(heard)} at {heard.rate:g} Hz)."
+            )
+        columns += list(heard_signals(heard)[: len(own)].T)
+    made = np.column_stack(columns)
+    if not np.isfinite(made).all():
+        raise InputError(f"Test '{own.name}' has missing samples; fill or cut them first.")
+    made = made[every - 1 :: every]
+    both = np.broadcast_to(np.asarray(capacity, float), (2,))
+    return DeviceTest(name or own.name, made[:, 0], made[:, 1], made[:, 2], made[:, 3:], tuple(both.tolist()))
+
+
+def heard_signals(record: Record) -> np.ndarray:
+    """(samples, signals): force, displacement, and the other channels in their order."""
+    return np.column_stack([record[name] for name in heard_names(record)])
+
+
+def heard_names(record: Record) -> list[str]:
+    """Names of the signals that are heard, in the order of a loop: force, displacement, others."""
+    by = {c.quantity: c.name for c in reversed(record.channels)}
+    for quantity in ("element_force", "imposed_displacement"):
+        if quantity not in by:
+            raise InputError(f"Record '{record.name}' needs a channel with quantity {quantity}.")
+    first = [by["element_force"], by["imposed_displacement"]]
+    left_out = ("element_force", "imposed_displacement", "imposed_velocity")
+    return first + [c.name for c in record.channels if c.quantity not in left_out]
+
+
+def differentiated(x, rate: float, corner: float = CORNER) -> np.ndarray:
+    """m/s: a displacement through a low-pass without delay (Butterworth of order 2 there and back), differentiated."""
+    if 2 * corner < rate:
+        x = signal.sosfiltfilt(signal.butter(2, corner, fs=rate, output="sos"), x)
+    return np.gradient(x, 1.0 / rate)
+
+
+def _channel(record: Record, quantity: str) -> np.ndarray:
+    names = [c.name for c in record.channels if c.quantity == quantity]
+    if len(names) != 1:
+        found = "none" if not names else ", ".join(names)
+        raise InputError(f"Record '{record.name}' needs one channel with quantity {quantity}; it has {found}.")
+    return record[names[0]]
+
+
+def _every(record: Record, rate: float) -> int:
+    every = record.rate / rate
+    if every < 0.999 or abs(every - round(every)) > 1e-3 * every:
+        raise InputError(
+            f"'{record.name}' has {record.rate:g} Hz; a model of {rate:g} Hz needs a whole multiple of that. Resample "
+            "it, or choose another rate."
+        )
+    return max(round(every), 1)
