@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import vibrid as vb
+from vibrid.hybrid.characterise import characterise
 from vibrid.hybrid.learned import DeviceTest, ScaledLaw, along
 from vibrid.hybrid.updated import Smoothed, UpdatedLaw
 
@@ -157,6 +158,24 @@ def test_the_low_pass_differentiates():
     np.testing.assert_allclose(rates[200:], expected[200:], atol=2e-4)
     noisy = np.asarray(run(state, jnp.asarray(x + 2e-5 * rng.standard_normal(x.size))))
     assert np.std((noisy - rates)[200:]) < 5e-3 < 0.02 < np.std(np.diff(2e-5 * rng.standard_normal(x.size))) * 1024
+
+
+def test_a_global_search_characterises_a_device(test_pair):
+    """From a guess that is wrong by factors of two to five; the truth has noise of 50 N and was integrated apart."""
+    guess = vb.LuGre(2e7, 6e3, 1.2e4, 3e4, 2e4, 4e4, 0.06)
+    law = ScaledLaw(guess, AT, SCALED.positive, SCALED.negative)
+    free = ("bristle_stiffness", "bristle_damping", *SCALED.positive, *SCALED.negative, "stribeck_velocity")
+    other = test_pair._replace(x=test_pair.heard[:, 1], v=np.gradient(test_pair.heard[:, 1], DT))
+    tests = [test_pair, other._replace(force=test_pair.heard[:, 0])]
+    made = characterise(law, free, tests, RATE, population=5, generations=30, polished=2)
+    assert made.error < 0.01
+    assert made.values["bristle_stiffness"] == pytest.approx(6e6, rel=0.05)
+    assert made.values["coulomb_positive"] == pytest.approx(2.3e4, rel=0.02)
+    assert made.values["coulomb_negative"] == pytest.approx(2.0e4, rel=0.02)
+    left_out = characterise(law, free, tests, RATE, weights=[1.0, 0.0], population=2, generations=2, polished=1)
+    assert left_out.error == pytest.approx(left_out.trail[0])
+    with pytest.raises(vb.InputError, match="not positive"):
+        characterise(law, ("viscous",), tests, RATE)
 
 
 def test_it_must_listen():
