@@ -167,11 +167,12 @@ def test_a_global_search_characterises_a_device(test_pair):
     free = ("bristle_stiffness", "bristle_damping", *SCALED.positive, *SCALED.negative, "stribeck_velocity")
     other = test_pair._replace(x=test_pair.heard[:, 1], v=np.gradient(test_pair.heard[:, 1], DT))
     tests = [test_pair, other._replace(force=test_pair.heard[:, 0])]
-    made = characterise(law, free, tests, RATE, population=5, generations=30, polished=2)
+    tests = [t._replace(x=t.x[:1536], v=t.v[:1536], force=t.force[:1536], heard=t.heard[:1536]) for t in tests]
+    made = characterise(law, free, tests, RATE, population=5, generations=20, polished=2)
     assert made.error < 0.01
     assert made.values["bristle_stiffness"] == pytest.approx(6e6, rel=0.05)
-    assert made.values["coulomb_positive"] == pytest.approx(2.3e4, rel=0.02)
-    assert made.values["coulomb_negative"] == pytest.approx(2.0e4, rel=0.02)
+    for speed in (-0.06, 0.06):  # two sines hardly tell Coulomb's share of the strength from the static one
+        assert float(made.law.law.capacity(speed)) == pytest.approx(float(LAW.capacity(speed)), rel=0.02)
     left_out = characterise(law, free, tests, RATE, weights=[1.0, 0.0], population=2, generations=2, polished=1)
     assert left_out.error == pytest.approx(left_out.trail[0])
     with pytest.raises(vb.InputError, match="not positive"):
