@@ -26,6 +26,7 @@ from vibrid.hybrid.replay import Replay
 from vibrid.hybrid.result import Glimpse, HybridResult
 from vibrid.hybrid.substructure import Connection, DeviceSubstructure, Substructure
 from vibrid.hybrid.tracking import FloorErrors, Tracking, floor_errors, tracking
+from vibrid.hybrid.updated import UpdatedLaw
 from vibrid.hybrid.wire import DeviceServer, Door, Ending, Remote, RemoteSubstructure, WireProblem
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "SecondOrder",
     "Substructure",
     "Tracking",
+    "UpdatedLaw",
     "WallClock",
     "WireProblem",
     "floor_errors",

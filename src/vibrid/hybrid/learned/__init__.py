@@ -1,5 +1,6 @@
 """Networks that stand in for a device: what they see, how they answer, and how they are trained."""
 
+from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import Corrected, Direct, LawLayer, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
@@ -21,6 +22,7 @@ __all__ = [
     "Sample",
     "ScaledLaw",
     "Setting",
+    "along",
     "fit_models",
     "predict",
     "stack",

@@ -1,0 +1,162 @@
+"""The law that fits tests of a device best: a global search, then least squares.
+
+    min_q Σ_tests w_t Σ_i [F(t_i; θ̄ e^q) − F_i]² / (N_t range_t²),        |q| ≤ reach
+
+Parameters are searched by their logarithms, by differential evolution (SciPy) with a whole generation simulated at
+once; the best members are then polished by Levenberg–Marquardt. The paper of Malik et al. (2025) uses a particle swarm
+for the same purpose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import differential_evolution
+
+from vibrid.core import paths
+from vibrid.core.errors import InputError
+from vibrid.core.progress import SILENT, Progress
+from vibrid.hybrid.learned.answers import ScaledLaw
+from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
+from vibrid.laws.base import Motion
+
+
+@dataclass(frozen=True)
+class Characterised:
+    """A fitted law.
+
+    `error` is the rms over tests of the normalised rms error (1 = the range of the force); `trail` that error of the
+    polished members, best first: when several end together, the search has found what there is.
+    """
+
+    law: ScaledLaw
+    values: dict[str, float]
+    error: float
+    trail: tuple[float, ...]
+
+
+class Fit(eqx.Module):
+    """Tests, and the parameters q that are searched."""
+
+    law: ScaledLaw
+    free: tuple[str, ...] = eqx.field(static=True)
+    dt: float = eqx.field(static=True)
+
+    def law_at(self, q) -> ScaledLaw:
+        values = {p: jnp.asarray(paths.get(self.law.law, p), float) * jnp.exp(q[i]) for i, p in enumerate(self.free)}
+        return eqx.tree_at(lambda s: s.law, self.law, paths.replace(self.law.law, values))
+
+    def forces(self, q, histories: Histories):
+        """(tests, samples) N; each test begins at rest where it begins."""
+        scaled = self.law_at(q)
+
+        def one(sample, capacity):
+            law, share = scaled.scaled(jnp.asarray(capacity, float), {})
+            x, v = jnp.asarray(sample.x, float), jnp.asarray(sample.v, float)
+
+            def step(carry, now):
+                own, before = carry
+                own = law.advance(own, before, now, self.dt)
+                return (own, now), law.force(now.e, now.w, own) * share
+
+            start = (law.start(), Motion(x[0], v[0]))
+            return jax.lax.scan(step, start, Motion(x, v))[1]
+
+        return jax.vmap(one)(histories.sample, histories.setting.capacity)
+
+    def residuals(self, q, histories: Histories):
+        """(tests, samples), so that their squares sum to one mean square a test."""
+        count = histories.counts.sum(axis=1, keepdims=True)
+        own = histories.counts / (histories.size[:, None] * jnp.sqrt(count))
+        return (self.forces(q, histories) - histories.force) * own
+
+
+@eqx.filter_jit
+def _costs(fit: Fit, columns, histories, weights):
+    """(members,) of q (members, n)."""
+    return jax.vmap(lambda q: weights @ jnp.sum(fit.residuals(q, histories) ** 2, axis=1))(columns)
+
+
+@eqx.filter_jit
+def _normal(fit: Fit, q, histories, weights):
+    """Gauss–Newton's gradient and matrix at q."""
+    missed, slope = fit.residuals(q, histories), jax.jacfwd(lambda q: fit.residuals(q, histories))(q)
+    own = weights[:, None] * missed
+    return jnp.einsum("ts,tsp->p", own, slope), jnp.einsum("t,tsp,tsq->pq", weights, slope, slope)
+
+
+def characterise(
+    law: ScaledLaw, free: tuple[str, ...], tests: list[DeviceTest] | Histories, rate: float, *, weights=None,
+    reach: float = 2.5, population: int = 8, generations: int = 40, polished: int = 3, key: int = 0,
+    progress: Progress = SILENT,
+) -> Characterised:  # fmt: skip
+    """The law that fits best, from a global search.
+
+    Arguments
+        law: its first guess, and how its strengths follow the capacity of a test.
+        free: paths of the parameters that are fitted; all must be positive.
+        tests: what is fitted.
+        rate: samples a second.
+        weights: of every test; zero leaves one out.
+        reach: how far the search goes from the first guess: a factor e^reach either way.
+        population: members of a generation for each parameter.
+        polished: how many of the last generation are polished.
+    """
+    for path in free:
+        if float(paths.get(law.law, path)) <= 0:
+            raise InputError(f"'{path}' begins at a value that is not positive; its logarithm cannot be searched.")
+    histories = tests if isinstance(tests, Histories) else stack(tests)
+    histories = jax.tree.map(jnp.asarray, histories)
+    weights = np.ones(histories.tests) if weights is None else np.asarray(weights, float)
+    weights = jnp.asarray(weights / weights.sum())
+    fit = Fit(law, tuple(free), 1.0 / rate)
+    progress.stage("searching (compiling)", generations)
+
+    def costs(columns) -> np.ndarray:
+        found = np.asarray(_costs(fit, jnp.asarray(np.atleast_2d(columns)), histories, weights))
+        return np.where(np.isfinite(found), found, 1e300)
+
+    def told(intermediate_result):
+        progress.update(intermediate_result.nit, f"error {100 * intermediate_result.fun**0.5:.2f} %")
+
+    searched = differential_evolution(
+        lambda columns: costs(columns.T), [(-reach, reach)] * len(free), popsize=population, maxiter=generations,
+        rng=np.random.default_rng(key), vectorized=True, updating="deferred", polish=False, tol=1e-4,
+        x0=np.zeros(len(free)), callback=told,
+    )  # fmt: skip
+    order = np.argsort(searched.population_energies)
+    progress.stage("polishing", polished)
+    ends = []
+    for i, member in enumerate(order[:polished]):
+        ends.append(_polish(fit, searched.population[member], histories, weights, costs, reach))
+        progress.update(i + 1, f"error {100 * ends[-1][1] ** 0.5:.2f} %")
+    ends.sort(key=lambda end: end[1])
+    made = fit.law_at(jnp.asarray(ends[0][0]))
+    values = {p: float(paths.get(made.law, p)) for p in free}
+    return Characterised(made, values, ends[0][1] ** 0.5, tuple(cost**0.5 for _, cost in ends))
+
+
+def _polish(fit: Fit, q, histories, weights, costs, reach, steps: int = 25):
+    """Levenberg–Marquardt inside the box; four dampings are tried at once."""
+    cost, damping = float(costs(q)[0]), 1e-3
+    for _ in range(steps):
+        slope, matrix = (np.asarray(part) for part in _normal(fit, jnp.asarray(q), histories, weights))
+        tried = damping * 10.0 ** np.arange(-1, 3)
+        scale = np.diag(np.diag(matrix)) + 1e-12 * np.trace(matrix) * np.eye(len(q))
+        moved = np.stack([np.clip(q - np.linalg.solve(matrix + d * scale, slope), -reach, reach) for d in tried])
+        found = costs(moved)
+        best = int(np.argmin(found))
+        if found[best] >= cost:
+            damping *= 1e3
+            if damping > 1e9:
+                break
+            continue
+        gained = cost - found[best]
+        q, cost, damping = moved[best], float(found[best]), tried[best]
+        if gained < 1e-7 * cost:
+            break
+    return q, cost

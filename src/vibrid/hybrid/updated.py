@@ -1,0 +1,226 @@
+"""A law whose parameters are updated, step by step, from what the one physical device is heard to do.
+
+A constrained unscented Kalman filter (Malik, Cao, Ricles & Downey 2025, equations 24–39) estimates x, the named
+parameters of a law, from the measured force of the physical device; the same law with these parameters answers at the
+modelled place.
+
+    χ = x, x ± γ √(L + λ) √P,    λ = α² (L + κ) − L                                               (25), (29), (30)
+    W₀ᵐ = λ/(L + λ),  W₀ᶜ = W₀ᵐ + 1 − α² + β,  W = 1/2(L + λ)                                        (26)–(28)
+    x⁻ = Σ Wᵐ χ,  P⁻ = Σ Wᶜ (χ − x⁻)(χ − x⁻)ᵀ + Q,  ν = f(χ),  y⁻ = Σ Wᵐ ν,  S = Σ Wᶜ (ν − y⁻)² + R   (31)–(36)
+    K = Σ Wᶜ (χ − x⁻)(ν − y⁻) / S,  x = x⁻ + K (y − y⁻),  P = P⁻ − K S Kᵀ                           (37)–(39)
+
+Corrections to the printed equations: W₀ᵐ and λ (as printed the weights do not sum to one), and x⁻ in (33) and (37).
+γ falls from 1 by 0.1 until every sigma point lies within its bounds. The weights stay, so smaller sigma points also
+shrink P by γ²: near a bound the filter believes itself surer than it is. A mean on the bound would need γ = 0, which
+makes the gain zero for ever; the mean is therefore kept so far inside that the sigma points of P = Q fit.
+
+Parameters are counted in units of their characterised values, so Q = P₀ = σ_N² I. κ = 0 and β = 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core import paths
+from vibrid.core.errors import InputError
+from vibrid.core.parameters import parameter
+from vibrid.hybrid.device import Heard, LoopDevice, Reading
+from vibrid.hybrid.learned.answers import LawState, ScaledLaw
+from vibrid.laws.base import Law, Motion
+
+SHRINKING = 1.0 - 0.1 * np.arange(11)
+"""γ: what is tried, from the largest."""
+SMALLEST = 1e-11
+"""Smallest eigenvalue of P, relative to the sum of them all."""
+DAMPING = 0.7071
+"""Of the low-pass."""
+
+
+class Smoothed(NamedTuple):
+    """A signal behind a low-pass of second order: its value, its rate, and the last input."""
+
+    value: jax.Array
+    rate: jax.Array
+    input: jax.Array
+
+    def step(self, given, corner, dt) -> Smoothed:
+        """ẍ = ω² (u − x) − 2ζω ẋ over a step by the trapezoidal rule."""
+        w = 2.0 * jnp.pi * corner * dt
+        left, right = 1.0 + DAMPING * w + 0.25 * w**2, 1.0 - DAMPING * w - 0.25 * w**2
+        rate = (right * self.rate + 0.5 * w**2 / dt * (self.input + given - 2.0 * self.value)) / left
+        return Smoothed(self.value + 0.5 * dt * (self.rate + rate), rate, given)
+
+
+class UpdatedState(NamedTuple):
+    """Where the filter and the modelled device stand."""
+
+    mean: jax.Array  # (L,) in units of the characterised values
+    covariance: jax.Array  # (L, L)
+    copies: Any  # states of the law of the physical device, one a sigma point
+    heard: Motion  # of the physical device, at the last step
+    displacement: Smoothed
+    force: Smoothed
+    begun: jax.Array  # whether anything was heard yet
+    own: LawState
+
+
+def _scaled(law) -> ScaledLaw:
+    return law if isinstance(law, ScaledLaw) else ScaledLaw(law, 1.0)
+
+
+def _where(condition, yes, no):
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+
+
+def _pair(capacity):
+    return jnp.broadcast_to(jnp.asarray(capacity, float), (2,))
+
+
+class UpdatedLaw(LoopDevice):
+    """A law at the modelled place whose parameters a constrained unscented Kalman filter updates (module docstring).
+
+    The law of the physical device keeps a state of its own for every sigma point (`memory` "each"): where the device
+    slips its force does not depend on the stiffness of its bristles, and only a state that was moved with that
+    stiffness knows. With "mean" all points share the state that the mean left, as a filter whose only states are the
+    parameters does; slip is then taken for a change of stiffness.
+
+    Its signals are the estimates, in SI units.
+
+    Arguments
+        law: with the characterised values; a `ScaledLaw` serves any capacity.
+        capacity: N, one for both directions or (for w > 0, for w < 0); without a `ScaledLaw`, 1.
+        updated: paths of the parameters that are updated.
+        lower, upper: their bounds, as factors on the characterised values (the paper does not give its own).
+        process_noise: σ_N, relative change of a parameter in one step.
+        force_noise: √R, N.
+        corner: Hz, of a low-pass that heard displacement and force pass alike before the filter sees them, and that
+            gives the velocity; 0 takes the velocity as it is heard. A sensor with 0.02 mm of noise at 1024 Hz has
+            30 mm/s of it in its differences.
+        spread: α.
+        memory: "each" or "mean".
+    """
+
+    law: ScaledLaw = eqx.field(converter=_scaled)
+    capacity: jax.Array = eqx.field(converter=_pair, default=1.0)
+    updated: tuple[str, ...] = eqx.field(
+        static=True, converter=tuple, default=("bristle_stiffness", "bristle_damping")
+    )
+    lower: object = parameter("lower bound of the parameters / characterised", "", positive=True, default=0.05)
+    upper: object = parameter("upper bound of the parameters / characterised", "", positive=True, default=5.0)
+    process_noise: object = parameter("σ_N", "", positive=True, default=1e-2)
+    force_noise: object = parameter("√R", "N", positive=True, default=1e3)
+    corner: object = parameter("corner of the low-pass", "Hz", positive=True, default=40.0)
+    spread: object = parameter("α", "", positive=True, default=1e-3)
+    memory: str = eqx.field(static=True, default="each")
+
+    no_force_means: ClassVar[str] = "The law left the range of numbers, or its memory was too small for the path."
+
+    def __check_init__(self):
+        if not self.updated:
+            raise InputError("An updated law needs at least one parameter to update.")
+        if self.memory not in ("each", "mean"):
+            raise InputError(f"The memory of an updated law is 'each' or 'mean', not {self.memory!r}.")
+        for path in self.updated:
+            paths.get(self.law.law, path)
+
+    @classmethod
+    def faithful(cls, law: ScaledLaw | Law, capacity=1.0, **options) -> UpdatedLaw:
+        """The settings of the paper: σ_N = 3·10⁻⁴, R = 1 kN², unfiltered, parameters the only states."""
+        paper = {"process_noise": 3e-4, "force_noise": 1e3, "corner": 0.0, "spread": 1e-3, "memory": "mean"}
+        return cls(law, capacity, **(paper | options))
+
+    @property
+    def signal_names(self) -> tuple[str, ...]:
+        return self.updated
+
+    @property
+    def signal_units(self) -> tuple[str, ...]:
+        return tuple(paths.info(self.law.law, path).unit for path in self.updated)
+
+    @property
+    def characterised(self) -> jax.Array:
+        return jnp.stack([jnp.asarray(paths.get(self.law.law, path), float) for path in self.updated])
+
+    def start(self) -> UpdatedState:
+        size, zero = len(self.updated), jnp.zeros(())
+        copies = jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * (2 * size + 1)), self.law.law.start())
+        rest, still = Motion(zero, zero), Smoothed(zero, zero, zero)
+        begun = jnp.zeros((), bool)
+        covariance = jnp.square(self.process_noise) * jnp.eye(size)
+        own = LawState(self.law.law.start(), rest)
+        return UpdatedState(jnp.ones(size), covariance, copies, rest, still, still, begun, own)
+
+    def moved(self, x, own, before: Motion, after: Motion, dt):
+        """State and force of the law with parameters x (in units of the characterised ones) after a step."""
+        given = dict(zip(self.updated, self.characterised * x, strict=True))
+        law, share = self.law.scaled(self.capacity, given)
+        own = law.advance(own, before, after, dt)
+        force = jnp.where(law.overflowed(own), jnp.nan, law.force(after.e, after.w, own) * share)
+        return own, force
+
+    def listened(self, state: UpdatedState, heard: Heard, dt) -> tuple[Motion, jax.Array, Smoothed, Smoothed]:
+        """Motion and force of the physical device as the filter sees them."""
+        x, force = heard.motion.e, heard.reading.force
+        begin = lambda old, value: _where(state.begun, old, Smoothed(value, jnp.zeros(()), value))  # noqa: E731
+        smooth = begin(state.displacement, x).step(x, self.corner, dt)
+        pushed = begin(state.force, force).step(force, self.corner, dt)
+        filtered = self.corner > 0
+        motion = Motion(jnp.where(filtered, smooth.value, x), jnp.where(filtered, smooth.rate, heard.motion.w))
+        return motion, jnp.where(filtered, pushed.value, force), smooth, pushed
+
+    def estimate(self, state: UpdatedState, motion: Motion, measured, dt):
+        """Mean, covariance and copies after one measured force: equations (30)–(39)."""
+        size = len(self.updated)
+        wide = jnp.square(self.spread) * size  # L + λ, with κ = 0
+        center = (wide - size) / wide
+        means = jnp.full(2 * size + 1, 0.5 / wide).at[0].set(center)
+        weights = means.at[0].set(center + 1.0 - jnp.square(self.spread) + 2.0)
+        noise = jnp.square(self.process_noise) * jnp.eye(size)
+
+        values, vectors = jnp.linalg.eigh(0.5 * (state.covariance + state.covariance.T))
+        values = jnp.maximum(values, SMALLEST * jnp.sum(jnp.abs(values)))
+        root = (vectors * jnp.sqrt(values)) @ vectors.T
+        away = jnp.sqrt(wide) * jnp.concatenate([jnp.zeros((1, size)), root, -root])
+        tried = state.mean + SHRINKING[:, None, None] * away
+        inside = jnp.all((tried >= self.lower) & (tried <= self.upper), axis=(1, 2))
+        points = tried[jnp.where(inside.any(), jnp.argmax(inside), len(SHRINKING) - 1)]
+
+        before = state.heard
+        copies, forces = jax.vmap(lambda x, own: self.moved(x, own, before, motion, dt))(points, state.copies)
+        mean, found = means @ points, means @ forces
+        apart, missed = points - mean, forces - found
+        variance = weights @ jnp.square(missed) + jnp.square(self.force_noise)
+        gain = (weights * missed) @ apart / variance
+        margin = self.process_noise * jnp.sqrt(wide)
+        after = jnp.clip(mean + gain * (measured - found), self.lower + margin, self.upper - margin)
+        covariance = (weights * apart.T) @ apart + noise - variance * jnp.outer(gain, gain)
+        if self.memory == "mean":
+            first = jax.tree.map(lambda leaf: leaf[0], state.copies)
+            own, _ = self.moved(after, first, before, motion, dt)
+            copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (2 * size + 1, *jnp.shape(leaf))), own)
+        return after, covariance, copies
+
+    def trial(self, state: UpdatedState, motion: Motion, heard: Heard | None, dt) -> tuple[Reading, UpdatedState]:
+        if heard is None:
+            raise InputError("An updated law needs a tested device to listen to: name it with `listens`.")
+        seen, force, smooth, pushed = self.listened(state, heard, dt)
+        state = state._replace(heard=_where(state.begun, state.heard, seen))
+        mean, covariance, copies = self.estimate(state, seen, force, dt)
+        own, answer = self.moved(mean, state.own.own, state.own.at, motion, dt)
+        after = UpdatedState(
+            mean, covariance, copies, seen, smooth, pushed, jnp.ones((), bool), LawState(own, motion)
+        )
+        return Reading(answer, self.characterised * mean), after
+
+    def initial_stiffness(self):
+        law, share = self.law.scaled(self.capacity, {})
+        return law.initial_stiffness() * share
+
+    def initial_damping(self):
+        law, share = self.law.scaled(self.capacity, {})
+        return law.initial_damping() * share

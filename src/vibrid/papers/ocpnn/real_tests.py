@@ -1,0 +1,119 @@
+"""Tests of a real banded rotary friction damper (Lehigh University, 1024 Hz), as device models see them.
+
+A companion is another test of the same set-up (same data set, same nominal tension): it plays the part of the physical
+device that is listened to, and the capacity for either direction is measured on it, never on the test itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+from scipy import signal
+
+from vibrid.hybrid.learned.histories import DeviceTest
+
+INCH, KIP, RATE, EVERY = 0.0254, 4448.2216, 1024.0, 4
+SMOOTH = 40.0  # Hz, of the velocity
+HARMONIC_FOLDS = (
+    {(0.25, 0.5), (0.5, 1.0), (1.0, 1.5), (2.0, 1.0)},
+    {(0.25, 1.0), (0.5, 1.5), (1.0, 0.5), (2.0, 0.5)},
+    {(0.25, 1.5), (0.5, 0.5), (1.0, 1.0)},
+)
+"""Settings (Hz, in) that are left out together, in whatever data set and at whatever tension."""
+
+
+class Named(NamedTuple):
+    """A test and what its file name says."""
+
+    name: str
+    setup: str
+    setting: tuple[float, float] | None  # Hz and in; None for an earthquake
+    data: np.ndarray  # time, displacement, force, velocity, band forces; SI
+
+    @property
+    def event(self) -> str:
+        """The earthquake, whatever its scale."""
+        return self.name.removeprefix("ds2__")[:6] if self.setting is None else ""
+
+
+def read_tests(folder) -> list[Named]:
+    """All passive tests that have a companion."""
+    found = []
+    for file in sorted(folder.glob("ds[123]__*.npz")):
+        with np.load(file, allow_pickle=False) as stored:
+            data = stored["data"].astype(float) * np.array([1.0, INCH, KIP, INCH, 4.448, 4.448])
+        name = file.stem
+        harmonic = re.fullmatch(r"(ds\d)__([\d.]+)Hz(\d+)lbtension(?:([\d.]+)amplitude)?", name)
+        if harmonic:
+            group, rate, tension, amplitude = harmonic.groups()
+            found.append(Named(name, f"{group} {tension} lb", (float(rate), float(amplitude or 1.0)), data))
+        else:
+            found.append(Named(name, "ds2 36 lb", None, data))
+    setups = [t.setup for t in found]
+    return [t for t in found if setups.count(t.setup) > 1]
+
+
+def companion_of(test: Named, tests: list[Named]) -> Named:
+    """Of the same set-up: for an earthquake another one (the same at another scale first), else the nearest setting."""
+
+    def far(other: Named) -> float:
+        if test.setting is None or other.setting is None:
+            return 10.0 * ((test.setting is None) != (other.setting is None)) - (test.event == other.event != "")
+        return float(np.abs(np.log(np.array(test.setting) / other.setting)).sum())
+
+    return min((t for t in tests if t.setup == test.setup and t.name != test.name), key=far)
+
+
+def velocity_of(x: np.ndarray) -> np.ndarray:
+    """m/s, from the displacement at 1024 Hz: the measured one is scaled wrongly in some sets."""
+    sos = signal.butter(2, SMOOTH, fs=RATE, output="sos")
+    return np.gradient(signal.sosfiltfilt(sos, x), 1.0 / RATE)
+
+
+def capacity_of(test: Named) -> tuple[float, float]:
+    """N, for either direction: the 95th percentile of the force while the device moves that way."""
+    v, force = velocity_of(test.data[:, 1]), test.data[:, 2]
+    moving = np.abs(v) > 0.1 * np.abs(v).max()
+    ahead, back = force[moving & (v > 0)], -force[moving & (v < 0)]
+    return float(np.percentile(ahead, 95)), float(np.percentile(back, 95))
+
+
+def prepared(test: Named, companion: Named) -> DeviceTest:
+    """Every fourth sample (256 Hz), as measured; what is heard is the companion's force and displacement."""
+    x, force = test.data[:, 1], test.data[:, 2]
+    v = velocity_of(x)
+    heard = companion.data[:, [2, 1]]
+    more = max(len(x) - len(heard), 0)
+    heard = np.concatenate([heard, np.repeat(heard[-1:], more, axis=0)])[: len(x)]
+    cut = slice(None, None, EVERY)
+    return DeviceTest(test.name, x[cut], v[cut], force[cut], heard[cut], capacity_of(companion))
+
+
+def folds(tests: list[Named]) -> list[np.ndarray]:
+    """Which tests each fold leaves out: an earthquake at all its scales, or a group of harmonic settings."""
+    events = sorted({t.event for t in tests} - {""})
+    out = [np.array([t.event == event for t in tests]) for event in events]
+    return out + [np.array([t.setting in group for t in tests]) for group in HARMONIC_FOLDS]
+
+
+def scores(test: DeviceTest, found: np.ndarray) -> dict[str, float]:
+    """How far a predicted force is from the measured one, in % of its range where not said otherwise."""
+    force, v = test.force, test.v
+    found = np.asarray(found, float)[: len(force)]
+    span, miss = np.ptp(force), found - force
+    arrived = np.cumsum(v**2) / np.sum(v**2)
+    strong = (arrived > 0.05) & (arrived < 0.95)
+    work = np.sum(force * v)
+    return {
+        "NRMSE": 100 * float(np.sqrt(np.mean(miss**2)) / span),
+        "strong": 100 * float(np.sqrt(np.mean(miss[strong] ** 2)) / np.ptp(force[strong])),
+        "zero force": 100 * float(np.sqrt(np.mean(force**2)) / span),
+        "zero strong": 100 * float(np.sqrt(np.mean(force[strong] ** 2)) / np.ptp(force[strong])),
+        "MAE": 100 * float(np.mean(np.abs(miss)) / span),
+        "R2": float(1 - np.sum(miss**2) / np.sum((force - force.mean()) ** 2)),
+        "TRAC": float(np.dot(force, found) ** 2 / (np.dot(force, force) * np.dot(found, found) + 1e-30)),
+        "energy": float(np.sum(found * v) / work),
+        "peak": float(np.abs(found).max() / np.abs(force).max()),
+    }
