@@ -36,6 +36,7 @@ def reproduce(
     Example: vibrid reproduce joint --table 2 --figure 3..7
     """
     from vibrid.commands.progress import listening
+    from vibrid.core.loops import compile_whole_loops
     from vibrid.papers.pages import MARKS
     from vibrid.papers.pages import reproduce as make
     from vibrid.papers.paper import PAPERS, Run, load_paper
@@ -51,6 +52,8 @@ def reproduce(
         return
     wanted = {"table": numbers(table), "figure": numbers(figure), "study": study.split(","), "part": part.split(",")}
     wanted = {kind: [name for name in names if name] for kind, names in wanted.items()}
+    if load_paper(paper).whole_loops:
+        compile_whole_loops()
     with listening() as progress:
         written = make(paper, wanted, out, Run(quick, data, progress))
     for made in written:

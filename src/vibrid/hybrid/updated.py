@@ -107,9 +107,7 @@ class UpdatedLaw(LoopDevice):
 
     law: ScaledLaw = eqx.field(converter=_scaled)
     capacity: jax.Array = eqx.field(converter=_pair, default=1.0)
-    updated: tuple[str, ...] = eqx.field(
-        static=True, converter=tuple, default=("bristle_stiffness", "bristle_damping")
-    )
+    updated: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=("bristle_stiffness", "bristle_damping"))
     lower: object = parameter("lower bound of the parameters / characterised", "", positive=True, default=0.05)
     upper: object = parameter("upper bound of the parameters / characterised", "", positive=True, default=5.0)
     process_noise: object = parameter("σ_N", "", positive=True, default=1e-2)
@@ -212,9 +210,7 @@ class UpdatedLaw(LoopDevice):
         state = state._replace(heard=_where(state.begun, state.heard, seen))
         mean, covariance, copies = self.estimate(state, seen, force, dt)
         own, answer = self.moved(mean, state.own.own, state.own.at, motion, dt)
-        after = UpdatedState(
-            mean, covariance, copies, seen, smooth, pushed, jnp.ones((), bool), LawState(own, motion)
-        )
+        after = UpdatedState(mean, covariance, copies, seen, smooth, pushed, jnp.ones((), bool), LawState(own, motion))
         return Reading(answer, self.characterised * mean), after
 
     def initial_stiffness(self):

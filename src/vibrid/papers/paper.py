@@ -65,8 +65,9 @@ class Paper:
         ... def table_2(run): return Outcome(rows=[…])
     """
 
-    def __init__(self, name: str, citation: str):
-        self.name, self.citation = name, citation
+    def __init__(self, name: str, citation: str, whole_loops: bool = False):
+        """`whole_loops`: whether its items are long small loops over time (see `core.loops`)."""
+        self.name, self.citation, self.whole_loops = name, citation, whole_loops
         self.items: list[Item] = []
 
     def table(self, number: int, title: str, real_data: bool = False, part: str = ""):

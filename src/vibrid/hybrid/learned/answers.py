@@ -1,7 +1,7 @@
 """From the numbers at the end of a network to a force.
 
-`Direct` and `MinMax` take them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its own and gives
-the force; `Corrected` adds a bounded correction to a law whose parameters are fixed.
+`Direct` and `MinMax` take them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its
+own and gives the force; `Corrected` adds a bounded correction to a law whose parameters are fixed.
 
 Every device has a capacity for either direction, the friction force that its pretension is set for; forces scale with
 it.

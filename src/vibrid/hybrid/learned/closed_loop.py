@@ -1,7 +1,8 @@
 """What counts: how far a test with a model in the loop is from the test with the device itself in its place.
 
-A model that follows recorded tests well can still drift in a loop, where its own errors move it. So a model is scored in
-a virtual test: the same structure and motion, once with a virtual specimen at the modelled place, once with the model.
+A model that follows recorded tests well can still drift in a loop, where its own errors move it. So a model is scored
+in a virtual test: the same structure and motion, once with a virtual specimen at the modelled place, once with the
+model.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vibrid.core.errors import unknown_name
+from vibrid.core.errors import Divergence, unknown_name
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.device import LoopDevice
 from vibrid.hybrid.result import HybridResult
@@ -20,7 +21,7 @@ from vibrid.records.record import Record
 
 @dataclass(frozen=True)
 class LoopErrors:
-    """How far apart two tests are. `nan` everywhere where the test with the model broke down."""
+    """How far apart two tests are."""
 
     displacement: float  # rms of the watched displacement's error / its range
     force: float  # rms of the modelled force's error / its range, each along its own motion
@@ -67,8 +68,6 @@ def loop_errors(found: HybridResult, reference: HybridResult, place: str, watch:
 
 def run_or_break(test: HybridTest, motion: Record) -> HybridResult | None:
     """The result of a test; None where its model broke down."""
-    from vibrid.core.errors import Divergence
-
     try:
         return test.run(motion)
     except Divergence:
@@ -76,3 +75,4 @@ def run_or_break(test: HybridTest, motion: Record) -> HybridResult | None:
 
 
 BROKEN = LoopErrors(*[float("nan")] * 4)
+"""Errors of a test that broke down."""

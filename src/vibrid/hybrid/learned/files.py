@@ -47,7 +47,8 @@ class SavedModel:
             raise InputError(
                 f"The model was trained at {self.model.rate:g} Hz; a test needs a multiple of that, not {rate:g} Hz."
             )
-        return NetworkDevice(self.model, jnp.asarray(capacity[0] if len(capacity) == 1 else capacity, float), self.stiffness, round(every))
+        both = jnp.asarray(capacity[0] if len(capacity) == 1 else capacity, float)
+        return NetworkDevice(self.model, both, self.stiffness, round(every))
 
 
 def save_model(path, saved: SavedModel) -> Path:

@@ -68,9 +68,7 @@ class NetworkDevice(LoopDevice):
             own, force = answer(state.model)
             return Reading(force, jnp.zeros(0)), NetworkState(own, force, state.count)
         count = state.count + 1
-        own, force = jax.lax.cond(
-            count >= self.every, answer, lambda own: (own, state.force), state.model
-        )
+        own, force = jax.lax.cond(count >= self.every, answer, lambda own: (own, state.force), state.model)
         return Reading(force, jnp.zeros(0)), NetworkState(own, force, jnp.where(count >= self.every, 0, count))
 
     def _signals(self, heard):

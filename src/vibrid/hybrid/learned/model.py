@@ -70,8 +70,10 @@ class DeviceModel(eqx.Module):
     def inputs(self, seen, sample: Sample, setting: Setting) -> tuple[jax.Array, jax.Array]:
         """What the network is given: signals heard, and features of the own motion with the setting beside them."""
         kind = self.network.bias.dtype
-        heard = sample.heard - jnp.asarray(self.heard_middles) if self.heard_middles else sample.heard
-        heard = (heard / jnp.asarray(self.heard_sizes)).astype(kind)
+        heard = sample.heard[..., : len(self.heard_sizes)]
+        if self.heard_sizes:
+            heard = (heard - jnp.asarray(self.heard_middles or 0.0)) / jnp.asarray(self.heard_sizes)
+        heard = heard.astype(kind)
         if not self.is_told:
             return heard, seen.astype(kind)
         mean = setting.capacity.mean(axis=-1)

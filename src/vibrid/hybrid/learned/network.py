@@ -64,8 +64,9 @@ class DeviceNetwork(eqx.Module):
         """What `make` needs to build layers of these shapes."""
         branch = self.own.width
         heard = 0 if self.heard is None else self.heard.weights.shape[0] - branch
+        joined = [layer.width for layer in self.joined]
         return {"heard": heard, "own": self.own.weights.shape[0] - branch, "outputs": self.bias.shape[0],
-                "branch": branch, "joined": [layer.width for layer in self.joined], "dropout": self.dropout}  # fmt: skip
+                "branch": branch, "joined": joined, "dropout": self.dropout}  # fmt: skip
 
     def start(self, batch: tuple[int, ...] = ()) -> Memory:
         heard = None if self.heard is None else self.heard.start(batch)

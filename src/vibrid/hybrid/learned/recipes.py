@@ -1,4 +1,4 @@
-"""From tests of a device to a trained model: sizes from the data, a network, its training, scores on tests it never saw.
+"""From tests of a device to a trained model: sizes from the data, a network, its training, scores on unseen tests.
 
 `Recipe()` is the recommended one. `Recipe.faithful()` is that of Malik, Cao, Ricles & Downey (2025).
 """
@@ -87,13 +87,17 @@ class Recipe:
 
     @staticmethod
     def faithful(answer: str = "direct", **changes) -> Recipe:
-        """The paper's: two layers of 16 side by side, two of 48, dropout 10 %, Adam 1e-3 (× 0.99 every 10 epochs), min–max
-        scaling, batches of ten (five with a law layer), 6000 samples between updates, 1024 Hz, displacement alone."""
+        """The paper's: two layers of 16 side by side, two of 48, dropout 10 %, Adam 1e-3 (× 0.99 every 10 epochs),
+        min–max scaling, batches of ten (five with a law layer), 6000 samples between updates, 1024 Hz, displacement
+        alone."""
         own = Recipe(
             network="lstm", answer=answer, rate=1024.0, plays=0, sees_velocity=False, dropout=0.1, min_max=True,
             epochs=300, learning_rate=1e-3, decay=0.99, every=10, batch=10 if answer == "direct" else 5, stretch=6000,
         )  # fmt: skip
-        return dataclasses.replace(own, **changes)
+        return own.replace(**changes)
+
+    def replace(self, **changes) -> Recipe:
+        return dataclasses.replace(self, **changes)
 
     def maker(self, tests: Sequence[DeviceTest], law: ScaledLaw | None = None, heard_names: Sequence[str] = ()):
         """A function from a random key to an untrained model, with sizes taken from the tests."""

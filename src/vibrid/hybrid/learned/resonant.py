@@ -1,7 +1,7 @@
 """A device network without recurrent layers: static layers before and after a bank of damped oscillators.
 
-What a friction device remembers of its path for ever is in the play operators that it is fed with; what it remembers for
-a while (ringing, warming, filtered signals of the device that is heard) is linear between two nonlinear maps. So:
+What a friction device remembers of its path for ever is in the play operators that it is fed with; what it remembers
+for a while (ringing, warming, filtered signals of the device that is heard) is linear between two nonlinear maps. So:
 
     e = tanh(W [own, heard] + b);  s = resonators(e);  outputs = dense(own, e, s)
 """

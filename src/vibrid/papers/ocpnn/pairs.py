@@ -1,8 +1,8 @@
 """Training pairs: the deformations of both storeys under one motion, imposed on one specimen, one after the other.
 
-The building is simulated with the LuGre model in both storeys (as in the paper). One drawn specimen makes both tests of a
-pair: what differs between them is where its drum starts, and the noise. The first test is what a network hears, the
-second what it has to answer.
+The building is simulated with the LuGre model in both storeys (as in the paper). One drawn specimen makes both tests
+of a pair: what differs between them is where its drum starts, and the noise. The first test is what a network hears,
+the second what it has to answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vibrid.hybrid.coordinator import RATE, HybridTest
 from vibrid.hybrid.impose import impose
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.parts import Modelled
-from vibrid.papers.ocpnn.paper import SUBSTEPS
+from vibrid.papers.ocpnn.paper import SUBSTEPS, side_by_side
 from vibrid.papers.ocpnn.suite import Suite, at_half_scale
 from vibrid.papers.paper import Run
 from vibrid.papers.two_storey import DAMPERS_A_STOREY, FLOOR, ROOF, damper, two_storey_building
@@ -117,12 +117,13 @@ def pair_of(motion: str, scaled: Scaling, capacity: float, key: int) -> Pair:
 
 def pairs_of(run: Run, suite: Suite) -> dict[str, list[Pair]]:
     """All pairs of a suite by split, at three capacities; every one is made by a specimen of its own."""
-    made, key = {}, 0
-    for split, motions in suite._asdict().items():
-        made[split] = []
-        for name, scaled in motions.items():
-            for capacity in CAPACITIES:
-                key += 1
-                run.progress.stage(f"pair of tests {key}: {name}, {1e-3 * capacity:g} kN")
-                made[split].append(pair_of(name, scaled, capacity, key))
-    return made
+    wanted = [
+        (split, name, scaled, capacity)
+        for split, motions in suite._asdict().items()
+        for name, scaled in motions.items()
+        for capacity in CAPACITIES
+    ]
+    run.progress.stage("pairs of tests on one specimen", len(wanted))
+    jobs = [(name, scaled, capacity, key + 1) for key, (_, name, scaled, capacity) in enumerate(wanted)]
+    made = side_by_side(pair_of, jobs, run.progress)
+    return {split: [p for p, own in zip(made, wanted, strict=True) if own[0] == split] for split in suite._fields}

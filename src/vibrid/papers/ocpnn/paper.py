@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+
+from vibrid.core.progress import Progress
 from vibrid.hybrid.actuator import Actuator, SecondOrder
 from vibrid.hybrid.ats import AdaptiveTimeSeries
-from vibrid.hybrid.banded import BandedFrictionDamper
-from vibrid.hybrid.coordinator import HybridTest
-from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.papers.paper import Paper
-from vibrid.papers.two_storey import DAMPERS_A_STOREY, FLOOR, ROOF, damper, two_storey_building
-from vibrid.records.motions.similitude import Similitude
 from vibrid.records.motions.synthetic import synthetic_motion
-from vibrid.records.readers import read_record
 from vibrid.records.record import Record
 
 PAPER = Paper(
     "ocpnn",
     "Malik, Cao, Ricles & Downey, Online Cyber-Physical Neural Network Model for Real-Time Hybrid Simulation, "
     "Earthquake Engineering & Structural Dynamics (2025).",
+    whole_loops=True,
 )
 
 SUBSTEPS = 4
 """Commands at 1024 Hz in one step of the frame."""
-MOTIONS = {
-    "Northern Calif-03, Ferndale City Hall": ("groundmotion/RSN20_NCALIF.FH_H-FRN044.AT2", 2.5),
-    "Loma Prieta, Emeryville": ("groundmotion/RSN758_LOMAP_EMY260.AT2", 2.5),
-}
-"""The two motions of the tests, and our factors on them (the paper gives none; it scaled by less than three)."""
 
 
-def motion(run, name: str) -> Record:
-    """A motion of the paper, at the time scale of the half-scale building."""
-    file, factor = MOTIONS[name]
-    record = read_record(run.real(file))
-    record = record.relabel({record.names[0]: {"direction": "x"}})  # the plane of the frame
-    return Similitude(2.0).to_model(record.scale(factor))
+def side_by_side(function, jobs: list[tuple], progress: Progress) -> list:
+    """`function(*job)` of every job, on as many threads as there are processors: a test is one compiled program."""
+
+    def one(job):
+        with jax.default_device(jax.devices("cpu")[0]):
+            return function(*job)
+
+    made = []
+    first = [one(jobs[0])] if jobs else []  # compiles
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, result in enumerate(itertools.chain(first, pool.map(one, jobs[1:]))):
+            made.append(result)
+            progress.update(done + 1)
+    return made
 
 
 def substitute(seconds: float = 28.0) -> Record:
@@ -47,21 +52,3 @@ def laboratory() -> dict:
     of 18 ms, a displacement sensor with 0.02 mm of noise, and ATS."""
     machine = Actuator(SecondOrder.with_lag(0.018), velocity_limit=0.33, stroke=0.089, noise=2e-5)
     return {"actuator": machine, "compensator": AdaptiveTimeSeries(0.018)}
-
-
-def rths(second=None, *, tested: bool = False, exact: bool = False) -> HybridTest:
-    """The hybrid test of the paper with a virtual damper in its first storey.
-
-    Arguments
-        second: the device of the second storey; the LuGre model of Table 1 by default.
-        tested: whether the second storey is a second (virtual) specimen in a machine, as with two in a laboratory.
-        exact: moved without a machine.
-    """
-    lab = {} if exact else laboratory()
-    first = Experimental(BandedFrictionDamper.drawn(1), at=FLOOR, name="first_storey", count=DAMPERS_A_STOREY, **lab)
-    place = {"at": ROOF, "to": FLOOR, "name": "second_storey", "count": DAMPERS_A_STOREY}
-    device = damper(1) if second is None else second
-    if tested:
-        return HybridTest(two_storey_building(), [first, Experimental(device, **place, **lab)], substeps=SUBSTEPS)
-    modelled = Modelled(device, **place, listens="first_storey")
-    return HybridTest(two_storey_building(), [first], [modelled], substeps=SUBSTEPS)

@@ -1,7 +1,7 @@
 """The ground motions: fourteen to train with, four to validate with, ten for tests that no network has seen.
 
-The paper names its four validation motions and the two of its hybrid tests; the fourteen are not named. Records that are
-not at hand are replaced by others of the same earthquake:
+The paper names its four validation motions and the two of its hybrid tests; the fourteen are not named. Records that
+are not at hand are replaced by others of the same earthquake:
 
 - Loma Prieta, Hollister Differential Array: by Capitola;
 - Kobe, Kobe University: by Nishi-Akashi.

@@ -1,0 +1,119 @@
+"""What can stand for the damper of the second storey: networks trained on pairs of tests, and laws.
+
+Every network sees the same pairs. "data-driven" and "physics-based" are the recommended recipes (a network that gives
+the force, or σ₀ and σ₁ of a LuGre law), "offline" hears nothing, "LSTM" has the layers of the paper with our features,
+and "corrected" adds a bounded correction to the fitted law. The first-storey test of a pair is trained on as well: it
+is another test of the same specimen, under larger motions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from vibrid.hybrid.characterise import characterise
+from vibrid.hybrid.device import LawDevice, LoopDevice
+from vibrid.hybrid.learned.along import along
+from vibrid.hybrid.learned.answers import ScaledLaw
+from vibrid.hybrid.learned.files import SavedModel
+from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.hybrid.learned.recipes import Recipe, forces, train_models
+from vibrid.hybrid.learned.scores import ForceScores, force_scores
+from vibrid.hybrid.updated import UpdatedLaw
+from vibrid.papers.ocpnn.characterisation import HELD, lugre
+from vibrid.papers.ocpnn.pairs import HEARD, Pair, pairs_of
+from vibrid.papers.ocpnn.paper import side_by_side
+from vibrid.papers.ocpnn.suite import real_suite, synthetic_suite
+from vibrid.papers.paper import Run
+
+RATE, EVERY = 1024.0, 4
+SEEDS = 3
+EPOCHS = 100
+RECIPES = {
+    "data-driven": Recipe(),
+    "physics-based": Recipe(answer="law-layer", span=3.0),
+    "offline": Recipe(listens=False),
+    "corrected": Recipe(answer="corrected", bound=1.0),
+    "LSTM": Recipe(network="lstm", branch=16, joined=(48, 48)),
+}
+
+
+class Data(NamedTuple):
+    """Pairs of tests by what they are for."""
+
+    training: list[Pair]
+    validation: list[Pair]
+    held_out: list[Pair]
+
+
+def data(run: Run, kind: str) -> Data:
+    """Pairs from "real" or "synthetic" motions."""
+    suite = real_suite(run) if kind == "real" else synthetic_suite()
+    if run.quick:
+        suite = suite.first(2, 1, 2)
+    return Data(**pairs_of(run, suite))
+
+
+def training_tests(pairs: list[Pair]) -> list[DeviceTest]:
+    """Both tests of every pair, at the rate of the networks."""
+    return [pair.test(EVERY, swapped) for swapped in (False, True) for pair in pairs]
+
+
+def networks(run: Run, kind: str, name: str) -> list[SavedModel]:
+    """A trained network from several beginnings, the best on the validation tests first."""
+    pairs = run.once(data, kind)
+    epochs = 4 if run.quick else EPOCHS
+    recipe = RECIPES[name].replace(seeds=1 if run.quick else SEEDS, epochs=epochs, every=max(epochs // 25, 1))
+    law = run.once(fitted_lugre, kind) if recipe.answer != "direct" else None
+    made = train_models(
+        recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation], law=law, heard_names=HEARD,
+        progress=run.progress,
+    )  # fmt: skip
+    cpu = jax.devices("cpu")[0]
+    return [dataclasses.replace(saved, model=jax.device_put(saved.model, cpu)) for saved in made]
+
+
+def fitted_lugre(run: Run, kind: str) -> ScaledLaw:
+    """The LuGre law that fits all training tests best."""
+    tests = training_tests(run.once(data, kind).training)
+    search = {"population": 2, "generations": 1, "polished": 1} if run.quick else {"population": 4, "generations": 12}
+    with jax.default_device(jax.devices("cpu")[0]):
+        return characterise(lugre(), HELD, tests, RATE / EVERY, progress=run.progress, **search).law
+
+
+def laws(run: Run, kind: str) -> dict[str, Callable[[float], LoopDevice]]:
+    """Devices without a network, by the capacity (N) they are set for."""
+    fitted = run.once(fitted_lugre, kind)
+
+    def fixed(law: ScaledLaw):
+        return lambda capacity: LawDevice(law.scaled(np.array([capacity, capacity]), {})[0])
+
+    return {
+        "LuGre, fitted": fixed(fitted),
+        "LuGre, Table 1": fixed(lugre()),
+        "CUKF": lambda capacity: UpdatedLaw(fitted, capacity),
+        "CUKF, settings of the paper": lambda capacity: UpdatedLaw.faithful(lugre(), capacity),
+    }
+
+
+def law_forces(run: Run, make: Callable[[float], LoopDevice], pairs: list[Pair]) -> list[np.ndarray]:
+    """What a law answers along pairs at 1024 Hz, at the samples that networks are scored at."""
+
+    def one(pair: Pair):
+        return np.asarray(along(make(pair.capacity), pair.test(), RATE).force)[EVERY - 1 :: EVERY]
+
+    run.progress.stage("laws along the tests", len(pairs))
+    return side_by_side(one, [(pair,) for pair in pairs], run.progress)
+
+
+def network_forces(saved: SavedModel, tests: list[DeviceTest]) -> list[np.ndarray]:
+    with jax.default_device(jax.devices("cpu")[0]):
+        return forces(saved.model, tests)
+
+
+def scores(found: list[np.ndarray], tests: list[DeviceTest]) -> list[ForceScores]:
+    return [force_scores(f, t.force, t.v) for f, t in zip(found, tests, strict=True)]
