@@ -73,7 +73,7 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
                 refused = kept is not None and rise > tolerance + 3.0 * chance
                 disobeyed = _disobeyed(point, believed)
                 coarse = disobeyed > max(before * softness / stages[max(number - 1, 0)], _SEEN)
-                if refined or not coarse or softness >= RIGHT or not (refused or last):
+                if refined or not coarse or softness >= RIGHT or not (refused or last) or not _divisible(problem, point):
                     break
                 refined = True
                 progress.stage(f"finer splines, equations to {100 * softness:g} % of their size", iterations)
@@ -102,6 +102,12 @@ def _disobeyed(point: Point, softness: np.ndarray) -> float:
     """χ² of the equations. It falls as ε² while the splines can obey them, and rises once they cannot."""
     own = zip(point.records, point.slopes, strict=True)
     return float(sum(np.sum((slopes.residual / (softness * record.sizes)) ** 2) for record, slopes in own))
+
+
+def _divisible(problem: Problem, point: Point) -> bool:
+    """Whether intervals are longer than a sample."""
+    pairs = zip(point.records, problem.data, strict=True)
+    return any(record.piece.splines.spacing > 1.5 * data.step for record, data in pairs)
 
 
 def _refined(problem: Problem, point: Point, noise: np.ndarray) -> Point:
