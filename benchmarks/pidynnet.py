@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -54,21 +55,22 @@ def products_seconds(outputs: tuple[int, int], seeds: int, count: int, batch: in
         layers = [(2, width), *[(width, width)] * 3, (width, out)]
         shapes += [(stream * batch, a, b) for a, b in layers]
     keys = jax.random.split(jax.random.key(0), len(shapes))
-    pairs = [(jax.random.normal(k, (seeds, r, a)), jax.random.normal(k, (seeds, a, b)))
+    pairs = [(jax.random.normal(k, (seeds, r, a), jnp.float32), jax.random.normal(k, (seeds, a, b), jnp.float32))
              for k, (r, a, b) in zip(keys, shapes, strict=True)]  # fmt: skip
+
+    product = partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
 
     @jax.jit
     def run(pairs):
         def body(total, _):
             for x, w in pairs:
                 w = w + 1e-12 * total  # what the loop changes, so that nothing is hoisted out of it
-                y = x @ w
-                back = y @ jnp.swapaxes(w, 1, 2)
-                slope = jnp.swapaxes(x, 1, 2) @ y
+                y = product(x, w)
+                back, slope = product(y, jnp.swapaxes(w, 1, 2)), product(jnp.swapaxes(x, 1, 2), y)
                 total = total + 1e-12 * (back[0, 0, 0] + slope[0, 0, 0])
             return total, None
 
-        return jax.lax.scan(body, 0.0, None, length=count)[0]
+        return jax.lax.scan(body, jnp.zeros((), jnp.float32), None, length=count)[0]
 
     return _best(lambda: run(pairs), count)
 

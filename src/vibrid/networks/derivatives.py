@@ -45,7 +45,7 @@ def carried_together(networks: Sequence[Dense], x, first):
         w, b = ([jnp.pad(p, [(0, 0)] * (p.ndim - 1) + [(0, widest - p.shape[-1] if i == last else 0)]) for p in parts]
                 for parts in ([n.weights[i] for n in networks], [n.biases[i] for n in networks]))  # fmt: skip
         w, b = jnp.stack(w), jnp.stack(b)
-        a = h @ w + jnp.where(value, b[:, None], 0.0)
+        a = jnp.matmul(h, w, precision=jax.lax.Precision.HIGHEST) + jnp.where(value, b[:, None], 0.0)
         if i < last:
             bent = jnp.concatenate(carried(ACTIVATIONS[one.activation], *jnp.split(a, 3, axis=1)), axis=1)
             a = h + bent if one.skip and w.shape[1] == w.shape[2] else bent

@@ -73,7 +73,8 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
                 refused = kept is not None and rise > tolerance + 3.0 * chance
                 disobeyed = _disobeyed(point, believed)
                 coarse = disobeyed > max(before * softness / stages[max(number - 1, 0)], _SEEN)
-                if refined or not coarse or softness >= RIGHT or not (refused or last) or not _divisible(problem, point):
+                limited = coarse and softness < RIGHT and (refused or last)
+                if refined or not limited or not _divisible(problem, point):
                     break
                 refined = True
                 progress.stage(f"finer splines, equations to {100 * softness:g} % of their size", iterations)

@@ -6,6 +6,7 @@
 Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the
 hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first
 guess, the learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
+Networks are trained in 32-bit numbers, the physics computed in 64.
 """
 
 from __future__ import annotations
@@ -92,16 +93,19 @@ class Letter(eqx.Module):
 
     def outputs(self, learner: Learner, time, ground, duration):
         """x̃ with two derivatives and z̃ with one, at normalised times."""
-        point = jnp.stack([time, ground], axis=-1)
-        along = jnp.stack([1.0 / duration, jnp.zeros_like(duration)])
-        response, latent = carried_together((learner.response, learner.latent), point, along)
+        response, latent = self.carried((learner.response, learner.latent), time, ground, duration)
         return response, latent[:2]
+
+    def carried(self, networks, time, ground, duration):
+        """(3, points, outputs) of each network: values and two derivatives in time."""
+        point, along = jnp.stack([time, ground], axis=-1), jnp.stack([1.0 / duration, jnp.zeros_like(duration)])
+        kind = networks[0].weights[0].dtype
+        made = carried_together(networks, point.astype(kind), along.astype(kind))
+        return [own.astype(float) for own in made]
 
     def supervised(self, learner: Learner, at, data: Subperiod):
         """The loss of the pretraining."""
-        point = jnp.stack([data.time[at], data.ground[at]], axis=-1)
-        along = jnp.stack([1.0 / data.duration, jnp.zeros_like(data.duration)])
-        ((x, v, _),) = carried_together((learner.response,), point, along)
+        ((x, v, _),) = self.carried((learner.response,), data.time[at], data.ground[at], data.duration)
         made = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
         return made, (made, 0.0 * made, 0.0 * made)
 
@@ -310,8 +314,8 @@ def learn(
 def new_learners(key, seeds: int, widths, states: int, unknowns: int) -> Learner:
     def one(key):
         a, b = jax.random.split(key)
-        response = Dense.make(a, widths, activation="tanh", skip=True)
-        latent = Dense.make(b, (*widths[:-1], states), activation="tanh", skip=True)
+        like = {"activation": "tanh", "skip": True, "dtype": jnp.float32}
+        response, latent = Dense.make(a, widths, **like), Dense.make(b, (*widths[:-1], states), **like)
         return Learner(response, latent, jnp.ones(unknowns))
 
     return jax.vmap(one)(jax.random.split(key, seeds))
