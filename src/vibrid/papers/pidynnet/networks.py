@@ -240,10 +240,15 @@ def fine_tuning(run: Run, system: str) -> Outcome:
     run.progress.stage(f"fine-tuning {system}", len(motions))
     made = [one(motions[0])]  # it compiles for all others
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(min(cores, 6)) as pool:
+    pool = ThreadPoolExecutor(min(cores, 6))
+    try:
         for own in pool.map(one, motions[1:]):
             made.append(own)
             run.progress.update(len(made), f"correlation {own[0]:.4f}")
+    except KeyboardInterrupt:  # Ctrl-C keeps the motions that are done
+        pass
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
     found, simulated, seconds = zip(*made, strict=True)
     share, other = (float(np.mean(np.array(v) >= 0.95)) for v in (found, simulated))
     rows = [{"motions": len(found), "fine-tuning: share ≥ 0.95 (%)": 100 * share,
@@ -286,7 +291,7 @@ def traces(run: Run) -> Outcome:
             rows.append({"system": system, "setting": name,
                          "error (%)": float(np.mean([case.mean_error(v) for v in fit.history["seeds"]])),
                          "seconds": fit.seconds})  # fmt: skip
-    return Outcome(rows, [], "5 % noise, synthetic motion. Grey: every initialisation; red: their mean; dashed: truth. "
+    return Outcome(rows, [], "5 % noise, synthetic motion. Grey: every initialisation; blue: their mean; dashed: truth. "
                    f"Faithful: {_schedule(run)}.", figure)  # fmt: skip
 
 
