@@ -1,21 +1,25 @@
-"""What PIDynNet costs, on whatever device JAX has: the paper's schedule, a training step, and our default setting.
+"""What PIDynNet costs, on whatever device JAX has.
 
-    python benchmarks/pidynnet.py [--seeds 10] [--machine "one GPU"] [--whole]
+    python benchmarks/pidynnet.py [--part iteration] [--part schedule] [--part default] [--seeds 10]
 
-The paper's schedule (`faithful`: ten initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop)
-runs whole where there is an accelerator, or with --whole; elsewhere it is told from the time of an iteration.
+`iteration`: a training step of `faithful` against its matrix products alone. `schedule`: the paper's schedule (ten
+initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop); it wants an accelerator and is left
+out elsewhere unless named. `default`: our default setting, one initialisation, on the processor.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from table import save
 
+from vibrid.core.device import on_processor
+from vibrid.core.progress import Progress
 from vibrid.identification import PIDynNet, identify, make_problem
 from vibrid.identification.methods.pidynnet import faithful
 from vibrid.identification.regression import measured_motion
@@ -51,21 +55,22 @@ def products_seconds(outputs: tuple[int, int], seeds: int, count: int, batch: in
         layers = [(2, width), *[(width, width)] * 3, (width, out)]
         shapes += [(stream * batch, a, b) for a, b in layers]
     keys = jax.random.split(jax.random.key(0), len(shapes))
-    pairs = [(jax.random.normal(k, (seeds, r, a)), jax.random.normal(k, (seeds, a, b)))
+    pairs = [(jax.random.normal(k, (seeds, r, a), jnp.float32), jax.random.normal(k, (seeds, a, b), jnp.float32))
              for k, (r, a, b) in zip(keys, shapes, strict=True)]  # fmt: skip
+
+    product = partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
 
     @jax.jit
     def run(pairs):
         def body(total, _):
             for x, w in pairs:
                 w = w + 1e-12 * total  # what the loop changes, so that nothing is hoisted out of it
-                y = x @ w
-                back = y @ jnp.swapaxes(w, 1, 2)
-                slope = jnp.swapaxes(x, 1, 2) @ y
+                y = product(x, w)
+                back, slope = product(y, jnp.swapaxes(w, 1, 2)), product(jnp.swapaxes(x, 1, 2), y)
                 total = total + 1e-12 * (back[0, 0, 0] + slope[0, 0, 0])
             return total, None
 
-        return jax.lax.scan(body, 0.0, None, length=count)[0]
+        return jax.lax.scan(body, jnp.zeros((), jnp.float32), None, length=count)[0]
 
     return _best(lambda: run(pairs), count)
 
@@ -80,49 +85,102 @@ def _best(call, count: int, runs: int = 3) -> float:
     return min(found)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--machine", default=machine())
-    parser.add_argument("--name", default="pidynnet")
-    parser.add_argument("--whole", action="store_true", help="run the whole schedule without an accelerator too")
-    chosen = parser.parse_args()
-    accelerated = jax.default_backend() != "cpu"
-    count = 500 if accelerated else 5
+def iteration(rows, chosen) -> None:
+    """One iteration of `faithful` against its matrix products alone."""
+    count = 500 if accelerated() else 5
     system = cubic()
-    record = measured(system, respond(system.building, synthetic(), 1000.0), 0.0)
+    record = measured(system, respond(system.building, synthetic(), 100.0), 0.0)
     problem = make_problem(system.guess, record, system.unknown)
-    rows = []
-
-    def row(what, value, target="", met=None, note="", **details):
-        rows.append({"what": what, "measured": value, "target": target, "met": met, "note": note, "details": details})
-        print(rows[-1], flush=True)
-
     for seeds in dict.fromkeys((1, chosen.seeds)):
         step, alone = step_seconds(problem, seeds, count), products_seconds((10, 10), seeds, count)
-        row(f"faithful: one iteration, {seeds} initialisation(s)", f"{1e3 * step:.3g} ms", "within 2 × its products",
-            step < 2 * alone, f"its matrix products alone {1e3 * alone:.3g} ms ({step / alone:.1f} ×)", step=step,
+        row(rows, f"faithful: one iteration, {seeds} initialisation(s)", f"{1e3 * step:.3g} ms",
+            "within 2 × its products", step < 2 * alone,
+            f"its matrix products alone {1e3 * alone:.3g} ms ({step / alone:.1f} ×)", step=step,
             products=alone)  # fmt: skip
-    schedule = f"faithful: {chosen.seeds} initialisations, {SUBPERIODS} subperiods, the paper's schedule"
-    if accelerated or chosen.whole:
-        fit = identify(system.guess, record, system.unknown, PIDynNet(faithful=True, seeds=chosen.seeds, tolerance=0.0))
-        errors = [system.mean_error(v) for v in fit.history["seeds"]]
-        row(schedule, f"{fit.seconds:.0f} s", "under 60 s on a GPU", fit.seconds < 60 if accelerated else None,
-            f"compilation included; paper {PAPER_SECONDS:.0f} s for one; mean error {np.mean(errors):.3g} ± "
-            f"{np.std(errors):.2g} %", seconds=fit.seconds, errors=errors)  # fmt: skip
-    else:
-        total = SUBPERIODS * (PRETRAINING + ITERATIONS) * step
-        row(schedule, f"about {total / 60:.0f} min", "under 60 s on a GPU", None,
-            "told from the time of an iteration: no accelerator here", seconds=total)  # fmt: skip
+    total = SUBPERIODS * (PRETRAINING + ITERATIONS) * step
+    row(rows, f"faithful: {chosen.seeds} initialisations, told from the time of an iteration", _duration(total), "",
+        None, f"{SUBPERIODS} subperiods of {PRETRAINING} + {ITERATIONS} iterations, no compilation",
+        seconds=total)  # fmt: skip
+
+
+def schedule(rows, chosen) -> None:
+    """The paper's schedule whole: every subperiod, no early stop, compilation and conclusion included."""
+    system = cubic()
+    record = measured(system, respond(system.building, synthetic(), 1000.0), 0.0)
+    method = PIDynNet(faithful=True, seeds=chosen.seeds, tolerance=0.0, iterations=chosen.iterations,
+                      pretraining=PRETRAINING)  # fmt: skip
+    stages = Stages()
+    began = time.perf_counter()
+    fit = identify(system.guess, record, system.unknown, method, progress=stages)
+    seconds = time.perf_counter() - began
+    errors = [system.mean_error(v) for v in fit.history["seeds"]]
+    whole = chosen.iterations == ITERATIONS
+    row(rows, f"faithful: {chosen.seeds} initialisations, {SUBPERIODS} subperiods of {PRETRAINING} + "
+        f"{chosen.iterations} iterations", _duration(seconds), "under 60 s on a GPU",
+        seconds < 60 if accelerated() and whole else None,
+        f"compilation included; paper {PAPER_SECONDS:.0f} s for one; mean error {np.mean(errors):.3g} ± "
+        f"{np.std(errors):.2g} %; subperiods began after {', '.join(f'{b - began:.0f}' for b in stages.began)} s",
+        seconds=seconds, errors=errors, began=[b - began for b in stages.began],
+        estimates=fit.history["seeds"].tolist())  # fmt: skip
+
+
+class Stages(Progress):
+    """When every subperiod began."""
+
+    def __init__(self):
+        self.began: list[float] = []
+
+    def stage(self, name, total=None):
+        self.began.append(time.perf_counter())
+        print(f"{time.strftime('%X')} {name}", flush=True)
+
+    def update(self, done, note=""):
+        pass
+
+
+def default(rows, chosen) -> None:
+    """The default setting, one initialisation, as a user meets it and once compiled."""
+    system = cubic()
     coarse = measured(system, respond(system.building, synthetic(), 100.0), 0.05)
     for turn in ("compilation included", "compiled before"):
         began, busy = time.perf_counter(), time.process_time()
-        fit = identify(system.guess, coarse, system.unknown, PIDynNet())
+        with on_processor():
+            fit = identify(system.guess, coarse, system.unknown, PIDynNet())
         seconds, busy = time.perf_counter() - began, time.process_time() - busy
-        row(f"PIDynNet default, cubic, 5 % noise, one initialisation, {turn}", f"{seconds:.0f} s", "under 240 s",
-            seconds < 240, f"{busy:.0f} s of a processor; error {system.mean_error(fit.estimate):.2g} %",
+        row(rows, f"PIDynNet default, cubic, 5 % noise, one initialisation, {turn}", _duration(seconds),
+            "under 240 s on 2 cores", seconds < 240,
+            f"{busy:.0f} s of a processor; error {system.mean_error(fit.estimate):.2g} %",
             seconds=seconds, processor=busy)  # fmt: skip
-    save(chosen.name, "PIDynNet", "python benchmarks/pidynnet.py", chosen.machine, rows)
+
+
+PARTS = {"iteration": iteration, "schedule": schedule, "default": default}
+
+
+def accelerated() -> bool:
+    return jax.default_backend() != "cpu"
+
+
+def row(rows, what, value, target="", met=None, note="", **details):
+    rows.append({"what": what, "measured": value, "target": target, "met": met, "note": note, "details": details})
+    print(rows[-1], flush=True)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=PARTS, action="append", help="what to measure; may be given again")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--iterations", type=int, default=ITERATIONS, help="of a subperiod of the schedule")
+    parser.add_argument("--machine", default=machine())
+    parser.add_argument("--name", default="pidynnet")
+    chosen = parser.parse_args()
+    rows = []
+    for part in chosen.part or (PARTS if accelerated() else ("iteration", "default")):
+        PARTS[part](rows, chosen)
+        save(chosen.name, "PIDynNet", "python benchmarks/pidynnet.py", chosen.machine, rows)
 
 
 if __name__ == "__main__":

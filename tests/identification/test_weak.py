@@ -28,6 +28,7 @@ from vibrid.identification.weak import collocation
 from vibrid.identification.weak.banded import Bordered, gather_rows, squares, times
 from vibrid.identification.weak.equations import Intervals, Motion, weak_residuals
 from vibrid.identification.weak.ground import ground_of
+from vibrid.identification.weak.pieces import finer
 from vibrid.identification.weak.splines import REACH, Splines
 from vibrid.identification.weak.start import regression_start
 from vibrid.simulation.excitation import drive
@@ -134,6 +135,23 @@ def test_slopes_of_the_weak_equations_are_finite_differences(hysteretic):
     np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
     first = here.first_slope @ change[:REACH].reshape(-1) + here.first_border @ turn
     np.testing.assert_allclose((ahead.first - behind.first) / (2 * h), first, atol=1e-6 * np.abs(first).max())
+
+
+def test_finer_splines_hold_the_same_motion_and_states(hysteretic):
+    problem, begin, _ = hysteretic
+    piece, half = begin.pieces[0], finer(problem, begin.pieces[0])
+    assert half.splines.spacing == 0.02 and half.weights.shape[1] == piece.weights.shape[1] == 2
+    time = np.linspace(0.0, piece.splines.edges[-1], 333)
+    for name in ("y", "dy", "s"):
+        old, new = (getattr(own.motion(time), name) for own in (piece, half))
+        np.testing.assert_allclose(new, old, atol=1e-6 * np.abs(old).max())
+
+
+def test_kinks_of_a_hysteretic_state_ask_for_finer_splines():
+    """The splines are halved where they, and not the model, keep the equations from being obeyed."""
+    fit = vb.identify(ONE, one(0.0), ONE_UNKNOWN, vb.WeakCollocation(spacing=0.04, softness=(0.1, 0.01, 1e-4)))
+    assert fit.convergence["spacing"] == 0.02
+    np.testing.assert_allclose(fit.estimate, ONE_TRUTH, rtol=2e-3)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid import __version__
+from vibrid.core.device import on_processor
 from vibrid.identification.diagnostics import channel_fits, verdict
 from vibrid.identification.identifiability import identifiability
 from vibrid.identification.problem import Problem, predict
@@ -30,7 +31,8 @@ def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.n
 
 def predictions_at(problem: Problem, free) -> list[np.ndarray]:
     """What the sensors of every record would read at φ."""
-    return [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
+    with on_processor():
+        return [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
 
 
 def covariance_of(normal: np.ndarray) -> np.ndarray:
@@ -66,7 +68,8 @@ def conclude(
         given = problem.given_deviations()
         noise = np.where(np.isfinite(given), given, left)
     fits = channel_fits(problem, predictions, innovations)
-    limits = identifiability(problem, free, noise, information)
+    with on_processor():
+        limits = identifiability(problem, free, noise, information)
     notes = list(warnings) + _warnings(problem, free, limits)
     if not verdict(fits)[0] and covariance is not None:
         notes.append("Because the model does not fit, treat ± 2σ as a lower limit of the uncertainty.")

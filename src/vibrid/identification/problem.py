@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.loads.unknown_load import UnknownLoad
@@ -170,7 +171,8 @@ def make_problem(
         tuple(None if load.deviation is None else float(load.deviation) for load in loads),
     )
     if not loads:
-        _check_size(problem)
+        with on_processor():
+            _check_size(problem)
     return dataclasses.replace(problem, needs=needs_of(problem))
 
 

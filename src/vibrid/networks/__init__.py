@@ -2,7 +2,7 @@
 
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
 from vibrid.networks.dense import Dense
-from vibrid.networks.derivatives import carried
+from vibrid.networks.derivatives import carried, carried_together
 from vibrid.networks.lstm import LSTM
 from vibrid.networks.quasi_newton import QuasiNewton
 from vibrid.networks.scaling import Scaling
@@ -20,6 +20,7 @@ __all__ = [
     "Trained",
     "adam",
     "carried",
+    "carried_together",
     "fingerprint",
     "train",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.integrate import DOP853, Radau
 
+from vibrid.core.device import on_processor
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import refuse_without_rate
 from vibrid.records.record import Record
@@ -61,6 +62,11 @@ def simulate_reference(
     """
     if not 1e-13 <= tolerance < 1:
         raise InputError(f"The tolerance of the reference must lie between 1e-13 and 1, not {tolerance:g}.")
+    with on_processor():
+        return _simulated(structure, excitation, hold, tolerance, start)
+
+
+def _simulated(structure: Structure, excitation: Record, hold: str, tolerance: float, start: Start | None) -> Response:
     loads, inputs = loads_of(structure, excitation), inputs_of(structure, excitation)
     model = structure.model(loads)
     for group in model.groups:

@@ -17,13 +17,12 @@ from vibrid.identification.conclude import conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
-from vibrid.identification.weak.annealing import Annealed, anneal
+from vibrid.identification.weak.annealing import RIGHT, Annealed, anneal
 from vibrid.identification.weak.equations import check_rates, state_names
 from vibrid.identification.weak.start import Beginning, determined, regression_start, shortest_period, simulated_start
 
 SOFTNESS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 _INTERVALS_A_PERIOD = 15  # splines in the shortest period of the structure
-_RIGHT = 0.003  # softness from which on a refusal to harden may be the splines' own limit
 
 
 @METHODS.register("weak-collocation")
@@ -117,7 +116,7 @@ class WeakCollocation(Method):
         names = [f"motion of degree of freedom {i}" for i in range(n)]
         names += [f"state of {name}" for name in state_names(problem)]
         worst = int(np.argmax(left[:n])) if n else 0
-        if made.refused is None or made.softness <= _RIGHT:
+        if made.refused is None or made.softness <= RIGHT:
             sentence = (
                 f"The readings let every equation be believed to {100 * made.softness:g} % of its size: the model is "
                 "as right as these data can tell" + ("." if made.refused is None else " with splines of this spacing.")
@@ -131,7 +130,7 @@ class WeakCollocation(Method):
             )
         return {
             "sentence": sentence,
-            "right": made.refused is None or made.softness <= _RIGHT,
+            "right": made.refused is None or made.softness <= RIGHT,
             "softness_reached": made.softness,
             "softness_refused": made.refused,
             "rise_of_misfit": made.rise,

@@ -14,7 +14,7 @@ import numpy as np
 from vibrid.core.progress import SILENT
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.collocation import Point, Solved, cost_of, eliminate, point_at, record_of, trial
-from vibrid.identification.weak.pieces import noise_left
+from vibrid.identification.weak.pieces import finer, noise_left
 from vibrid.identification.weak.start import Beginning
 
 _HELD = 2  # first iterations, in which the motion settles and the unknowns wait
@@ -23,6 +23,8 @@ _KEPT_PROMISE = 0.9  # share of its promised fall above which a step needs no re
 _STATES = 0.03  # equations of states are believed this much harder than those of motion: a law defines them
 _SAME = 0.005  # change of the noise, as a share, that is not worth weighing the readings again
 _NEGLIGIBLE = 3e-3  # noise over signal below which a rise of the misfit says nothing
+RIGHT = 0.003  # softness from which on a refusal to harden may be the splines' own limit
+_SEEN = 1.0  # χ² of the equations below which splines need not be finer
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +57,30 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
     noise, given = begin.noise, problem.given_deviations()
     records = [record_of(problem, begin.free, piece, i, noise) for i, piece in enumerate(begin.pieces)]
     point = point_at(problem, begin.free, records)
-    kept, loosest, history, rise = None, None, [], 0.0
+    kept, loosest, history, rise, before, refined = None, None, [], 0.0, np.inf, False
     try:
         for number, softness in enumerate(stages):
             progress.stage(f"equations to {100 * softness:g} % of their size", iterations)
             last = number == len(stages) - 1
             held = _HELD if number == 0 else 0
-            believed = beliefs(point, softness, stages[-1])
-            point, solved = _minimise(problem, point, noise, believed, held, last, iterations, history, progress)
-            paid = solved.paid(point, noise)
-            seen = noise_left([r.piece for r in point.records], paid)
-            found = np.where(np.isfinite(given), given, seen)
-            loosest = (seen, paid) if loosest is None else loosest
-            rise, chance = _rise(seen, *loosest, problem, point)
-            if kept is not None and rise > tolerance + 3.0 * chance:
+            while True:
+                believed = beliefs(point, softness, stages[-1])
+                point, solved = _minimise(problem, point, noise, believed, held, last, iterations, history, progress)
+                paid = solved.paid(point, noise)
+                seen = noise_left([r.piece for r in point.records], paid)
+                loosest = (seen, paid) if loosest is None else loosest
+                rise, chance = _rise(seen, *loosest, problem, point)
+                refused = kept is not None and rise > tolerance + 3.0 * chance
+                disobeyed = _disobeyed(point, believed)
+                coarse = disobeyed > max(before * softness / stages[max(number - 1, 0)], _SEEN)
+                limited = coarse and softness < RIGHT and (refused or last)
+                if refined or not limited or not _divisible(problem, point):
+                    break
+                refined = True
+                progress.stage(f"finer splines, equations to {100 * softness:g} % of their size", iterations)
+                point = _refined(problem, point, noise)
+            before, found = disobeyed, np.where(np.isfinite(given), given, seen)
+            if refused:
                 point, noise, allowed = kept
                 progress.stage(f"back to equations to {100 * allowed:g} % of their size", iterations)
                 believed = beliefs(point, allowed, stages[-1])
@@ -85,6 +97,25 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
     point, noise, softness = kept
     solved = eliminate(point, beliefs(point, softness, stages[-1]))
     return Annealed(point, solved, noise, softness, None, rise, history, stopped)
+
+
+def _disobeyed(point: Point, softness: np.ndarray) -> float:
+    """χ² of the equations. It falls as ε² while the splines can obey them, and rises once they cannot."""
+    own = zip(point.records, point.slopes, strict=True)
+    return float(sum(np.sum((slopes.residual / (softness * record.sizes)) ** 2) for record, slopes in own))
+
+
+def _divisible(problem: Problem, point: Point) -> bool:
+    """Whether intervals are longer than a sample."""
+    pairs = zip(point.records, problem.data, strict=True)
+    return any(record.piece.splines.spacing > 1.5 * data.step for record, data in pairs)
+
+
+def _refined(problem: Problem, point: Point, noise: np.ndarray) -> Point:
+    """The same motion on intervals half as long: a hysteretic state has kinks that wide splines cannot follow."""
+    pieces = [finer(problem, record.piece, i) for i, record in enumerate(point.records)]
+    records = [record_of(problem, point.free, piece, i, noise) for i, piece in enumerate(pieces)]
+    return point_at(problem, point.free, records)
 
 
 def beliefs(point: Point, softness: float, hardest: float) -> np.ndarray:

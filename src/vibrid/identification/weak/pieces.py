@@ -59,6 +59,14 @@ def unread(problem: Problem, spacing: float, record: int = 0) -> Piece:
     return Piece(ground, readings, np.zeros((readings.splines.weights, readings.rows.shape[1])))
 
 
+def finer(problem: Problem, piece: Piece, record: int = 0) -> Piece:
+    """The same motion and states on splines with intervals half as long, no shorter than a sample."""
+    made = unread(problem, 0.5 * piece.splines.spacing, record)
+    points = np.unique(np.linspace(0.0, made.splines.edges[-1], 3 * made.splines.count + 1))
+    values = piece.splines.evaluate(piece.weights, points)
+    return replace(made, weights=project(made.splines, points, values))
+
+
 def smooth(problem: Problem, pieces: list[Piece], rounds: int = 6) -> tuple[np.ndarray, list[Piece]]:
     """Noise of every sensor and the splines that agree best with all its readings, each weighted by its noise.
 

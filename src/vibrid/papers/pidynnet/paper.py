@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.device import on_processor
 from vibrid.identification import Identification, TrajectoryFit, UnscentedKalman, WeakCollocation, identify
 from vibrid.papers.paper import Paper, Run
 from vibrid.papers.pidynnet.systems import (
@@ -93,7 +94,8 @@ def fit_of(run: Run, system: str, motion: str, rate: float, noise: float, key: i
     run.progress.stage(f"{method} on {system}, {motion}, {rate:g} Hz, {100 * noise:g} % noise, seed {key}")
     substeps = 3 if noise == 0.0 and rate <= 100 and method == "TrajectoryFit" else 1
     started = time.process_time()
-    fit = identify(case.guess, data, case.unknown, CLASSICAL[method], substeps=substeps)
+    with on_processor():
+        fit = identify(case.guess, data, case.unknown, CLASSICAL[method], substeps=substeps)
     return fit.replace(seconds=time.process_time() - started)
 
 
@@ -149,7 +151,8 @@ def score_of(run: Run, system: str, motion: str, rate: float, noise: float, meth
 
 
 def bound_of(run: Run, system: str, motion: str, rate: float, noise: float) -> np.ndarray:
-    return bound(SYSTEMS[system](), run.once(response_of, system, motion, rate), noise)
+    with on_processor():
+        return bound(SYSTEMS[system](), run.once(response_of, system, motion, rate), noise)
 
 
 def network_of(run: Run, name: str, system: str, motion: str, rate: float, noise: float) -> Score:

@@ -191,7 +191,7 @@ def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
     lower = np.linalg.cholesky(safe + shift * np.eye(p)) * scale[:, None]
     bent = _CAUTION / (BENT_RIDGE**2 + _typical(heavy, length, slopes))
     return Factor(
-        *(jnp.asarray(np.stack(b)) for b in (inverse, coupling, border)), jnp.asarray(lower), jnp.asarray(bent),
+        *(jnp.asarray(np.stack(b)) for b in (inverse, coupling, border)), jnp.asarray(lower), jnp.asarray(bent, float),
         jnp.asarray(corner),
     )  # fmt: skip
 

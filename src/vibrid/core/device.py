@@ -1,0 +1,23 @@
+"""Where a computation runs. A motion is integrated step after step, thousands of small operations in a row: on an
+accelerator each of them waits to be launched, and a processor is a hundred times quicker."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import jax
+
+from vibrid.core import precision  # noqa: F401
+
+
+def on_processor():
+    """A context in which programs run on the processor, whatever else JAX has found; no change where it found nothing.
+
+    Arrays that are elsewhere are brought along.
+    """
+    if jax.default_backend() == "cpu":
+        return nullcontext()
+    try:
+        return jax.default_device(jax.devices("cpu")[0])
+    except RuntimeError:  # JAX_PLATFORMS names the accelerator alone
+        return nullcontext()
