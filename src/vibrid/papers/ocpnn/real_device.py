@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import jax
@@ -10,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.hybrid.characterise import Fit, characterise
-from vibrid.hybrid.learned.along import drives, walk
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.updated import UpdatedLaw
 from vibrid.papers.ocpnn.characterisation import candidates
+from vibrid.papers.ocpnn.filters import updated_forces
 from vibrid.papers.ocpnn.paper import PAPER
 from vibrid.papers.ocpnn.real_models import Predicted, kinds, predictions
 from vibrid.papers.ocpnn.real_tests import (
@@ -89,8 +88,8 @@ def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
     return forces, fitted
 
 
-SETTINGS = tuple(itertools.product((3e-4, 3e-3, 3e-2), (1e3, 3e3), (0.0, 20.0), ("mean",)))
-"""σ_N, √R (N), corner (Hz) and memory of the filters that are tried."""
+SETTINGS = tuple(itertools.product((3e-4, 3e-3, 3e-2), (1e3, 3e3), (0.0, 20.0)))
+"""σ_N, √R (N) and corner (Hz) of the filters that are tried."""
 
 
 def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
@@ -100,30 +99,19 @@ def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
     forces, chosen = np.zeros(data.histories.force.shape), []
     grid = SETTINGS[:2] if run.quick else SETTINGS
     for fold, made in zip(data.main, fitted, strict=True):
-        run.progress.stage(f"Kalman filters without {fold.name}", len(grid))
-        found, errors = [], []
-        for i, (noise, force_noise, corner, memory) in enumerate(grid):
-            device = UpdatedLaw(
-                made.law, process_noise=noise, force_noise=force_noise, corner=corner, memory=memory
-            )  # fmt: skip
-            found.append(_updated(device, data.histories))
-            own = [scores(t, f)["NRMSE"] for t, f in zip(data.tests, found[-1], strict=True)]
+        run.progress.stage(f"Kalman filters without {fold.name}")
+        devices = [
+            UpdatedLaw(made.law, process_noise=noise, force_noise=force, corner=corner, memory="mean")
+            for noise, force, corner in grid
+        ]
+        found, errors = updated_forces(devices, data.tests, HERTZ), []
+        for own in found:
+            own = [scores(t, f)["NRMSE"] for t, f in zip(data.tests, own, strict=True)]
             errors.append(np.mean(np.array(own)[~fold.left_out]))
-            run.progress.update(i + 1, f"error {errors[-1]:.2f} %")
         best = int(np.nanargmin(errors))
         chosen.append(grid[best])
         forces[fold.left_out] = found[best][fold.left_out]
     return forces, chosen
-
-
-def _updated(device: UpdatedLaw, histories: Histories) -> np.ndarray:
-    """(tests, samples)"""
-
-    def one(sample, capacity):
-        own = dataclasses.replace(device, capacity=jnp.asarray(capacity, float))
-        return walk(own, *drives(sample.x, sample.v, sample.heard, HERTZ), 1 / HERTZ).force
-
-    return np.asarray(jax.jit(jax.vmap(one))(histories.sample, histories.setting.capacity))
 
 
 def trained(run: Run) -> dict[str, Predicted]:

@@ -22,7 +22,7 @@ from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.hybrid.learned.training import fit_models, follow
 from vibrid.laws import Backlash, LuGre
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
-from vibrid.papers.ocpnn.real_tests import EVERY, RATE, Fold, strong_part
+from vibrid.papers.ocpnn.real_tests import EVERY, RATE, Fold
 from vibrid.papers.paper import Run
 
 FORCE, DISPLACEMENT, VELOCITY = 2e4, 0.03, 0.2
@@ -50,17 +50,18 @@ class Kind(NamedTuple):
     epochs: int
 
 
-def _network(features: MotionFeatures, answer: Answer, branch: int, joined: tuple[int, ...], listens: bool = True,
-             small: float = 1.0, dropout: float = 0.0):  # fmt: skip
-    """A function from a key to a model; `small` scales the first weights of its end."""
+def network(
+    features: MotionFeatures, answer: Answer, branch: int, joined: tuple[int, ...], listens: bool = True, *,
+    small: float = 1.0, dropout: float = 0.0, sizes=(FORCE, DISPLACEMENT), rate: float = RATE / EVERY,
+):  # fmt: skip
+    """A function from a key to a model; `small` scales the first weights of its end, `sizes` are of what is heard."""
+    own, heard = DeviceModel.own_inputs(features), len(sizes) if listens else 0
+    widths = {"branch": branch, "joined": joined, "dropout": dropout}
 
     def make(key):
-        network = DeviceNetwork.make(
-            key, 2 if listens else 0, DeviceModel.own_inputs(features), answer.outputs, branch=branch, joined=joined,
-            dropout=dropout,
-        )  # fmt: skip
-        network = eqx.tree_at(lambda n: n.weights, network, small * network.weights)
-        return DeviceModel(features, network, answer, (FORCE, DISPLACEMENT), RATE / EVERY)
+        layers = DeviceNetwork.make(key, heard, own, answer.outputs, **widths)
+        layers = eqx.tree_at(lambda n: n.weights, layers, small * layers.weights)
+        return DeviceModel(features, layers, answer, tuple(float(size) for size in sizes), rate)
 
     return make
 
@@ -71,14 +72,14 @@ def kinds() -> dict[str, Kind]:
     adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
     own = {"rate": 5e-3, "decay": 0.93, "every": 10}
     return {
-        "recommended": Kind(_network(SEEN, adapted, 24, (24,), small=0.1), own, 160),
-        "recommended, not listening": Kind(_network(SEEN, adapted, 32, (32,), False, small=0.1), own, 160),
-        "force by the network alone": Kind(_network(SEEN, Direct(), 24, (24,)), own, 160),
+        "recommended": Kind(network(SEEN, adapted, 24, (24,), small=0.1), own, 160),
+        "recommended, not listening": Kind(network(SEEN, adapted, 32, (32,), False, small=0.1), own, 160),
+        "force by the network alone": Kind(network(SEEN, Direct(), 24, (24,)), own, 160),
         "physics layer (LuGre)": Kind(
-            _network(SEEN, LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping")), 24, (24,), small=0.1), own, 160
+            network(SEEN, LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping")), 24, (24,), small=0.1), own, 160
         ),
         "network of the paper": Kind(
-            _network(displacement, Direct(), 16, (48, 48), dropout=0.1), {"rate": 3e-3, "decay": 0.95, "every": 10}, 160
+            network(displacement, Direct(), 16, (48, 48), dropout=0.1), {"rate": 3e-3, "decay": 0.95, "every": 10}, 160
         ),
     }
 
@@ -102,7 +103,7 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
                 seeds: int, weights: np.ndarray) -> Predicted:  # fmt: skip
     """All seeds and folds of a kind, trained at once; kept on disk, so that scoring again costs nothing.
 
-    `weights` (tests,): how much each test counts in training. Samples outside the strong part count a quarter.
+    `weights` (tests,): how much each test counts in training.
     """
     settings = (name, kind.epoch, kind.epochs, seeds, [t.name for t in tests], [len(t.x) for t in tests], STRETCH)
     purpose = fingerprint(settings, [f.name for f in main + extra], np.asarray(weights, float))
@@ -110,16 +111,12 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
     purpose = fingerprint(purpose, repr(shapes))
     folder = trained_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    file = Checkpoint(folder / f"real-device-{purpose}.npz", purpose)
+    file = Checkpoint(folder / f"ocpnn-{purpose}.npz", purpose)
     kept = file.load()
     if kept is not None:
         return Predicted(*(kept[0][n] for n in ("forces", "extra", "error")), float(kept[1]["seconds"]))
     everything = main + extra
     histories = stack(tests, STRETCH)
-    counts = np.array(histories.counts)
-    for i, test in enumerate(tests):
-        counts[i, : len(test.v)] = np.where(strong_part(test.v), 1.0, 0.25)
-    histories = histories._replace(counts=counts)
     keys = jax.random.split(jax.random.key(7), seeds)[np.repeat(np.arange(seeds), len(everything))]
     shares = np.tile([weights * ~fold.left_out for fold in everything], (seeds, 1))
     run.progress.stage(f"{name}: {len(keys)} networks at once", kind.epochs)
