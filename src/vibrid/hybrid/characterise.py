@@ -22,7 +22,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
-from vibrid.laws.base import Motion
+from vibrid.laws.base import Law, Motion
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,17 @@ class Fit(eqx.Module):
     law: ScaledLaw
     free: tuple[str, ...] = eqx.field(static=True)
     dt: float = eqx.field(static=True)
+    preloaded: bool = eqx.field(static=True, default=False)
 
     def law_at(self, q) -> ScaledLaw:
         values = {p: jnp.asarray(paths.get(self.law.law, p), float) * jnp.exp(q[i]) for i, p in enumerate(self.free)}
         return eqx.tree_at(lambda s: s.law, self.law, paths.replace(self.law.law, values))
 
     def forces(self, q, histories: Histories):
-        """(tests, samples) N; each test begins at rest where it begins."""
+        """(tests, samples) N; each test begins at rest where it begins, or under its first force."""
         scaled = self.law_at(q)
 
-        def one(sample, capacity):
+        def one(sample, capacity, first_force):
             law, share = scaled.scaled(jnp.asarray(capacity, float), {})
             x, v = jnp.asarray(sample.x, float), jnp.asarray(sample.v, float)
 
@@ -63,16 +64,31 @@ class Fit(eqx.Module):
                 own = law.advance(own, before, now, self.dt)
                 return (own, now), law.force(now.e, now.w, own) * share
 
-            start = (law.start(), Motion(x[0], v[0]))
-            return jax.lax.scan(step, start, Motion(x, v))[1]
+            own = preload(law, jnp.asarray(first_force, float) / share) if self.preloaded else law.start()
+            return jax.lax.scan(step, (own, Motion(x[0], v[0])), Motion(x, v))[1]
 
-        return jax.vmap(one)(histories.sample, histories.setting.capacity)
+        return jax.vmap(one)(histories.sample, *histories.setting)
 
     def residuals(self, q, histories: Histories):
         """(tests, samples), so that their squares sum to one mean square a test."""
         count = histories.counts.sum(axis=1, keepdims=True)
         own = histories.counts / (histories.size[:, None] * jnp.sqrt(count))
         return (self.forces(q, histories) - histories.force) * own
+
+
+def preload(law: Law, force, reach: float = 0.02):
+    """The state of a law that was brought from rest to a force (N), by bisection of the deformation up to `reach` (m).
+    It counts as given: no derivative passes."""
+    zero, quick = jnp.zeros(()), 1e-6
+    state = lambda e: law.advance(law.start(), Motion(zero, zero), Motion(e, e / quick), quick)  # noqa: E731
+
+    def halve(ends, _):
+        middle = 0.5 * (ends[0] + ends[1])
+        below = law.force(middle, zero, state(middle)) < force
+        return (jnp.where(below, middle, ends[0]), jnp.where(below, ends[1], middle)), None
+
+    ends, _ = jax.lax.scan(halve, (jnp.asarray(-reach), jnp.asarray(reach)), None, length=30)
+    return jax.lax.stop_gradient(state(0.5 * (ends[0] + ends[1])))
 
 
 @eqx.filter_jit
@@ -91,8 +107,8 @@ def _normal(fit: Fit, q, histories, weights):
 
 def characterise(
     law: ScaledLaw, free: tuple[str, ...], tests: list[DeviceTest] | Histories, rate: float, *, weights=None,
-    reach: float = 2.5, population: int = 8, generations: int = 40, polished: int = 3, key: int = 0,
-    progress: Progress = SILENT,
+    reach: float = 2.5, population: int = 8, generations: int = 40, polished: int = 3, preloaded: bool = False,
+    key: int = 0, progress: Progress = SILENT,
 ) -> Characterised:  # fmt: skip
     """The law that fits best, from a global search.
 
@@ -105,6 +121,7 @@ def characterise(
         reach: how far the search goes from the first guess: a factor e^reach either way.
         population: members of a generation for each parameter.
         polished: how many of the last generation are polished.
+        preloaded: whether tests begin under their first force (mean of 20 samples at rest), or at rest without one.
     """
     for path in free:
         if float(paths.get(law.law, path)) <= 0:
@@ -113,7 +130,7 @@ def characterise(
     histories = jax.tree.map(jnp.asarray, histories)
     weights = np.ones(histories.tests) if weights is None else np.asarray(weights, float)
     weights = jnp.asarray(weights / weights.sum())
-    fit = Fit(law, tuple(free), 1.0 / rate)
+    fit = Fit(law, tuple(free), 1.0 / rate, preloaded)
     progress.stage("searching (compiling)", generations)
 
     def costs(columns) -> np.ndarray:

@@ -69,7 +69,7 @@ class Resonators(eqx.Module):
             state = _turned(real, imaginary, state, push)
             return state, state
 
-        state, outputs = jax.lax.scan(one, state, pushed)
+        state, outputs = jax.lax.scan(one, state, pushed, unroll=1 if jax.default_backend() == "cpu" else 16)
         return outputs, state
 
 

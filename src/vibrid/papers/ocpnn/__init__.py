@@ -3,9 +3,14 @@
 from vibrid.papers.ocpnn import (  # noqa: F401  (their items)
     characterisation,
     closed_loop,
+    filters,
+    motions,
     open_loop,
+    real_device,
     rths,
+    semi_active,
     tracking,
+    variants,
 )
 from vibrid.papers.ocpnn.paper import PAPER
 

@@ -251,8 +251,9 @@ def figure_13(run: Run) -> Outcome:
                      "residual roof, mm of prototype": 2e3 * float(roof[-1])})  # fmt: skip
         color = MEASURED if i == 0 else CYCLE[i - 1]
         with styled():
-            axes[0].plot(result.response.time, 2e3 * roof, color=color, linewidth=0.8, label=words)
-            axes[1].plot(result.devices.time, 1e3 * deformation, color=color, linewidth=0.8, label=words)
+            how = {"color": color, "linewidth": 0.8 if i else 2.4, "label": words}
+            axes[0].plot(result.response.time, 2e3 * roof, **how)
+            axes[1].plot(result.devices.time, 1e3 * deformation, **how)
     with styled():
         axes[0].set_ylabel(label("roof of the prototype", "mm"))
         axes[1].set_ylabel(label("damper", "mm"))

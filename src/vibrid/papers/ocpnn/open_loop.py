@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.device import on_processor
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import LawLayer
 from vibrid.hybrid.learned.files import SavedModel
@@ -209,7 +210,7 @@ def figure_11(run: Run) -> Outcome:
     pair = run.once(kobe)
     test = pair.test(EVERY)
     learned = learned_values(run.once(networks, "real", "physics-based")[0], test)
-    with jax.default_device(jax.devices("cpu")[0]):
+    with on_processor():
         read = along(run.once(laws, "real")["CUKF"](pair.capacity), pair.test(), RATE)
     filtered = np.asarray(read.signals)[EVERY - 1 :: EVERY]
     strong = int(np.argmax(np.abs(test.v)))
@@ -246,7 +247,7 @@ def figure_9(run: Run) -> Outcome:
     pair = sine_pair(CAPACITIES[-1])
     test, cut = pair.test(EVERY), slice(EVERY - 1, None, EVERY)
     saved = run.once(networks, "real", "physics-based")[0]
-    with jax.default_device(jax.devices("cpu")[0]):
+    with on_processor():
         read = along(run.once(laws, "real")["CUKF"](pair.capacity), pair.test(), RATE)
     force, filtered = np.asarray(read.force)[cut], np.asarray(read.signals)[cut]
     found, learned = network_forces(saved, [test])[0], learned_values(saved, test)

@@ -6,8 +6,7 @@ import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-import jax
-
+from vibrid.core.device import on_processor
 from vibrid.core.progress import Progress
 from vibrid.hybrid.actuator import Actuator, SecondOrder
 from vibrid.hybrid.ats import AdaptiveTimeSeries
@@ -30,7 +29,7 @@ def side_by_side(function, jobs: list[tuple], progress: Progress) -> list:
     """`function(*job)` of every job, on as many threads as there are processors: a test is one compiled program."""
 
     def one(job):
-        with jax.default_device(jax.devices("cpu")[0]):
+        with on_processor():
             return function(*job)
 
     made = []

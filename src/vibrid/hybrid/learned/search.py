@@ -1,0 +1,68 @@
+"""A grid search over the settings of a recipe (Optuna)."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from vibrid.core.errors import InputError, require, unknown_name
+from vibrid.core.progress import SILENT, Progress
+from vibrid.hybrid.learned.answers import ScaledLaw
+from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.hybrid.learned.recipes import Recipe, score_tests, train_models
+from vibrid.hybrid.learned.scores import ForceScores
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A choice of settings, and what came of it on the validation tests."""
+
+    choice: dict
+    scores: ForceScores
+    seconds: float
+
+
+def search_recipes(
+    recipe: Recipe, choices: Mapping[str, Sequence], training: Sequence[DeviceTest], validation: Sequence[DeviceTest],
+    *, law: ScaledLaw | None = None, heard_names: Sequence[str] = (), progress: Progress = SILENT,
+) -> list[Trial]:  # fmt: skip
+    """Train with every combination of choices; the best on the validation tests first. Ctrl-C keeps those done.
+
+    Arguments
+        recipe: what is not chosen; give it few epochs.
+        choices: values to try for each setting of the recipe, e.g. {"hidden": [[32], [64, 64]]}.
+    """
+    optuna = require("optuna", "tune", "Searching settings")
+    known = [f.name for f in fields(Recipe)]
+    for name, values in choices.items():
+        if name not in known:
+            raise unknown_name("setting of a recipe", name, known)
+        if not list(values):
+            raise InputError(f"There is nothing to choose from for '{name}'.")
+    if not validation:
+        raise InputError("A search needs validation tests: settings chosen on the training tests are the largest ones.")
+    numbered = {name: list(range(len(values))) for name, values in choices.items()}
+    count = len(list(itertools.product(*numbered.values())))
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.GridSampler(numbered, seed=0))
+    made: list[Trial] = []
+    progress.stage("searching settings", count)
+
+    def objective(trial) -> float:
+        choice = {name: choices[name][trial.suggest_categorical(name, numbers)] for name, numbers in numbered.items()}
+        own = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.items()}
+        began = time.perf_counter()
+        saved = train_models(recipe.replace(**own), training, validation, law=law, heard_names=heard_names)[0]
+        scores = ForceScores.mean(score_tests(saved.model, validation))
+        made.append(Trial(choice, scores, time.perf_counter() - began))
+        progress.update(len(made), f"best {100 * min(t.scores.nrmse for t in made):.2f} %")
+        return scores.nrmse
+
+    try:
+        study.optimize(objective, n_trials=count)
+    except KeyboardInterrupt:
+        if not made:
+            raise
+    return sorted(made, key=lambda trial: trial.scores.nrmse)

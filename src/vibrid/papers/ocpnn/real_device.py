@@ -1,0 +1,230 @@
+"""The real device: every model on tests that it has not seen."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.hybrid.characterise import Fit, characterise
+from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
+from vibrid.hybrid.updated import UpdatedLaw
+from vibrid.papers.ocpnn.characterisation import candidates
+from vibrid.papers.ocpnn.filters import updated_forces
+from vibrid.papers.ocpnn.paper import PAPER
+from vibrid.papers.ocpnn.real_models import Predicted, kinds, predictions
+from vibrid.papers.ocpnn.real_tests import (
+    EVERY,
+    RATE,
+    Fold,
+    Named,
+    companion_of,
+    event_folds,
+    folds,
+    prepared,
+    read_tests,
+    scores,
+    strong_part,
+)
+from vibrid.papers.paper import Check, Outcome, Run
+from vibrid.report.style import CYCLE, MEASURED, label, legend_above, new_figure, styled
+
+HERTZ = RATE / EVERY
+SEEDS = 3
+EARTHQUAKE_WEIGHT = 10.0
+"""How much an earthquake counts in training, beside 1 for a harmonic test: there are three of them."""
+WHOLE, STRONG, BELOW = 1.25, 1.4, 2.0
+"""How many times smaller than LuGre's the errors shall be."""
+METRICS = {
+    "NRMSE": "NRMSE, %", "strong": "strong part, %", "slow": "below 8 Hz, %", "MAE": "MAE, kN", "R2": "R²",
+    "TRAC": "TRAC", "energy": "energy / measured", "peak": "peak / measured",
+}  # fmt: skip
+
+
+class Data:
+    """The tests as models see them, and how they are left out."""
+
+    def __init__(self, run: Run):
+        named = read_tests(run.real("brfd"))
+        if run.quick:
+            named = [t for t in named if t.setup == "ds2 36 lb" and (t.event or t.setting[0] == 1.0)]
+        self.named: list[Named] = named
+        self.companions = [companion_of(t, named) for t in named]
+        self.tests: list[DeviceTest] = [prepared(t, c) for t, c in zip(named, self.companions, strict=True)]
+        if run.quick:
+            cut = lambda p: p._replace(**{n: getattr(p, n)[1024:2048] for n in ("x", "v", "force", "heard")})  # noqa: E731
+            self.tests = [cut(p) for p in self.tests]
+        self.main: list[Fold] = folds(named)
+        self.extra: list[Fold] = event_folds(named)
+        self.is_earthquake = np.array([bool(t.event) for t in named])
+        self.weights = np.where(self.is_earthquake, EARTHQUAKE_WEIGHT, 1.0)
+        self.histories: Histories = jax.tree.map(jnp.asarray, stack(self.tests))
+
+
+def _data(run: Run) -> Data:
+    return Data(run)
+
+
+def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
+    """Forces (tests, samples) of a law that is fitted for each fold on the tests it does not leave out, and the laws.
+
+    A law begins under the first force of a test, as the networks know it.
+    """
+    data = run.once(_data)
+    law, free = candidates()[name]
+    quick = {"population": 2, "generations": 2, "polished": 1} if run.quick else {"population": 5, "generations": 25}
+    forces, fitted = np.zeros(data.histories.force.shape), []
+    for fold in data.main:
+        run.progress.stage(f"{name} without {fold.name}")
+        made = characterise(
+            law, free, data.histories, HERTZ, weights=~fold.left_out, reach=3.0, preloaded=True,
+            progress=run.progress, **quick,
+        )  # fmt: skip
+        fitted.append(made)
+        found = np.asarray(Fit(made.law, (), 1 / HERTZ, True).forces(jnp.zeros(0), data.histories))
+        forces[fold.left_out] = found[fold.left_out]
+    return forces, fitted
+
+
+SETTINGS = tuple(itertools.product((3e-4, 3e-3, 3e-2), (1e3, 3e3), (0.0, 20.0)))
+"""σ_N, √R (N) and corner (Hz) of the filters that are tried."""
+
+
+def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
+    """Forces of LuGre laws that a Kalman filter updates from the companion; its settings are the best of a grid on the
+    tests that a fold does not leave out."""
+    data, (_, fitted) = run.once(_data), run.once(law_forces, "LuGre")
+    forces, chosen = np.zeros(data.histories.force.shape), []
+    grid = SETTINGS[:2] if run.quick else SETTINGS
+    for fold, made in zip(data.main, fitted, strict=True):
+        run.progress.stage(f"Kalman filters without {fold.name}")
+        devices = [
+            UpdatedLaw(made.law, process_noise=noise, force_noise=force, corner=corner, memory="mean")
+            for noise, force, corner in grid
+        ]
+        found, errors = updated_forces(devices, data.tests, HERTZ), []
+        for own in found:
+            own = [scores(t, f)["NRMSE"] for t, f in zip(data.tests, own, strict=True)]
+            errors.append(np.mean(np.array(own)[~fold.left_out]))
+        best = int(np.nanargmin(errors))
+        chosen.append(grid[best])
+        forces[fold.left_out] = found[best][fold.left_out]
+    return forces, chosen
+
+
+def trained(run: Run) -> dict[str, Predicted]:
+    """Every kind of network."""
+    data, found = run.once(_data), {}
+    for name, kind in kinds().items():
+        if run.quick:
+            if name not in ("recommended", "physics layer (LuGre)"):
+                continue
+            kind = kind._replace(epochs=2)
+        found[name] = predictions(
+            run, name, kind, data.tests, data.main, data.extra, 1 if run.quick else SEEDS, data.weights
+        )  # fmt: skip
+    return found
+
+
+def _scored(run: Run, forces) -> list[dict[str, float]]:
+    return [scores(test, own) for test, own in zip(run.once(_data).tests, forces, strict=True)]
+
+
+def _mean(scored: list[dict], which) -> dict[str, float]:
+    return {m: float(np.mean([s[m] for s, own in zip(scored, which, strict=True) if own])) for m in METRICS}
+
+
+@PAPER.study("real-device", "Unseen tests of a real device", real_data=True, part="networks")
+def real_device(run: Run) -> Outcome:
+    data = run.once(_data)
+    everything = np.ones(len(data.tests), bool)
+    groups = {"all": everything, "earthquakes": data.is_earthquake, "harmonic": ~data.is_earthquake}
+    models: dict[str, list] = {"zero force": [_scored(run, np.zeros(data.histories.force.shape))]}
+    for law in ("LuGre", "backlash"):
+        models[f"{law}, fitted"] = [_scored(run, run.once(law_forces, law)[0])]
+    filtered, settings = run.once(filtered_forces)
+    models["LuGre, Kalman filter"] = [_scored(run, filtered)]
+    networks = run.once(trained)
+    for name, made in networks.items():
+        models[name] = [_scored(run, own) for own in made.forces]
+        if len(made.forces) > 1:
+            models[f"{name}, mean of {len(made.forces)}"] = [_scored(run, made.forces.mean(axis=0))]
+    rows = []
+    for group, which in groups.items():
+        for name, runs in models.items():
+            means = [_mean(scored, which) for scored in runs]
+            row = {"tests": f"{group} ({which.sum()})", "model": name}
+            row |= {text: float(np.mean([m[key] for m in means])) for key, text in METRICS.items()}
+            if len(runs) > 1:
+                row["NRMSE of the seeds, %"] = ", ".join(f"{m['NRMSE']:.2f}" for m in means)
+            if name in networks:
+                row["training, s"] = networks[name].seconds
+            rows.append(row)
+    rows += _event_rows(run, data, networks)
+    checks = _checks(models, groups)
+    pairs = "; ".join(f"{t.name} ← {c.name}" for t, c in zip(data.named, data.companions, strict=True) if t.event)
+    settings = "; ".join(f"{s[0]:g}, {s[1] / 1e3:g} kN, {s[2]:g} Hz" for s in dict.fromkeys(settings))
+    note = (
+        "Each earthquake test is left out by itself, harmonic settings in three groups (in whatever data set and at "
+        "whatever tension); laws are fitted and filters chosen without the tests left out. What is heard is a "
+        f"companion, another test of the same set-up, which also gives the capacities: {pairs}; for a harmonic test "
+        "the nearest setting, amplitude before frequency. Kalman filters chosen (σ_N, √R, corner): "
+        f"{settings}. Means over tests; of the networks, over seeds too."
+    )
+    return Outcome(rows, checks, note, _figure(run, data, networks))
+
+
+def _event_rows(run: Run, data: Data, networks) -> list[dict]:
+    """Tests of an earthquake of which no scale was seen."""
+    rows = []
+    for i, fold in enumerate(data.extra):
+        for name, made in networks.items():
+            own = [scores(data.tests[j], made.extra[s, i, j]) for s in range(len(made.extra))
+                   for j in np.flatnonzero(fold.left_out)]  # fmt: skip
+            row = {"tests": f"{fold.name} left out", "model": name}
+            rows.append(row | {text: float(np.mean([s[key] for s in own])) for key, text in METRICS.items()})
+    return rows
+
+
+def _checks(models: dict, groups: dict) -> list[Check]:
+    """The recommended network against LuGre: the worst seed counts."""
+    checks = []
+    for group, which in groups.items():
+        law = _mean(models["LuGre, fitted"][0], which)
+        seeds = [_mean(scored, which) for scored in models["recommended"]]
+        for key, wanted, words in (
+            ("NRMSE", WHOLE, "whole records"), ("strong", STRONG, "strong parts"), ("slow", BELOW, "below 8 Hz"),
+        ):  # fmt: skip
+            factors = [law[key] / seed[key] for seed in seeds]
+            checks.append(Check(
+                f"{group}, {words}: error of LuGre / of the recommended network, each seed",
+                ", ".join(f"{f:.2f}" for f in factors), f"≥ {wanted:g}", bool(min(factors) >= wanted),
+            ))  # fmt: skip
+    return checks
+
+
+def _figure(run: Run, data: Data, networks):
+    """The strongest earthquake and a harmonic test: measured, LuGre, recommended network."""
+    names = [t.name for t in data.named]
+    shown = [names.index("ds2__ImperialValleyMCE"), names.index("ds2__1Hz36lbtension1amplitude")]
+    law, figure = run.once(law_forces, "LuGre")[0], new_figure(9.5, 6.2)
+    with styled():
+        axes = figure.subplots(2, 2, width_ratios=(1.7, 1))
+        for row, i in zip(axes, shown, strict=True):
+            test = data.tests[i]
+            time, strong = np.arange(len(test.x)) / HERTZ, np.flatnonzero(strong_part(test.v))
+            part = slice(strong[0], min(strong[-1], strong[0] + int(4 * HERTZ)))
+            lines = (("measured", test.force, MEASURED, 1.8), ("LuGre, fitted", law[i], CYCLE[0], 1.0),
+                     ("recommended network", networks["recommended"].forces[0, i], CYCLE[1], 1.0))  # fmt: skip
+            for name, force, colour, width in lines:
+                for ax, across in ((row[0], time), (row[1], 1e3 * test.x)):
+                    own = np.asarray(force)[: len(time)]
+                    ax.plot(across[part], 1e-3 * own[part], color=colour, linewidth=width, label=name)
+            row[0].set_title(test.name.removeprefix("ds2__"))
+            row[0].set_xlabel(label("time", "s"))
+            row[1].set_xlabel(label("deformation", "mm"))
+            row[0].set_ylabel(label("force", "kN"))
+    legend_above(figure, axes[0, 0])
+    return figure

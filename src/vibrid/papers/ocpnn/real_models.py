@@ -1,0 +1,148 @@
+"""Networks for the real device, and their predictions on tests that were left out of their training."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.hybrid.learned.adapted import Adapted
+from vibrid.hybrid.learned.answers import Answer, Direct, LawLayer, ScaledLaw
+from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.histories import DeviceTest, stack
+from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.hybrid.learned.network import DeviceNetwork
+from vibrid.hybrid.learned.training import fit_models, follow
+from vibrid.laws import Backlash, LuGre
+from vibrid.networks.checkpoint import Checkpoint, fingerprint
+from vibrid.papers.ocpnn.real_tests import EVERY, RATE, Fold
+from vibrid.papers.paper import Run
+
+FORCE, DISPLACEMENT, VELOCITY = 2e4, 0.03, 0.2
+"""Sizes: N, m, m/s."""
+PLAYS = (2.5e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3)
+STRETCH = 256
+SEEN = MotionFeatures(DISPLACEMENT, VELOCITY, PLAYS)
+GRIP = ScaledLaw(
+    Backlash(1.7e4, 1.7e4, 2e-3, 4.5e-3, 1.8, 1.0, stiffness=500.0, damping=50.0), 2e4,
+    ("slip_positive",), ("slip_negative",),
+)  # fmt: skip
+"""A first guess from looking at loops: unloading over 2–3 mm, a play of 1–2.6 mm, grip again over 3–6 mm."""
+GRIP_LEARNED = ("slip_positive", "slip_negative", "play", "take_up", "release", "exponent")
+BRISTLES = ScaledLaw(
+    LuGre(2.3e6, 2e3, 1.9e4, 1.9e4, 2e4, 2e4, 0.04), 2e4,
+    ("coulomb_positive", "static_positive"), ("coulomb_negative", "static_negative"),
+)  # fmt: skip
+
+
+class Kind(NamedTuple):
+    """How a kind of network is made and trained."""
+
+    make: Callable
+    epoch: dict
+    epochs: int
+
+
+def network(
+    features: MotionFeatures, answer: Answer, branch: int, joined: tuple[int, ...], listens: bool = True, *,
+    small: float = 1.0, dropout: float = 0.0, sizes=(FORCE, DISPLACEMENT), rate: float = RATE / EVERY,
+):  # fmt: skip
+    """A function from a key to a model; `small` scales the first weights of its end, `sizes` are of what is heard."""
+    own, heard = DeviceModel.own_inputs(features), len(sizes) if listens else 0
+    widths = {"branch": branch, "joined": joined, "dropout": dropout}
+
+    def make(key):
+        layers = DeviceNetwork.make(key, heard, own, answer.outputs, **widths)
+        layers = eqx.tree_at(lambda n: n.weights, layers, small * layers.weights)
+        return DeviceModel(features, layers, answer, tuple(float(size) for size in sizes), rate)
+
+    return make
+
+
+def kinds() -> dict[str, Kind]:
+    """The networks that are compared."""
+    displacement = MotionFeatures(DISPLACEMENT, VELOCITY, (), False)
+    adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
+    own = {"rate": 5e-3, "decay": 0.93, "every": 10}
+    return {
+        "recommended": Kind(network(SEEN, adapted, 24, (24,), small=0.1), own, 160),
+        "recommended, not listening": Kind(network(SEEN, adapted, 32, (32,), False, small=0.1), own, 160),
+        "force by the network alone": Kind(network(SEEN, Direct(), 24, (24,)), own, 160),
+        "physics layer (LuGre)": Kind(
+            network(SEEN, LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping")), 24, (24,), small=0.1), own, 160
+        ),
+        "network of the paper": Kind(
+            network(displacement, Direct(), 16, (48, 48), dropout=0.1), {"rate": 3e-3, "decay": 0.95, "every": 10}, 160
+        ),
+    }
+
+
+class Predicted(NamedTuple):
+    """Forces (seeds, tests, samples) where each test was left out, and of the extra folds (seeds, folds, tests, …)."""
+
+    forces: np.ndarray
+    extra: np.ndarray
+    error: np.ndarray  # (seeds, folds) of the training at its end
+    seconds: float
+
+
+def trained_folder() -> Path:
+    """Where predictions of trained networks are kept: `VIBRID_TRAINED`, or the user's cache."""
+    chosen = os.environ.get("VIBRID_TRAINED")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "vibrid" / "trained"
+
+
+def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
+                seeds: int, weights: np.ndarray) -> Predicted:  # fmt: skip
+    """All seeds and folds of a kind, trained at once; kept on disk, so that scoring again costs nothing.
+
+    `weights` (tests,): how much each test counts in training.
+    """
+    settings = (name, kind.epoch, kind.epochs, seeds, [t.name for t in tests], [len(t.x) for t in tests], STRETCH)
+    purpose = fingerprint(settings, [f.name for f in main + extra], np.asarray(weights, float))
+    shapes = jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), kind.make(jax.random.key(0)).trained)
+    purpose = fingerprint(purpose, repr(shapes))
+    folder = trained_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    file = Checkpoint(folder / f"ocpnn-{purpose}.npz", purpose)
+    kept = file.load()
+    if kept is not None:
+        return Predicted(*(kept[0][n] for n in ("forces", "extra", "error")), float(kept[1]["seconds"]))
+    everything = main + extra
+    histories = stack(tests, STRETCH)
+    keys = jax.random.split(jax.random.key(7), seeds)[np.repeat(np.arange(seeds), len(everything))]
+    shares = np.tile([weights * ~fold.left_out for fold in everything], (seeds, 1))
+    run.progress.stage(f"{name}: {len(keys)} networks at once", kind.epochs)
+    started = time.perf_counter()
+    models, made = fit_models(
+        kind.make, keys, shares, histories, {"stretch": STRETCH, **kind.epoch}, kind.epochs,
+        key=jax.random.key(1), progress=run.progress,
+    )  # fmt: skip
+    seconds = time.perf_counter() - started
+    found = np.asarray(_follow_all(models[0].fixed, made.state.trained, jax.tree.map(jnp.asarray, histories)))
+    found = found.reshape(seeds, len(everything), *found.shape[1:]).astype(np.float32)
+    forces = np.zeros((seeds, *found.shape[2:]), np.float32)
+    for i, fold in enumerate(main):
+        forces[:, fold.left_out] = found[:, i, fold.left_out]
+    error = np.asarray(made.history[-1]).reshape(seeds, -1)
+    file.save({"forces": forces, "extra": found[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name})
+    run.progress.stage(f"{name}: trained in {seconds:.0f} s")
+    return Predicted(forces, found[:, len(main) :], error, seconds)
+
+
+@eqx.filter_jit
+def _follow_all(fixed, trained, histories):
+    """(models, tests, samples)."""
+
+    def one(own):
+        model = eqx.combine(own, fixed)
+        return follow(model, model.start((histories.tests,)), histories.sample, histories.setting)[0]
+
+    return jax.vmap(one)(trained)
