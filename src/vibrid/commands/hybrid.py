@@ -5,8 +5,11 @@ from __future__ import annotations
 import typer
 
 from vibrid.commands.hybrid_clock import clock
+from vibrid.commands.hybrid_evaluate import evaluate
+from vibrid.commands.hybrid_export import export
 from vibrid.commands.hybrid_run import run
 from vibrid.commands.hybrid_serve import serve
+from vibrid.commands.hybrid_train import train
 
 hybrid = typer.Typer(no_args_is_help=True, help="Hybrid tests: half a structure computed, half of it tested.")
 
@@ -19,3 +22,6 @@ def _hybrid() -> None:
 hybrid.command("run")(run)
 hybrid.command("serve")(serve)
 hybrid.command("clock")(clock)
+hybrid.command("train")(train)
+hybrid.command("evaluate")(evaluate)
+hybrid.command("export")(export)

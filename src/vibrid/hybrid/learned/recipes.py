@@ -146,26 +146,28 @@ class Recipe:
 
 def train_models(
     recipe: Recipe, training: Sequence[DeviceTest], validation: Sequence[DeviceTest], *, law: ScaledLaw | None = None,
-    heard_names: Sequence[str] = (), key: int = 0, progress: Progress = SILENT, checkpoint: Checkpoint | None = None,
+    heard_names: Sequence[str] = (), seeds: Sequence[int] | None = None, progress: Progress = SILENT,
+    checkpoint: Checkpoint | None = None,
 ) -> list[SavedModel]:  # fmt: skip
-    """Models trained from `recipe.seeds` beginnings, the best on the validation tests first.
+    """Models trained from several beginnings, the best on the validation tests first.
 
     Arguments
         training, validation: tests at the rate of the recipe; without validation the training tests rank.
         law: what a law layer or a correction stands on.
         heard_names: what the signals are that tests hear.
+        seeds: of the beginnings; 0, 1 … as many as the recipe says when not given.
         checkpoint: written after every few epochs; a training that finds one goes on from there.
     """
     if not training:
         raise InputError("There are no tests to train with.")
     make = recipe.maker(training, law, heard_names)
     histories = emphasised(stack(list(training), recipe.stretch), recipe.emphasis)
-    first, later = jax.random.split(jax.random.key(key))
-    progress.stage(f"training {recipe.seeds} × {recipe.network} on {len(training)} tests", recipe.epochs)
+    seeds = range(recipe.seeds) if seeds is None else seeds
+    keys = jax.vmap(jax.random.key)(np.array(seeds))
+    progress.stage(f"training {len(seeds)} × {recipe.network} on {len(training)} tests", recipe.epochs)
     models, made = fit_models(
-        make, jax.random.split(first, recipe.seeds), np.ones((recipe.seeds, len(training))), histories,
-        recipe.epoch(), recipe.epochs, key=later, block=max(recipe.epochs // 50, 1), progress=progress,
-        checkpoint=checkpoint,
+        make, keys, np.ones((len(seeds), len(training))), histories, recipe.epoch(), recipe.epochs,
+        key=jax.random.key(1), block=max(recipe.epochs // 50, 1), progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     if checkpoint is not None:
         checkpoint.remove()
@@ -177,6 +179,7 @@ def train_models(
             "recipe": {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(recipe).items()},
             "tests": [t.name for t in training],
             "validation": [t.name for t in validation],
+            "seed": int(seeds[i]),
             "epochs": int(made.steps),
             "training_error": float(made.history[-1, i]),
             "scores": dataclasses.asdict(ForceScores.mean(scores)),

@@ -8,12 +8,10 @@ it is another test of the same specimen, under larger motions.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
 from vibrid.core.device import on_processor
@@ -21,27 +19,27 @@ from vibrid.hybrid.characterise import characterise
 from vibrid.hybrid.device import LawDevice, LoopDevice
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import ScaledLaw
-from vibrid.hybrid.learned.files import SavedModel
+from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.recipes import Recipe, forces, train_models
 from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.updated import UpdatedLaw
+from vibrid.networks.checkpoint import fingerprint
 from vibrid.papers.ocpnn.characterisation import HELD, lugre
 from vibrid.papers.ocpnn.filters import FORCE, PROCESS, errors, updated_forces
 from vibrid.papers.ocpnn.pairs import HEARD, Pair, pairs_of
-from vibrid.papers.ocpnn.paper import side_by_side
-from vibrid.papers.ocpnn.suite import real_suite, synthetic_suite
+from vibrid.papers.ocpnn.paper import side_by_side, trained_folder
+from vibrid.papers.ocpnn.suite import HAZARD, real_suite, synthetic_suite
 from vibrid.papers.paper import Run
 
 RATE, EVERY = 1024.0, 4
 SEEDS = 3
-EPOCHS = 100
 RECIPES = {
     "data-driven": Recipe(),
-    "physics-based": Recipe(answer="law-layer", span=3.0),
+    "physics-based": Recipe(answer="law-layer", span=3.0, epochs=60),
     "offline": Recipe(listens=False),
-    "corrected": Recipe(answer="corrected", bound=1.0),
-    "LSTM": Recipe(network="lstm", branch=16, joined=(48, 48)),
+    "corrected": Recipe(answer="corrected", bound=1.0, epochs=60),
+    "LSTM": Recipe(network="lstm", branch=16, joined=(48, 48), epochs=60),
 }
 
 
@@ -66,18 +64,31 @@ def training_tests(pairs: list[Pair]) -> list[DeviceTest]:
     return [pair.test(EVERY, swapped) for swapped in (False, True) for pair in pairs]
 
 
-def networks(run: Run, kind: str, name: str) -> list[SavedModel]:
-    """A trained network from several beginnings, the best on the validation tests first."""
-    pairs = run.once(data, kind)
-    epochs = 4 if run.quick else EPOCHS
-    recipe = RECIPES[name].replace(seeds=1 if run.quick else SEEDS, epochs=epochs, every=max(epochs // 25, 1))
-    law = lugre() if recipe.answer != "direct" else None
-    made = train_models(
-        recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation], law=law, heard_names=HEARD,
-        progress=run.progress,
-    )  # fmt: skip
-    cpu = jax.devices("cpu")[0]
-    return [dataclasses.replace(saved, model=jax.device_put(saved.model, cpu)) for saved in made]
+def networks(run: Run, kind: str, name: str, seeds: tuple[int, ...] = ()) -> list[SavedModel]:
+    """A trained network from several beginnings, the best on the validation tests first.
+
+    Those that were trained before, with the same recipe on the same motions, are taken from `trained_folder()`.
+    """
+    epochs = 4 if run.quick else RECIPES[name].epochs
+    recipe = RECIPES[name].replace(epochs=epochs, every=max(epochs // 25, 1))
+    words = [f"{p.motion} {p.capacity:g}" for some in run.once(data, kind) for p in some]
+    files = {
+        seed: trained_folder() / f"ocpnn-{fingerprint(kind, repr(recipe), words, HAZARD.name, seed)}.npz"
+        for seed in seeds or range(1 if run.quick else SEEDS)
+    }
+    missing = [seed for seed, file in files.items() if not file.exists()]
+    if missing:
+        pairs = run.once(data, kind)
+        law = lugre() if recipe.answer != "direct" else None
+        validation = [p.test(EVERY) for p in pairs.validation]
+        trained_folder().mkdir(parents=True, exist_ok=True)
+        for saved in train_models(
+            recipe, training_tests(pairs.training), validation, law=law, heard_names=HEARD, seeds=missing,
+            progress=run.progress,
+        ):  # fmt: skip
+            save_model(files[saved.facts["seed"]], saved)
+    with on_processor():
+        return sorted(map(load_model, files.values()), key=lambda saved: saved.facts["scores"]["nrmse"])
 
 
 def fitted_lugre(run: Run, kind: str) -> ScaledLaw:

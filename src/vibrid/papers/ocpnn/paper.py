@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from vibrid.core.device import on_processor
 from vibrid.core.progress import Progress
@@ -23,6 +24,12 @@ PAPER = Paper(
 
 SUBSTEPS = 4
 """Commands at 1024 Hz in one step of the frame."""
+
+
+def trained_folder() -> Path:
+    """Where trained networks and their predictions are kept: `VIBRID_TRAINED`, or the user's cache."""
+    chosen = os.environ.get("VIBRID_TRAINED")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "vibrid" / "trained"
 
 
 def side_by_side(function, jobs: list[tuple], progress: Progress) -> list:

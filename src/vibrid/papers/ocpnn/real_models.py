@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,6 +20,7 @@ from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.hybrid.learned.training import fit_models, follow
 from vibrid.laws import Backlash, LuGre
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
+from vibrid.papers.ocpnn.paper import trained_folder
 from vibrid.papers.ocpnn.real_tests import EVERY, RATE, Fold
 from vibrid.papers.paper import Run
 
@@ -91,12 +90,6 @@ class Predicted(NamedTuple):
     extra: np.ndarray
     error: np.ndarray  # (seeds, folds) of the training at its end
     seconds: float
-
-
-def trained_folder() -> Path:
-    """Where predictions of trained networks are kept: `VIBRID_TRAINED`, or the user's cache."""
-    chosen = os.environ.get("VIBRID_TRAINED")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "vibrid" / "trained"
 
 
 def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
