@@ -23,7 +23,7 @@ def subperiods(run: Run) -> Outcome:
     method = faithful(run, window=SUBPERIOD, tolerance=0.0)
     rows = []
     for begin in np.arange(0.0, true.time[-1] - SUBPERIOD / 2, SUBPERIOD)[: 1 if run.quick else None]:
-        at = round(begin / record.step)
+        inside = slice(at := round(begin / record.step), at + round(SUBPERIOD / record.step))
         guess = case.guess.replace({f"damping[{i}].initial": float(c) for i, c in enumerate(damping[at])})
         run.progress.stage(f"subperiod from {begin:g} s")
         fit = identify(guess, record.cut(begin, begin + SUBPERIOD), case.unknown, method)
@@ -32,8 +32,8 @@ def subperiods(run: Run) -> Outcome:
         rows.append(
             {
                 "from (s)": float(begin),
-                "rms of the ground (m/s²)": float(np.std(record.data[at : at + round(SUBPERIOD / record.step), -1])),
-                "drift of the first storey, rms (m)": float(np.std(true.displacement[at : at + 5000, 0])),
+                "rms of the ground (m/s²)": float(np.std(true.excitation.data[inside, 0])),
+                "drift of the first storey, rms (m)": float(np.std(true.displacement[inside, 0])),
                 "error after a tenth (%)": float(traces[len(traces) // 10]),
                 "after a half (%)": float(traces[len(traces) // 2]),
                 "at the end (%)": float(errors.mean()),
