@@ -76,6 +76,8 @@ def figure_4(run: Run) -> Outcome:
     left.plot([10], [432], "+", color=style.INK, ms=8, label="paper's PIDynNet, two A100")
     left.set(xlabel="floors", ylabel="time [s]", yscale="log")
     right.set(xlabel="floors", ylabel="mean error [%]", yscale="log")
+    for ax in (left, right):
+        ax.set_xticks([row["floors"] for row in rows])
     style.legend_above(figure, left)
     method = faithful(run, **STUDY)
     note = (
