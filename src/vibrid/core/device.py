@@ -3,11 +3,17 @@ accelerator each of them waits to be launched, and a processor is a hundred time
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 
 import jax
 
 from vibrid.core import precision  # noqa: F401
+
+
+def cores() -> int:
+    """Processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def on_processor():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import equinox as eqx
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.device import cores
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import has_rate, simplified
 from vibrid.records.record import Record
@@ -175,8 +175,7 @@ def _shared_among_cores(job, batch: tuple, batched: tuple[bool, ...], runs: int)
 
     The last part is filled up with repeats of the last run, so that all parts are one compiled program.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    parts = min(cores, runs // _RUNS_PER_CORE)
+    parts = min(cores(), runs // _RUNS_PER_CORE)
     traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(batch))
     if parts < 2 or traced or jax.default_backend() != "cpu":
         return job(batch)

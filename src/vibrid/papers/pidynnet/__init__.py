@@ -1,6 +1,6 @@
 """Liu & Meidani: physics-informed neural networks for structural systems with a multiphysics damping model."""
 
-from vibrid.papers.pidynnet import accuracy, figures, imperfect, networks, sizes  # noqa: F401  (they add items)
+from vibrid.papers.pidynnet import accuracy, figures, imperfect, letter, networks, sizes  # noqa: F401  (they add items)
 from vibrid.papers.pidynnet.paper import PAPER
 
 __all__ = ["PAPER"]

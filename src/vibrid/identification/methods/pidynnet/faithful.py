@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -256,6 +257,7 @@ def learn(
 
     cut_short, last_saved = False, time.monotonic()
     ahead = dataclasses.replace(letter, pretraining=True, iterations=max(pretraining, 1))
+    beside, compiled = ThreadPoolExecutor(1), None
     try:
         for k in range(begin, count):
             inside = slice(edges[k], edges[k + 1] + 1)
@@ -263,7 +265,13 @@ def learn(
             part = subperiod_of(problem, motion, inside, draw, low, high, states)
             progress.stage(f"subperiod {k + 1} of {count}", letter.iterations)
             if not done:
+                if k == begin and jax.default_backend() != "cpu":
+                    looks = max(min(_LOOKS, letter.iterations // min(check, letter.iterations)), 1)
+                    look = Look(letter, min(check, letter.iterations), patience, tolerance)
+                    compiled = beside.submit(_compile, look, begin_training(letter, learner), looks, part)
                 learner = _pretrained(ahead, learner, part, pretraining, check, jax.random.key(key + 7919 * (k + 1)))
+                if compiled is not None:
+                    compiled.result()
                 if k == 0:
                     learner = learner._replace(latent=_transfer(learner.response, m))
                 state = begin_training(letter, learner)
@@ -304,6 +312,8 @@ def learn(
         cut_short = True
         if not used:
             raise
+    finally:
+        beside.shutdown(wait=False)
     return Told(
         np.asarray(learner.share), learner, np.concatenate(trace), np.concatenate(when), np.concatenate(losses),
         deviation, used, kept[0], kept[1], cut_short,
@@ -327,6 +337,11 @@ def _pretrained(ahead: Letter, learner: Learner, part: Subperiod, count: int, ch
         return learner
     block = min(check, count) if jax.default_backend() == "cpu" else count
     return train(ahead, begin_training(ahead, learner), key, count, block=block, data=part).state.learner
+
+
+def _compile(look: Look, state: State, looks: int, part: Subperiod) -> None:
+    """Have the training compiled while the pretraining is: on an accelerator each takes longer than it then runs."""
+    train(look, state, jax.random.key(0), looks, block=looks, data=part)
 
 
 def _transfer(response: Dense, states: int) -> Dense:
