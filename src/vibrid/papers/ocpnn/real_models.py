@@ -17,6 +17,7 @@ from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.histories import DeviceTest, stack
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import DeviceNetwork
+from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.training import fit_models, follow
 from vibrid.laws import Backlash, LuGre
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
@@ -65,6 +66,18 @@ def network(
     return make
 
 
+def resonant(answer: Answer, small: float = 1.0, sizes=(FORCE, DISPLACEMENT), rate: float = RATE / EVERY):
+    """A function from a key to a model without recurrent layers."""
+    own = DeviceModel.own_inputs(SEEN)
+
+    def make(key):
+        layers = ResonantNetwork.make(key, len(sizes), own, answer.outputs, rate)
+        layers = eqx.tree_at(lambda n: n.weights, layers, small * layers.weights)
+        return DeviceModel(SEEN, layers, answer, tuple(float(size) for size in sizes), rate)
+
+    return make
+
+
 def kinds() -> dict[str, Kind]:
     """The networks that are compared."""
     displacement = MotionFeatures(DISPLACEMENT, VELOCITY, (), False)
@@ -72,6 +85,7 @@ def kinds() -> dict[str, Kind]:
     own = {"rate": 5e-3, "decay": 0.93, "every": 10}
     return {
         "recommended": Kind(network(SEEN, adapted, 24, (24,), small=0.1), own, 160),
+        "recommended, resonant layers": Kind(resonant(adapted, 0.1), own, 160),
         "recommended, not listening": Kind(network(SEEN, adapted, 32, (32,), False, small=0.1), own, 160),
         "force by the network alone": Kind(network(SEEN, Direct(), 24, (24,)), own, 160),
         "physics layer (LuGre)": Kind(
