@@ -49,6 +49,7 @@ class Kind(NamedTuple):
     epoch: dict
     epochs: int
     members: int = 1  # networks whose mean is the answer
+    law: str = ""  # "heard": it hears the force of the law of the companion; "corrected": and adds to it
 
 
 def network(
@@ -71,15 +72,20 @@ def kinds() -> dict[str, Kind]:
     """The networks that are compared."""
     displacement = MotionFeatures(DISPLACEMENT, VELOCITY, (), False)
     adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
-    own = {"rate": 5e-3, "decay": 0.85, "every": 5}
     bristles = LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping"))
-    paper = {"rate": 3e-3, "decay": 0.9, "every": 5}
+    own, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
+    hears = (FORCE, DISPLACEMENT, FORCE)
     return {
-        "recommended": Kind(network(SEEN, adapted, 12, (12,), small=0.1), own, 60, 3),
-        "recommended, not listening": Kind(network(SEEN, adapted, 12, (12,), False, small=0.1), own, 60, 3),
-        "force by the network alone": Kind(network(SEEN, Direct(), 12, (12,)), own, 60, 3),
-        "physics layer (LuGre)": Kind(network(SEEN, bristles, 12, (12,), small=0.1), own, 60, 3),
-        "network of the paper": Kind(network(displacement, Direct(), 16, (48, 48), dropout=0.1), paper, 60),
+        "hears the companion's law": Kind(
+            network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), own, 50, 3, "heard"
+        ),
+        "corrects the companion's law": Kind(
+            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), own, 25, 3, "corrected"
+        ),
+        "one law, adapted": Kind(network(SEEN, adapted, 12, (12,), small=0.1), own, 50, 3),
+        "one law, adapted, not listening": Kind(network(SEEN, adapted, 12, (12,), False, small=0.1), own, 50, 3),
+        "physics layer (LuGre)": Kind(network(SEEN, bristles, 12, (12,), small=0.1), own, 50, 3),
+        "network of the paper": Kind(network(displacement, Direct(), 16, (48, 48), dropout=0.1), paper, 50),
     }
 
 
@@ -99,15 +105,16 @@ def trained_folder() -> Path:
 
 
 def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
-                seeds: int, weights: np.ndarray) -> Predicted:  # fmt: skip
+                seeds: int, weights: np.ndarray, law=None) -> Predicted:  # fmt: skip
     """All seeds and folds of a kind, trained at once; kept on disk, so that scoring again costs nothing.
 
-    `weights` (tests,): how much each test counts in training.
+    `weights` (tests,): how much each test counts in training. `law` (tests, samples): forces of the law of the
+    companion, for kinds that hear it as one more signal.
     """
     shapes = jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), kind.make(jax.random.key(0)).trained)
     data = [(t.name, t.heard.shape, f"{t.capacity[0]:.3g} {t.capacity[1]:.3g}") for t in tests]
     data = data, [f.name for f in main + extra], list(map(float, weights))
-    purpose = fingerprint(name, kind.epoch, kind.epochs, kind.members, seeds, STRETCH, repr(shapes), repr(data))
+    purpose = fingerprint(name, *kind[1:], seeds, STRETCH, repr(shapes), repr(data))
     folder = trained_folder()
     folder.mkdir(parents=True, exist_ok=True)
     file = Checkpoint(folder / f"ocpnn-{purpose}.npz", purpose)
@@ -116,6 +123,10 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
         return Predicted(*(kept[0][n] for n in ("forces", "extra", "error")), float(kept[1]["seconds"]))
     everything = main + extra
     histories = stack(tests, STRETCH)
+    base = np.asarray(law, np.float32) if kind.law == "corrected" else np.zeros_like(histories.force)
+    if kind.law:
+        hears = np.concatenate([histories.sample.heard, np.asarray(law, np.float32)[..., None]], axis=-1)
+        histories = histories._replace(sample=histories.sample._replace(heard=hears), force=histories.force - base)
     drawn = seeds * kind.members
     keys = jax.random.split(jax.random.key(7), drawn)[np.repeat(np.arange(drawn), len(everything))]
     shares = np.tile([weights * ~fold.left_out for fold in everything], (drawn, 1))
@@ -127,7 +138,7 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
     )  # fmt: skip
     seconds = time.perf_counter() - started
     found = np.asarray(_follow_all(models[0].fixed, made.state.trained, jax.tree.map(jnp.asarray, histories)))
-    found = found.reshape(seeds, kind.members, len(everything), *found.shape[1:]).mean(axis=1).astype(np.float32)
+    found = found.reshape(seeds, kind.members, len(everything), *found.shape[1:]).mean(axis=1).astype(np.float32) + base
     forces = np.zeros((seeds, *found.shape[2:]), np.float32)
     for i, fold in enumerate(main):
         forces[:, fold.left_out] = found[:, i, fold.left_out]
