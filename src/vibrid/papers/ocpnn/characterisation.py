@@ -171,7 +171,7 @@ def figure_7(run: Run) -> Outcome:
                     nominal[own], measured[own, column], mark, color=CYCLE[i], markersize=4,
                     fillstyle="full" if column == 0 else "none", label=f"{group}, {way}",
                 )  # fmt: skip
-        right.set_title("real device, 95th percentile of the force while it moves")
+        right.set_title("real device, median force while it slips")
         right.legend(ncols=2)
         for ax in (left, right):
             ax.set_xlabel(label("pretension" if ax is left else "nominal band tension", "N"))

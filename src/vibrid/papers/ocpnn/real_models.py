@@ -17,7 +17,6 @@ from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.histories import DeviceTest, stack
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import DeviceNetwork
-from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.training import fit_models, follow
 from vibrid.laws import Backlash, LuGre
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
@@ -28,7 +27,7 @@ from vibrid.papers.paper import Run
 FORCE, DISPLACEMENT, VELOCITY = 2e4, 0.03, 0.2
 """Sizes: N, m, m/s."""
 PLAYS = (2.5e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3)
-STRETCH = 256
+STRETCH = 128
 SEEN = MotionFeatures(DISPLACEMENT, VELOCITY, PLAYS)
 GRIP = ScaledLaw(
     Backlash(1.7e4, 1.7e4, 2e-3, 4.5e-3, 1.8, 1.0, stiffness=500.0, damping=50.0), 2e4,
@@ -48,6 +47,8 @@ class Kind(NamedTuple):
     make: Callable
     epoch: dict
     epochs: int
+    members: int = 1  # networks whose mean is the answer
+    law: str = ""  # "heard": it hears the force of the law of the companion; "corrected": and adds to it
 
 
 def network(
@@ -66,34 +67,24 @@ def network(
     return make
 
 
-def resonant(answer: Answer, small: float = 1.0, sizes=(FORCE, DISPLACEMENT), rate: float = RATE / EVERY):
-    """A function from a key to a model without recurrent layers."""
-    own = DeviceModel.own_inputs(SEEN)
-
-    def make(key):
-        layers = ResonantNetwork.make(key, len(sizes), own, answer.outputs, rate)
-        layers = eqx.tree_at(lambda n: n.weights, layers, small * layers.weights)
-        return DeviceModel(SEEN, layers, answer, tuple(float(size) for size in sizes), rate)
-
-    return make
-
-
 def kinds() -> dict[str, Kind]:
     """The networks that are compared."""
     displacement = MotionFeatures(DISPLACEMENT, VELOCITY, (), False)
     adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
-    own = {"rate": 5e-3, "decay": 0.93, "every": 10}
+    bristles = LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping"))
+    own, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
+    hears = (FORCE, DISPLACEMENT, FORCE)
     return {
-        "recommended": Kind(network(SEEN, adapted, 24, (24,), small=0.1), own, 160),
-        "recommended, resonant layers": Kind(resonant(adapted, 0.1), own, 160),
-        "recommended, not listening": Kind(network(SEEN, adapted, 32, (32,), False, small=0.1), own, 160),
-        "force by the network alone": Kind(network(SEEN, Direct(), 24, (24,)), own, 160),
-        "physics layer (LuGre)": Kind(
-            network(SEEN, LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping")), 24, (24,), small=0.1), own, 160
+        "hears the companion's law": Kind(
+            network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), own, 50, 3, "heard"
         ),
-        "network of the paper": Kind(
-            network(displacement, Direct(), 16, (48, 48), dropout=0.1), {"rate": 3e-3, "decay": 0.95, "every": 10}, 160
+        "corrects the companion's law": Kind(
+            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), own, 25, 3, "corrected"
         ),
+        "one law, adapted": Kind(network(SEEN, adapted, 12, (12,), small=0.1), own, 50, 3),
+        "one law, adapted, not listening": Kind(network(SEEN, adapted, 12, (12,), False, small=0.1), own, 50, 3),
+        "physics layer (LuGre)": Kind(network(SEEN, bristles, 12, (12,), small=0.1), own, 50, 3),
+        "network of the paper": Kind(network(displacement, Direct(), 16, (48, 48), dropout=0.1), paper, 50),
     }
 
 
@@ -107,15 +98,16 @@ class Predicted(NamedTuple):
 
 
 def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
-                seeds: int, weights: np.ndarray) -> Predicted:  # fmt: skip
+                seeds: int, weights: np.ndarray, law=None) -> Predicted:  # fmt: skip
     """All seeds and folds of a kind, trained at once; kept on disk, so that scoring again costs nothing.
 
-    `weights` (tests,): how much each test counts in training.
+    `weights` (tests,): how much each test counts in training. `law` (tests, samples): forces of the law of the
+    companion, for kinds that hear it as one more signal.
     """
-    settings = (name, kind.epoch, kind.epochs, seeds, [t.name for t in tests], [len(t.x) for t in tests], STRETCH)
-    purpose = fingerprint(settings, [f.name for f in main + extra], np.asarray(weights, float))
     shapes = jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), kind.make(jax.random.key(0)).trained)
-    purpose = fingerprint(purpose, repr(shapes))
+    data = [(t.name, t.heard.shape, f"{t.capacity[0]:.3g} {t.capacity[1]:.3g}") for t in tests]
+    data = data, [f.name for f in main + extra], list(map(float, weights))
+    purpose = fingerprint(name, *kind[1:], seeds, STRETCH, repr(shapes), repr(data))
     folder = trained_folder()
     folder.mkdir(parents=True, exist_ok=True)
     file = Checkpoint(folder / f"ocpnn-{purpose}.npz", purpose)
@@ -124,8 +116,13 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
         return Predicted(*(kept[0][n] for n in ("forces", "extra", "error")), float(kept[1]["seconds"]))
     everything = main + extra
     histories = stack(tests, STRETCH)
-    keys = jax.random.split(jax.random.key(7), seeds)[np.repeat(np.arange(seeds), len(everything))]
-    shares = np.tile([weights * ~fold.left_out for fold in everything], (seeds, 1))
+    base = np.asarray(law, np.float32) if kind.law == "corrected" else np.zeros_like(histories.force)
+    if kind.law:
+        hears = np.concatenate([histories.sample.heard, np.asarray(law, np.float32)[..., None]], axis=-1)
+        histories = histories._replace(sample=histories.sample._replace(heard=hears), force=histories.force - base)
+    drawn = seeds * kind.members
+    keys = jax.random.split(jax.random.key(7), drawn)[np.repeat(np.arange(drawn), len(everything))]
+    shares = np.tile([weights * ~fold.left_out for fold in everything], (drawn, 1))
     run.progress.stage(f"{name}: {len(keys)} networks at once", kind.epochs)
     started = time.perf_counter()
     models, made = fit_models(
@@ -134,11 +131,11 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
     )  # fmt: skip
     seconds = time.perf_counter() - started
     found = np.asarray(_follow_all(models[0].fixed, made.state.trained, jax.tree.map(jnp.asarray, histories)))
-    found = found.reshape(seeds, len(everything), *found.shape[1:]).astype(np.float32)
+    found = found.reshape(seeds, kind.members, len(everything), *found.shape[1:]).mean(axis=1).astype(np.float32) + base
     forces = np.zeros((seeds, *found.shape[2:]), np.float32)
     for i, fold in enumerate(main):
         forces[:, fold.left_out] = found[:, i, fold.left_out]
-    error = np.asarray(made.history[-1]).reshape(seeds, -1)
+    error = np.asarray(made.history[-1]).reshape(seeds, kind.members, -1).mean(axis=1)
     file.save({"forces": forces, "extra": found[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name})
     run.progress.stage(f"{name}: trained in {seconds:.0f} s")
     return Predicted(forces, found[:, len(main) :], error, seconds)
