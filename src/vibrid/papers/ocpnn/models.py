@@ -39,7 +39,7 @@ RECIPES = {
     "physics-based": Recipe(answer="law-layer", span=3.0, epochs=60),
     "offline": Recipe(listens=False),
     "corrected": Recipe(answer="corrected", bound=1.0, epochs=60),
-    "LSTM": Recipe(network="lstm", branch=16, joined=(48, 48), epochs=60),
+    "LSTM": Recipe(network="lstm", branch=16, joined=(48, 48), epochs=30),
 }
 
 

@@ -17,7 +17,8 @@ from vibrid.hybrid.coordinator import RATE, HybridTest
 from vibrid.hybrid.impose import impose
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.parts import Modelled
-from vibrid.papers.ocpnn.paper import SUBSTEPS, side_by_side
+from vibrid.networks.checkpoint import Checkpoint, fingerprint
+from vibrid.papers.ocpnn.paper import SUBSTEPS, side_by_side, trained_folder
 from vibrid.papers.ocpnn.suite import Suite, at_half_scale
 from vibrid.papers.paper import Run
 from vibrid.papers.two_storey import DAMPERS_A_STOREY, FLOOR, ROOF, damper, two_storey_building
@@ -41,6 +42,16 @@ class Pair(NamedTuple):
     specimen: int  # its key
     first: Record  # of the first storey, at 1024 Hz
     second: Record
+
+    def columns(self) -> np.ndarray:
+        """(samples, 12): what was measured in both tests."""
+        return np.concatenate([self.first.data, self.second.data], axis=1)
+
+    @staticmethod
+    def of(motion: str, capacity: float, key: int, columns: np.ndarray) -> Pair:
+        """The pair whose `columns` these are."""
+        halves = np.split(columns.astype(float), 2, axis=1)
+        return Pair(motion, capacity, key, *(_measured(half) for half in halves))
 
     def test(self, every: int = 1, swapped: bool = False) -> DeviceTest:
         """The second storey as a network is trained on it, at every so many samples of 1024 Hz.
@@ -101,10 +112,15 @@ def tested(device: BandedFrictionDamper, target: Record) -> Record:
     """What imposing a motion on a specimen shows, beside the velocity it was moved with."""
     made = impose(device, target)
     noise = SENSOR * np.random.default_rng([int(device.seed), 7]).standard_normal(len(made))
-    seen = made["displacement"] + noise
-    data = np.column_stack([made["target"], target["velocity"], seen, made["force"], made["band_1"], made["band_2"]])
-    names = ("target", "velocity", "displacement", "force", "band_1", "band_2")
-    return made.replace("with the velocity", data=data, channels=tuple(Channel(n, "other") for n in names))
+    columns = made["target"], target["velocity"], made["displacement"] + noise, *(made[n] for n in _MEASURED[3:])
+    return _measured(np.column_stack(columns))
+
+
+_MEASURED = ("target", "velocity", "displacement", "force", "band_1", "band_2")
+
+
+def _measured(data: np.ndarray) -> Record:
+    return Record(data, [Channel(n, "other") for n in _MEASURED], step=1 / RATE, name="device test")
 
 
 def pair_of(motion: str, scaled: Scaling, capacity: float, key: int) -> Pair:
@@ -116,14 +132,25 @@ def pair_of(motion: str, scaled: Scaling, capacity: float, key: int) -> Pair:
 
 
 def pairs_of(run: Run, suite: Suite) -> dict[str, list[Pair]]:
-    """All pairs of a suite by split, at three capacities; every one is made by a specimen of its own."""
+    """All pairs of a suite by split, at three capacities; every one is made by a specimen of its own.
+
+    They are kept in `trained_folder()`, in 32 bits, for the next item that needs them.
+    """
     wanted = [
         (split, name, scaled, capacity)
         for split, motions in suite._asdict().items()
         for name, scaled in motions.items()
         for capacity in CAPACITIES
     ]
-    run.progress.stage("pairs of tests on one specimen", len(wanted))
     jobs = [(name, scaled, capacity, key + 1) for key, (_, name, scaled, capacity) in enumerate(wanted)]
-    made = side_by_side(pair_of, jobs, run.progress)
+    purpose = fingerprint([(name, f"{scaled.factor:.4f} {capacity:g} {key}") for name, scaled, capacity, key in jobs])
+    trained_folder().mkdir(parents=True, exist_ok=True)
+    kept = Checkpoint(trained_folder() / f"ocpnn-pairs-{purpose}.npz", purpose)
+    found = kept.load()
+    if found is None:
+        run.progress.stage("pairs of tests on one specimen", len(wanted))
+        made = side_by_side(pair_of, jobs, run.progress)
+        kept.save({f"pair{i}": pair.columns().astype(np.float32) for i, pair in enumerate(made)})
+    else:
+        made = [Pair.of(name, capacity, key, found[0][f"pair{i}"]) for i, (name, _, capacity, key) in enumerate(jobs)]
     return {split: [p for p, own in zip(made, wanted, strict=True) if own[0] == split] for split in suite._fields}
