@@ -1,0 +1,193 @@
+"""One step of a device network: as C on a real-time target, as an ONNX graph, and inside the wall-clock loop.
+
+    python benchmarks/device_step.py
+
+The recommended network and the paper's, with random weights (what they are does not change the time). Steps of the C
+file are timed inside a C program, compiled with `-O3 -march=native` and nothing else; both files are compared with the
+model over 10⁵ steps. In the loop the time is that between the answer of the tested device and the next command to it:
+network, compensator, integrator and a two-storey shear building. Results go to `benchmarks/results/`, the table to
+`benchmarks/README.md`.
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+from table import save
+
+from vibrid.core.loops import compile_whole_loops
+
+STEPS = 100_000
+HARNESS = """
+#define _POSIX_C_SOURCE 200809L
+#include "device.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+int main(int argc, char **argv) {
+    (void)argc;
+    const int steps = atoi(argv[1]), inputs = atoi(argv[2]);
+    double *u = malloc(sizeof(double) * (size_t)steps * (size_t)inputs);
+    FILE *in = fopen(argv[3], "rb"), *out = fopen(argv[4], "wb");
+    if (fread(u, sizeof(double) * (size_t)inputs, (size_t)steps, in) != (size_t)steps) return 1;
+    static device_state state;
+    device_start(&state);
+    for (int i = 0; i < steps; i++) {
+        struct timespec a, b;
+        double row[2];
+        clock_gettime(CLOCK_MONOTONIC, &a);
+        device_step(&state, u + (size_t)i * (size_t)inputs, row);
+        clock_gettime(CLOCK_MONOTONIC, &b);
+        row[1] = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+        fwrite(row, sizeof row, 1, out);
+    }
+    fclose(in);
+    fclose(out);
+    free(u);
+    return 0;
+}
+"""
+
+
+def row(what, measured, target="", met=None, note="", **details) -> dict:
+    return {"what": what, "measured": measured, "target": target, "met": met, "note": note, "details": details}
+
+
+def history() -> np.ndarray:
+    """(steps, 8) inputs: motion, capacities and what is heard, as in a test."""
+    rng, t = np.random.default_rng(0), np.arange(STEPS) / 256.0
+    x = 0.01 * np.sin(2 * np.pi * 1.3 * t) * np.sin(2 * np.pi * 0.05 * t)
+    v = np.gradient(x, 1 / 256.0)
+    force = 1.5e4 * np.tanh(v / 0.02)
+    heard = [force + 300 * rng.standard_normal(STEPS), x, 120 + 30 * np.tanh(v / 0.1), 120 - 30 * np.tanh(v / 0.1)]
+    return np.column_stack([x, v, np.full((STEPS, 2), 1.8e4), *heard])
+
+
+def models(u: np.ndarray) -> dict:
+    from vibrid.hybrid.learned.histories import DeviceTest
+    from vibrid.hybrid.learned.recipes import Recipe
+
+    test = DeviceTest("", u[:, 0], u[:, 1], u[:, 4], u[:, 4:], (1.8e4, 1.8e4))
+    recipes = {"recommended network": Recipe(), "network of the paper": Recipe.faithful(rate=256.0)}
+    return {name: recipe.maker([test])(jax.random.key(1)) for name, recipe in recipes.items()}
+
+
+def expected(model, u) -> np.ndarray:
+    from vibrid.hybrid.learned.model import Sample, Setting
+
+    def one(state, now):
+        state, force = model.step(state, Sample(now[0], now[1], now[4:]), Setting(now[2:4], jax.numpy.zeros(())))
+        return state, force
+
+    return np.asarray(jax.jit(lambda u: jax.lax.scan(one, model.start(), u)[1])(u), float)
+
+
+def in_c(model, u, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Forces, and the seconds of every step."""
+    from vibrid.hybrid.learned.deploy import write_model
+    from vibrid.hybrid.learned.files import SavedModel
+    from vibrid.networks.export.compiled import compiler
+
+    write_model(SavedModel(model), folder / "device.c")
+    (folder / "main.c").write_text(HARNESS)
+    made = [compiler(), "-O3", "-march=native", "device.c", "main.c", "-o", "run", "-lm"]
+    subprocess.run(made, cwd=folder, check=True)
+    np.ascontiguousarray(u).tofile(folder / "in.bin")
+    subprocess.run(["./run", str(len(u)), str(u.shape[1]), "in.bin", "out.bin"], cwd=folder, check=True)
+    found = np.fromfile(folder / "out.bin").reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def in_onnx(model, u, folder: Path) -> tuple[np.ndarray, float]:
+    """Forces, and the median seconds of a step."""
+    import onnxruntime
+
+    from vibrid.hybrid.learned.deploy import traced_model, write_model
+    from vibrid.hybrid.learned.files import SavedModel
+
+    (file,) = write_model(SavedModel(model), folder / "device.onnx")
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    traced = traced_model(model)  # states at rest are initialisers that may be overridden, so not among the inputs
+    names = [f"state_{i}_{name}" for i, name in enumerate(traced.state_names)]
+    after = [name.replace("state_", "next_", 1) for name in names]
+    state, forces, times = dict(zip(names, traced.start, strict=True)), [], []
+    for now in u:
+        began = time.perf_counter()
+        outputs, *states = session.run(["outputs", *after], {"inputs": now, **state})
+        times.append(time.perf_counter() - began)
+        state = dict(zip(names, states, strict=True))
+        forces.append(outputs[0])
+    return np.array(forces), float(np.median(times))
+
+
+def in_the_loop(model) -> np.ndarray:
+    """Seconds between an answer of the tested device and the next command."""
+    import vibrid as vb
+    from vibrid.hybrid import DeviceSubstructure
+    from vibrid.hybrid.learned.files import SavedModel
+
+    class Timed(DeviceSubstructure):
+        answered, times = 0.0, None
+
+        def trial(self, *given):
+            now = time.perf_counter()
+            if self.answered:
+                self.times.append(now - self.answered)
+            answer = super().trial(*given)
+            self.answered = time.perf_counter()
+            return answer
+
+    outside = Timed(vb.hybrid.BandedFrictionDamper(18e3), 1 / 1024)
+    outside.times = []
+    building = vb.ShearBuilding(masses=[8.9e3, 9.1e3], storeys=[vb.Linear(9e6, 3e4)] * 2)
+    tested = vb.hybrid.Experimental(outside, at=0, name="first", count=4, compensator=vb.hybrid.Inverse(0.018))
+    device = SavedModel(model).device(1024.0, 1.8e4)
+    test = vb.hybrid.HybridTest(
+        building, [tested], [vb.hybrid.Modelled(device, at=1, to=0, name="second", count=4, listens="first")]
+    )
+    test.run(vb.synthetic_motion(1, duration=20.0, rate=1024.0, pga=3.0))
+    return np.array(outside.times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--machine", default=f"{os.cpu_count()} {platform.machine()} cores")
+    parser.add_argument("--name", default="device_step")
+    chosen = parser.parse_args()
+    compile_whole_loops()
+    u, rows = history(), []
+    for name, model in models(u).items():
+        true = expected(model, u)
+        size = 1.8e4
+        with tempfile.TemporaryDirectory() as made:
+            forces, times = in_c(model, u, Path(made))
+            median, late = 1e6 * np.median(times), 1e6 * np.quantile(times, 0.999)
+            apart = np.abs(forces - true).max() / size
+            rows.append(row(f"{name}: C step, median", f"{median:.1f} µs", "≤ 10 µs", bool(median <= 10),
+                            f"p99 {1e6 * np.quantile(times, 0.99):.1f} µs"))  # fmt: skip
+            rows.append(row(f"{name}: C step, p99.9", f"{late:.1f} µs", "≤ 50 µs", bool(late <= 50)))
+            rows.append(row(f"{name}: C against the model, 10⁵ steps", f"{apart:.1e} of the capacity", "≤ 1e-5",
+                            bool(apart <= 1e-5)))  # fmt: skip
+            forces, typical = in_onnx(model, u, Path(made))
+            apart = np.abs(forces - true).max() / size
+            note = f"a step through onnxruntime from Python {1e6 * typical:.0f} µs"
+            rows.append(row(f"{name}: ONNX against the model, 10⁵ steps", f"{apart:.1e} of the capacity", "≤ 1e-5",
+                            bool(apart <= 1e-5), note))  # fmt: skip
+        times = 1e6 * in_the_loop(model)[100:]
+        rows.append(row(f"{name}: modelled side of a step in the loop, median", f"{np.median(times):.0f} µs",
+                        "≤ 150 µs (aim)", bool(np.median(times) <= 150),
+                        f"p99.9 {np.quantile(times, 0.999):.0f} µs; one compiled call, network included"))  # fmt: skip
+    save(chosen.name, "Device networks", "python benchmarks/device_step.py", chosen.machine, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Tests of a virtual friction damper, as a laboratory would make them, for `vibrid hybrid train`.
+
+    python examples/device_tests.py device-tests
+    vibrid hybrid train device-tests/training.toml --out damper.npz
+
+A two-storey building with LuGre dampers is shaken by synthetic motions. What both dampers are moved by is imposed on
+virtual specimens: the first-storey test is what the network will hear, the second-storey test what it has to answer.
+Everything goes into one folder: records, a training file, and the hybrid test that models are chosen by.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import vibrid as vb
+
+CAPACITIES = (13e3, 18e3, 23e3)
+MOTIONS = 6  # the last one is for validation
+LOOP = """
+title = "two storeys with friction dampers"
+
+[structure]
+kind = "shear-building"
+masses = ["8.9 t", "9.1 t"]
+storeys = {law = "linear", count = 2, stiffness = "9 MN/m"}
+damping = {kind = "modal", ratios = 0.03}
+
+[excitation]
+synthetic = {seed = 99, duration = 20.0, rate = 1024.0, pga = "0.4 g", significant_duration = 6.0, middle = 6.0}
+
+[[hybrid.experimental]]
+name = "first"
+at = 0
+count = 4
+device = {kind = "banded-friction-damper", capacity = "18 kN", seed = 1}
+
+[[hybrid.modelled]]
+name = "second"
+at = 1
+to = 0
+count = 4
+listens = "first"
+device = {kind = "banded-friction-damper", capacity = "18 kN", seed = 2}   # a network takes this place
+"""
+
+
+def law(capacity: float) -> vb.LuGre:
+    """What is known of the damper before any network: one sine test gives these numbers."""
+    share = capacity / 23e3
+    return vb.LuGre(6.44e6, 29.6e3, share * 22.9e3, share * 19.8e3, share * 24.4e3, share * 21.9e3, 0.025)
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    building = vb.ShearBuilding(masses=[8.9e3, 9.1e3], storeys=[vb.Linear(9e6)] * 2, damping=vb.Modal(0.03))
+    rows = ['title = "friction damper"', "", "[recipe]", "epochs = 60", "every = 3", "seeds = 2", ""]
+    for motion in range(MOTIONS):
+        ground = vb.synthetic_motion(motion, duration=16.0, rate=1024.0, pga=4.0 + motion, significant_duration=6.0)
+        for capacity in CAPACITIES:
+            parts = [
+                vb.Modelled(law(capacity), at=at, to=to, name=name, count=4)
+                for name, at, to in (("first", 0, ""), ("second", 1, "0"))
+            ]
+            moved = vb.HybridTest(building, [], parts).run(ground)
+            files = []
+            for i, part in enumerate(parts):
+                x = moved.devices[f"{part.name}.target"]
+                v = (moved.response.velocity @ part.row(building))[1:]
+                channels = [vb.Channel("x", "imposed_displacement"), vb.Channel("v", "imposed_velocity")]
+                target = vb.Record(np.stack([x, v], axis=1), channels, step=1 / 1024, name=part.name)
+                specimen = vb.BandedFrictionDamper.drawn(10 * motion + i, capacity)
+                test = vb.impose(specimen, target)
+                chosen = test.select(["displacement", "force", "band_1", "band_2"])
+                files.append(f"{part.name}-{motion}-{capacity / 1e3:g}kN.h5")
+                chosen.write_hdf5(folder / files[-1])
+            use = "validation" if motion == MOTIONS - 1 else "training"
+            rows += ["[[tests]]", f'file = "{files[1]}"', f'heard = "{files[0]}"', f"capacity = {capacity:g}",
+                     f'use = "{use}"', ""]  # fmt: skip
+    (folder / "loop.toml").write_text(LOOP)
+    rows += ["[closed_loop]", 'project = "loop.toml"', 'place = "second"', 'capacity = "18 kN"', "rest = 4.0"]
+    (folder / "training.toml").write_text("\n".join(rows) + "\n")
+    print(f"wrote {2 * MOTIONS * len(CAPACITIES)} tests, loop.toml and training.toml to {folder}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "device-tests"))
