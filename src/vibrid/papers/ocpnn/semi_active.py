@@ -47,14 +47,14 @@ def semi_active(run: Run) -> Outcome:
     groups, tests = read_semi_active(run.real("brfd"))
     names = sorted(set(groups))
     main = [Fold(name, np.array([g == name for g in groups])) for name in names]
-    seeds, epochs = (1, 2) if run.quick else (3, 150)
+    seeds, epochs = (1, 2) if run.quick else (3, 30)
     if run.quick:
         tests = [t._replace(x=t.x[:512], v=t.v[:512], force=t.force[:512], heard=t.heard[:512]) for t in tests]
     sizes, rows, found = np.array([STROKE, STROKE, BAND, BAND]), [], {}
     for words, columns in TOLD.items():
         own = [t._replace(heard=t.heard[:, list(columns)] if columns else t.heard[:, :1]) for t in tests]
         make = network(SEEN, Direct(), 16, (16,), bool(columns), sizes=sizes[list(columns) or [0]], rate=RATE / EVERY)
-        kind = Kind(make, {"rate": 5e-3, "decay": 0.93, "every": 10}, epochs)
+        kind = Kind(make, {"rate": 5e-3, "decay": 0.75, "every": 5}, epochs)
         made = predictions(run, f"semi-active, told {words}", kind, own, main, [], seeds, np.ones(len(own)))
         found[words] = made
         scored = [[scores(t, f, RATE / EVERY) for t, f in zip(own, forces, strict=True)] for forces in made.forces]
