@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -91,7 +92,8 @@ class BandedFrictionDamper(LoopDevice):
     strength: object = parameter("factor on the friction c_s", "", positive=True, default=1.0)
     force_noise: object = parameter("noise of the load cell", "N", positive=True, default=300.0)
     band_noise: object = parameter("noise of the band forces", "N", positive=True, default=1.5)
-    seed: int = 0
+    seed: int = eqx.field(default=0, converter=lambda seed: jnp.asarray(seed, jnp.int32))
+    """Of the noise; an array, so that another one needs no new program."""
 
     signal_names: ClassVar[tuple[str, ...]] = ("band_1", "band_2")
     signal_units: ClassVar[tuple[str, ...]] = ("N", "N")

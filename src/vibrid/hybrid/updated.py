@@ -29,7 +29,7 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import parameter
-from vibrid.hybrid.device import Heard, LoopDevice, Reading
+from vibrid.hybrid.device import SPECIMENS, Heard, LoopDevice, Reading
 from vibrid.hybrid.learned.answers import LawState, ScaledLaw
 from vibrid.laws.base import Law, Motion
 
@@ -77,10 +77,7 @@ def _where(condition, yes, no):
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
 
 
-def _pair(capacity):
-    return jnp.broadcast_to(jnp.asarray(capacity, float), (2,))
-
-
+@SPECIMENS.register("updated-law")
 class UpdatedLaw(LoopDevice):
     """A law at the modelled place whose parameters a constrained unscented Kalman filter updates (module docstring).
 
@@ -106,7 +103,7 @@ class UpdatedLaw(LoopDevice):
     """
 
     law: ScaledLaw = eqx.field(converter=_scaled)
-    capacity: jax.Array = eqx.field(converter=_pair, default=1.0)
+    capacity: object = parameter("friction force, or one of each direction", "N", positive=True, default=1.0)
     updated: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=("bristle_stiffness", "bristle_damping"))
     lower: object = parameter("lower bound of the parameters / characterised", "", positive=True, default=0.05)
     upper: object = parameter("upper bound of the parameters / characterised", "", positive=True, default=5.0)
@@ -156,7 +153,7 @@ class UpdatedLaw(LoopDevice):
     def moved(self, x, own, before: Motion, after: Motion, dt):
         """State and force of the law with parameters x (in units of the characterised ones) after a step."""
         given = dict(zip(self.updated, self.characterised * x, strict=True))
-        law, share = self.law.scaled(self.capacity, given)
+        law, share = self.law.scaled(jnp.broadcast_to(self.capacity, (2,)), given)
         own = law.advance(own, before, after, dt)
         force = jnp.where(law.overflowed(own), jnp.nan, law.force(after.e, after.w, own) * share)
         return own, force
@@ -214,9 +211,9 @@ class UpdatedLaw(LoopDevice):
         return Reading(answer, self.characterised * mean), after
 
     def initial_stiffness(self):
-        law, share = self.law.scaled(self.capacity, {})
+        law, share = self.law.scaled(jnp.broadcast_to(self.capacity, (2,)), {})
         return law.initial_stiffness() * share
 
     def initial_damping(self):
-        law, share = self.law.scaled(self.capacity, {})
+        law, share = self.law.scaled(jnp.broadcast_to(self.capacity, (2,)), {})
         return law.initial_damping() * share

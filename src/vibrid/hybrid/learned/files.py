@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError, VibridError
+from vibrid.hybrid.learned.adapted import Adapted
 from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
@@ -23,7 +24,7 @@ from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
 
 PURPOSE = "vibrid device model 1"
 NETWORKS = {"lstm": DeviceNetwork, "resonant": ResonantNetwork, "constant": Constant}
-ANSWERS = {"direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected}
+ANSWERS = {"adapted": Adapted, "direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected}
 
 
 @dataclass(frozen=True)

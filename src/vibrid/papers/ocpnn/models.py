@@ -1,8 +1,8 @@
 """What can stand for the damper of the second storey: networks trained on pairs of tests, and laws.
 
 Every network sees the same pairs. "data-driven" and "physics-based" are the recommended recipes (a network that gives
-the force, or σ₀ and σ₁ of a LuGre law), "offline" hears nothing, "LSTM" has the layers of the paper with our features,
-and "corrected" adds a bounded correction to the law of Table 1. The first-storey test of a pair is trained on as well:
+the force, or σ₀ and σ₁ of a LuGre law), "offline" hears nothing, and "corrected" adds a bounded correction to the law
+of Table 1. The first-storey test of a pair is trained on as well:
 it is another test of the same specimen, under larger motions.
 """
 
@@ -39,7 +39,6 @@ RECIPES = {
     "physics-based": Recipe(answer="law-layer", span=3.0, epochs=60),
     "offline": Recipe(listens=False),
     "corrected": Recipe(answer="corrected", bound=1.0, epochs=60),
-    "LSTM": Recipe(network="lstm", branch=16, joined=(48, 48), epochs=30),
 }
 
 

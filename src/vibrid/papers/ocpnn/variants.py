@@ -68,6 +68,24 @@ def layers(run: Run) -> Outcome:
     return Outcome(rows, [], note)
 
 
+@PAPER.study("recurrent", "The layers of the paper with our features and training", real_data=True, part="variants")
+def recurrent(run: Run) -> Outcome:
+    pairs = run.once(data, "real")
+    epochs, seeds = (1, 1) if run.quick else (60, 3)
+    recipe = Recipe(network="lstm", branch=16, joined=(48, 48), epochs=epochs, every=max(epochs // 25, 1), seeds=seeds)
+    began = time.perf_counter()
+    made = train_models(recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation],
+                        heard_names=HEARD, progress=run.progress)  # fmt: skip
+    seconds, rows = time.perf_counter() - began, []
+    for split, some in (("validation", pairs.validation), ("held-out", pairs.held_out)):
+        tests = [p.test(EVERY) for p in some]
+        for saved in made:
+            own = scores(network_forces(saved, tests), tests)
+            rows.append(row_of("LSTM 16 + 16, 48, 48", split, own, str(saved.facts["seed"])))
+    note = f"{epochs} epochs, {seeds} beginnings at once in {seconds:.0f} s; play operators and velocity at 256 Hz."
+    return Outcome(rows, [], note)
+
+
 @PAPER.study("faithful", "The paper's own training", real_data=True, part="faithful")
 def faithful(run: Run) -> Outcome:
     """At 1024 Hz, min–max scaling, dropout, batches of ten; as many epochs as can be afforded, which is said."""
