@@ -2,8 +2,8 @@
 
 Every network sees the same pairs. "data-driven" and "physics-based" are the recommended recipes (a network that gives
 the force, or σ₀ and σ₁ of a LuGre law), "offline" hears nothing, and "corrected" adds a bounded correction to the law
-of Table 1. The first-storey test of a pair is trained on as well:
-it is another test of the same specimen, under larger motions.
+of Table 1. The first-storey test of a pair is trained on as well: it is another test of the same specimen, under larger
+motions.
 """
 
 from __future__ import annotations
