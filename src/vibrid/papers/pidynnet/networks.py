@@ -18,7 +18,7 @@ from vibrid.core.device import cores, on_processor
 from vibrid.identification import PIDynNet, identify
 from vibrid.identification.diagnostics import correlation
 from vibrid.papers.paper import Check, Outcome, Run
-from vibrid.papers.pidynnet.figures import unseen
+from vibrid.papers.pidynnet.figures import histogram_of_correlations, unseen
 from vibrid.papers.pidynnet.paper import NETWORKS, PAPER, PRINTED, bound_of, data_of, response_of
 from vibrid.papers.pidynnet.systems import SYSTEMS, measured
 from vibrid.report import style
@@ -261,11 +261,7 @@ def fine_tuning(run: Run, system: str) -> Outcome:
              "smallest ": float(np.min(simulated)), "paper (%)": 90.0,
              "median s of fine-tuning": float(np.median(seconds))}]  # fmt: skip
     checks = [Check(f"{system}, fine-tuning: share ≥ 0.95", f"{100 * share:.0f} %", "≥ 90 %", share >= 0.9)]
-    away = [np.maximum(1.0 - np.array(v), 1e-12) for v in (found, simulated)]
-    ax.hist(away, bins=np.geomspace(np.min(away) / 2, max(0.06, 2 * np.max(away)), 25),
-            label=["fine-tuning", "simulation"], color=[style.PREDICTED, style.MEASURED])  # fmt: skip
-    ax.axvline(0.05, color=style.TRUTH, lw=1.0, ls="--", label="correlation 0.95")
-    ax.set(xlabel="1 − correlation of the first floor's displacement", ylabel="motions", xscale="log")
+    histogram_of_correlations(ax, {"fine-tuning": found, "simulation": simulated})
     ax.legend()
     return Outcome(
         rows, checks,
@@ -312,11 +308,11 @@ def hidden(run: Run) -> Outcome:
     predicted = simulate(fit.structure, true.excitation)
     figure = style.new_figure(10.0, 3.4)
     left, right = figure.subplots(1, 2, width_ratios=(2, 1))
-    left.plot(fit.history["time"], z[:, 0], color=style.MEASURED, lw=2.2, label="truth")
+    left.plot(fit.history["time"], z[:, 0], color=style.MEASURED, lw=3.4, label="truth")
     left.plot(fit.history["time"], found[:, 0], color=style.PREDICTED, lw=0.8, label="latent network")
     left.set(xlabel="time [s]", ylabel="z of the first storey [m]")
     loops = [r.part("storeys[0]") for r in (true, predicted)]
-    right.plot(*loops[0], color=style.MEASURED, lw=2.0)
+    right.plot(*loops[0], color=style.MEASURED, lw=3.0)
     right.plot(*loops[1], color=style.PREDICTED, lw=0.7)
     right.set(xlabel="drift [m]", ylabel="force of the spring [N]")
     style.legend_above(figure, left)
