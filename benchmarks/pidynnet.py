@@ -1,31 +1,33 @@
 """What PIDynNet costs, on whatever device JAX has.
 
-    python benchmarks/pidynnet.py [--part iteration] [--part schedule] [--part default] [--seeds 10]
+    python benchmarks/pidynnet.py [--part iteration] [--part schedule] [--part default] [--part weak] [--seeds 10]
 
 `iteration`: a training step of `faithful` against its matrix products alone. `schedule`: the paper's schedule (ten
 initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop); it wants an accelerator and is left
-out elsewhere unless named. `default`: our default setting, one initialisation, on the processor.
+out elsewhere unless named. `default`: our default setting, one initialisation, on the processor. `weak`:
+WeakCollocation on the processor. What was measured before, of other parts, is kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from table import save
+from table import FOLDER, save
 
 from vibrid.core.device import on_processor
 from vibrid.core.progress import Progress
-from vibrid.identification import PIDynNet, identify, make_problem
+from vibrid.identification import PIDynNet, WeakCollocation, identify, make_problem
 from vibrid.identification.methods.pidynnet import faithful
 from vibrid.identification.regression import measured_motion
 from vibrid.networks import train
 from vibrid.papers.pages import machine
-from vibrid.papers.pidynnet.systems import cubic, measured, respond, synthetic
+from vibrid.papers.pidynnet.systems import bouc_wen, cubic, measured, respond, synthetic
 
 PAPER_SECONDS = 432.0  # one initialisation on two A100
 SUBPERIODS, PRETRAINING, ITERATIONS = 8, 1000, 10_000
@@ -166,7 +168,23 @@ def default(rows, chosen) -> None:
             seconds=seconds, processor=busy)  # fmt: skip
 
 
-PARTS = {"iteration": iteration, "schedule": schedule, "default": default}
+def weak(rows, chosen) -> None:
+    """WeakCollocation on both systems, as a user meets it and once compiled."""
+    for system in (cubic(), bouc_wen()):
+        true = respond(system.building, synthetic(), 100.0)
+        for noise, key, turn in ((0.0, 0, "compilation included"), (0.025, 0, ""), (0.05, 0, ""), (0.05, 1, "again")):
+            record = measured(system, true, noise, key)
+            began, busy = time.perf_counter(), time.process_time()
+            with on_processor():
+                fit = identify(system.guess, record, system.unknown, WeakCollocation())
+            seconds, busy = time.perf_counter() - began, time.process_time() - busy
+            row(rows, f"WeakCollocation, {system.name}, {100 * noise:g} % noise{turn and ', '}{turn}",
+                f"{seconds:.1f} s", "under 20 s on 2 cores", seconds < 20,
+                f"{busy:.1f} s of a processor; error {system.mean_error(fit.estimate):.2g} %",
+                seconds=seconds, processor=busy)  # fmt: skip
+
+
+PARTS = {"iteration": iteration, "schedule": schedule, "default": default, "weak": weak}
 
 
 def accelerated() -> bool:
@@ -182,6 +200,12 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
+def kept(name: str) -> list[dict]:
+    """Rows of an earlier call, so that parts can be measured one by one."""
+    file = FOLDER / "results" / f"{name}.json"
+    return json.loads(file.read_text())["rows"] if file.exists() else []
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=PARTS, action="append", help="what to measure; may be given again")
@@ -190,9 +214,12 @@ def main() -> None:
     parser.add_argument("--machine", default=machine())
     parser.add_argument("--name", default="pidynnet")
     chosen = parser.parse_args()
-    rows = []
-    for part in chosen.part or (PARTS if accelerated() else ("iteration", "default")):
-        PARTS[part](rows, chosen)
+    rows = kept(chosen.name)
+    for part in chosen.part or (PARTS if accelerated() else ("iteration", "default", "weak")):
+        rows = [old for old in rows if old["part"] != part]
+        new: list[dict] = []
+        PARTS[part](new, chosen)
+        rows += [own | {"part": part} for own in new]
         save(chosen.name, "PIDynNet", "python benchmarks/pidynnet.py", chosen.machine, rows)
 
 

@@ -27,7 +27,8 @@ def convergence(run: Run, system: str) -> Outcome:
     weak, ukf = best(run, system), best(run, system, "UKF")
     chosen = [0, 4, 9, 10] if system == "cubic" else [0, 3, 4, 5]
     figure = style.new_figure(10.0, 4.6)
-    axes = figure.subplots(2, len(chosen))
+    with style.styled():
+        axes = figure.subplots(2, len(chosen))
     time = np.arange(len(ukf.history["estimate"])) / RATE
     steps = np.arange(1, len(weak.history["estimate"]) + 1)
     for column, i in zip(axes.T, chosen, strict=True):
@@ -96,7 +97,8 @@ def figure_8(run: Run) -> Outcome:
     true = true[: len(found)]
     time = np.arange(len(found)) / RATE
     figure = style.new_figure(9.0, 5.0)
-    axes = figure.subplots(3, 1, sharex=True)
+    with style.styled():
+        axes = figure.subplots(3, 1, sharex=True)
     rows = []
     for i, ax in enumerate(axes):
         ax.plot(time, true[:, i], color=style.MEASURED, lw=3.4, label="truth")
@@ -160,7 +162,8 @@ def figure_10(run: Run) -> Outcome:
 def histories(run: Run, system: str) -> Outcome:
     pairs = run.once(predictions, system)
     figure = style.new_figure(9.0, 4.6)
-    axes = figure.subplots(3, 1, sharex=True)
+    with style.styled():
+        axes = figure.subplots(3, 1, sharex=True)
     rows = []
     for ax, (true, found) in zip(axes, pairs, strict=False):
         name = true.excitation.name
@@ -193,7 +196,8 @@ def histogram_of_correlations(ax, found: dict) -> None:
 def figure_6(run: Run) -> Outcome:
     rows, checks = [], []
     figure = style.new_figure(9.0, 3.0)
-    axes = figure.subplots(1, 2)
+    with style.styled():
+        axes = figure.subplots(1, 2)
     for ax, system in zip(axes, SYSTEMS, strict=True):
         found = _correlations(run.once(predictions, system))
         share = float(np.mean(found[:, 0] >= 0.95))
@@ -222,7 +226,8 @@ def figure_11(run: Run) -> Outcome:
     pairs = run.once(predictions, "bouc-wen")[:3]
     figure = style.new_figure(9.0, 3.2)
     rows = []
-    axes = figure.subplots(1, 3)
+    with style.styled():
+        axes = figure.subplots(1, 3)
     for ax, (true, found) in zip(axes, pairs, strict=False):
         (d0, f0), (d1, f1) = (_storey(r) for r in (true, found))
         ax.plot(d0, f0, color=style.MEASURED, lw=3.0, label="truth")
