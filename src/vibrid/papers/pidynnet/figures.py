@@ -190,6 +190,7 @@ def histogram_of_correlations(ax, found: dict) -> None:
     ax.hist(away, bins=bins, label=list(found), color=[colours[name] for name in found])
     ax.axvline(0.05, color=style.TRUTH, lw=1.0, ls="--", label="correlation 0.95")
     ax.set(xlabel="1 − correlation of the first floor's displacement", ylabel="motions", xscale="log")
+    style.log_axis(ax.xaxis)
 
 
 @PAPER.figure(6, "Correlation under thirty unseen real motions", real_data=True)

@@ -224,7 +224,7 @@ def hidden(run: Run) -> Outcome:
 
 
 def coverage(run: Run, system: str) -> Outcome:
-    trials = 2 if run.quick else 6
+    trials = 2 if run.quick else min(6, max(3, cores()))  # minutes each
     case = SYSTEMS[system]()
     t = case.table
     inside, near, errors, ratio, seconds = [], [], [], [], []

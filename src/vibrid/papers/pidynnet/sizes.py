@@ -80,6 +80,7 @@ def figure_4(run: Run) -> Outcome:
     right.set(xlabel="floors", ylabel="mean error [%]", yscale="log")
     for ax in (left, right):
         ax.set_xticks([row["floors"] for row in rows])
+        style.log_axis(ax.yaxis, plain=True)
     style.legend_above(figure, left)
     method = faithful(run, **STUDY)
     letter = f"faithful: {method.seeds} initialisation(s) at once, {method.iterations} iterations a subperiod"
