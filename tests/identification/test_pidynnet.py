@@ -188,6 +188,9 @@ def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts():
     np.testing.assert_allclose(parts[1], (40.0 * z + 0.5 * v + 1.0 * 0.7) ** 2)
     np.testing.assert_allclose(parts[2], (dz - rate) ** 2)  # the state where it begins is 0, as the network has it
     np.testing.assert_allclose(total, parts[0] + parts[1] + 10 * parts[2])
+    blind = vb.PIDynNet(**SHORT, ground_input=False).letter(problem)  # x without its 0.5 a_g
+    made, _ = blind.outputs(learner, part.time, part.ground, part.duration)
+    np.testing.assert_allclose(made[0][1], 2 * 0.5 + 0.1)
 
 
 def vb_dense(weights, bias):

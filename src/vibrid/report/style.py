@@ -107,10 +107,10 @@ def _power_of_ten(value: float, _=None) -> str:
 
 
 def legend_above(figure, *axes, columns: int = 4) -> None:
-    """One legend for a whole figure, at its upper right, with the entries of the given axes."""
-    entries = [pair for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
+    """One legend for a whole figure, at its upper right, with the entries of the given axes, each label once."""
+    entries = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     with styled():
-        made = figure.legend(*zip(*entries, strict=True), loc="outside upper right", ncols=columns)
+        made = figure.legend(entries.values(), entries.keys(), loc="outside upper right", ncols=columns)
     for line in made.get_lines():
         line.set_linewidth(max(line.get_linewidth(), 1.6))
 

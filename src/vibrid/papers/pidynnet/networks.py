@@ -1,4 +1,4 @@
-"""What the networks give: columns of the tables, Table 2, and studies of their own.
+"""What the networks give: columns of the tables, and studies of the default setting.
 
 `PIDynNet` is our default setting over ten initialisations; `faithful` is the paper to the letter (equations corrected).
 Its schedule of 8 × 11 000 iterations wants an accelerator: without one it is cut short, and its column says so. All
@@ -18,22 +18,19 @@ from vibrid.core.device import cores, on_processor
 from vibrid.identification import PIDynNet, identify
 from vibrid.identification.diagnostics import correlation
 from vibrid.papers.paper import Check, Outcome, Run
-from vibrid.papers.pidynnet.figures import unseen
 from vibrid.papers.pidynnet.paper import NETWORKS, PAPER, PRINTED, bound_of, data_of, response_of
 from vibrid.papers.pidynnet.systems import SYSTEMS, measured
 from vibrid.report import style
-from vibrid.simulation import RungeKutta4, simulate
+from vibrid.simulation import simulate
 
 SEEDS = 10
 MOTION, RATE = "synthetic", 100.0
 PAPER_RATE = 1000.0
 SHORT = {"iterations": 200, "pretraining": 100, "seeds": 1}  # without an accelerator
 SHORTEST = {"iterations": 20, "pretraining": 10, "seeds": 2}  # to see that it runs
-ROUNDS = 4  # of fine-tuning to a motion
 STUDY = {"iterations": 3000}  # of studies with many trainings, on an accelerator
 TARGETS = {("cubic", 0.0): 0.94, ("cubic", 0.025): 1.58, ("cubic", 0.05): 1.42,
            ("bouc-wen", 0.0): 1.58, ("bouc-wen", 0.025): 1.41, ("bouc-wen", 0.05): 1.26}  # fmt: skip
-TABLE_2 = {2.0: 1.08, 3.0: 1.35, 5.0: 0.56, 10.0: 2.99}  # printed mean errors in per cent
 
 
 def accelerated() -> bool:
@@ -54,13 +51,13 @@ def faithful(run: Run, **settings) -> PIDynNet:
     return PIDynNet(**({"faithful": True, "seeds": SEEDS} | settings))
 
 
-def _few_steps(run: Run) -> dict:
+def few_steps(run: Run) -> dict:
     """A short training where it is only to be seen that it runs."""
     return {"softness": (0.3,), "steps": 2} if run.quick else {}
 
 
 def default(run: Run, **settings) -> PIDynNet:
-    return PIDynNet(**({"seeds": 2 if run.quick else SEEDS} | _few_steps(run) | settings))
+    return PIDynNet(**({"seeds": 2 if run.quick else SEEDS} | few_steps(run) | settings))
 
 
 def trained(run: Run, method: PIDynNet, system, record):
@@ -143,71 +140,12 @@ def _expected(run: Run, system: str, noise: float) -> float | None:
     return float(np.sqrt(2 / np.pi) * np.mean(bound))
 
 
-@PAPER.table(2, "Subperiods of 2, 3, 5 and 10 s, cubic, no noise")
-def table_2(run: Run) -> Outcome:
-    case = SYSTEMS["cubic"]()
-    rows = []
-    record = data_of(run, "cubic", MOTION, paper_rate(run), 0.0, 0)
-    coarse = data_of(run, "cubic", MOTION, RATE, 0.0, 0)
-
-    def default_windows(seconds: float):
-        bandwidth = 4.0 if seconds > 3 else None  # long windows have many features: fewer a second keep them trainable
-        return trained(run, PIDynNet(window=seconds, bandwidth=bandwidth, **_few_steps(run)), case, coarse)
-
-    lengths = list(TABLE_2)[: 2 if run.quick else None]
-    pool = ThreadPoolExecutor(len(lengths))  # beside the faithful ones, which an accelerator trains
-    beside = {seconds: pool.submit(default_windows, seconds) for seconds in reversed(lengths)}
-    letters = {seconds: trained(run, faithful(run, window=seconds, **STUDY), case, record) for seconds in lengths}
-    for seconds in lengths:
-        letter, ours, printed = letters[seconds], beside[seconds].result(), TABLE_2[seconds]
-        rows.append(
-            {
-                "subperiod (s)": seconds, "paper (%)": printed,
-                "faithful (%)": float(np.mean([case.mean_error(v) for v in letter.history["seeds"]])),
-                "faithful (s)": letter.seconds,
-                "PIDynNet, windows as long (%)": case.mean_error(ours.estimate), "PIDynNet (s)": ours.seconds,
-                "PIDynNet, equations met to (%)": 100 * ours.convergence["equations_met_to"],
-            }
-        )  # fmt: skip
-    note = (
-        f"Synthetic motion; faithful at {PAPER_RATE:g} Hz with {_schedule(run, **STUDY)}, PIDynNet at {RATE:g} Hz with "
-        "one initialisation."
-    )
-    return Outcome(rows, [], note)
-
-
-def _schedule(run: Run, **settings) -> str:
+def schedule(run: Run, **settings) -> str:
+    """How long the paper to the letter is trained, in words."""
     method = faithful(run, **settings)
     cut = "" if method.iterations == PIDynNet().iterations else f" (the paper's schedule: {PIDynNet().iterations})"
     cut += "" if accelerated() else ", cut short for want of an accelerator"
     return f"{method.seeds} initialisation(s), {method.iterations} iterations a subperiod{cut}"
-
-
-def _study(run: Run, name: str, choices: dict) -> Outcome:
-    case, record = SYSTEMS["cubic"](), data_of(run, "cubic", MOTION, paper_rate(run), 0.0, 0)
-    rows = []
-    for label, settings in choices.items():
-        fit = trained(run, faithful(run, **settings, **STUDY), case, record)
-        errors = [case.mean_error(v) for v in fit.history["seeds"]]
-        rows.append({name: label, "error (%)": float(np.mean(errors)), "spread of seeds (%)": float(np.std(errors)),
-                     "iterations in all": sum(fit.convergence["iterations"]), "seconds": fit.seconds})  # fmt: skip
-    note = (
-        f"Faithful setting, cubic system, synthetic motion at {PAPER_RATE:g} Hz, no noise, {_schedule(run, **STUDY)}. "
-        "The paper chose 500 and 3σ by such studies and prints none."
-    )
-    return Outcome(rows, [], note)
-
-
-@PAPER.study("batch", "Faithful: samples in a batch")
-def batch(run: Run) -> Outcome:
-    return _study(run, "batch", {n: {"batch": n} for n in ((100, 1000) if run.quick else (100, 250, 500, 1000))})
-
-
-@PAPER.study("constraint", "Faithful: how tightly a subperiod binds the next")
-def constraint(run: Run) -> Outcome:
-    kinds = {"1σ": 1.0, "3σ": 3.0, "5σ": 5.0, "none": None}
-    chosen = {k: kinds[k] for k in ("3σ", "none")} if run.quick else kinds
-    return _study(run, "constraint", {label: {"constraint": value} for label, value in chosen.items()})
 
 
 def kinds_of_networks(run: Run, system: str) -> Outcome:
@@ -220,7 +158,7 @@ def kinds_of_networks(run: Run, system: str) -> Outcome:
     rows = []
     case, record = SYSTEMS[system](), data_of(run, system, MOTION, RATE, 0.05, 0)
     for label, settings in choices.items():
-        fit = trained(run, PIDynNet(**settings, **_few_steps(run)), case, record)
+        fit = trained(run, PIDynNet(**settings, **few_steps(run)), case, record)
         rows.append({"network": label, "error (%)": case.mean_error(fit.estimate),
                      "last loss": float(fit.history["cost"][-1]), "paper (%)": PRINTED[system, 0.05][1],
                      "seconds": fit.seconds})  # fmt: skip
@@ -231,55 +169,11 @@ def kinds_of_networks(run: Run, system: str) -> Outcome:
     )  # fmt: skip
 
 
-def fine_tuning(run: Run, system: str) -> Outcome:
-    ax = style.new_axes(5.2, 3.2)
-    case, fit = SYSTEMS[system](), run.once(fit_of_network, system, 0.05, (("seeds", 1),))
-    motions = run.once(unseen)
-
-    def one(motion):
-        """Correlation with the truth by fine-tuning and by simulation, and the seconds of the first."""
-        truth = simulate(case.building, motion, integrator=RungeKutta4(), substeps=10).displacement[:, 0]
-        tuned = PIDynNet().fine_tune(fit, motion, rounds=2 if run.quick else ROUNDS)
-        same = correlation(truth[: len(tuned.time)], tuned.displacement[:, 0])
-        return same, correlation(truth, fit.predict(motion).displacement[:, 0]), tuned.seconds
-
-    run.progress.stage(f"fine-tuning {system}", len(motions))
-    made = [one(motions[0])]  # it compiles for all others
-    pool = ThreadPoolExecutor(cores())
-    try:
-        for own in pool.map(one, motions[1:]):
-            made.append(own)
-            run.progress.update(len(made), f"correlation {own[0]:.4f}")
-    except KeyboardInterrupt:  # Ctrl-C keeps the motions that are done
-        pass
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-    found, simulated, seconds = zip(*made, strict=True)
-    share, other = (float(np.mean(np.array(v) >= 0.95)) for v in (found, simulated))
-    rows = [{"motions": len(found), "fine-tuning: share ≥ 0.95 (%)": 100 * share,
-             "smallest": float(np.min(found)), "simulation: share ≥ 0.95 (%)": 100 * other,
-             "smallest ": float(np.min(simulated)), "paper (%)": 90.0,
-             "median s of fine-tuning": float(np.median(seconds))}]  # fmt: skip
-    checks = [Check(f"{system}, fine-tuning: share ≥ 0.95", f"{100 * share:.0f} %", "≥ 90 %", share >= 0.9)]
-    away = [np.maximum(1.0 - np.array(v), 1e-12) for v in (found, simulated)]
-    ax.hist(away, bins=np.geomspace(np.min(away) / 2, max(0.06, 2 * np.max(away)), 25),
-            label=["fine-tuning", "simulation"], color=[style.PREDICTED, style.MEASURED])  # fmt: skip
-    ax.axvline(0.05, color=style.TRUTH, lw=1.0, ls="--", label="correlation 0.95")
-    ax.set(xlabel="1 − correlation of the first floor's displacement", ylabel="motions", xscale="log")
-    ax.legend()
-    return Outcome(
-        rows, checks,
-        "Identified on the synthetic motion at 5 % noise. Fine-tuning trains the networks on the equations alone, from "
-        f"a structure that rides on the ground, its rest at the start imposed, at most {ROUNDS} rounds; it is a slow "
-        "way to integrate the equations of the identified model. Simulation is the default.",
-        ax.figure,
-    )  # fmt: skip
-
-
 @PAPER.study("traces", "Convergence of ten initialisations, default and faithful")
 def traces(run: Run) -> Outcome:
     figure = style.new_figure(10.0, 4.8)
-    axes = figure.subplots(2, 4)
+    with style.styled():
+        axes = figure.subplots(2, 4)
     rows = []
     for row, system in zip(axes, SYSTEMS, strict=True):
         case = SYSTEMS[system]()
@@ -299,7 +193,7 @@ def traces(run: Run) -> Outcome:
                          "error (%)": float(np.mean([case.mean_error(v) for v in fit.history["seeds"]])),
                          "seconds": fit.seconds})  # fmt: skip
     note = "5 % noise, synthetic motion. Grey: every initialisation; blue: their mean; dashed: truth. "
-    return Outcome(rows, [], note + f"Faithful: {_schedule(run)}.", figure)
+    return Outcome(rows, [], note + f"Faithful: {schedule(run)}.", figure)
 
 
 @PAPER.study("network-hidden", "PIDynNet: hidden states and the loop of the first storey, Bouc–Wen, 5 % noise")
@@ -311,12 +205,13 @@ def hidden(run: Run) -> Outcome:
     found = fit.history["states"][:, :3]
     predicted = simulate(fit.structure, true.excitation)
     figure = style.new_figure(10.0, 3.4)
-    left, right = figure.subplots(1, 2, width_ratios=(2, 1))
-    left.plot(fit.history["time"], z[:, 0], color=style.MEASURED, lw=2.2, label="truth")
+    with style.styled():
+        left, right = figure.subplots(1, 2, width_ratios=(2, 1))
+    left.plot(fit.history["time"], z[:, 0], color=style.MEASURED, lw=3.4, label="truth")
     left.plot(fit.history["time"], found[:, 0], color=style.PREDICTED, lw=0.8, label="latent network")
     left.set(xlabel="time [s]", ylabel="z of the first storey [m]")
     loops = [r.part("storeys[0]") for r in (true, predicted)]
-    right.plot(*loops[0], color=style.MEASURED, lw=2.0)
+    right.plot(*loops[0], color=style.MEASURED, lw=3.0)
     right.plot(*loops[1], color=style.PREDICTED, lw=0.7)
     right.set(xlabel="drift [m]", ylabel="force of the spring [N]")
     style.legend_above(figure, left)
@@ -329,14 +224,14 @@ def hidden(run: Run) -> Outcome:
 
 
 def coverage(run: Run, system: str) -> Outcome:
-    trials = 2 if run.quick else 6
+    trials = 2 if run.quick else min(6, max(3, cores()))  # minutes each
     case = SYSTEMS[system]()
     t = case.table
     inside, near, errors, ratio, seconds = [], [], [], [], []
     truth, limit = run.once(response_of, system, MOTION, RATE), run.once(bound_of, system, MOTION, RATE, 0.05)[:t]
 
     def one(key: int):
-        return trained(run, PIDynNet(seeds=2, **_few_steps(run)), case, measured(case, truth, 0.05, key))
+        return trained(run, PIDynNet(seeds=2, **few_steps(run)), case, measured(case, truth, 0.05, key))
 
     with ThreadPoolExecutor(cores()) as pool:
         fits = [one(0), *pool.map(one, range(1, trials))]  # the first compiles for all others
@@ -356,10 +251,9 @@ def coverage(run: Run, system: str) -> Outcome:
     return Outcome([row], [], "5 % noise, synthetic motion, 100 Hz, two initialisations a fit.")
 
 
-for _name, _title, _make, _real in (
-    ("networks", "PIDynNet: which network stands beside the skip path, 5 % noise", kinds_of_networks, False),
-    ("fine-tuning", "Unseen motions by fine-tuning the networks, and by simulation", fine_tuning, True),
-    ("coverage", "PIDynNet: which interval holds the truth, over noise seeds", coverage, False),
+for _name, _title, _make in (
+    ("networks", "PIDynNet: which network stands beside the skip path, 5 % noise", kinds_of_networks),
+    ("coverage", "PIDynNet: which interval holds the truth, over noise seeds", coverage),
 ):
     for _system in SYSTEMS:
-        PAPER.study(f"{_name}-{_system}", f"{_title}, {_system}", _real)(partial(_make, system=_system))
+        PAPER.study(f"{_name}-{_system}", f"{_title}, {_system}")(partial(_make, system=_system))

@@ -79,6 +79,7 @@ class Letter(eqx.Module):
     iterations: int = eqx.field(static=True)
     pretraining: bool = eqx.field(static=True, default=False)
     fixed: bool = eqx.field(static=True, default=False)  # unknowns stay: fine-tuning
+    ground_input: bool = eqx.field(static=True, default=True)  # else networks see zero in its place
 
     @property
     def optimiser(self):
@@ -99,6 +100,7 @@ class Letter(eqx.Module):
 
     def carried(self, networks, time, ground, duration):
         """(3, points, outputs) of each network: values and two derivatives in time."""
+        ground = ground if self.ground_input else jnp.zeros_like(ground)
         point, along = jnp.stack([time, ground], axis=-1), jnp.stack([1.0 / duration, jnp.zeros_like(duration)])
         kind = networks[0].weights[0].dtype
         made = carried_together(networks, point.astype(kind), along.astype(kind))

@@ -72,6 +72,7 @@ class PIDynNet(Method):
         check, patience, tolerance: a subperiod ends when unknowns, looked at every `check` iterations, stay within
             `tolerance` for `patience` looks (Eq. 16).
         width, layers: of both networks.
+        ground_input: whether networks see the ground acceleration beside time, as in the paper.
     """
 
     network: str = eqx.field(static=True, default="mlp")
@@ -96,6 +97,7 @@ class PIDynNet(Method):
     tolerance: float = eqx.field(static=True, default=1e-4)
     width: int = eqx.field(static=True, default=64)
     layers: int = eqx.field(static=True, default=5)
+    ground_input: bool = eqx.field(static=True, default=True)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples"})
 
@@ -170,6 +172,7 @@ class PIDynNet(Method):
 
     def letter(self, problem: Problem, **changes) -> Letter:
         """One iteration of the faithful setting."""
+        changes |= {"ground_input": self.ground_input}
         return Letter(problem, self.weights, self.batch, self.rate, self.iterations, **changes)
 
     def _to_the_letter(self, problem: Problem, key: int, progress, started: float):
