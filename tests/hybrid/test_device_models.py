@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import vibrid as vb
 from vibrid.cli import app
 from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.progress import Progress
 from vibrid.hybrid import Experimental, HybridTest, Modelled, NetworkDevice
 from vibrid.hybrid.learned import search
 from vibrid.hybrid.learned.answers import ScaledLaw
@@ -122,6 +123,26 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path):
     rest = train(*args, block=2, data=jnp.ones(()), checkpoint=checkpoint)
     np.testing.assert_array_equal(rest.state, whole.state)
     np.testing.assert_array_equal(rest.history, whole.history)
+
+
+def test_ctrl_c_keeps_the_checkpoint_and_the_same_call_goes_on(tests, saved, tmp_path):
+    class Stops(Progress):
+        def update(self, done, note=""):
+            if done == 1 and self.once:
+                self.once = False
+                raise KeyboardInterrupt
+
+        once = True
+
+    checkpoint, progress = Checkpoint(tmp_path / "part.npz", "this"), Stops()
+    given = (SMALL, tests[:2], tests[2:])
+    more = {"heard_names": ["f", "x", "band_1", "band_2"], "checkpoint": checkpoint}
+    with pytest.raises(KeyboardInterrupt):
+        train_models(*given, **more, progress=progress)
+    assert checkpoint.path.exists()
+    rest = train_models(*given, **more)[0]
+    assert not checkpoint.path.exists()
+    np.testing.assert_array_equal(forces(rest.model, tests)[0], forces(saved.model, tests)[0])
 
 
 def test_scores_of_a_half_force_by_hand():

@@ -1,14 +1,22 @@
-"""Networks that stand in for a device: what they see, how they answer, and how they are trained."""
+"""Networks that stand in for a device: what they see, how they answer, how they are trained, scored and kept."""
 
-from vibrid.hybrid.learned.along import along
-from vibrid.hybrid.learned.answers import Corrected, Direct, LawLayer, ScaledLaw
+from vibrid.hybrid.learned.adapted import Adapted
+from vibrid.hybrid.learned.answers import Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.closed_loop import LoopErrors, loop_errors, with_device
 from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
+from vibrid.hybrid.learned.from_records import device_test
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
+from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
+from vibrid.hybrid.learned.recipes import Recipe, score_tests, train_models
+from vibrid.hybrid.learned.resonant import ResonantNetwork
+from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.learned.training import Epoch, fit_models, predict
 
 __all__ = [
+    "Adapted",
     "Constant",
     "Corrected",
     "DeviceModel",
@@ -16,14 +24,28 @@ __all__ = [
     "DeviceTest",
     "Direct",
     "Epoch",
+    "ForceScores",
     "Histories",
     "LawLayer",
+    "LoopErrors",
+    "MinMax",
     "MotionFeatures",
+    "NetworkDevice",
+    "Recipe",
+    "ResonantNetwork",
     "Sample",
+    "SavedModel",
     "ScaledLaw",
     "Setting",
-    "along",
+    "device_test",
     "fit_models",
+    "force_scores",
+    "load_model",
+    "loop_errors",
     "predict",
+    "save_model",
+    "score_tests",
     "stack",
+    "train_models",
+    "with_device",
 ]

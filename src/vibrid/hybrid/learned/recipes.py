@@ -170,6 +170,8 @@ def train_models(
         key=jax.random.key(1), block=max(recipe.epochs // 50, 1), progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     if checkpoint is not None:
+        if made.cut_short:
+            raise KeyboardInterrupt  # the checkpoint stays, and the same call goes on from it
         checkpoint.remove()
     stiffness = steepest(training)
     found = []
