@@ -1,6 +1,7 @@
 """Networks that stand in for a device: what they see, how they answer, how they are trained, scored and kept."""
 
 from vibrid.hybrid.learned.adapted import Adapted
+from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.closed_loop import LoopErrors, loop_errors, with_device
 from vibrid.hybrid.learned.features import MotionFeatures
@@ -37,6 +38,7 @@ __all__ = [
     "SavedModel",
     "ScaledLaw",
     "Setting",
+    "along",
     "device_test",
     "fit_models",
     "force_scores",
