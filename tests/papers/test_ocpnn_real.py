@@ -6,7 +6,7 @@ import pytest
 
 import vibrid as vb
 from vibrid.hybrid.learned import DeviceTest, Direct, MotionFeatures
-from vibrid.hybrid.learned.adapted import Adapted
+from vibrid.hybrid.learned.answers import Adapted
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.networks.training import Trained
 from vibrid.papers.ocpnn.real_models import GRIP, Kind, network, predictions

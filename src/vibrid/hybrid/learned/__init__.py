@@ -1,8 +1,7 @@
 """Networks that stand in for a device: what they see, how they answer, how they are trained, scored and kept."""
 
-from vibrid.hybrid.learned.adapted import Adapted
 from vibrid.hybrid.learned.along import along
-from vibrid.hybrid.learned.answers import Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.answers import Adapted, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.closed_loop import LoopErrors, loop_errors, with_device
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model

@@ -1,7 +1,7 @@
 """From the numbers at the end of a network to a force.
 
 `Direct` and `MinMax` take them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its
-own and gives the force; `Corrected` adds a bounded correction to a law whose parameters are fixed.
+own and gives the force; `Corrected` adds a bounded correction to a law whose parameters are fixed; `Adapted` does both.
 
 Every device has a capacity for either direction, the friction force that its pretension is set for; forces scale with
 it.
@@ -152,15 +152,41 @@ class LawLayer(_WithLaw):
     def outputs(self) -> int:
         return len(self.learned)
 
+    def factors(self, outputs):
+        """(…, learned) on the characterised values."""
+        return jnp.exp(self.span * jnp.tanh(jnp.asarray(outputs, float)))
+
     def step(self, state, outputs, motion, capacity, dt):
-        return self.moved(state, jnp.exp(self.span * jnp.tanh(jnp.asarray(outputs, float))), motion, capacity, dt)
+        return self.moved(state, self.factors(outputs), motion, capacity, dt)
 
 
 class Corrected(_WithLaw):
-    """A law, and a correction that can never be larger than `bound` of the capacity."""
+    """A law, and a correction that can never be larger than `bound` of the mean capacity."""
 
     bound: float = eqx.field(static=True, default=0.5)
 
     def step(self, state, outputs, motion, capacity, dt):
         state, force = self.moved(state, jnp.zeros((*jnp.shape(motion.e), 0)), motion, capacity, dt)
-        return state, force + self.bound * jnp.tanh(outputs[..., 0]) * capacity.mean(axis=-1)
+        return state, force + correction(outputs, self.bound, capacity)
+
+
+class Adapted(LawLayer):
+    """Both: one more output, the first, corrects the force by at most `bound` of the mean capacity."""
+
+    bound: float = eqx.field(static=True, default=0.5)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.learned) + 1
+
+    def factors(self, outputs):
+        return super().factors(outputs[..., 1:])
+
+    def step(self, state, outputs, motion, capacity, dt):
+        state, force = super().step(state, outputs, motion, capacity, dt)
+        return state, force + correction(outputs, self.bound, capacity)
+
+
+def correction(outputs, bound: float, capacity):
+    """N, from the first output."""
+    return bound * jnp.tanh(jnp.asarray(outputs, float)[..., 0]) * capacity.mean(axis=-1)

@@ -12,8 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError, VibridError
-from vibrid.hybrid.learned.adapted import Adapted
-from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.answers import Adapted, Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.model import DeviceModel

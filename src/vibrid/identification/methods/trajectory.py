@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
-from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations
+from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations, settings_of
 from vibrid.identification.levenberg import Descent, descend
 from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.problem import Problem
@@ -162,3 +163,16 @@ def second_minimum(problem: Problem, made: Descent) -> tuple[str, ...]:
             named = ", ".join(f"{n} = {v:.4g}" for n, v in list(zip(problem.unknowns.names, values, strict=True))[:4])
             return (f"A second minimum fits nearly as well ({named}, …): the data do not decide between them.",)
     return ()
+
+
+def polished(method: Method, fit, problem: Problem, key, progress, started: float):
+    """The trajectory fit from where another method ended, as that method's answer."""
+    nearer = dataclasses.replace(problem.unknowns, start=jnp.asarray(fit.estimate))
+    last = TrajectoryFit().solve(dataclasses.replace(problem, unknowns=nearer), key, progress)
+    return last.replace(
+        method=type(method).__name__,
+        settings=settings_of(method),
+        warnings=tuple(dict.fromkeys((*fit.warnings, *last.warnings))),
+        convergence=last.convergence | fit.convergence,
+        seconds=time.perf_counter() - started,
+    )

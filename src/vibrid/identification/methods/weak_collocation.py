@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import ClassVar
 
@@ -13,9 +12,9 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
-from vibrid.identification.conclude import conclude, covariance_of, settings_of
+from vibrid.identification.conclude import conclude, covariance_of
 from vibrid.identification.method import METHODS, Method
-from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.methods.trajectory import TrajectoryFit, polished
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.annealing import RIGHT, Annealed, anneal
 from vibrid.identification.weak.equations import check_rates, state_names
@@ -84,16 +83,7 @@ class WeakCollocation(Method):
         )
         if not self.polish or made.cut_short:
             return fit
-        u = problem.unknowns
-        nearer = dataclasses.replace(problem, unknowns=dataclasses.replace(u, start=jnp.asarray(fit.estimate)))
-        last = TrajectoryFit().solve(nearer, key, progress)
-        return last.replace(
-            method=type(self).__name__,
-            settings=settings_of(self),
-            warnings=tuple(dict.fromkeys((*fit.warnings, *last.warnings))),
-            convergence=last.convergence | fit.convergence,
-            seconds=time.perf_counter() - started,
-        )
+        return polished(self, fit, problem, key, progress, started)
 
     def begin(self, problem: Problem, progress=SILENT) -> tuple[Beginning, list[str]]:
         """Regression along the smooth motion; a trajectory fit where some degree of freedom is not read."""

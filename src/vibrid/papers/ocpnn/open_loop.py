@@ -156,7 +156,7 @@ def learned_values(saved: SavedModel, test: DeviceTest) -> dict[str, np.ndarray]
     sample = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), histories.sample)
     seen, _ = model.features.along(state.plays, sample.x, sample.v)
     outputs, _ = model.network.along(state.memory, *model.inputs(seen, sample, histories.setting))
-    factors = np.exp(model.answer.span * np.tanh(np.asarray(outputs, float)[: len(test.x), 0]))
+    factors = np.asarray(model.answer.factors(outputs))[: len(test.x), 0]
     law = model.answer.law.law
     return {name: float(paths.get(law, name)) * factors[:, i] for i, name in enumerate(model.answer.learned)}
 

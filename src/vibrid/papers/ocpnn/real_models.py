@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.hybrid.learned.adapted import Adapted
-from vibrid.hybrid.learned.answers import Answer, Direct, LawLayer, ScaledLaw
+from vibrid.hybrid.learned.answers import Adapted, Answer, Direct, LawLayer, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.histories import DeviceTest, stack
 from vibrid.hybrid.learned.model import DeviceModel

@@ -6,7 +6,6 @@ damping model (2023).
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from vibrid.identification.methods.pidynnet.task import Layout, Task, begin_at, 
 from vibrid.identification.methods.pidynnet.training import Descent, Seeds, Trained, anneal
 from vibrid.identification.methods.pidynnet.tuning import Tuned, tune, tune_to_the_letter
 from vibrid.identification.methods.pidynnet.windows import NETWORKS
-from vibrid.identification.methods.trajectory import TrajectoryFit
+from vibrid.identification.methods.trajectory import polished
 from vibrid.identification.methods.weak_collocation import WeakCollocation
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import check_rates
@@ -130,17 +129,7 @@ class PIDynNet(Method):
             keep.remove()
         if not self.polish or made.cut_short:
             return fit
-        u = problem.unknowns
-        nearer = dataclasses.replace(problem, unknowns=dataclasses.replace(u, start=jnp.asarray(fit.estimate)))
-        last = TrajectoryFit().solve(nearer, key, progress)
-        return last.replace(
-            method=type(self).__name__,
-            settings=settings_of(self),
-            warnings=tuple(dict.fromkeys((*fit.warnings, *last.warnings))),
-            convergence=last.convergence | fit.convergence,
-            history=fit.history,
-            seconds=time.perf_counter() - started,
-        )
+        return polished(self, fit, problem, key, progress, started).replace(history=fit.history)
 
     def layout(self, problem: Problem, free) -> Layout:
         """Windows and features for a structure with unknowns at φ."""
