@@ -55,8 +55,10 @@ def load_training(path) -> Training:
     law = make(table.law, ("law",), notes) if table.law else None
     made, heard = {"training": [], "validation": []}, []
     for i, own in enumerate(table.tests if recipe is not None else ()):
-        with notes.at("tests", i):
+        capacity = float("nan")
+        with notes.at("tests", i, "capacity"):
             capacity = _capacity(own.capacity)
+        with notes.at("tests", i):
             record = read_record(path.parent / own.file)
             other = read_record(path.parent / own.heard) if own.heard else None
             if other is not None and not heard:

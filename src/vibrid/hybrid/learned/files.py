@@ -78,7 +78,7 @@ def load_model(path) -> SavedModel:
     try:
         found = Checkpoint(path, PURPOSE).load()
     except FileProblem:
-        raise FileProblem(path, "it is not a device model of vibrid.") from None
+        raise FileProblem(path, "it is not a device model of vibrid; `vibrid hybrid train` makes one.") from None
     if found is None:
         raise FileProblem(path, "there is no such file.")
     arrays, about = found
