@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from table import FOLDER, save
 
-from vibrid.core.device import on_processor
+from vibrid.core.device import accelerated, on_processor
 from vibrid.core.progress import Progress
 from vibrid.identification import PIDynNet, WeakCollocation, identify, make_problem
 from vibrid.identification.methods.pidynnet import faithful
@@ -185,10 +185,6 @@ def weak(rows, chosen) -> None:
 
 
 PARTS = {"iteration": iteration, "schedule": schedule, "default": default, "weak": weak}
-
-
-def accelerated() -> bool:
-    return jax.default_backend() != "cpu"
 
 
 def row(rows, what, value, target="", met=None, note="", **details):

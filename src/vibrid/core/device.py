@@ -16,12 +16,17 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def accelerated() -> bool:
+    """Whether programs run on something else than the processor, unless told."""
+    return jax.default_backend() != "cpu"
+
+
 def on_processor():
     """A context in which programs run on the processor, whatever else JAX has found; no change where it found nothing.
 
     Arrays that are elsewhere are brought along.
     """
-    if jax.default_backend() == "cpu":
+    if not accelerated():
         return nullcontext()
     try:
         return jax.default_device(jax.devices("cpu")[0])

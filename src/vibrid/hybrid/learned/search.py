@@ -26,13 +26,15 @@ class Trial:
 
 def search_recipes(
     recipe: Recipe, choices: Mapping[str, Sequence], training: Sequence[DeviceTest], validation: Sequence[DeviceTest],
-    *, law: ScaledLaw | None = None, heard_names: Sequence[str] = (), progress: Progress = SILENT,
+    *, law: ScaledLaw | None = None, heard_names: Sequence[str] = (), workers: int = 1,
+    progress: Progress = SILENT,
 ) -> list[Trial]:  # fmt: skip
     """Train with every combination of choices; the best on the validation tests first. Ctrl-C keeps those done.
 
     Arguments
         recipe: what is not chosen; give it few epochs.
         choices: values to try for each setting of the recipe, e.g. {"hidden": [[32], [64, 64]]}.
+        workers: trials at a time, each on a thread.
     """
     optuna = require("optuna", "tune", "Searching settings")
     known = [f.name for f in fields(Recipe)]
@@ -61,7 +63,7 @@ def search_recipes(
         return scores.nrmse
 
     try:
-        study.optimize(objective, n_trials=count)
+        study.optimize(objective, n_trials=count, n_jobs=workers)
     except KeyboardInterrupt:
         if not made:
             raise

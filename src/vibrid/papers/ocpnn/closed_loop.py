@@ -13,30 +13,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.device import LoopDevice
 from vibrid.hybrid.learned.closed_loop import BROKEN, LoopErrors, loop_errors, run_or_break
 from vibrid.hybrid.learned.scores import ForceScores, force_scores
-from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.hybrid.result import HybridResult
-from vibrid.papers.ocpnn.models import RATE, RECIPES, laws, networks
+from vibrid.papers.ocpnn.hybrid_tests import PLACE, Case, cases, hybrid_test
+from vibrid.papers.ocpnn.loop_histories import loop_trained
+from vibrid.papers.ocpnn.models import RATE, laws, networks
 from vibrid.papers.ocpnn.pairs import CAPACITIES, imposed_by, specimen, tested
-from vibrid.papers.ocpnn.paper import PAPER, SUBSTEPS, laboratory, side_by_side
-from vibrid.papers.ocpnn.suite import AFTER, HELD_OUT, at_half_scale, real_suite
+from vibrid.papers.ocpnn.paper import PAPER, side_by_side
+from vibrid.papers.ocpnn.suite import AFTER, HELD_OUT
 from vibrid.papers.paper import Check, Outcome, Run
-from vibrid.papers.two_storey import DAMPERS_A_STOREY, FLOOR, ROOF, two_storey_building
-from vibrid.records.record import Record
+from vibrid.papers.two_storey import ROOF, two_storey_building
 from vibrid.report.frame_plots import plot_moment_curvature
 from vibrid.report.hybrid_plots import name_section
 from vibrid.report.hybrid_report import column_base_and_beam_end
 from vibrid.report.style import CYCLE, MEASURED, grid_of, label, new_figure, styled
 
-PLACE = "second_storey"
-IN_LOOP = {"data-driven": 3, "physics-based": 1, "corrected": 1}
+LOOP_TRAINED = "data-driven, also on loops"
+IN_LOOP = {"data-driven": 3, LOOP_TRAINED: 3, "physics-based": 1, "corrected": 1}
 """Networks, and how many of their seeds (the best on recorded tests first) are tried in the loop."""
 LAWS_IN_LOOP = ("LuGre, fitted", "LuGre, Table 1", "CUKF")
-SPECIMENS = 500
-"""Key of the first specimen of the loops; the pairs were made by others."""
 FERNDALE, EMERYVILLE = list(HELD_OUT)[:2]
 PAPER_TABLE_5 = {
     "data-driven": {FERNDALE: (2.45, 0.80, 0.97, 0.98), EMERYVILLE: (2.72, 0.90, 0.96, 0.98)},
@@ -46,15 +43,6 @@ PAPER_TABLE_5 = {
 PAPER_PEAKS = {"data-driven": (45.6, 18.5), "physics-based": (44.0, 18.0), "CUKF": (40.0, 15.0)}
 
 
-class Case(NamedTuple):
-    """A motion, and the specimen that is tested under it."""
-
-    motion: str
-    record: Record
-    capacity: float
-    key: int
-
-
 class Looped(NamedTuple):
     """A test with a model in the second storey."""
 
@@ -62,15 +50,6 @@ class Looped(NamedTuple):
     errors: LoopErrors
     afterwards: ForceScores  # against the specimen moved through the same deformation
     measured: np.ndarray  # N, what it showed
-
-
-def hybrid_test(case: Case, second: LoopDevice) -> HybridTest:
-    """The test of the paper, at one capacity."""
-    first = Experimental(
-        specimen(case.key, case.capacity, 0), at=FLOOR, name="first_storey", count=DAMPERS_A_STOREY, **laboratory()
-    )
-    modelled = Modelled(second, at=ROOF, to=FLOOR, name=PLACE, count=DAMPERS_A_STOREY, listens="first_storey")
-    return HybridTest(two_storey_building(), [first], [modelled], substeps=SUBSTEPS)
 
 
 def light(case: Case, result: HybridResult) -> HybridResult:
@@ -96,17 +75,6 @@ def looped(case: Case, second: LoopDevice, true: HybridResult) -> Looped | None:
     return Looped(light(case, found), loop_errors(found, true, PLACE, ROOF, AFTER), afterwards, measured)
 
 
-def cases(run: Run, split: str) -> list[Case]:
-    """The motions of a split at three capacities."""
-    motions = getattr(real_suite(run), split)
-    motions = dict(list(motions.items())[:1]) if run.quick else motions
-    made = []
-    for i, (name, scaled) in enumerate(motions.items()):
-        record = at_half_scale(scaled)
-        made += [Case(name, record, capacity, SPECIMENS + 50 * (split == "held_out") + i) for capacity in CAPACITIES]
-    return made
-
-
 def references(run: Run, split: str) -> list[HybridResult]:
     some = run.once(cases, split)
     run.progress.stage(f"{split} motions with the specimen in both storeys", len(some))
@@ -117,10 +85,8 @@ def devices(run: Run) -> dict[str, list]:
     """By name, one function from a case to a device for every seed."""
     made = {}
     for name, seeds in IN_LOOP.items():
-        made[name] = [
-            (lambda case, saved=saved: saved.device(RATE, case.capacity))
-            for saved in run.once(networks, "real", name)[:seeds]
-        ]
+        some = run.once(loop_trained) if name == LOOP_TRAINED else run.once(networks, "real", name)
+        made[name] = [(lambda case, saved=saved: saved.device(RATE, case.capacity)) for saved in some[:seeds]]
     for name in LAWS_IN_LOOP:
         make = run.once(laws, "real")[name]
         made[name] = [lambda case, make=make: make(case.capacity)]
@@ -176,7 +142,7 @@ def closed_loop(run: Run) -> Outcome:
     best = next(r for r in rows if r["second storey"] == "data-driven" and ("chosen" in r["seed"] or not r["seed"]))
     fixed = min(r["roof NRMSE, %"] for r in rows if r["second storey"].startswith("LuGre"))
     floor = next(r for r in rows if r["second storey"].startswith("the specimen"))
-    mine = [r["roof NRMSE, %"] for r in rows if r["second storey"] in RECIPES]
+    mine = [r["roof NRMSE, %"] for r in rows if r["second storey"] in IN_LOOP]
     checks = [
         Check("data-driven, mean roof NRMSE, %", f"{best['roof NRMSE, %']:.2f}", "≤ 3 (aim)",
               best["roof NRMSE, %"] <= 3),

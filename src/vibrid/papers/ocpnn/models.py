@@ -63,28 +63,41 @@ def training_tests(pairs: list[Pair]) -> list[DeviceTest]:
     return [pair.test(EVERY, swapped) for swapped in (False, True) for pair in pairs]
 
 
-def networks(run: Run, kind: str, name: str, seeds: tuple[int, ...] = ()) -> list[SavedModel]:
-    """A trained network from several beginnings, the best on the validation tests first.
-
-    Those that were trained before, with the same recipe on the same motions, are taken from `trained_folder()`.
-    """
+def recipe_of(run: Run, name: str) -> Recipe:
     epochs = 4 if run.quick else RECIPES[name].epochs
-    recipe = RECIPES[name].replace(epochs=epochs, every=max(epochs // 25, 1))
-    words = [f"{p.motion} {p.capacity:g}" for some in run.once(data, kind) for p in some]
+    return RECIPES[name].replace(epochs=epochs, every=max(epochs // 25, 1))
+
+
+def networks(run: Run, kind: str, name: str, seeds: tuple[int, ...] = ()) -> list[SavedModel]:
+    """A network trained on pairs, from several beginnings, the best on the validation tests first."""
+    return kept_networks(
+        run, kind, recipe_of(run, name), lambda: training_tests(run.once(data, kind).training), seeds=seeds
+    )
+
+
+def kept_networks(
+    run: Run, kind: str, recipe: Recipe, tests: Callable[[], list[DeviceTest]], *, seeds: tuple[int, ...] = (),
+    words: str = "",
+) -> list[SavedModel]:  # fmt: skip
+    """Networks from several beginnings, the best on the validation tests first.
+
+    Those that were trained before, with the same recipe on the same motions, are taken from `trained_folder()`; `words`
+    say what else `tests` gives beside the pairs.
+    """
+    motions = [f"{p.motion} {p.capacity:g}" for some in run.once(data, kind) for p in some]
+    purpose = (kind, repr(recipe), motions, HAZARD.name, *([words] if words else []))
     files = {
-        seed: trained_folder() / f"ocpnn-{fingerprint(kind, repr(recipe), words, HAZARD.name, seed)}.npz"
+        seed: trained_folder() / f"ocpnn-{fingerprint(*purpose, seed)}.npz"
         for seed in seeds or range(1 if run.quick else SEEDS)
     }
     missing = [seed for seed, file in files.items() if not file.exists()]
     if missing:
-        pairs = run.once(data, kind)
         law = lugre() if recipe.answer != "direct" else None
-        validation = [p.test(EVERY) for p in pairs.validation]
+        validation = [p.test(EVERY) for p in run.once(data, kind).validation]
         trained_folder().mkdir(parents=True, exist_ok=True)
         for saved in train_models(
-            recipe, training_tests(pairs.training), validation, law=law, heard_names=HEARD, seeds=missing,
-            progress=run.progress,
-        ):  # fmt: skip
+            recipe, tests(), validation, law=law, heard_names=HEARD, seeds=missing, progress=run.progress
+        ):
             save_model(files[saved.facts["seed"]], saved)
     with on_processor():
         return sorted(map(load_model, files.values()), key=lambda saved: saved.facts["scores"]["nrmse"])

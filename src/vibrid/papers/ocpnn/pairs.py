@@ -123,6 +123,17 @@ def _measured(data: np.ndarray) -> Record:
     return Record(data, [Channel(n, "other") for n in _MEASURED], step=1 / RATE, name="device test")
 
 
+def pair_in_the_loop(motion: str, capacity: float, key: int, result) -> Pair:
+    """What was heard in a hybrid test, and the specimen moved afterwards as the model in the second storey was."""
+    targets = imposed_by(result)
+    name, velocity = STOREYS[0], targets[0]["velocity"]
+    shown = {n: velocity if n == "velocity" else result.devices[f"{name}.{n}"] for n in _MEASURED}
+    return Pair(
+        motion, capacity, key, _measured(np.column_stack(list(shown.values()))),
+        tested(specimen(key, capacity, 2), targets[1]),
+    )  # fmt: skip
+
+
 def pair_of(motion: str, scaled: Scaling, capacity: float, key: int) -> Pair:
     """Simulated with LuGre dampers, imposed on one specimen."""
     law = scaled_damper(capacity)

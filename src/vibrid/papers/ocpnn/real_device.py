@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.device import on_processor
 from vibrid.hybrid.characterise import Fit, characterise
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.updated import UpdatedLaw
@@ -69,12 +70,18 @@ def _data(run: Run) -> Data:
     return Data(run)
 
 
+def _of_laws(run: Run, make, *arguments):
+    """What laws need or give, made on the processor: their steps are too small for an accelerator."""
+    with on_processor():
+        return run.once(make, *arguments)
+
+
 def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
     """Forces (tests, samples) of a law that is fitted for each fold on the tests it does not leave out, and the laws.
 
     A law begins under the first force of a test, as the networks know it.
     """
-    data = run.once(_data)
+    data = _of_laws(run, _data)
     law, free = candidates()[name]
     quick = {"population": 2, "generations": 2, "polished": 1} if run.quick else {"population": 5, "generations": 25}
     forces, fitted = np.zeros(data.histories.force.shape), []
@@ -95,7 +102,7 @@ def companion_forces(run: Run, name: str) -> np.ndarray:
     physical device says not only how strong it grips, but how. An earthquake slips too briefly to show that; there the
     harmonic tests of the set-up, none of which its fold leaves out, count as much as the companion.
     """
-    data = run.once(_data)
+    data = _of_laws(run, _data)
     law, free = candidates()[name]
     quick = {"population": 2, "generations": 2 if run.quick else 8, "polished": 1}
     half = -(-data.histories.samples // 2)  # at half the rate
@@ -128,7 +135,7 @@ SETTINGS = tuple(itertools.product((1e-4, 1e-3, 1e-2), (1e3, 3e3), (0.0, 60.0)))
 def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
     """Forces of LuGre laws that a Kalman filter updates from the companion; its settings are the best of a grid on the
     tests that a fold does not leave out."""
-    data, (_, fitted) = run.once(_data), run.once(law_forces, "LuGre")
+    data, (_, fitted) = _of_laws(run, _data), _of_laws(run, law_forces, "LuGre")
     forces, chosen = np.zeros(data.histories.force.shape), []
     grid = SETTINGS[:2] if run.quick else SETTINGS
     for fold, made in zip(data.main, fitted, strict=True):
@@ -149,7 +156,7 @@ def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
 
 def trained(run: Run) -> dict[str, Predicted]:
     """Every kind of network, and the mean of those that know the law of the companion: the recommended committee."""
-    data, found = run.once(_data), {}
+    data, found = _of_laws(run, _data), {}
     for name, kind in kinds().items():
         if run.quick:
             if not kind.law:
@@ -157,7 +164,7 @@ def trained(run: Run) -> dict[str, Predicted]:
             kind = kind._replace(epochs=2)
         found[name] = predictions(
             run, name, kind, data.tests, data.main, data.extra, 1 if run.quick else SEEDS, data.weights,
-            run.once(companion_forces, "backlash"),
+            _of_laws(run, companion_forces, "backlash"),
         )  # fmt: skip
     both = [made for name, made in found.items() if kinds()[name].law]
     means = [np.mean([made[i] for made in both], axis=0) for i in range(3)]
@@ -165,7 +172,7 @@ def trained(run: Run) -> dict[str, Predicted]:
 
 
 def _scored(run: Run, forces) -> list[dict[str, float]]:
-    return [scores(test, own) for test, own in zip(run.once(_data).tests, forces, strict=True)]
+    return [scores(test, own) for test, own in zip(_of_laws(run, _data).tests, forces, strict=True)]
 
 
 def _mean(scored: list[dict], which) -> dict[str, float]:
@@ -174,14 +181,14 @@ def _mean(scored: list[dict], which) -> dict[str, float]:
 
 @PAPER.study("real-device", "Unseen tests of a real device", real_data=True, part="networks")
 def real_device(run: Run) -> Outcome:
-    data = run.once(_data)
+    data = _of_laws(run, _data)
     everything = np.ones(len(data.tests), bool)
     groups = {"all": everything, "earthquakes": data.is_earthquake, "harmonic": ~data.is_earthquake}
     models: dict[str, list] = {"zero force": [_scored(run, np.zeros(data.histories.force.shape))]}
     for law in ("LuGre", "backlash"):
-        models[f"{law}, fitted"] = [_scored(run, run.once(law_forces, law)[0])]
-        models[f"{law}, fitted to the companion"] = [_scored(run, run.once(companion_forces, law))]
-    filtered, settings = run.once(filtered_forces)
+        models[f"{law}, fitted"] = [_scored(run, _of_laws(run, law_forces, law)[0])]
+        models[f"{law}, fitted to the companion"] = [_scored(run, _of_laws(run, companion_forces, law))]
+    filtered, settings = _of_laws(run, filtered_forces)
     models["LuGre, Kalman filter"] = [_scored(run, filtered)]
     networks = run.once(trained)
     for name, made in networks.items():
@@ -249,7 +256,7 @@ def _figure(run: Run, data: Data, networks):
     """The strongest earthquake and a harmonic test: measured, LuGre, recommended network."""
     names = [t.name for t in data.named]
     shown = [names.index("ds2__ImperialValleyMCE"), names.index("ds2__1Hz36lbtension1amplitude")]
-    law, figure = run.once(law_forces, "LuGre")[0], new_figure(9.5, 6.2)
+    law, figure = _of_laws(run, law_forces, "LuGre")[0], new_figure(9.5, 6.2)
     with styled():
         axes = figure.subplots(2, 2, width_ratios=(1.7, 1))
         for row, i in zip(axes, shown, strict=True):

@@ -7,10 +7,12 @@ import time
 import jax
 import numpy as np
 
-from vibrid.core.device import on_processor
+from vibrid.core.device import accelerated, cores, on_processor
+from vibrid.core.progress import Progress
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.hybrid.learned.closed_loop import loop_errors, run_or_break
+from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.recipes import Recipe, train_models
 from vibrid.hybrid.learned.scores import ForceScores
 from vibrid.hybrid.parts import Experimental, Modelled
@@ -44,6 +46,8 @@ LAYERS = {
     "Masing": (ScaledLaw(Masing(6e6, RayleighYield(4e-3), damping=1e3), CAPACITY), ("damping",)),
 }
 """A law with its first guess, and what the network gives of it."""
+EPOCHS = 300
+"""Of the paper's training, in our reading."""
 
 
 @PAPER.study("layers", "Other laws in the physics layer", real_data=True, part="variants")
@@ -86,30 +90,61 @@ def recurrent(run: Run) -> Outcome:
     return Outcome(rows, [], note)
 
 
+class Clock(Progress):
+    """When every epoch ended."""
+
+    def __init__(self, shown: Progress):
+        self.shown, self.ended = shown, []
+
+    def stage(self, name, total=None):
+        self.shown.stage(name, total)
+
+    def update(self, done, note=""):
+        self.ended.append(time.perf_counter())
+        self.shown.update(done, note)
+
+    def seconds_an_epoch(self, epochs: int) -> float:
+        """A word comes every few epochs; those before the first one, which compile, do not count."""
+        if len(self.ended) < 2:
+            return 0.0
+        return (self.ended[-1] - self.ended[0]) / (epochs * (1 - 1 / len(self.ended)))
+
+
 @PAPER.study("faithful", "The paper's own training", real_data=True, part="faithful")
 def faithful(run: Run) -> Outcome:
-    """At 1024 Hz, min–max scaling, dropout, batches of ten; as many epochs as can be afforded, which is said."""
+    """At 1024 Hz, min–max scaling, dropout: all epochs with all tests in a batch, a few with the paper's batch of ten.
+
+    Without an accelerator both are few, which is said.
+    """
     pairs = run.once(data, "real")
-    epochs = 1 if run.quick else 40
+    whole, few = (1, 1) if run.quick else (EPOCHS, 12) if accelerated() else (4, 1)
     training, validation = [p.test() for p in pairs.training], [p.test() for p in pairs.validation]
     held_out = [p.test() for p in pairs.held_out]
-    rows = []
-    for words, changes in (("faithful, batch 10", {}), ("faithful, batch 42", {"batch": 0})):
-        recipe = Recipe.faithful(epochs=epochs, **changes)
+    rows, checks = [], []
+    for words, batch, epochs in (("faithful, all in a batch", 0, whole), ("faithful, batch of the paper", 10, few)):
+        recipe, clock = Recipe.faithful(epochs=epochs, batch=batch), Clock(run.progress)
         began = time.perf_counter()
-        saved = train_models(recipe, training, validation, heard_names=HEARD, progress=run.progress)[0]
+        saved = train_models(recipe, training, validation, heard_names=HEARD, progress=clock)[0]
         seconds = time.perf_counter() - began
-        saved_on = jax.device_put(saved.model, jax.devices("cpu")[0])
+        one = clock.seconds_an_epoch(epochs) or seconds / epochs
+        whole_time = seconds if epochs == EPOCHS else EPOCHS * one
         with on_processor():
+            model = jax.device_put(saved.model, jax.devices("cpu")[0])
             for split, some in (("validation", validation), ("held-out", held_out)):
-                found = network_forces(type(saved)(saved_on, saved.stiffness, saved.facts), some)
-                rows.append({**row_of(words, split, scores(found, some)), "epochs": epochs, "seconds": seconds,
-                             "seconds for 300 epochs": seconds / epochs * 300})  # fmt: skip
+                found = network_forces(SavedModel(model, saved.stiffness, saved.facts), some)
+                rows.append({**row_of(words, split, scores(found, some)), "tests in a batch": batch or len(training),
+                             "epochs": epochs, "seconds": seconds, "seconds an epoch": one,
+                             f"minutes for {EPOCHS} epochs": whole_time / 60})  # fmt: skip
+        if not batch:
+            judged = bool(whole_time < 1200) if accelerated() and epochs == EPOCHS else None
+            checks.append(Check(f"{len(training)} tests at 1024 Hz, {EPOCHS} epochs, one batch, minutes",
+                                f"{whole_time / 60:.1f}", "< 20 on a GPU", judged))  # fmt: skip
     note = (
-        f"{epochs} of the 300 epochs that we gave the paper's setting (it does not say how many it used); compilation "
-        "is in the seconds."
+        f"{whole} epochs with all tests in a batch, {few} with the paper's batch of ten (of {EPOCHS} in our reading: "
+        "the paper does not say how many it used); what was not run is told from the seconds of an epoch. Seconds "
+        "include compilation, those of an epoch do not."
     )
-    return Outcome(rows, [], note)
+    return Outcome(rows, checks, note)
 
 
 @PAPER.study("four-storeys", "Four storeys: two devices tested, two modelled", real_data=True, part="loops")
@@ -187,7 +222,8 @@ def search(run: Run) -> Outcome:
         choices = {"oscillators": [12], "hidden": [[32]], "learning_rate": [5e-3, 1e-2]}
     trials = search_recipes(
         RECIPES["data-driven"].replace(epochs=epochs, every=1), choices, training_tests(pairs.training),
-        [p.test(EVERY) for p in pairs.validation], heard_names=HEARD, progress=run.progress,
+        [p.test(EVERY) for p in pairs.validation], heard_names=HEARD, workers=1 if accelerated() else cores(),
+        progress=run.progress,
     )  # fmt: skip
     rows = [{**trial.choice, "validation NRMSE, %": 100 * trial.scores.nrmse, "seconds": trial.seconds}
             for trial in trials]  # fmt: skip

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import jax
 import numpy as np
 
+from vibrid.core.device import accelerated
 from vibrid.identification import PIDynNet, identify
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.networks import (
@@ -16,7 +17,6 @@ from vibrid.papers.pidynnet.networks import (
     SEEDS,
     SHORTEST,
     STUDY,
-    accelerated,
     faithful,
     few_steps,
     paper_rate,

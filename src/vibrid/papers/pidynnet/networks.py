@@ -11,10 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 
-import jax
 import numpy as np
 
-from vibrid.core.device import cores, on_processor
+from vibrid.core.device import accelerated, cores, on_processor
 from vibrid.identification import PIDynNet, identify
 from vibrid.identification.diagnostics import correlation
 from vibrid.papers.paper import Check, Outcome, Run
@@ -31,10 +30,6 @@ SHORTEST = {"iterations": 20, "pretraining": 10, "seeds": 2}  # to see that it r
 STUDY = {"iterations": 3000}  # of studies with many trainings, on an accelerator
 TARGETS = {("cubic", 0.0): 0.94, ("cubic", 0.025): 1.58, ("cubic", 0.05): 1.42,
            ("bouc-wen", 0.0): 1.58, ("bouc-wen", 0.025): 1.41, ("bouc-wen", 0.05): 1.26}  # fmt: skip
-
-
-def accelerated() -> bool:
-    return jax.default_backend() != "cpu"
 
 
 def paper_rate(run: Run) -> float:

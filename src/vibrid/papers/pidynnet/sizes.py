@@ -7,10 +7,10 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from vibrid.core.device import cores, on_processor
+from vibrid.core.device import accelerated, cores, on_processor
 from vibrid.identification import PIDynNet, identify
 from vibrid.papers.paper import Outcome, Run
-from vibrid.papers.pidynnet.networks import STUDY, accelerated, faithful, trained
+from vibrid.papers.pidynnet.networks import STUDY, faithful, trained
 from vibrid.papers.pidynnet.paper import CLASSICAL, PAPER
 from vibrid.papers.pidynnet.systems import at_rate, cubic, measured, synthetic
 from vibrid.report import style

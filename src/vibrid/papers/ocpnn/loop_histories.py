@@ -1,0 +1,43 @@
+"""Training with histories from the loop: what a network met when it was in a test itself.
+
+Recorded pairs come from a building with LuGre dampers; in the loop a network's own errors move it elsewhere. So every
+training motion is run once with the trained network in the second storey, the deformation it then had is imposed on the
+specimen afterwards, and training begins anew with those tests beside the pairs. A laboratory can do the same with its
+own device.
+"""
+
+from __future__ import annotations
+
+from vibrid.hybrid.learned.closed_loop import run_or_break
+from vibrid.hybrid.learned.files import SavedModel
+from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.papers.ocpnn.hybrid_tests import Case, cases, hybrid_test
+from vibrid.papers.ocpnn.models import EVERY, RATE, data, kept_networks, networks, recipe_of, training_tests
+from vibrid.papers.ocpnn.pairs import Pair, pair_in_the_loop
+from vibrid.papers.ocpnn.paper import side_by_side
+from vibrid.papers.paper import Run
+
+
+def met(case: Case, device) -> Pair | None:
+    """What a model met and heard in a test, beside the specimen moved so afterwards; None where it broke down."""
+    found = run_or_break(hybrid_test(case, device), case.record)
+    if found is None:
+        return None
+    return pair_in_the_loop(f"{case.motion}, in the loop", case.capacity, case.key, found)
+
+
+def histories(run: Run) -> list[Pair]:
+    """The training motions with the network that is best on recorded tests."""
+    best, some = run.once(networks, "real", "data-driven")[0], cases(run, "training")
+    run.progress.stage("training motions with the network in the loop", len(some))
+    made = side_by_side(met, [(case, best.device(RATE, case.capacity)) for case in some], run.progress)
+    return [pair for pair in made if pair is not None]
+
+
+def loop_trained(run: Run) -> list[SavedModel]:
+    """The data-driven network trained on pairs and on histories from the loop, the best on recorded tests first."""
+
+    def tests() -> list[DeviceTest]:
+        return training_tests(run.once(data, "real").training) + [p.test(EVERY) for p in run.once(histories)]
+
+    return kept_networks(run, "real", recipe_of(run, "data-driven"), tests, words="with histories from the loop")
