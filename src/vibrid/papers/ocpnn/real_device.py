@@ -150,7 +150,7 @@ def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
             errors.append(np.mean(np.array(own)[~fold.left_out]))
         best = int(np.nanargmin(errors))
         chosen.append(grid[best])
-        forces[fold.left_out] = found[best][fold.left_out]
+        forces[fold.left_out, : found.shape[-1]] = found[best][fold.left_out]
     return forces, chosen
 
 

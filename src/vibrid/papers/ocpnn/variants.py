@@ -117,7 +117,7 @@ def faithful(run: Run) -> Outcome:
     Without an accelerator both are few, which is said.
     """
     pairs = run.once(data, "real")
-    whole, few = (1, 1) if run.quick else (EPOCHS, 12) if accelerated() else (4, 1)
+    whole, few = (1, 1) if run.quick else (EPOCHS, 3) if accelerated() else (4, 1)
     training, validation = [p.test() for p in pairs.training], [p.test() for p in pairs.validation]
     held_out = [p.test() for p in pairs.held_out]
     rows, checks = [], []
