@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 
@@ -20,8 +19,6 @@ from vibrid.simulation import RungeKutta4, simulate
 FLOORS = (2, 4, 8, 10, 16, 20, 32)
 NOISE = 0.05
 COMPILED_BEFORE = 10  # floors up to which a fit is repeated, so that its time is without compilation
-METHODS = CLASSICAL | {"TrajectoryFit": dataclasses.replace(CLASSICAL["TrajectoryFit"], starts=3)}
-"""From one first guess the fit of eight floors ends elsewhere on some machines."""
 TALLEST_FIT, TALLEST_NETWORK = 16, 10  # floors up to which trajectories are fitted and the default network is trained
 FAITHFUL = "faithful" if accelerated() else "faithful, 200 iterations"
 
@@ -33,7 +30,7 @@ def height(floors: int, quick: bool = False) -> dict:
         truth = simulate(system.building, at_rate(synthetic(), 100.0), integrator=RungeKutta4(), substeps=10)
     record = measured(system, truth, NOISE, 1)
     row = {"floors": floors}
-    for name, method in METHODS.items():
+    for name, method in CLASSICAL.items():
         if name == "TrajectoryFit" and floors > TALLEST_FIT:
             continue
         with on_processor():
@@ -70,7 +67,7 @@ def figure_4(run: Run) -> Outcome:
     figure = style.new_figure(9.0, 3.2)
     with style.styled():
         left, right = figure.subplots(1, 2)
-    for name in [FAITHFUL, "PIDynNet", *METHODS]:
+    for name in [FAITHFUL, "PIDynNet", *CLASSICAL]:
         own = [row for row in rows if f"{name} (s)" in row]
         if not own:
             continue
@@ -91,7 +88,7 @@ def figure_4(run: Run) -> Outcome:
     note = (
         "Cubic system with the paper's shares of stiff and soft storeys, synthetic motion at 100 Hz, 5 % noise, c(0) "
         "unknown; data from a ten times finer Runge–Kutta step. PIDynNet: one initialisation, up to "
-        f"{TALLEST_NETWORK} floors; TrajectoryFit: up to {TALLEST_FIT}, from three first guesses at once; {letter}. "
+        f"{TALLEST_NETWORK} floors; TrajectoryFit: up to {TALLEST_FIT}, from the first guess; {letter}. "
         f"Heights ran {side_by_side} at a time, one process each. Times of "
         f"UKF, TrajectoryFit and WeakCollocation are without compilation up to {COMPILED_BEFORE} floors; all others "
         "include it. The paper's UKF took 892 s for ten floors and its network 432 s on two A100."
