@@ -218,8 +218,8 @@ def real_device(run: Run) -> Outcome:
         f"{settings}. Every kind but the paper's is a committee of three networks. Two kinds know a law with backlash "
         "that is fitted to the companion (for an earthquake, also to the harmonic tests of its set-up): one hears its "
         "force, one corrects it; the mean of both is recommended. Means over tests; of the networks, over seeds too. "
-        "Sizes, epochs and the choice of these two kinds were made looking at errors of left-out tests of this very set, "
-        "so expect somewhat larger ones on another device."
+        "Sizes, epochs and the choice of these two kinds were made looking at errors of left-out tests of this very "
+        "set, so expect somewhat larger ones on another device."
     )
     return Outcome(rows, checks, note, _figure(run, data, networks))
 
