@@ -254,6 +254,21 @@ class Writer:
         for result, own in zip(o.results[:carried], own_carry, strict=True):
             self.expression[result.name] = own.name
 
+    def do_cond(self, o: Operation) -> None:
+        """One of several programs, by a number that is held between the first and the last."""
+        number, given = o.arguments[0], o.arguments[1:]
+        names = [self.declare(r) for r in o.results]
+        last = len(o.branches) - 1
+        for n, branch in enumerate(o.branches):
+            for value, own in zip(given, branch.inputs, strict=True):
+                self.expression[own.name] = self.pointer(value)
+            chosen = f"if ({self.at(number, '0')} <= {n}) " if n < last else ""
+            self.lines.append(f"{'else ' if n else ''}{chosen}{{")
+            self.lines += [f"    {line}" for line in self.program(branch)]
+            for name, after in zip(names, branch.outputs, strict=True):
+                self.lines.append(f"    memcpy({name}, {self.pointer(after)}, sizeof {name});")
+            self.lines.append("}")
+
 
 _TEXTS = {
     "neg": "-{0}",
