@@ -80,6 +80,7 @@ def run_stepwise(
         raise VibridError(f"The test ended before its first step: {reason}")
     seen, rows = run.kept(first)
     more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
+    more["computed_by"] = run.computed_by
     return test.conclude(drive, loads, inputs, seen, rows, signals, **more)
 
 
@@ -117,8 +118,7 @@ class _Run:
         first, carry = jax.jit(lambda carry: asked(plan.begin(carry), 0, ()))(carry)
         self.first = np.asarray(first)
         steps = [(close, told + 2 * loads)] + [(between, 1 + told)] * (last > 0)
-        numbers = sum(np.size(leaf) for leaf in jax.tree.leaves((plan, carry)))
-        calls, self.computed_by = compiled_calls(steps, carry, numbers, in_c)
+        calls, self.computed_by = compiled_calls(steps, carry, in_c)
         self.close, self.between = calls[0], calls[-1]
         self.rows, self.seen, self.missed = [], [], []
 

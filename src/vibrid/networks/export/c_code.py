@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vibrid.core.errors import InputError
-from vibrid.networks.export.c_operations import TYPES, Writer
+from vibrid.networks.export.c_operations import Writer, c_type
 from vibrid.networks.export.traced import Traced, Value
 from vibrid.records.writers import whole_file
 
@@ -74,8 +74,8 @@ def _fields(traced: Traced) -> list[tuple[str, Value]]:
 
 
 def _header(traced: Traced, prefix: str, inputs, outputs, note: str) -> str:
-    real_in, real_out = TYPES[traced.input.dtype.name], TYPES[traced.output.dtype.name]
-    fields = [f"    {TYPES[v.dtype.name]} {name}[{max(v.size, 1)}];" for name, v in _fields(traced)]
+    real_in, real_out = c_type(traced.input.dtype), c_type(traced.output.dtype)
+    fields = [f"    {c_type(v.dtype)} {name}[{max(v.size, 1)}];" for name, v in _fields(traced)]
     guard = f"{prefix.upper()}_H"
     listed = [f" *   inputs[{i}]: {n}" for i, n in enumerate(inputs)]
     listed += [f" *   outputs[{i}]: {n}" for i, n in enumerate(outputs)]
@@ -123,13 +123,13 @@ def _source(traced: Traced, prefix: str, header: str) -> str:
     body = writer.program(program)
     load, store, start = [], [], []
     for (name, value), after, first in zip(_fields(traced), traced.next_states, traced.start, strict=True):
-        kind, size = TYPES[value.dtype.name], max(value.size, 1)
+        kind, size = c_type(value.dtype), max(value.size, 1)
         load.append(f"{kind} {value.name}[{size}]; memcpy({value.name}, state->{name}, sizeof {value.name});")
         store.append(f"memcpy(state->{name}, {writer.pointer(after)}, sizeof state->{name});")
         start.append(f"memcpy(state->{name}, {writer.known(first)}, sizeof state->{name});")
     out = traced.output
     store.insert(0, f"memcpy(outputs, {writer.pointer(out)}, {out.size} * sizeof *outputs);")
-    real_in, real_out = TYPES[traced.input.dtype.name], TYPES[out.dtype.name]
+    real_in, real_out = c_type(traced.input.dtype), c_type(out.dtype)
     unused = [] if _fields(traced) else ["(void)state;"]
     indent = lambda lines: "\n".join(f"    {line}" for line in lines)  # noqa: E731
     return "\n".join(

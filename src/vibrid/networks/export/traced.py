@@ -134,8 +134,10 @@ class _Opener:
         return Program(inputs, tuple(_used(made, outputs)), tuple(outputs))
 
     def new(self, aval) -> Value:
+        if not isinstance(aval.dtype, np.dtype):
+            raise Refusal(f"A step that computes with {aval.dtype} cannot be written out.")
         self.count += 1
-        return Value(f"v{self.count}", tuple(aval.shape), np.dtype(aval.dtype))
+        return Value(f"v{self.count}", tuple(aval.shape), aval.dtype)
 
     def known(self, numbers) -> Value:
         numbers = np.asarray(numbers)
