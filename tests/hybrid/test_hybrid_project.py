@@ -109,10 +109,10 @@ def test_the_view(write, capsys):
     (_, now, largest, line), tested, _ = view.rows()
     assert now.strip().endswith("mm") and largest == "1.00 mm" and len(line) == 48 and set(line) > {"▁", "█"}
     assert tested[2] == "59.00 kN"
-    print_summary(
-        "title", "roof", {"devices": [], "peak": 0.01, "end": 0.0, "timing": "held", "stopped": "", "seconds": 1}
-    )
-    assert "largest displacement of roof: 10.00 mm" in capsys.readouterr().out
+    answer = {"devices": [], "peak": 0.01, "end": 0.0, "timing": "held", "stopped": "", "seconds": 1}
+    print_summary("title", "roof", answer | {"computed_by": "C"})
+    said = capsys.readouterr().out
+    assert "largest displacement of roof: 10.00 mm" in said and "held\nsteps were computed by C" in said
 
 
 def test_places_of_a_frame():
