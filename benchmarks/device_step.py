@@ -26,7 +26,8 @@ from vibrid.core.loops import compile_whole_loops
 
 STEPS = 100_000
 FIRST = 10_000
-"""Steps of a loop over which two programs are compared; an untrained network and a device with play make last bits grow."""
+"""Steps of a loop over which two programs are compared: later, last bits have grown (untrained network, device with
+play)."""
 HARNESS = """
 #define _POSIX_C_SOURCE 200809L
 #include "device.h"

@@ -96,6 +96,8 @@ def test_the_command_records_and_reports(write, tmp_path):
     assert answer["devices"][0]["tracking"]["error"] < 0.2 and answer["stopped"] == ""
     nothing = CliRunner().invoke(app, ["hybrid", "run", str(EXAMPLES / "beam.toml")])
     assert nothing.exit_code == 1 and "describes no hybrid test" in nothing.stderr
+    computed = CliRunner().invoke(app, ["hybrid", "run", str(EXAMPLES / "hybrid.toml"), "--no-c"])
+    assert computed.exit_code == 1 and "--no-c is for tests with a device outside" in computed.stderr
 
 
 def test_the_view(write, capsys):
