@@ -24,7 +24,7 @@ from table import save
 
 from vibrid.core.loops import compile_whole_loops
 
-STEPS = 100_000
+STEPS, REPEATS = 100_000, 5
 FIRST = 10_000
 """Steps of a loop over which two programs are compared: later, last bits have grown (untrained network, device with
 play)."""
@@ -93,7 +93,7 @@ def expected(model, u) -> np.ndarray:
 
 
 def in_c(model, u, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Forces, and the seconds of every step."""
+    """Forces, and the seconds of every step in each of `REPEATS` runs: (repeats, steps)."""
     from vibrid.hybrid.learned.deploy import write_model
     from vibrid.hybrid.learned.files import SavedModel
     from vibrid.networks.export.compiled import compiler
@@ -103,9 +103,12 @@ def in_c(model, u, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     made = [compiler(), "-O3", "-march=native", "device.c", "main.c", "-o", "run", "-lm"]
     subprocess.run(made, cwd=folder, check=True)
     np.ascontiguousarray(u).tofile(folder / "in.bin")
-    subprocess.run(["./run", str(len(u)), str(u.shape[1]), "in.bin", "out.bin"], cwd=folder, check=True)
-    found = np.fromfile(folder / "out.bin").reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    times = []
+    for _ in range(REPEATS):
+        subprocess.run(["./run", str(len(u)), str(u.shape[1]), "in.bin", "out.bin"], cwd=folder, check=True)
+        found = np.fromfile(folder / "out.bin").reshape(-1, 2)
+        times.append(found[:, 1])
+    return found[:, 0], np.array(times)
 
 
 def in_onnx(model, u, folder: Path) -> tuple[np.ndarray, float]:
@@ -174,11 +177,14 @@ def main() -> None:
         size = 1.8e4
         with tempfile.TemporaryDirectory() as made:
             forces, times = in_c(model, u, Path(made))
-            median, late = 1e6 * np.median(times), 1e6 * np.quantile(times, 0.999)
+            median, later, lates = (1e6 * np.quantile(times, q, axis=1) for q in (0.5, 0.99, 0.999))
+            median, late = np.median(median), np.median(lates)
             apart = np.abs(forces - true).max() / size
             rows.append(row(f"{name}: C step, median", f"{median:.1f} µs", "≤ 10 µs", bool(median <= 10),
-                            f"p99 {1e6 * np.quantile(times, 0.99):.1f} µs"))  # fmt: skip
-            rows.append(row(f"{name}: C step, p99.9", f"{late:.1f} µs", "≤ 50 µs", bool(late <= 50)))
+                            f"p99 {np.median(later):.1f} µs"))  # fmt: skip
+            listed = ", ".join(f"{one:.1f}" for one in sorted(lates))
+            rows.append(row(f"{name}: C step, p99.9", f"{late:.1f} µs", "≤ 50 µs", bool(late <= 50),
+                            f"the middle one of {REPEATS} runs: {listed} µs"))  # fmt: skip
             rows.append(row(f"{name}: C against the model, 10⁵ steps", f"{apart:.1e} of the capacity", "≤ 1e-5",
                             bool(apart <= 1e-5)))  # fmt: skip
             forces, typical = in_onnx(model, u, Path(made))
