@@ -96,6 +96,8 @@ def test_the_command_records_and_reports(write, tmp_path):
     assert answer["devices"][0]["tracking"]["error"] < 0.2 and answer["stopped"] == ""
     nothing = CliRunner().invoke(app, ["hybrid", "run", str(EXAMPLES / "beam.toml")])
     assert nothing.exit_code == 1 and "describes no hybrid test" in nothing.stderr
+    computed = CliRunner().invoke(app, ["hybrid", "run", str(EXAMPLES / "hybrid.toml"), "--no-c"])
+    assert computed.exit_code == 1 and "--no-c is for tests with a device outside" in computed.stderr
 
 
 def test_the_view(write, capsys):
@@ -109,10 +111,10 @@ def test_the_view(write, capsys):
     (_, now, largest, line), tested, _ = view.rows()
     assert now.strip().endswith("mm") and largest == "1.00 mm" and len(line) == 48 and set(line) > {"▁", "█"}
     assert tested[2] == "59.00 kN"
-    print_summary(
-        "title", "roof", {"devices": [], "peak": 0.01, "end": 0.0, "timing": "held", "stopped": "", "seconds": 1}
-    )
-    assert "largest displacement of roof: 10.00 mm" in capsys.readouterr().out
+    answer = {"devices": [], "peak": 0.01, "end": 0.0, "timing": "held", "stopped": "", "seconds": 1}
+    print_summary("title", "roof", answer | {"computed_by": "C"})
+    said = capsys.readouterr().out
+    assert "largest displacement of roof: 10.00 mm" in said and "held\nsteps were computed by C" in said
 
 
 def test_places_of_a_frame():

@@ -104,6 +104,48 @@ def test_loops_and_rearrangements_in_c():
     np.testing.assert_allclose(found, followed(looped, jnp.zeros(3), inputs), atol=1e-13)
 
 
+def placed(state, u):
+    """Places that are known only in the step, products of matrices, and a choice between programs."""
+    ring, count = state
+    count = (count + 1) % 5
+    ring = ring.at[count].set(jnp.stack([u[0], u[1], u[0] * u[1]]))
+    ring = ring.at[jnp.array([0, 7]), 1].add(u[1])  # 7 lies outside: left out
+    whole = jax.lax.dynamic_slice(ring, (count - 3, jnp.int32(0)), (2, 3))  # held inside
+    many = jnp.einsum("bij,bj->bi", jnp.arange(24.0).reshape(4, 2, 3) + u[0], ring[:4]) @ whole[:, :2]
+    picked = ring[(count + jnp.arange(2)) % 5][:, jnp.array([2, 0])]
+    chosen = jax.lax.cond(u[0] > 0, lambda x: jnp.sin(x) * u[1], lambda x: x[::-1] + 1.0, whole[0])
+    third = jax.lax.switch(count, [lambda x: x, lambda x: 2 * x, lambda x: x * x], u)
+    return jnp.concatenate([many.ravel(), picked.ravel(), chosen, third]), (ring, count)
+
+
+@needs_compiler
+def test_places_products_and_choices_in_c():
+    inputs, start = np.random.default_rng(2).standard_normal((60, 2)), (jnp.zeros((5, 3)), jnp.zeros((), jnp.int32))
+    compiled = CompiledStep(trace(placed, start, 2, jnp.float64))
+    found = np.array([compiled(u).copy() for u in inputs])
+    np.testing.assert_allclose(found, followed(placed, start, inputs), atol=1e-12)
+
+
+@needs_compiler
+def test_two_steps_move_one_state():
+    one = CompiledStep(trace(lambda s, u: (s, s + u), jnp.zeros(2), 2, jnp.float64))
+    two = CompiledStep(trace(lambda s, u: (s, s * u[0]), jnp.zeros(2), 1, jnp.float64), one)
+    one([1.0, 2.0]), two([3.0])
+    np.testing.assert_array_equal(one([0.0, 0.0]), [3.0, 6.0])
+
+
+@needs_compiler
+def test_functions_of_32_bits_in_c():
+    """As exact as 32 bits are, from the smallest numbers to the largest; infinities and NaN included."""
+    x = np.concatenate([np.linspace(-87, 88.7, 9001), np.linspace(-0.5, 0.5, 9001), [1e-30, 0.3, 0.29999998]])
+    x = np.concatenate([x, [np.inf, -np.inf, np.nan]]).astype(np.float32)
+    for made, true in ((jnp.exp, np.exp), (jnp.tanh, np.tanh)):
+        found = np.array(CompiledStep(trace(lambda s, u, f=made: (f(u), s), (), len(x)))(x), float)
+        np.testing.assert_allclose(found[:-3], true(x[:-3].astype(float)), rtol=3e-7)
+        assert np.isnan(found[-1]) and found[-2] == pytest.approx(true(-np.inf), abs=1e-38)
+        assert found[-3] >= (1.0 if true is np.tanh else 3e38)
+
+
 @needs_compiler
 def test_c_shows_a_nan():
     step, start = lstm()

@@ -13,6 +13,7 @@ Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project f
 Out = Annotated[Path | None, typer.Option(help="Folder for structure.h5 and devices.h5.", show_default=False)]
 Report = Annotated[Path | None, typer.Option(help="Write a report: .html.", show_default=False)]
 RealTimeWanted = Annotated[bool, typer.Option("--real-time", help="Keep wall-clock time; misses are counted.")]
+NoC = Annotated[bool, typer.Option("--no-c", help="Leave steps to JAX even where they could be compiled as C.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
 
@@ -24,6 +25,7 @@ def run(
     priority: Priority = None,
     core: Cores = None,
     lock_memory: LockMemory = False,
+    no_c: NoC = False,
     as_json: Json = False,
 ) -> None:
     """Run the hybrid test that a project file describes.
@@ -53,13 +55,14 @@ def run(
     test, place = loaded.hybrid.test, loaded.hybrid.watch
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-    if test.is_numerical and real_time:
-        raise InputError("--real-time is for tests with a device outside; here all is computed, as fast as it goes.")
+    if test.is_numerical and (real_time or no_c):
+        named = "--real-time" if real_time else "--no-c"
+        raise InputError(f"{named} is for tests with a device outside; here all is computed, as fast as it goes.")
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
     outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
     with watching(test, place, loaded.title, as_json) as view:
-        result = test.run(excitation, view, **outside)
+        result = test.run(excitation, view, **outside, **{"in_c": False} if no_c else {})
     files = []
     if out is not None:
         structure = loaded.measure(result.response) if loaded.sensors else result.motion()
@@ -114,6 +117,6 @@ def print_summary(title: str, place: str, answer: dict) -> None:
         f"largest displacement of {place}: {1e3 * answer['peak']:.2f} mm; at the end {1e3 * answer['end']:.2f} mm"
     )
     if answer["timing"]:
-        typer.echo(answer["timing"])
+        typer.echo(f"{answer['timing']}\nsteps were computed by {answer['computed_by']}")
     if answer["stopped"]:
         typer.echo(f"The test was stopped at {answer['seconds']:.4g} s: {answer['stopped']}")

@@ -114,7 +114,8 @@ class HybridTest:
         Arguments
             excitation: ground acceleration or loads; straight lines join samples that lie between steps.
             watch: called now and then with a `Glimpse` of the test.
-            outside: what only tests with devices outside have: `clock`, `limits`, `recorder` (see `run_stepwise`).
+            outside: what only tests with devices outside have: `clock`, `limits`, `record`, `in_c`
+                (see `run_stepwise`).
         """
         if not self.is_numerical:
             from vibrid.hybrid.stepwise import run_stepwise

@@ -41,6 +41,7 @@ class HybridResult:
     stopped: str = ""
     missed: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # substeps that came late
     timing: Any = None  # of the clock, where there was one
+    computed_by: str = "JAX"  # or "C": what lies between two questions to devices outside
 
     def _known(self, name: str) -> None:
         names = [p.name for p in self.test.parts]
@@ -102,6 +103,7 @@ class HybridResult:
             "devices": devices,
             "misses": len(self.missed),
             "timing": "" if self.timing is None else str(self.timing),
+            "computed_by": self.computed_by,
             "stopped": self.stopped,
         }
 

@@ -1,7 +1,7 @@
 """A hybrid test step by step: some of its devices are outside, across a wire or in a laboratory.
 
 The functions are those of the compiled test (`Plan`). What lies between two questions to the devices outside is one
-compiled call, its state one array: every further one would cost microseconds.
+call, compiled as C where that can be (`compiled_calls`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import VibridError
+from vibrid.hybrid.calls import compiled_calls
 from vibrid.hybrid.chain import Row
 from vibrid.hybrid.clock import Clock
 from vibrid.hybrid.coordinator import HybridTest, make_plan, on_steps
@@ -37,6 +38,7 @@ def run_stepwise(
     clock: Clock | None = None,
     limits=None,
     record: Callable[[list[Channel], float], Recorder] | None = None,
+    in_c: bool = True,
 ) -> HybridResult:
     """Run a test with devices outside.
 
@@ -46,6 +48,8 @@ def run_stepwise(
             (`force_beyond(force)`); a sentence from it stops the test.
         record: makes the recorder that is told every substep as it happens, from its channels and their step:
             `partial(Recorder, "test.h5")`.
+        in_c: compile what is computed in a step as C, where there is a compiler and the step can be written so; False
+            leaves it to JAX.
 
     A device that fails, a limit that is reached, or Ctrl-C stops all devices outside and ends the test; what was done
     up to there is the result, and its `stopped` says why.
@@ -63,7 +67,7 @@ def run_stepwise(
         signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
         if record is not None:
             recorder = record(device_channels(test, signals), drive.step / test.substeps)
-        run = _Run(test, plan, carry, opened, clock, limits, recorder)
+        run = _Run(test, plan, carry, opened, clock, limits, recorder, in_c)
         reason = run.through(inputs, drive, watch)
     finally:
         for own in opened:
@@ -76,62 +80,61 @@ def run_stepwise(
         raise VibridError(f"The test ended before its first step: {reason}")
     seen, rows = run.kept(first)
     more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
+    more["computed_by"] = run.computed_by
     return test.conclude(drive, loads, inputs, seen, rows, signals, **more)
 
 
 class _Run:
     """The compiled calls of a test, and what they gave so far."""
 
-    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, limits, recorder):
+    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, limits, recorder, in_c: bool):
         self.test, self.plan, self.opened = test, plan, opened
         self.clock, self.limits, self.recorder = clock, limits, recorder
-        self.packed, unpack = ravel_pytree(carry)
         last = plan.substeps - 1
         counts = [part.signals for part in plan.parts if isinstance(part, Outside)]
-        cuts = np.cumsum([2 + n for n in counts])[:-1]
+        cuts, told = np.cumsum([2 + n for n in counts])[:-1], sum(2 + n for n in counts)
+        loads = plan.model.load_matrix.shape[1]
 
         def answers(numbers):
             return tuple(Answer(own[0], own[1], own[2:]) for own in jnp.split(numbers, cuts))
 
-        def asked(carry, j, rows, seen):
-            """One array of all that goes out, for one transfer a call: the commands, then what is recorded."""
+        def asked(carry, j, rows, *seen):
+            """One array of all that goes out: the commands, what is recorded of the devices, and of the structure."""
             carry, commands = plan.command(carry, j)
             kept = [jnp.stack([*row[:4], *row.signals]) for row in rows]
-            return ravel_pytree(carry)[0], jnp.concatenate([commands.reshape(-1), *kept]), seen
+            return jnp.concatenate([commands.reshape(-1), *kept, *seen]), carry
 
-        def first(packed):
-            return asked(plan.begin(unpack(packed)), 0, (), ())
+        def between(carry, given):
+            """`given`: the number of the substep, and the answers of the devices."""
+            carry, rows = plan.devices(carry, given[0], answers(given[1:]))
+            return asked(carry, given[0] + 1, rows)
 
-        def between(packed, j, numbers):
-            carry, rows = plan.devices(unpack(packed), j, answers(numbers))
-            return asked(carry, j + 1, rows, ())
+        def close(carry, given):
+            """`given`: the answers of the devices, and the inputs of the structure before and after the step."""
+            carry, rows = plan.devices(carry, last, answers(given[:told]))
+            carry = plan.finish(carry, given[told:].reshape(2, loads))
+            return asked(plan.begin(carry), 0, rows, ravel_pytree(plan.seen(carry))[0])
 
-        def close(packed, numbers, ends):
-            carry, rows = plan.devices(unpack(packed), last, answers(numbers))
-            carry = plan.finish(carry, ends)
-            return asked(plan.begin(carry), 0, rows, plan.seen(carry))
-
-        ends = np.zeros((2, plan.model.load_matrix.shape[1]))
-        numbers = np.zeros(sum(2 + n for n in counts))
-        self.first = jax.jit(first).lower(self.packed).compile()
-        self.close = jax.jit(close).lower(self.packed, numbers, ends).compile()
-        self.between = None
-        if plan.substeps > 1:
-            self.between = jax.jit(between).lower(self.packed, np.asarray(0), numbers).compile()
+        first, carry = jax.jit(lambda carry: asked(plan.begin(carry), 0, ()))(carry)
+        self.first = np.asarray(first)
+        steps = [(close, told + 2 * loads)] + [(between, 1 + told)] * (last > 0)
+        calls, self.computed_by = compiled_calls(steps, carry, in_c)
+        self.close, self.between = calls[0], calls[-1]
         self.rows, self.seen, self.missed = [], [], []
 
     def through(self, inputs, drive: Record, watch) -> str:
         """The whole test; returns why it was stopped, or nothing."""
         steps, m = len(inputs) - 1, self.plan.substeps
         small = drive.step / m
-        ends = np.stack([inputs[:-1], inputs[1:]], axis=1)
+        ends = np.concatenate([inputs[:-1], inputs[1:]], axis=1).tolist()
         outside = len(self.opened)
+        asked = 3 * outside
+        shown = asked + self._columns()[-1]
         looked = time.monotonic()
         if self.clock is not None:
             self.clock.start()
         try:
-            self.packed, out, _ = self.first(self.packed)
-            commands = np.asarray(out).reshape(outside, 3)
+            commands = self.first.reshape(outside, 3)
             for k in range(steps):
                 for j in range(m):
                     if self.clock is not None and self.clock.wait():
@@ -139,19 +142,18 @@ class _Run:
                     at = float(drive.start) + (k * m + j + 1) * small
                     numbers = self._ask(commands, at / self.test.scaling.time)
                     if j < m - 1:
-                        self.packed, out, _ = self.between(self.packed, np.asarray(j), numbers)
+                        out = self.between(np.array([j, *numbers]))
                     else:
-                        self.packed, out, seen = self.close(self.packed, numbers, ends[k])
-                        self.seen.append(seen)
-                    out = np.asarray(out)
-                    commands, row = out[: 3 * outside].reshape(outside, 3), out[3 * outside :]
+                        out = self.close(np.array([*numbers, *ends[k]]))
+                        self.seen.append(out[shown:])
+                    commands, row = out[:asked].reshape(outside, 3), out[asked:shown]
                     self.rows.append(row)
                     if self.recorder is not None:
                         self.recorder.add(at, row)
                 if watch is not None and (time.monotonic() - looked > _EVERY or k == steps - 1):
                     looked = time.monotonic()
                     forces = self.rows[-1][self._columns()[:-1] + 3]
-                    x = np.asarray(self.seen[-1][0])
+                    x = self.seen[-1][: self.plan.model.size]
                     watch(Glimpse(drive.time[k + 1], x, forces, len(self.missed), steps, k + 1))
         except KeyboardInterrupt:
             return "stopped by Ctrl-C"
@@ -159,7 +161,7 @@ class _Run:
             return str(problem)
         return ""
 
-    def _ask(self, commands: np.ndarray, at: float) -> np.ndarray:
+    def _ask(self, commands: np.ndarray, at: float) -> list[float]:
         """Move every device outside and gather its answer: force, position and signals, one after another.
 
         `at` is the time of the laboratory, in seconds.
@@ -173,7 +175,7 @@ class _Run:
             self._mind(self.limits and self.limits.force_beyond(force), at)
             found = own.position
             numbers += [float(force[0]), x if found is None else found, *own.signals]
-        return np.array(numbers)
+        return numbers
 
     @staticmethod
     def _mind(sentence: str | None, at: float) -> None:
@@ -186,7 +188,8 @@ class _Run:
 
     def kept(self, first):
         """What was done: the structure from its `first` state at whole steps, and the rows of their substeps."""
-        seen = jax.tree.map(lambda *leaves: np.stack(leaves), first, *self.seen)
+        moved = jax.vmap(ravel_pytree(first)[1])(np.stack(self.seen))
+        seen = jax.tree.map(lambda start, rest: np.concatenate([start[None], rest]), first, moved)
         table = np.stack(self.rows[: len(self.seen) * self.plan.substeps])
         places = self._columns()
         rows = tuple(

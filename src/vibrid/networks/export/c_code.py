@@ -10,33 +10,35 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vibrid.core.errors import InputError
-from vibrid.networks.export.c_operations import TYPES, Writer
+from vibrid.networks.export.c_operations import Writer, c_type
 from vibrid.networks.export.traced import Traced, Value
 from vibrid.records.writers import whole_file
 
 HELPERS = """
-/* e^x: 2^n times a Taylor polynomial on |r| <= ln(2)/2; a NaN stays a NaN. */
+/* Functions of 32 bits. What would be a choice between numbers is made on their bits, so that compilers turn loops over
+ * these functions into vector instructions: they do not take floating-point operations out of a branch. */
+static inline uint32_t PREFIX_bits(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline float PREFIX_float(uint32_t u) { float x; memcpy(&x, &u, sizeof x); return x; }
+/* e^x: 2^n times a Taylor polynomial on |r| <= ln(2)/2, |x| held below 88.7; a NaN stays a NaN. */
 static inline float PREFIX_exp(float x) {
-    float c = x < -87.3f ? -87.3f : (x > 88.7f ? 88.7f : x);
-    float n = rintf(c * 1.44269504f);
+    uint32_t size = PREFIX_bits(x) & 0x7fffffffu, held = size > 0x42b17000u ? 0x42b17000u : size;
+    float c = PREFIX_float((PREFIX_bits(x) & 0x80000000u) | held);
+    float z = c * 1.44269504f + 12582912.0f, n = z - 12582912.0f; /* 1.5 2^23: a sum with it is rounded to whole n */
     float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
     float p = 1.0f + r * (1.0f + r * (0.5f + r * (1.66666667e-1f + r * (4.16666667e-2f
             + r * (8.33333333e-3f + r * (1.38888889e-3f + r * 1.98412698e-4f))))));
-    int32_t k = (n == n ? (int32_t)n : 0) + 127;
-    int32_t low = k >> 1, high = k - low; /* two factors: 2^128 alone would overflow */
-    uint32_t first = (uint32_t)(low + 64) << 23, second = (uint32_t)(high + 63) << 23;
-    float a, b;
-    memcpy(&a, &first, sizeof a);
-    memcpy(&b, &second, sizeof b);
-    return p * a * b;
+    uint32_t k = PREFIX_bits(z) - 0x4b400000u + 256u, half = k >> 1; /* 2^n as two factors: 2^128 would overflow */
+    float e = p * PREFIX_float((half - 1u) << 23) * PREFIX_float((k - half - 1u) << 23);
+    return PREFIX_float(PREFIX_bits(e) | (size > 0x7f800000u ? 0x7fc00000u : 0u));
 }
-/* tanh x: its Taylor polynomial near zero, 1 - 2/(e^2|x| + 1) elsewhere. */
+/* tanh x: its Taylor polynomial below 0.3, 1 - 2/(e^2|x| + 1) elsewhere. */
 static inline float PREFIX_tanh(float x) {
-    float s = x * x, m = x < 0.0f ? -x : x;
+    float s = x * x, m = fabsf(x);
     float near = x * (1.0f + s * (-3.33333333e-1f + s * (1.33333333e-1f + s * (-5.39682540e-2f
             + s * (2.18694885e-2f - s * 8.86323553e-3f)))));
-    float far = 1.0f - 2.0f / (PREFIX_exp(2.0f * (m > 10.0f ? 10.0f : m)) + 1.0f);
-    return m < 0.3f ? near : (x < 0.0f ? -far : (x == x ? far : x));
+    float far = copysignf(1.0f - 2.0f / (PREFIX_exp(2.0f * m) + 1.0f), x);
+    uint32_t low = PREFIX_bits(m) < 0x3e99999au ? 0xffffffffu : 0u;
+    return PREFIX_float((PREFIX_bits(near) & low) | (PREFIX_bits(far) & ~low));
 }
 """
 
@@ -72,8 +74,8 @@ def _fields(traced: Traced) -> list[tuple[str, Value]]:
 
 
 def _header(traced: Traced, prefix: str, inputs, outputs, note: str) -> str:
-    real_in, real_out = TYPES[traced.input.dtype.name], TYPES[traced.output.dtype.name]
-    fields = [f"    {TYPES[v.dtype.name]} {name}[{max(v.size, 1)}];" for name, v in _fields(traced)]
+    real_in, real_out = c_type(traced.input.dtype), c_type(traced.output.dtype)
+    fields = [f"    {c_type(v.dtype)} {name}[{max(v.size, 1)}];" for name, v in _fields(traced)]
     guard = f"{prefix.upper()}_H"
     listed = [f" *   inputs[{i}]: {n}" for i, n in enumerate(inputs)]
     listed += [f" *   outputs[{i}]: {n}" for i, n in enumerate(outputs)]
@@ -121,13 +123,13 @@ def _source(traced: Traced, prefix: str, header: str) -> str:
     body = writer.program(program)
     load, store, start = [], [], []
     for (name, value), after, first in zip(_fields(traced), traced.next_states, traced.start, strict=True):
-        kind, size = TYPES[value.dtype.name], max(value.size, 1)
+        kind, size = c_type(value.dtype), max(value.size, 1)
         load.append(f"{kind} {value.name}[{size}]; memcpy({value.name}, state->{name}, sizeof {value.name});")
         store.append(f"memcpy(state->{name}, {writer.pointer(after)}, sizeof state->{name});")
         start.append(f"memcpy(state->{name}, {writer.known(first)}, sizeof state->{name});")
     out = traced.output
     store.insert(0, f"memcpy(outputs, {writer.pointer(out)}, {out.size} * sizeof *outputs);")
-    real_in, real_out = TYPES[traced.input.dtype.name], TYPES[out.dtype.name]
+    real_in, real_out = c_type(traced.input.dtype), c_type(out.dtype)
     unused = [] if _fields(traced) else ["(void)state;"]
     indent = lambda lines: "\n".join(f"    {line}" for line in lines)  # noqa: E731
     return "\n".join(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from vibrid.core.errors import Refusal
+from vibrid.networks.export.c_places import Places, strides, walk
 from vibrid.networks.export.traced import Operation, Program, Value
 
-TYPES = {"float32": "float", "float64": "double", "int32": "int32_t", "int64": "int64_t", "uint32": "uint32_t",
+_TYPES = {"float32": "float", "float64": "double", "int32": "int32_t", "int64": "int64_t", "uint32": "uint32_t",
          "bool": "uint8_t"}  # fmt: skip
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
          "ne": "!=", "and": "&", "or": "|"}  # fmt: skip
@@ -20,7 +19,14 @@ OWN = ("exp", "tanh")
 """Functions written out for 32 bits, so that compilers turn loops over them into vector instructions."""
 
 
-class Writer:
+def c_type(dtype) -> str:
+    """The name of a type in C."""
+    if dtype.name not in _TYPES:
+        raise Refusal(f"Numbers of type {dtype.name} are not written as C.")
+    return _TYPES[dtype.name]
+
+
+class Writer(Places):
     """Lines of C for the operations of a program. Every array is flat, in C order; views are pointers into others."""
 
     def __init__(self, prefix: str):
@@ -42,7 +48,7 @@ class Writer:
         """A constant array of the file."""
         numbers = np.asarray(numbers)
         name = f"{self.prefix}_k{len(self.constants)}"
-        kind = TYPES[numbers.dtype.name]
+        kind = c_type(numbers.dtype)
         text = ", ".join(_number(x) for x in numbers.ravel()) or "0"
         self.constants.append(f"static const {kind} {name}[{max(numbers.size, 1)}] = {{{text}}};")
         return name
@@ -60,7 +66,7 @@ class Writer:
 
     def declare(self, value: Value) -> str:
         self.expression[value.name] = value.name
-        self.lines.append(f"{TYPES[value.dtype.name]} {value.name}[{max(value.size, 1)}];")
+        self.lines.append(f"{c_type(value.dtype)} {value.name}[{max(value.size, 1)}];")
         return value.name
 
     def each(self, value: Value, text: str) -> None:
@@ -79,7 +85,7 @@ class Writer:
     # -- operations ----------------------------------------------------------------------------------------------
 
     def write(self, o: Operation) -> None:
-        special = getattr(self, f"do_{o.kind}", None)
+        special = getattr(self, f"do_{o.kind.replace('-', '_')}", None)
         if special is not None:
             special(o)
             return
@@ -117,14 +123,15 @@ class Writer:
         elif o.results[0].dtype == np.bool_:
             self.each(o.results[0], f"{self.at(o.arguments[0])} != 0")
         else:
-            self.each(o.results[0], f"({TYPES[o.results[0].dtype.name]}){self.at(o.arguments[0])}")
+            self.each(o.results[0], f"({c_type(o.results[0].dtype)}){self.at(o.arguments[0])}")
 
     def do_dot_general(self, o: Operation) -> None:
         """y = Σ_k of a matrix and a vector, in either order, or of two vectors; four k at a time, outputs inside."""
         (left_axes, right_axes), (left_batch, right_batch) = o.settings["dimension_numbers"]
         left, right, result = *o.arguments, o.results[0]
         if left_batch or right_batch or len(left_axes) != 1 or len(left.shape) + len(right.shape) > 3:
-            raise Refusal("Only products of a matrix and a vector can be written as C.")
+            self._any_product(o)
+            return
         matrix, vector, axis = (right, left, right_axes[0]) if len(left.shape) == 1 else (left, right, left_axes[0])
         depth, width = vector.size, result.size
         name = self.declare(result)
@@ -145,65 +152,35 @@ class Writer:
         for k in range(whole, depth):
             self.lines.append(f"for (int i = 0; i < {width}; i++) {name}[i] += {term(k)};")
 
-    def _gathered(self, o: Operation, offset: int, steps: Sequence[int], result: Value | None = None) -> None:
-        """A result whose element (j0, j1, …) is the argument's element at offset + Σ j_d steps_d."""
-        result = result or o.results[0]
-        if list(steps) == _strides(result.shape) or result.size == 1 or (len(steps) == 1 and steps[0] == 1):
-            self.expression[result.name] = f"({self.pointer(o.arguments[0])} + {offset})"
-            return
-        self.each(result, f"{self.pointer(o.arguments[0])}[{offset}{_walk(result.shape, steps)}]")
-
-    def do_slice(self, o: Operation) -> None:
-        own = _strides(o.arguments[0].shape)
-        begin, jump = o.settings["start_indices"], o.settings["strides"] or [1] * len(own)
-        offset = sum(b * s for b, s in zip(begin, own, strict=True))
-        self._gathered(o, offset, [s * j for s, j in zip(own, jump, strict=True)])
-
-    def do_split(self, o: Operation) -> None:
-        own, axis, begin = _strides(o.arguments[0].shape), o.settings["axis"], 0
-        for result, size in zip(o.results, o.settings["sizes"], strict=True):
-            self._gathered(o, begin * own[axis], own, result)
-            begin += size
-
-    def do_transpose(self, o: Operation) -> None:
-        own = _strides(o.arguments[0].shape)
-        self._gathered(o, 0, [own[d] for d in o.settings["permutation"]])
-
-    def do_rev(self, o: Operation) -> None:
-        own, turned = _strides(o.arguments[0].shape), o.settings["dimensions"]
-        offset = sum((o.arguments[0].shape[d] - 1) * own[d] for d in turned)
-        self._gathered(o, offset, [-s if d in turned else s for d, s in enumerate(own)])
-
-    def do_broadcast_in_dim(self, o: Operation) -> None:
-        source, result = o.arguments[0], o.results[0]
-        steps = [0] * len(result.shape)
-        for d, own, size in zip(o.settings["broadcast_dimensions"], _strides(source.shape), source.shape, strict=True):
-            steps[d] = 0 if size == 1 else own
-        if source.size == 1:
-            self.each(result, self.at(source))
-        else:
-            self._gathered(o, 0, steps)
-
-    def do_concatenate(self, o: Operation) -> None:
-        axis = o.settings["dimension"]
-        self._joined(o, axis, [part.shape for part in o.arguments])
-
-    def do_stack(self, o: Operation) -> None:
-        axis = o.settings["axis"]
-        self._joined(o, axis, [(*part.shape[:axis], 1, *part.shape[axis:]) for part in o.arguments])
-
-    def _joined(self, o: Operation, axis: int, shapes) -> None:
-        name, own, begin = self.declare(o.results[0]), _strides(o.results[0].shape), 0
-        for part, shape in zip(o.arguments, shapes, strict=True):
-            where = f"{begin * own[axis]}{_walk(shape, own)}"
-            self.lines.append(f"for (int i = 0; i < {part.size}; i++) {name}[{where}] = {self.at(part)};")
-            begin += shape[axis]
+    def _any_product(self, o: Operation) -> None:
+        """Products of matrices, and many at once: axes of the result are those in common, of the left, of the right."""
+        axes, common = o.settings["dimension_numbers"]
+        result, places, along = o.results[0], [], []
+        first = len(common[0])
+        for side, own, shared in zip(o.arguments, axes, common, strict=True):
+            step, steps = strides(side.shape), [0] * len(result.shape)
+            free = [d for d in range(len(side.shape)) if d not in (*own, *shared)]
+            for d, axis in enumerate(shared):
+                steps[d] = step[axis]
+            for d, axis in enumerate(free, start=first):
+                steps[d] = step[axis]
+            first += len(free)
+            summed = [side.shape[axis] for axis in own]
+            places.append(f"0{walk(result.shape, steps)}{walk(summed, [step[axis] for axis in own], 'k')}")
+            along.append(int(np.prod(summed, dtype=int)))
+        left, right = (f"{self.pointer(v)}[{place}]" for v, place in zip(o.arguments, places, strict=True))
+        name = self.declare(result)
+        self.lines.append(f"for (int i = 0; i < {result.size}; i++) {{")
+        self.lines.append(f"    {c_type(result.dtype)} sum = 0;")
+        self.lines.append(f"    for (int k = 0; k < {along[0]}; k++) sum += {left} * {right};")
+        self.lines.append(f"    {name}[i] = sum;")
+        self.lines.append("}")
 
     def _reduced(self, o: Operation, first: str, text: str) -> None:
         source, result = o.arguments[0], o.results[0]
         kept = [d for d in range(len(source.shape)) if d not in o.settings["axes"]]
-        own = dict(zip(kept, _strides(result.shape), strict=True))
-        where = f"0{_walk(source.shape, [own.get(d, 0) for d in range(len(source.shape))])}"
+        own = dict(zip(kept, strides(result.shape), strict=True))
+        where = f"0{walk(source.shape, [own.get(d, 0) for d in range(len(source.shape))])}"
         name = self.declare(result)
         self.lines.append(f"for (int i = 0; i < {max(result.size, 1)}; i++) {name}[i] = {first};")
         update = text.format(f"{name}[j]", self.at(source))
@@ -243,7 +220,7 @@ class Writer:
         moves = []
         own_carry = inside[consts : consts + carried]
         for own, after in zip(own_carry, o.body.outputs[:carried], strict=True):
-            kind = TYPES[own.dtype.name]
+            kind = c_type(own.dtype)
             self.lines.append(f"    {kind} {own.name}_next[{max(own.size, 1)}];")
             self.lines.append(f"    memcpy({own.name}_next, {self.pointer(after)}, sizeof {own.name}_next);")
             moves.append(f"    memcpy({own.name}, {own.name}_next, sizeof {own.name});")
@@ -253,6 +230,21 @@ class Writer:
         self.lines += [*moves, "}"]
         for result, own in zip(o.results[:carried], own_carry, strict=True):
             self.expression[result.name] = own.name
+
+    def do_cond(self, o: Operation) -> None:
+        """One of several programs, by a number that is held between the first and the last."""
+        number, given = o.arguments[0], o.arguments[1:]
+        names = [self.declare(r) for r in o.results]
+        last = len(o.branches) - 1
+        for n, branch in enumerate(o.branches):
+            for value, own in zip(given, branch.inputs, strict=True):
+                self.expression[own.name] = self.pointer(value)
+            chosen = f"if ({self.at(number, '0')} <= {n}) " if n < last else ""
+            self.lines.append(f"{'else ' if n else ''}{chosen}{{")
+            self.lines += [f"    {line}" for line in self.program(branch)]
+            for name, after in zip(names, branch.outputs, strict=True):
+                self.lines.append(f"    memcpy({name}, {self.pointer(after)}, sizeof {name});")
+            self.lines.append("}")
 
 
 _TEXTS = {
@@ -271,31 +263,18 @@ _TEXTS = {
 """Operations on elements that C has no sign for. A NaN goes through max and min, as in JAX."""
 
 
-def _strides(shape) -> list[int]:
-    return [int(np.prod(shape[d + 1 :], dtype=int)) for d in range(len(shape))]
-
-
-def _walk(shape, steps) -> str:
-    """` + …`: where element i of an array of this shape lies in an array with these steps."""
-    text = ""
-    for size, own, step in zip(shape, _strides(shape), steps, strict=True):
-        if step and size > 1:
-            text += f" + i / {own} % {size} * {step}"
-    return text
-
-
 def _index(shape, wide) -> str:
     """Where element i of an array of shape `wide` lies in one that is stretched along its axes of length 1."""
     if not shape or shape == wide:
         return "i"
-    return f"0{_walk(wide, [0 if n == 1 else s for n, s in zip(shape, _strides(shape), strict=True)])}"
+    return f"0{walk(wide, [0 if n == 1 else s for n, s in zip(shape, strides(shape), strict=True)])}"
 
 
 def _limit(value: Value, sign: int) -> str:
     if np.issubdtype(value.dtype, np.floating):
         return "INFINITY" if sign > 0 else "-INFINITY"
     info = np.iinfo(value.dtype)
-    return f"({TYPES[value.dtype.name]}){info.max if sign > 0 else f'(-{info.max} - 1)'}"
+    return f"({c_type(value.dtype)}){info.max if sign > 0 else f'(-{info.max} - 1)'}"
 
 
 def _number(x) -> str:

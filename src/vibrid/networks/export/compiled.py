@@ -23,9 +23,14 @@ def compiler() -> str | None:
 
 
 class CompiledStep:
-    """`outputs = step(inputs)` with the state inside; `start()` brings it to rest."""
+    """`outputs = step(inputs)` with the state inside; `start()` brings it to rest.
 
-    def __init__(self, traced: Traced):
+    Arguments
+        traced: the step.
+        shares: another step whose state this one moves too; both were traced from the same state.
+    """
+
+    def __init__(self, traced: Traced, shares: CompiledStep | None = None):
         found = compiler()
         if found is None:
             raise Refusal("There is no C compiler here (cc, gcc or clang): use the compiled JAX step instead.")
@@ -38,11 +43,11 @@ class CompiledStep:
         made = subprocess.run([found, *FLAGS, str(source), "-o", str(library), "-lm"], capture_output=True, text=True)
         if made.returncode != 0:
             raise Refusal(f"The C compiler refused the exported step: {made.stderr.strip()[:500]}")
-        self._library = ctypes.CDLL(str(library))
+        self._library = ctypes.PyDLL(str(library))  # keeps Python's lock: others might hold it for milliseconds
         self._inputs = np.zeros(traced.input.size, traced.input.dtype)
         self._outputs = np.zeros(traced.output.size, traced.output.dtype)
         room = sum(max(v.size, 1) * v.dtype.itemsize + 16 for v in traced.states) + 64
-        self._state = ctypes.create_string_buffer(room)
+        self._state = ctypes.create_string_buffer(room) if shares is None else shares._state
         self._arguments = (
             ctypes.cast(self._state, ctypes.c_void_p),
             ctypes.c_void_p(self._inputs.ctypes.data),

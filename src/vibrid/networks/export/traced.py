@@ -37,13 +37,18 @@ class Value:
 
 @dataclass(frozen=True)
 class Operation:
-    """`results = kind(arguments; settings)`, a primitive of JAX; a scan has its body as a program."""
+    """`results = kind(arguments; settings)`, a primitive of JAX.
+
+    A scan has its body as a program; a cond has one program a branch, and the number of the branch to take as its first
+    argument.
+    """
 
     kind: str
     arguments: tuple[Value, ...]
     results: tuple[Value, ...]
     settings: dict
     body: Program | None = None
+    branches: tuple[Program, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,8 +134,10 @@ class _Opener:
         return Program(inputs, tuple(_used(made, outputs)), tuple(outputs))
 
     def new(self, aval) -> Value:
+        if not isinstance(aval.dtype, np.dtype):
+            raise Refusal(f"A step that computes with {aval.dtype} cannot be written out.")
         self.count += 1
-        return Value(f"v{self.count}", tuple(aval.shape), np.dtype(aval.dtype))
+        return Value(f"v{self.count}", tuple(aval.shape), aval.dtype)
 
     def known(self, numbers) -> Value:
         numbers = np.asarray(numbers)
@@ -159,14 +166,16 @@ class _Opener:
         if kind != "scan" and all(v.constant is not None for v in given):
             made = equation.primitive.bind(*[v.constant for v in given], **settings)
             return [self.known(m) for m in (made if equation.primitive.multiple_results else [made])]
-        body = None
+        body, branches = None, ()
         if kind == "scan":
             inner = settings["jaxpr"]
             body = self.program(inner.jaxpr, inner.consts)
-        elif kind in ("while", "cond"):
+        elif kind == "cond":
+            branches = tuple(self.program(b.jaxpr, b.consts) for b in settings["branches"])
+        elif kind == "while":
             raise Refusal(f"A step with a '{kind}' inside cannot be written out: its path depends on its numbers.")
         results = [self.new(v.aval) for v in equation.outvars]
-        self.operations.append(Operation(kind, tuple(given), tuple(results), dict(settings), body))
+        self.operations.append(Operation(kind, tuple(given), tuple(results), dict(settings), body, branches))
         return results
 
 
