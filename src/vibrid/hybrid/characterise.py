@@ -92,6 +92,12 @@ def preload(law: Law, force, reach: float = 0.02):
 
 
 @eqx.filter_jit
+def forces_of_law(law: ScaledLaw, histories: Histories, rate: float, preloaded: bool = False):
+    """(tests, samples) N, what a law answers along tests; `preloaded` as in `characterise`."""
+    return Fit(law, (), 1.0 / rate, preloaded).forces(jnp.zeros(0), histories)
+
+
+@eqx.filter_jit
 def _costs(fit: Fit, columns, histories, weights):
     """(members,) of q (members, n)."""
     return jax.vmap(lambda q: weights @ jnp.sum(fit.residuals(q, histories) ** 2, axis=1))(columns)

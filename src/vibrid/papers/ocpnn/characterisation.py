@@ -26,6 +26,8 @@ AMPLIFICATION = 140.0
 POSITIVE, NEGATIVE = ("coulomb_positive", "static_positive"), ("coulomb_negative", "static_negative")
 HELD = ("bristle_stiffness", "bristle_damping", *POSITIVE, *NEGATIVE)
 LUGRE = (*HELD, "stribeck_velocity")
+TURNS = 192
+"""Turning points that are remembered: a free vibration that dies nests them, up to 144 at the end of a test."""
 PAPER_NAMES = {
     "bristle_stiffness": ("σ₀", "kN/m"), "bristle_damping": ("σ₁", "kN s/m"), "viscous": ("σ₂", "kN s/m"),
     "coulomb_negative": ("F_c,neg", "kN"), "coulomb_positive": ("F_c,pos", "kN"),
@@ -50,7 +52,7 @@ def candidates() -> dict[str, tuple[ScaledLaw, tuple[str, ...]]]:
             ("stiffness", "beta", "gamma", "exponent", "post_yield_ratio"),
         ),
         "Masing": (
-            ScaledLaw(Masing(6e6, RayleighYield(4e-3), damping=1e3), CAPACITY),
+            ScaledLaw(Masing(6e6, RayleighYield(4e-3), damping=1e3, capacity=TURNS), CAPACITY),
             ("stiffness", "distribution.mean", "damping"),
         ),
         "backlash": (ScaledLaw(backlash, CAPACITY, ("slip_positive",), ("slip_negative",)), grip),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.device import on_processor
-from vibrid.hybrid.characterise import Fit, characterise
+from vibrid.hybrid.characterise import characterise, forces_of_law
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.updated import UpdatedLaw
 from vibrid.papers.ocpnn.characterisation import candidates
@@ -92,7 +91,7 @@ def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
             progress=run.progress, **quick,
         )  # fmt: skip
         fitted.append(made)
-        found = np.asarray(_law_forces(made.law, data.histories))
+        found = np.asarray(forces_of_law(made.law, data.histories, HERTZ, True))
         forces[fold.left_out] = found[fold.left_out]
     return forces, fitted
 
@@ -118,14 +117,9 @@ def companion_forces(run: Run, name: str) -> np.ndarray:
                 law, free, own, HERTZ / 2, weights=weights, reach=2.0, preloaded=True, **quick
             ).law  # fmt: skip
         one = jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data.histories)
-        forces[i] = np.asarray(_law_forces(fitted[known], one))[0]
+        forces[i] = np.asarray(forces_of_law(fitted[known], one, HERTZ, True))[0]
         run.progress.update(i + 1)
     return forces
-
-
-@eqx.filter_jit
-def _law_forces(law, histories):
-    return Fit(law, (), 1 / HERTZ, True).forces(jnp.zeros(0), histories)
 
 
 SETTINGS = tuple(itertools.product((1e-4, 1e-3, 1e-2), (1e3, 3e3), (0.0, 60.0)))
