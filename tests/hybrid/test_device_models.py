@@ -331,3 +331,31 @@ every = 1
     (tmp_path / "wrong.toml").write_text(text.replace("epochs", "epoch").replace("20 kN", "20 kg"))
     wrong = run.invoke(app, ["hybrid", "train", str(tmp_path / "wrong.toml")])
     assert wrong.exit_code == 1 and "epochs" in wrong.output
+    (tmp_path / "wrong.toml").write_text('fit_law = ["stiffness"]\n' + text)
+    wrong = run.invoke(app, ["hybrid", "train", str(tmp_path / "wrong.toml")])
+    assert wrong.exit_code == 1 and "there is no [law] to fit" in wrong.output
+
+
+def test_the_law_of_a_layer_is_fitted_first(tmp_path, monkeypatch):
+    own, text = (
+        [record_of(i) for i in range(2)],
+        'fit_law = ["stiffness"]\nlaw.law = {law = "linear", stiffness = 1e6}\n',
+    )
+    text += 'law.at = 20e3\nrecipe = {answer = "law-layer", learned = ["stiffness"], listens = false}\n'
+    for i, record in enumerate(own):
+        record.write_hdf5(tmp_path / f"{i}.h5")
+        text += f'[[tests]]\nfile = "{i}.h5"\ncapacity = "20 kN"\n'
+    (tmp_path / "training.toml").write_text(text)
+    given = []
+
+    def trains(*_, law, **__):
+        given.append(law)
+        raise InputError("that was enough")
+
+    monkeypatch.setattr("vibrid.hybrid.learned.recipes.train_models", trains)
+    CliRunner().invoke(app, ["hybrid", "train", str(tmp_path / "training.toml"), "--out", str(tmp_path / "model.npz")])
+    tests = [device_test(record, None, 2e4, RATE) for record in own]
+    weights = [1 / (len(t.x) * np.ptp(t.force) ** 2) for t in tests]
+    above = sum(w * (t.x @ t.force) for w, t in zip(weights, tests, strict=True))
+    below = sum(w * (t.x @ t.x) for w, t in zip(weights, tests, strict=True))
+    assert float(given[0].law.stiffness) == pytest.approx(above / below, rel=1e-4)

@@ -29,6 +29,7 @@ def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json
     output.check_ending(out, (".npz",))
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {file.name}")
+        from vibrid.hybrid.characterise import characterise
         from vibrid.hybrid.learned.files import save_model
         from vibrid.hybrid.learned.recipes import train_models
         from vibrid.networks.checkpoint import Checkpoint, fingerprint
@@ -36,13 +37,16 @@ def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json
 
         loaded = load_training(file)
         tests = [*loaded.training, *loaded.validation]
-        purpose = fingerprint(repr(loaded.recipe), [t._replace(name="") for t in tests])
+        law, rate = loaded.law, loaded.recipe.rate
+        if loaded.fit_law:
+            law = characterise(law, loaded.fit_law, loaded.training, rate, progress=progress).law
+        purpose = fingerprint(repr(loaded.recipe), [t._replace(name="") for t in tests], law)
         checkpoint = Checkpoint(out.with_name(f"{out.stem}-unfinished.npz"), purpose)
         if anew:
             checkpoint.remove()
         try:
             models = train_models(
-                loaded.recipe, loaded.training, loaded.validation, law=loaded.law, heard_names=loaded.heard_names,
+                loaded.recipe, loaded.training, loaded.validation, law=law, heard_names=loaded.heard_names,
                 progress=progress, checkpoint=checkpoint,
             )  # fmt: skip
         except KeyboardInterrupt:

@@ -39,6 +39,7 @@ class TrainingTable(Section):
     title: str = Field("", max_length=200, description="what the device is called")
     recipe: Any
     law: Any
+    fit_law: list[str] = Field([], description="parameters of the law that are fitted to the training tests before")
     tests: list[TestTable] = Field(min_length=1, max_length=10_000, description="tests of the device")
     velocity_corner: number_type("low-pass before differentiating", "Hz", positive=True) = CORNER
     closed_loop: ClosedLoopTable | None = Field(None, description="where models are chosen by")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vibrid.core.errors import FileProblem
+from vibrid.core import paths
+from vibrid.core.errors import FileProblem, InputError
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.hybrid.learned.from_records import device_test, heard_names
@@ -40,6 +41,7 @@ class Training:
     title: str
     recipe: Recipe
     law: ScaledLaw | None
+    fit_law: tuple[str, ...]  # what of the law is fitted to the training tests first
     training: list[DeviceTest]
     validation: list[DeviceTest]
     heard_names: list[str]
@@ -53,6 +55,11 @@ def load_training(path) -> Training:
     notes = Notes()
     recipe = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
     law = make(table.law, ("law",), notes) if table.law else None
+    for name in table.fit_law:
+        with notes.at("fit_law"):
+            if law is None:
+                raise InputError("there is no [law] to fit.")
+            paths.get(law.law, name)
     made, heard = {"training": [], "validation": []}, []
     for i, own in enumerate(table.tests if recipe is not None else ()):
         capacity = float("nan")
@@ -80,7 +87,8 @@ def load_training(path) -> Training:
                             _capacity(own.capacity), own.rest)  # fmt: skip
     if notes.found:
         raise ProjectProblem(path, text, notes.found)
-    return Training(table.title or path.stem, recipe, law, made["training"], made["validation"], heard, loop)
+    own = recipe, law, tuple(table.fit_law), made["training"], made["validation"], heard, loop
+    return Training(table.title or path.stem, *own)
 
 
 def _capacity(value):

@@ -40,4 +40,4 @@ def loop_trained(run: Run) -> list[SavedModel]:
     def tests() -> list[DeviceTest]:
         return training_tests(run.once(data, "real").training) + [p.test(EVERY) for p in run.once(histories)]
 
-    return kept_networks(run, "real", recipe_of(run, "data-driven"), tests, words="with histories from the loop")
+    return kept_networks(run, "real", recipe_of(run, "data-driven"), tests, words=("with histories from the loop",))

@@ -1,9 +1,9 @@
 """What can stand for the damper of the second storey: networks trained on pairs of tests, and laws.
 
 Every network sees the same pairs. "data-driven" and "physics-based" are the recommended recipes (a network that gives
-the force, or σ₀ and σ₁ of a LuGre law), "offline" hears nothing, and "corrected" adds a bounded correction to the law
-of Table 1. The first-storey test of a pair is trained on as well: it is another test of the same specimen, under larger
-motions.
+the force, or σ₀ and σ₁ of the LuGre law that fits the training tests), "offline" hears nothing, and "corrected" adds a
+bounded correction to that law. The first-storey test of a pair is trained on as well: it is another test of the same
+specimen, under larger motions.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def networks(run: Run, kind: str, name: str, seeds: tuple[int, ...] = ()) -> lis
 
 def kept_networks(
     run: Run, kind: str, recipe: Recipe, tests: Callable[[], list[DeviceTest]], *, seeds: tuple[int, ...] = (),
-    words: str = "",
+    words: tuple[str, ...] = (),
 ) -> list[SavedModel]:  # fmt: skip
     """Networks from several beginnings, the best on the validation tests first.
 
@@ -85,14 +85,15 @@ def kept_networks(
     say what else `tests` gives beside the pairs.
     """
     motions = [f"{p.motion} {p.capacity:g}" for some in run.once(data, kind) for p in some]
-    purpose = (kind, repr(recipe), motions, HAZARD.name, *([words] if words else []))
+    by_law = recipe.answer != "direct"
+    purpose = (kind, repr(recipe), motions, HAZARD.name, *(["on the fitted law"] if by_law else []), *words)
     files = {
         seed: trained_folder() / f"ocpnn-{fingerprint(*purpose, seed)}.npz"
         for seed in seeds or range(1 if run.quick else SEEDS)
     }
     missing = [seed for seed, file in files.items() if not file.exists()]
     if missing:
-        law = lugre() if recipe.answer != "direct" else None
+        law = run.once(fitted_lugre, kind) if by_law else None
         validation = [p.test(EVERY) for p in run.once(data, kind).validation]
         trained_folder().mkdir(parents=True, exist_ok=True)
         for saved in train_models(

@@ -41,9 +41,10 @@ from vibrid.structures.shear import ShearBuilding
 LAYERS = {
     "LuGre": ("bristle_stiffness", "bristle_damping"),
     "Bouc–Wen": ("stiffness",),
-    "Masing": ("stiffness", "damping"),
+    "Masing": ("damping",),
 }
-"""Laws, and what the network gives of them."""
+"""Laws, and what the network gives of them. A law that remembers forces of turning points cannot have its stiffness
+moved under it: the force would not come back."""
 EPOCHS = 300
 """Of the paper's training, in our reading."""
 
