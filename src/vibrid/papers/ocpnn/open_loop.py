@@ -202,7 +202,8 @@ def _parameters(ax, time, networks_say: dict, filter_says: np.ndarray, i: int, w
         ax.plot(time, unit * networks_say[name], color=CYCLE[0], linewidth=0.8, label="physics-based network")
         ax.plot(time, unit * filter_says[:, i], color=CYCLE[1], linewidth=0.8, label="CUKF")
         ax.set_ylabel(what)
-        ax.legend(loc="upper right")
+        if i == 0:  # once for both
+            ax.legend(loc="upper right")
 
 
 @PAPER.figure(11, "σ₀ and σ₁ under the Kobe motion", real_data=True, part="virtual")
