@@ -150,9 +150,6 @@ class Stages(Progress):
         self.began.append(time.perf_counter())
         print(f"{time.strftime('%X')} {name}", flush=True)
 
-    def update(self, done, note=""):
-        pass
-
 
 def default(rows, chosen) -> None:
     """The default setting, one initialisation, as a user meets it and once compiled."""

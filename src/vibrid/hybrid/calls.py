@@ -1,8 +1,8 @@
 """Steps that are called one at a time, by the fastest means at hand: as C, or compiled by JAX.
 
-A step is `outputs, state = step(state, inputs)`; several may move one state. On a processor, a call of a compiled JAX
-function takes 45 µs whatever it does, and the operations of a small structure are run one by one from a list, 1 µs
-each. As C the same step takes as long as its arithmetic.
+A step is `outputs, state = step(state, inputs)`; several may move one state. On a processor, every call of a compiled
+JAX function has its price whatever it does, and the operations of a small structure are run one by one from a list. As
+C the same step takes as long as its arithmetic (`benchmarks/device_step.py` measures both).
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.device import accelerated
 from vibrid.core.errors import Refusal
 from vibrid.networks.export import CompiledStep, Program, trace
 from vibrid.networks.export.compiled import compiler
 
 MOST_OPERATIONS, MOST_NUMBERS = 500, 100_000
-"""In a step as C, and constants in it. Above, arithmetic takes most of the time, and C long to compile: 15 s for a
-two-storey fibre frame of 980 operations, whose steps are then a fifth faster."""
+"""In a step as C, and constants in it. Above, as in a fibre frame, arithmetic takes most of the time, and C is long to
+compile."""
 
 Step = Callable  # outputs, state = step(state, inputs)
 Call = Callable[[np.ndarray], np.ndarray]
@@ -35,7 +36,7 @@ def compiled_calls(steps: Sequence[tuple[Step, int]], start, in_c: bool = True) 
         in_c: False for JAX in any case. It is used as well where there is no C compiler, or a step is large or has an
             operation that is not written as C.
     """
-    if in_c and compiler() is not None and jax.default_backend() == "cpu":
+    if in_c and compiler() is not None and not accelerated():
         try:
             return _by_c(steps, start), "C"
         except Refusal:

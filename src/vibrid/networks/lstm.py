@@ -13,6 +13,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from vibrid.core.device import accelerated
+
 
 class LSTM(eqx.Module):
     """A layer from (…, inputs) to (…, width), so that a batch needs no vmap. Made by `LSTM.make`."""
@@ -58,7 +60,7 @@ def _gates(z, c):
 
 def _unrolled() -> int:
     """Samples in one turn of the loop: a turn costs an accelerator a wait, a processor next to nothing."""
-    return 1 if jax.default_backend() == "cpu" else 16
+    return 16 if accelerated() else 1
 
 
 @jax.custom_vjp

@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.device import accelerated
+
 
 class Resonators(eqx.Module):
     """From (…, inputs) to real and imaginary parts (…, 2 count). Made by `Resonators.make`."""
@@ -69,7 +71,7 @@ class Resonators(eqx.Module):
             state = _turned(real, imaginary, state, push)
             return state, state
 
-        state, outputs = jax.lax.scan(one, state, pushed, unroll=1 if jax.default_backend() == "cpu" else 16)
+        state, outputs = jax.lax.scan(one, state, pushed, unroll=16 if accelerated() else 1)
         return outputs, state
 
 

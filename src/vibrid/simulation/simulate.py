@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
-from vibrid.core.device import cores
+from vibrid.core.device import accelerated, cores
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import has_rate, simplified
 from vibrid.records.record import Record
@@ -177,7 +177,7 @@ def _shared_among_cores(job, batch: tuple, batched: tuple[bool, ...], runs: int)
     """
     parts = min(cores(), runs // _RUNS_PER_CORE)
     traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(batch))
-    if parts < 2 or traced or jax.default_backend() != "cpu":
+    if parts < 2 or traced or accelerated():
         return job(batch)
     size = -(-runs // parts)
 

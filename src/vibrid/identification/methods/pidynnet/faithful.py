@@ -24,6 +24,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.device import accelerated
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import measured_motion
@@ -267,7 +268,7 @@ def learn(
             part = subperiod_of(problem, motion, inside, draw, low, high, states)
             progress.stage(f"subperiod {k + 1} of {count}", letter.iterations)
             if not done:
-                if k == begin and jax.default_backend() != "cpu":
+                if k == begin and accelerated():
                     looks = max(min(_LOOKS, letter.iterations // min(check, letter.iterations)), 1)
                     look = Look(letter, min(check, letter.iterations), patience, tolerance)
                     compiled = beside.submit(_compile, look, begin_training(letter, learner), looks, part)
@@ -279,7 +280,7 @@ def learn(
                 state = begin_training(letter, learner)
             while done < letter.iterations and not bool(np.all(np.asarray(state.done))):
                 more = min(check, letter.iterations - done)
-                looks = 1 if jax.default_backend() == "cpu" else max(min(_LOOKS, (letter.iterations - done) // more), 1)
+                looks = max(min(_LOOKS, (letter.iterations - done) // more), 1) if accelerated() else 1
                 own = jax.random.fold_in(jax.random.key(key), calls)
                 look = Look(letter, more, patience, tolerance)
                 made = train(look, state, own, looks, block=looks, data=part)
@@ -337,7 +338,7 @@ def _pretrained(ahead: Letter, learner: Learner, part: Subperiod, count: int, ch
     """The learner after `count` iterations on the supervised loss alone."""
     if not count:
         return learner
-    block = min(check, count) if jax.default_backend() == "cpu" else count
+    block = count if accelerated() else min(check, count)
     return train(ahead, begin_training(ahead, learner), key, count, block=block, data=part).state.learner
 
 
