@@ -13,7 +13,7 @@ import numpy as np
 from vibrid import __version__
 from vibrid.core.device import on_processor
 from vibrid.identification.diagnostics import channel_fits, verdict
-from vibrid.identification.identifiability import identifiability
+from vibrid.identification.identifiability import fisher_information, identifiability
 from vibrid.identification.problem import Problem, predict
 from vibrid.identification.result import Identification
 
@@ -88,6 +88,14 @@ def conclude(
         versions=versions(),
         **rest,
     )
+
+
+def compile_conclusion(problem: Problem) -> None:
+    """Have the programs of `conclude` compiled, beside a training on an accelerator that leaves the processor idle."""
+    free = problem.start
+    predictions_at(problem, free)
+    with on_processor():
+        fisher_information(problem, free, np.ones(len(problem.sensors)))
 
 
 def settings_of(method) -> dict:

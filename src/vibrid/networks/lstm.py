@@ -9,6 +9,8 @@ the gradient of all recurrent weights after it, so that the loop itself holds a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -49,6 +51,15 @@ class LSTM(eqx.Module):
         inputs = x.shape[-1]
         h, c = _recur(self.weights[inputs:], x @ self.weights[:inputs] + self.bias, *state)
         return h, (h[-1], c)
+
+
+def along_beside(layers: Sequence[LSTM], states, inputs):
+    """`along` for layers of one width that do not see one another, all in one loop: of each, what `along` gives."""
+    pairs = [(layer, x, x.shape[-1]) for layer, x in zip(layers, inputs, strict=True)]
+    recurrent = jnp.stack([layer.weights[n:] for layer, _, n in pairs])
+    driven = jnp.stack([x @ layer.weights[:n] + layer.bias for layer, x, n in pairs])
+    h, c = jax.vmap(_recur)(recurrent, driven, *(jnp.stack(part) for part in zip(*states, strict=True)))
+    return [(h[i], (h[i, -1], c[i])) for i in range(len(layers))]
 
 
 def _gates(z, c):

@@ -26,6 +26,10 @@ def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> o
     return optax.flatten(optax.adam(schedule, **options))
 
 
+UNTUNED = {"xla_gpu_enable_triton_gemm": False}
+"""Options of a program that is compiled for longer than it runs: an accelerator's kernels are taken as they come."""
+
+
 @dataclass(frozen=True)
 class Trained:
     """What training leaves: the last state, and what each step recorded, stacked along the first axis."""
@@ -38,7 +42,7 @@ class Trained:
 
 def train(
     step: Callable, state, key, count: int, *, block: int = 10, data=None, progress: Progress = SILENT, note=None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | None = None, tuned: bool = True,
 ) -> Trained:  # fmt: skip
     """Repeat `state, recorded = step(state, key, data)` `count` times, in compiled blocks.
 
@@ -51,6 +55,8 @@ def train(
         note: what to say of the records of a block: a function from them to a few words.
         checkpoint: a file that is written after every block and taken up again when it is there; every step gets the
             same key then, so a training that was interrupted ends as one that was not.
+        tuned: whether the compiler may try out how products are done best on an accelerator. Steps are then half as
+            fast again, but compile for tens of seconds.
     """
     if count < 1 or block < 1:
         raise InputError(f"Training needs at least one step, not {count} in blocks of {block}.")
@@ -62,7 +68,7 @@ def train(
     try:
         while done < count:
             more = min(block, count - done)
-            state, recorded = _block(step, state, keys[done : done + more], data)
+            state, recorded = (_block if tuned else _untuned_block)(step, state, keys[done : done + more], data)
             history.append(jax.tree.map(np.asarray, recorded))
             done += more
             if checkpoint is not None:
@@ -91,8 +97,7 @@ def _taken_up(checkpoint: Checkpoint, state, step, keys, data):
     return state, jax.tree.unflatten(tree, history)
 
 
-@eqx.filter_jit
-def _block(step, state, keys, data):
+def _steps(step, state, keys, data):
     arrays, static = eqx.partition(state, eqx.is_array)
 
     def body(arrays, key):
@@ -101,3 +106,7 @@ def _block(step, state, keys, data):
 
     arrays, recorded = jax.lax.scan(body, arrays, keys)
     return eqx.combine(arrays, static), recorded
+
+
+_block = eqx.filter_jit(_steps)
+_untuned_block = eqx.filter_jit(_steps, compiler_options=UNTUNED)

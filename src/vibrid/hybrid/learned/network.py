@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
-from vibrid.networks.lstm import LSTM
+from vibrid.networks.lstm import LSTM, along_beside
 
 
 class Memory(NamedTuple):
@@ -103,13 +103,15 @@ class DeviceNetwork(eqx.Module):
         """Outputs (samples, …, outputs) along what is heard and seen (samples, …), and the memory after them."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
-        sides, listening = [], None
-        if self.heard is not None:
-            side, listening = self.heard.along(memory.heard, heard)
-            sides.append(kept(side))
-        side, seeing = self.own.along(memory.own, own)
-        sides.append(kept(side))
-        x, after = jnp.concatenate(sides, axis=-1), []
+        if self.heard is None:
+            (x, seeing), listening = self.own.along(memory.own, own), None
+            x = kept(x)
+        else:
+            (first, listening), (second, seeing) = along_beside(
+                (self.heard, self.own), (memory.heard, memory.own), (heard, own)
+            )
+            x = jnp.concatenate([kept(first), kept(second)], axis=-1)
+        after = []
         for layer, state in zip(self.joined, memory.joined, strict=True):
             x, state = layer.along(state, x)
             after.append(state)

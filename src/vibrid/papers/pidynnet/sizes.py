@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+import os
+import signal
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 
 from vibrid.core.device import accelerated, cores, on_processor
-from vibrid.identification import PIDynNet, identify
+from vibrid.identification import Method, PIDynNet, identify
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.networks import STUDY, faithful, trained
 from vibrid.papers.pidynnet.paper import CLASSICAL, PAPER
@@ -19,55 +22,86 @@ from vibrid.simulation import RungeKutta4, simulate
 FLOORS = (2, 4, 8, 10, 16, 20, 32)
 NOISE = 0.05
 COMPILED_BEFORE = 10  # floors up to which a fit is repeated, so that its time is without compilation
-TALLEST_FIT, TALLEST_NETWORK = 16, 10  # floors up to which trajectories are fitted and the default network is trained
-FAITHFUL = "faithful" if accelerated() else "faithful, 200 iterations"
+TALLEST_FIT = 16  # floors up to which trajectories are fitted
+CORES = 2  # of a method while others run beside it
 
 
-def height(floors: int, quick: bool = False) -> dict:
-    """Every method on a building of so many floors: seconds and mean error."""
-    run, system = Run(quick), cubic(floors)
+def methods(floors: int, quick: bool) -> dict[str, Method]:
+    """What is tried on a building of so many floors, the slowest first."""
+    made = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
+    made |= {n: m for n, m in CLASSICAL.items() if n != "TrajectoryFit" or floors <= TALLEST_FIT}
+    return made | ({"faithful": faithful(Run(quick), **STUDY)} if accelerated() or quick else {})
+
+
+def tried(floors: int, name: str, quick: bool = False) -> dict:
+    """One method on a building of so many floors: seconds and mean error."""
+    run, system, method = Run(quick), cubic(floors), methods(floors, quick)[name]
     with on_processor():
         truth = simulate(system.building, at_rate(synthetic(), 100.0), integrator=RungeKutta4(), substeps=10)
     record = measured(system, truth, NOISE, 1)
-    row = {"floors": floors}
-    for name, method in CLASSICAL.items():
-        if name == "TrajectoryFit" and floors > TALLEST_FIT:
-            continue
+    if isinstance(method, PIDynNet):
+        fit = trained(run, method, system, record)
+        error = float(np.mean([system.mean_error(v) for v in fit.history["seeds"]]))
+    else:
         with on_processor():
             for _ in range(2 if floors <= COMPILED_BEFORE and not quick else 1):
                 fit = identify(system.guess, record, system.unknown, method)
-        row |= {f"{name} (s)": fit.seconds, f"{name}, error (%)": system.mean_error(fit.estimate)}
-    networks = {FAITHFUL: faithful(run, **STUDY)} if accelerated() or quick else {}
-    networks |= {"PIDynNet": PIDynNet()} if floors <= (2 if quick else TALLEST_NETWORK) else {}
-    for name, method in networks.items():
-        fit = trained(run, method, system, record)
-        errors = [system.mean_error(v) for v in fit.history["seeds"]]
-        row |= {f"{name} (s)": fit.seconds, f"{name}, error (%)": float(np.mean(errors))}
-    return row
+        error = system.mean_error(fit.estimate)
+    return {f"{name} (s)": fit.seconds, f"{name}, error (%)": error}
+
+
+def own_cores(places) -> None:
+    """A process of the pool keeps to cores of its own, and ends with Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if place := places.get():
+        os.sched_setaffinity(0, place)
+
+
+def all_tried(jobs: list[tuple[int, str]], side_by_side: int, run: Run) -> dict[tuple[int, str], dict]:
+    """What every method gave at every height; Ctrl-C keeps what is done."""
+    spawn = multiprocessing.get_context("spawn")
+    mine = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    places = spawn.Queue()
+    for place in np.array_split(mine, side_by_side):
+        places.put(place.tolist())
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # they share one accelerator
+    alone = int(accelerated() and side_by_side > 1)  # what uses an accelerator has it for itself, one after the other
+    pools = [ProcessPoolExecutor(n, spawn, own_cores, (places,)) for n in (side_by_side - alone, alone) if n]
+    made = {job: pools[-1 if job[1] == "faithful" else 0].submit(tried, *job, run.quick) for job in jobs}
+    try:
+        jobs_of = {own: job for job, own in made.items()}
+        for i, own in enumerate(as_completed(jobs_of), 1):
+            own.result()
+            run.progress.update(i, "{1} at {0} floors done".format(*jobs_of[own]))
+    except (KeyboardInterrupt, BrokenProcessPool):
+        if not any(_finished(own) for own in made.values()):
+            raise
+    finally:
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return {job: own.result() for job, own in made.items() if _finished(own)}
+
+
+def _finished(own: Future) -> bool:
+    return own.done() and not own.cancelled() and own.exception() is None
 
 
 @PAPER.figure(4, "Time and error against the number of floors")
 def figure_4(run: Run) -> Outcome:
     floors = FLOORS[:2] if run.quick else FLOORS
-    side_by_side = min(len(floors), max(cores() // 2, 1))
-    run.progress.stage(f"buildings of {', '.join(map(str, floors))} floors, {side_by_side} at a time")
-    pool = ProcessPoolExecutor(side_by_side, multiprocessing.get_context("spawn"))
-    made = {n: pool.submit(height, n, run.quick) for n in (floors if side_by_side == 1 else reversed(floors))}
-    rows, left_out = [], []
-    try:
-        for n in floors:
-            rows.append(made[n].result())
-    except KeyboardInterrupt:  # Ctrl-C keeps the heights that are done
-        done = [n for n in floors if made[n].done() and not made[n].cancelled() and made[n].exception() is None]
-        rows, left_out = [made[n].result() for n in done], [n for n in floors if n not in done]
-        if not rows:
-            raise
-    finally:
-        pool.shutdown(wait=not left_out, cancel_futures=True)
+    side_by_side = max(cores() // CORES, 1)
+    jobs = [(n, name) for n in (floors if side_by_side == 1 else reversed(floors)) for name in methods(n, run.quick)]
+    words = f"buildings of {', '.join(map(str, floors))} floors, {side_by_side} methods at a time"
+    run.progress.stage(words, len(jobs))
+    done = all_tried(jobs, side_by_side, run)
+    rows = [{"floors": n} for n in floors if any(job[0] == n for job in done)]
+    for row in rows:
+        for name in methods(row["floors"], run.quick):
+            row |= done.get((row["floors"], name), {})
     figure = style.new_figure(9.0, 3.2)
     with style.styled():
         left, right = figure.subplots(1, 2)
-    for name in [FAITHFUL, "PIDynNet", *CLASSICAL]:
+    for name in ("faithful", "PIDynNet", *CLASSICAL):
         own = [row for row in rows if f"{name} (s)" in row]
         if not own:
             continue
@@ -87,11 +121,12 @@ def figure_4(run: Run) -> Outcome:
     letter = letter if accelerated() or run.quick else "faithful: left out for want of an accelerator"
     note = (
         "Cubic system with the paper's shares of stiff and soft storeys, synthetic motion at 100 Hz, 5 % noise, c(0) "
-        "unknown; data from a ten times finer Runge–Kutta step. PIDynNet: one initialisation, up to "
-        f"{TALLEST_NETWORK} floors; TrajectoryFit: up to {TALLEST_FIT}, from the first guess; {letter}. "
-        f"Heights ran {side_by_side} at a time, one process each. Times of "
-        f"UKF, TrajectoryFit and WeakCollocation are without compilation up to {COMPILED_BEFORE} floors; all others "
-        "include it. The paper's UKF took 892 s for ten floors and its network 432 s on two A100."
+        "unknown; data from a ten times finer Runge–Kutta step. PIDynNet: one initialisation; TrajectoryFit: up to "
+        f"{TALLEST_FIT} floors, from the first guess; {letter}. {side_by_side} ran at a time, on {CORES} cores each, "
+        "one of them on the accelerator where there is one. "
+        f"Times of UKF, TrajectoryFit and WeakCollocation are without compilation up to {COMPILED_BEFORE} floors; all "
+        "others include it. The paper's UKF took 892 s for ten floors and its network 432 s on two A100."
     )
-    note += f" Cut short before {', '.join(map(str, left_out))} floors were done." if left_out else ""
+    missing = ", ".join(f"{name} at {n} floors" for n, name in jobs if (n, name) not in done)
+    note += f" Cut short: {missing} not done." if missing else ""
     return Outcome(rows, [], note, figure)

@@ -15,6 +15,7 @@ import dataclasses
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -31,6 +32,7 @@ from vibrid.identification.regression import measured_motion
 from vibrid.identification.weak.equations import flat_start
 from vibrid.networks import Checkpoint, Dense, carried_together, train
 from vibrid.networks.checkpoint import tree_arrays, tree_from
+from vibrid.networks.training import UNTUNED
 
 _SAVE_EVERY = 20.0  # s
 _LOOKS = 5  # looks at the unknowns in one compiled program on an accelerator, which does 200 iterations in a moment
@@ -87,6 +89,7 @@ class Letter(eqx.Module):
         return optax.flatten(optax.adam(optax.exponential_decay(self.rate, self.iterations, 0.1)))
 
     def theta(self, share):
+        """(…, p): unknowns from multiples of their first guess."""
         u = self.problem.unknowns
         return jnp.where(u.start == 0, u.scale * (share - 1.0), u.start * share)
 
@@ -339,7 +342,8 @@ def _pretrained(ahead: Letter, learner: Learner, part: Subperiod, count: int, ch
     if not count:
         return learner
     block = count if accelerated() else min(check, count)
-    return train(ahead, begin_training(ahead, learner), key, count, block=block, data=part).state.learner
+    begun = begin_training(ahead, learner)
+    return train(ahead, begun, key, count, block=block, data=part, tuned=False).state.learner
 
 
 def _compile(look: Look, state: State, looks: int, part: Subperiod) -> None:
@@ -374,7 +378,7 @@ def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, state
     return Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
 
 
-@eqx.filter_jit
+@partial(eqx.filter_jit, compiler_options=UNTUNED)
 def along(letter: Letter, learner: Learner, part: Subperiod):
     """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
     one = jax.tree.map(lambda leaf: leaf[0], learner)

@@ -7,6 +7,7 @@ damping model (2023).
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 import equinox as eqx
@@ -15,11 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.device import accelerated, on_processor
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT
-from vibrid.identification.conclude import conclude, covariance_of, settings_of
+from vibrid.identification.conclude import compile_conclusion, conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
-from vibrid.identification.methods.pidynnet.faithful import Letter, learn
+from vibrid.identification.methods.pidynnet.faithful import Letter, Told, learn
 from vibrid.identification.methods.pidynnet.task import Layout, Task, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import Descent, Seeds, Trained, anneal
 from vibrid.identification.methods.pidynnet.tuning import Tuned, tune, tune_to_the_letter
@@ -166,18 +168,25 @@ class PIDynNet(Method):
 
     def _to_the_letter(self, problem: Problem, key: int, progress, started: float):
         letter, keep = self.letter(problem), self._keep(problem, key)
-        told = learn(
-            letter, problem, key, seeds=self.seeds, subperiod=self.window or _SUBPERIOD, width=self.width,
-            layers=self.layers, pool=self.pool, pretraining=self.pretraining, constraint=self.constraint,
-            check=self.check, patience=self.patience, tolerance=self.tolerance, progress=progress, checkpoint=keep,
-        )  # fmt: skip
+        with ThreadPoolExecutor(1) as beside:
+            if accelerated():
+                beside.submit(compile_conclusion, problem)
+            told = learn(
+                letter, problem, key, seeds=self.seeds, subperiod=self.window or _SUBPERIOD, width=self.width,
+                layers=self.layers, pool=self.pool, pretraining=self.pretraining, constraint=self.constraint,
+                check=self.check, patience=self.patience, tolerance=self.tolerance, progress=progress, checkpoint=keep,
+            )  # fmt: skip
         if keep and not told.cut_short:
             keep.remove()
-        theta = np.asarray(jax.vmap(letter.theta)(jnp.asarray(told.shares)))
+        with on_processor():
+            return self._letters_answer(problem, letter, told, key, started)
+
+    def _letters_answer(self, problem: Problem, letter: Letter, told: Told, key: int, started: float):
+        theta = np.asarray(letter.theta(told.shares))
         mean = theta.mean(axis=0)
         free = problem.unknowns.to_free(mean)
         slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
-        moved, first = (np.asarray(letter.theta(jnp.asarray(s + 1.0))) for s in (told.deviations[0], 0 * mean))
+        moved, first = (np.asarray(letter.theta(s + 1.0)) for s in (told.deviations[0], 0 * mean))
         spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else np.abs(moved - first)
         about = "initialisations" if self.seeds > 1 else "last iterations"
         return conclude(
@@ -188,8 +197,8 @@ class PIDynNet(Method):
             covariance=np.diag((np.maximum(spread, 1e-12 * np.abs(mean)) / slope) ** 2),
             warnings=(f"± 2σ is the spread of the {about}, as in the paper: it says nothing of the error they share.",),
             history={
-                "estimate": np.asarray(jax.vmap(letter.theta)(jnp.asarray(told.trace.mean(axis=1)))),
-                "traces": np.asarray(jax.vmap(jax.vmap(letter.theta))(jnp.asarray(told.trace))),
+                "estimate": np.asarray(letter.theta(told.trace.mean(axis=1))),
+                "traces": np.asarray(letter.theta(told.trace)),
                 "trace_time": told.when,
                 "losses": told.losses,
                 "cost": told.losses.sum(axis=2).mean(axis=1),
@@ -197,7 +206,7 @@ class PIDynNet(Method):
                 "time": problem.data[0].step * np.arange(len(told.states)),
                 "states": told.states,
                 "response": told.response,
-                "networks": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: leaf[0], told.learner))[0]),
+                "networks": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf)[0], told.learner))[0]),
             },
             convergence={
                 "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),

@@ -9,17 +9,26 @@ Weights of neighbouring windows alone are coupled, so the matrix is block-tridia
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dtrtri
 
+from vibrid.core.device import cores
 from vibrid.core.errors import Divergence
+from vibrid.core.linalg import one_blas_thread
 from vibrid.identification.methods.pidynnet.task import BENT_RIDGE, RIDGE, STEPS, Task
+from vibrid.identification.methods.pidynnet.windows import Windows
 from vibrid.identification.weak.equations import model_at, residual_at
 
 _CAUTION = 0.01  # network weights act together: a step along one must not spoil that of the skip path
+_BESIDE, _AHEAD = 3, 4  # threads beside the elimination, and windows they assemble ahead of it
 
 
 class Factor(eqx.Module):
@@ -103,97 +112,144 @@ def _start_slopes(task: Task, free):
     return jax.jacfwd(residuals)(jnp.zeros((2, o)))
 
 
-def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
-    """Assemble and factorise the Gauss–Newton matrix at one point; with `fixed` unknowns it is that of the weights."""
-    w = task.windows
-    parts = _linearised(task, skip, networks, jnp.asarray(free))
-    slopes, in_free, start_free, prior = (np.asarray(p) for p in parts)
-    if fixed:
-        in_free, start_free, prior = np.zeros_like(in_free), np.zeros_like(start_free), np.eye(prior.shape[1])
-    intervals, _, equations, _, outputs = slopes.shape
-    basis = np.asarray(w.basis)
-    read = basis if w.averaged is None else np.asarray(w.averaged)
-    features, length, size = w.features, w.length, w.features * outputs
-    wide = np.pad(basis, ((0, 0), (STEPS, STEPS + 1), (0, 0)))
-    own = length // STEPS + 1
-    nodes = STEPS * np.arange(own)[:, None] + np.arange(STEPS + 1)
-    at_nodes = wide[:, nodes].transpose(1, 3, 2, 0).reshape(own, features, -1)  # (own, F, points · 3)
-    slopes = slopes.transpose(0, 1, 3, 2, 4).reshape(intervals, -1, equations * outputs)
-    first = [(k * w.hop - STEPS - w.overlap) // STEPS for k in range(w.count)]
-    shared = w.overlap // STEPS + 1
+@dataclass(frozen=True)
+class Assembly:
+    """The Gauss–Newton matrix at one point, window by window."""
 
-    def rows(k):
-        """Slopes of the equations that touch window k in its weights (own, e, size), and in φ (own, e, p)."""
-        index = first[k] + np.arange(own)
-        good = (index >= 0) & (index < intervals)
-        index = np.clip(index, 0, intervals - 1)
-        made = (at_nodes @ slopes[index]).reshape(own, features, equations, outputs).transpose(0, 2, 1, 3)
-        made = made.reshape(own, equations, size) * good[:, None, None]
-        return made, in_free[index] * good[:, None, None]
+    slopes: np.ndarray  # (intervals, points · 3, e · o) of the weak equations in the outputs
+    in_free: np.ndarray  # (intervals, e, p) of the weak equations in φ
+    start: np.ndarray  # (rows, size) of the start of the record in the weights of the first window
+    start_free: np.ndarray  # (rows, p) and in φ
+    corner: np.ndarray  # (p, p)
+    heavy: list[np.ndarray]  # (o, o) what readings of displacement, velocity and acceleration weigh
+    inside: np.ndarray  # (points,) 1 where there is a record
+    at_nodes: np.ndarray  # (own, features, points · 3) features at the points of a window's intervals
+    windows: Windows
 
-    through = np.asarray(task.rows @ task.mix * task.sizes[: task.freedoms])
-    noise, counts = np.asarray(task.noise), np.asarray(task.counts)
-    weight = counts.mean(axis=0) / noise**2
-    orders = np.array(task.orders)
-    heavy = []
-    for a in range(3):
-        chosen = through[orders == a]
-        block = np.zeros((outputs, outputs))
-        block[: task.freedoms, : task.freedoms] = (chosen * weight[orders == a, None]).T @ chosen
-        heavy.append(block)
-    inside = np.zeros(w.points)
-    inside[w.overlap : w.overlap + task.grid.points] = 1.0
-
-    def data(k, left, right):
-        """What readings say of a pair of stretches (of window k) of the basis."""
-        mask = inside[k * w.hop + left.start : k * w.hop + left.stop]
-        total = np.zeros((features, outputs, features, outputs))
+    @classmethod
+    def at(cls, task: Task, skip, networks, free, fixed: bool) -> Assembly:
+        w, free = task.windows, jnp.asarray(free)
+        slopes, in_free, start_free, prior = (np.asarray(p) for p in _linearised(task, skip, networks, free))
+        if fixed:
+            in_free, start_free, prior = np.zeros_like(in_free), np.zeros_like(start_free), np.eye(prior.shape[1])
+        intervals, _, equations, _, outputs = slopes.shape
+        basis = np.asarray(w.basis)
+        wide = np.pad(basis, ((0, 0), (STEPS, STEPS + 1), (0, 0)))
+        nodes = STEPS * np.arange(w.length // STEPS + 1)[:, None] + np.arange(STEPS + 1)
+        through = np.asarray(task.rows @ task.mix * task.sizes[: task.freedoms])
+        weight = np.asarray(task.counts).mean(axis=0) / np.asarray(task.noise) ** 2
+        heavy = []
         for a in range(3):
-            if heavy[a].any():
-                gram = (read[a, left] * mask[:, None]).T @ read[a, right]
-                total += gram[:, None, :, None] * heavy[a][None, :, None, :]
-        return total.reshape(size, size)
+            measured = np.array(task.orders) == a
+            block = np.zeros((outputs, outputs))
+            block[: task.freedoms, : task.freedoms] = (through[measured] * weight[measured, None]).T @ through[measured]
+            heavy.append(block)
+        inside = np.zeros(w.points)
+        inside[w.overlap : w.overlap + task.grid.points] = 1.0
+        start = np.einsum("rao,af->rfo", np.asarray(_start_slopes(task, free)), basis[:2, w.overlap])
+        return cls(
+            slopes=slopes.transpose(0, 1, 3, 2, 4).reshape(intervals, -1, equations * outputs),
+            in_free=in_free,
+            start=start.reshape(len(start), -1),
+            start_free=start_free,
+            corner=np.einsum("iep,ieq->pq", in_free, in_free) + start_free.T @ start_free + prior.T @ prior,
+            heavy=heavy,
+            inside=inside,
+            at_nodes=wide[:, nodes].transpose(1, 3, 2, 0).reshape(len(nodes), w.features, -1),
+            windows=w,
+        )
 
-    p = in_free.shape[-1]
-    corner = np.einsum("iep,ieq->pq", in_free, in_free) + start_free.T @ start_free + prior.T @ prior
-    begin = np.asarray(_start_slopes(task, jnp.asarray(free)))  # (rows, 2, o)
-    local = basis[:2, w.overlap]  # the first sample in window 0
-    begin = np.einsum("rao,af->rfo", begin, local).reshape(len(begin), size)
-    inverse, coupling, border = [], [], []
-    made, thetas = rows(0)
-    for k in range(w.count):
+    @property
+    def size(self) -> int:
+        """Weights of a window."""
+        return self.start.shape[1]
+
+    def window(self, k: int):
+        """The block of window k (size, size), its border (size, p), and its coupling to the window after (size, size);
+        None for the last."""
+        w, size = self.windows, self.size
+        made, thetas = self.rows(k)
         flat = made.reshape(-1, size)
-        block = flat.T @ flat + data(k, slice(0, length), slice(0, length))
-        side = flat.T @ thetas.reshape(-1, p)
+        block = flat.T @ flat + self.readings(k, slice(0, w.length), slice(0, w.length))
+        side = flat.T @ thetas.reshape(len(flat), -1)
         if k == 0:
-            block += begin.T @ begin
-            side += begin.T @ start_free
+            block += self.start.T @ self.start
+            side += self.start.T @ self.start_free
         block[np.diag_indices(size)] += RIDGE**2
-        if k:
-            block -= coupling[-1] @ coupling[-1].T
-            side -= coupling[-1] @ border[-1]
-        lower = _cholesky(block)
-        border.append(solve_triangular(lower, side, lower=True, check_finite=False))
-        inverse.append(solve_triangular(lower, np.eye(size), lower=True, check_finite=False))
-        corner -= border[-1].T @ border[-1]
         if k + 1 == w.count:
-            break
-        later, thetas = rows(k + 1)
-        cross = later[:shared].reshape(-1, size).T @ made[own - shared :].reshape(-1, size)
-        cross += data(k, slice(w.hop, length), slice(0, w.overlap)).T
-        coupling.append(solve_triangular(lower, cross.T, lower=True, check_finite=False).T)
-        made = later
-    coupling = [np.zeros((size, size)), *coupling]
+            return block, side, None
+        shared = w.overlap // STEPS + 1
+        later, _ = self.rows(k + 1, shared)
+        cross = later.reshape(-1, size).T @ made[-shared:].reshape(-1, size)
+        cross += self.readings(k, slice(w.hop, w.length), slice(0, w.overlap)).T
+        return block, side, cross
+
+    def rows(self, k: int, count: int | None = None):
+        """Slopes of the (first) equations that touch window k in its weights (own, e, size), and in φ (own, e, p)."""
+        w, nodes = self.windows, self.at_nodes[:count]
+        intervals, equations, _ = self.in_free.shape
+        index = (k * w.hop - STEPS - w.overlap) // STEPS + np.arange(len(nodes))
+        good = ((index >= 0) & (index < intervals))[:, None, None]
+        index = np.clip(index, 0, intervals - 1)
+        made = (nodes @ self.slopes[index]).reshape(len(nodes), w.features, equations, -1).transpose(0, 2, 1, 3)
+        return made.reshape(len(nodes), equations, self.size) * good, self.in_free[index] * good
+
+    def readings(self, k: int, left: slice, right: slice):
+        """What readings say of a pair of stretches (of window k) of the basis."""
+        w = self.windows
+        read = np.asarray(w.basis if w.averaged is None else w.averaged)
+        mask = self.inside[k * w.hop + left.start : k * w.hop + left.stop]
+        total, outputs = 0.0, len(self.heavy[0])
+        for a, heavy in enumerate(self.heavy):
+            if heavy.any():
+                gram = (read[a, left] * mask[:, None]).T @ read[a, right]
+                total = total + gram[:, None, :, None] * heavy[:, None, :]
+        return np.broadcast_to(total, (w.features, outputs) * 2).reshape(self.size, self.size)
+
+    @property
+    def typical(self) -> float:
+        """Curvature along a weight whose activity is about one throughout its window."""
+        by_equations = np.mean(np.sum(self.slopes**2, axis=(0, 1)))
+        return float(np.mean(np.diag(self.heavy[0])) * self.windows.length + by_equations)
+
+
+def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
+    """Assemble and factorise the Gauss–Newton matrix at one point; with `fixed` unknowns it is that of the weights.
+
+    Windows are eliminated in turn; what does not wait for the window before (the assembly, and the inverse of a block
+    that is done) is made beside it on the other cores.
+    """
+    whole = Assembly.at(task, skip, networks, free, fixed)
+    count, size, corner = whole.windows.count, whole.size, whole.corner
+    coupling, border, inverse = np.zeros((count, size, size)), [], []
+    with one_blas_thread(), ThreadPoolExecutor(min(cores(), _BESIDE)) as beside:
+        assembled = deque(beside.submit(whole.window, k) for k in range(min(_AHEAD, count)))
+        for k in range(count):
+            block, side, cross = assembled.popleft().result()
+            if k + _AHEAD < count:
+                assembled.append(beside.submit(whole.window, k + _AHEAD))
+            if k:
+                block -= coupling[k] @ coupling[k].T
+                side -= coupling[k] @ border[-1]
+            lower = _cholesky(block)
+            inverse.append(beside.submit(_inverse, lower))
+            border.append(solve_triangular(lower, side, lower=True, check_finite=False))
+            corner = corner - border[-1].T @ border[-1]
+            if cross is not None:
+                coupling[k + 1] = solve_triangular(lower, cross.T, lower=True, check_finite=False).T
+        blocks = jnp.asarray(np.stack([made.result() for made in inverse]))
     corner = 0.5 * (corner + corner.T)
     scale = np.sqrt(np.maximum(np.diag(corner), 1e-12 * np.max(np.diag(corner)) + 1e-300))
     safe = corner / np.outer(scale, scale)
     shift = max(0.0, 1e-10 - np.linalg.eigvalsh(safe)[0])
-    lower = np.linalg.cholesky(safe + shift * np.eye(p)) * scale[:, None]
-    bent = _CAUTION / (BENT_RIDGE**2 + _typical(heavy, length, slopes))
-    return Factor(
-        *(jnp.asarray(np.stack(b)) for b in (inverse, coupling, border)), jnp.asarray(lower), jnp.asarray(bent, float),
-        jnp.asarray(corner),
-    )  # fmt: skip
+    lower = np.linalg.cholesky(safe + shift * np.eye(len(safe))) * scale[:, None]
+    bent = _CAUTION / (BENT_RIDGE**2 + whole.typical)
+    made = (coupling, np.stack(border), lower, np.asarray(bent), corner)
+    return Factor(blocks, *(jnp.asarray(part) for part in made))
+
+
+def _inverse(lower: np.ndarray) -> np.ndarray:
+    return dtrtri(lower, lower=1)[0]
 
 
 def _cholesky(block: np.ndarray) -> np.ndarray:
@@ -204,9 +260,3 @@ def _cholesky(block: np.ndarray) -> np.ndarray:
         except np.linalg.LinAlgError:
             continue
     raise Divergence("The networks' equations have become singular; give a smaller bandwidth or shorter windows.")
-
-
-def _typical(heavy, length, slopes) -> float:
-    """Curvature along a weight whose activity is about one throughout its window."""
-    return float(np.mean(np.diag(heavy[0])) * length + np.mean(np.sum(slopes**2, axis=(0, 1))))
-

@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.methods.pidynnet.precondition import Factor, factorise
 from vibrid.identification.methods.pidynnet.task import Task
@@ -152,8 +151,7 @@ def anneal(
             progress.stage(f"training, equations to {100 * ladder[i]:.2g} %", _ROUNDS)
             final, last = i + 1 == len(ladder), np.inf
             for turn in range(_ROUNDS):
-                with one_blas_thread():
-                    factor = factorise(task, *seeds.middle(x))
+                factor = factorise(task, *seeds.middle(x))
                 if not (final and turn):  # skip paths and unknowns first: the preconditioner alone nearly solves them
                     factor = eqx.tree_at(lambda f: f.bent, factor, jnp.zeros(()))
                 made = train(seeds, seeds.start(x), jax.random.key(0), steps, block=steps, data=(task, factor))
@@ -190,8 +188,7 @@ def anneal(
         x, task, factor = best
     if factor is None:  # resumed after the last stage
         task = with_weights(task, noise, ladder[-1])
-    with one_blas_thread():
-        factor = factorise(task, *seeds.middle(x))
+    factor = factorise(task, *seeds.middle(x))
     return Trained(
         x, task, factor, np.concatenate(losses), np.concatenate(trace), stages, float(task.eps), stopped, cut_short
     )

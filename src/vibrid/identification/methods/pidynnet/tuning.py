@@ -17,7 +17,6 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import InputError
-from vibrid.core.linalg import one_blas_thread
 from vibrid.identification.experiment import Initial
 from vibrid.identification.methods.pidynnet.faithful import Subperiod, along, begin_training, new_learners
 from vibrid.identification.methods.pidynnet.precondition import factorise
@@ -87,8 +86,7 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     progress.stage("fine-tuning", rounds)
     before = after = np.inf
     for turn in range(rounds):
-        with one_blas_thread():
-            factor = factorise(task, *seeds.middle(x), fixed=True)
+        factor = factorise(task, *seeds.middle(x), fixed=True)
         factor = eqx.tree_at(lambda f: f.bent, factor, factor.bent * (after < _NEAR))
         made = train(seeds, seeds.start(x), jax.random.key(0), method.steps, block=method.steps, data=(task, factor))
         after = float(made.history[0][-1, 0])
