@@ -116,10 +116,10 @@ def schedule(rows, chosen) -> None:
     fit = identify(system.guess, record, system.unknown, method, progress=stages)
     seconds = time.perf_counter() - began
     errors = [system.mean_error(v) for v in fit.history["seeds"]]
-    rows += schedule_rows(chosen, seconds, [b - began for b in stages.began], errors, fit.history["seeds"].tolist())
+    rows += schedule_rows(chosen, seconds, [b - began for b in stages.began], errors)
 
 
-def schedule_rows(chosen, seconds: float, began: list[float], errors, estimates) -> list[dict]:
+def schedule_rows(chosen, seconds: float, began: list[float], errors) -> list[dict]:
     """The schedule's training alone, and the whole call of a fresh process: what compiles and concludes beside it."""
     judged = accelerated() and chosen.iterations == ITERATIONS
     one = float(np.median(np.diff(began)[1:]))  # the first subperiod compiles
@@ -131,7 +131,7 @@ def schedule_rows(chosen, seconds: float, began: list[float], errors, estimates)
         training < 60 if judged else None,
         f"{SUBPERIODS} × {one:.2f} s, the median of the subperiods after the first, which compiles; paper "
         f"{PAPER_SECONDS:.0f} s for one initialisation; mean error {np.mean(errors):.3g} ± {np.std(errors):.2g} %",
-        seconds=training, errors=list(errors), estimates=estimates)  # fmt: skip
+        seconds=training, errors=list(errors))  # fmt: skip
     before = "programs compiled by an earlier one" if chosen.compiled else "nothing compiled before"
     row(made, f"the same: the whole first call of a fresh process, {before}", _duration(seconds),
         "under 60 s on a GPU", seconds < 60 if judged else None,
@@ -207,7 +207,8 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=ITERATIONS, help="of a subperiod of the schedule")
     parser.add_argument("--compiled", action="store_true", help="an earlier call has filled the cache of programs")
     parser.add_argument("--machine", default=machine())
-    parser.add_argument("--name", default="pidynnet")
+    parser.add_argument("--name", default="pidynnet", help="of the table")
+    parser.add_argument("--title", default="PIDynNet and WeakCollocation", help="of the table")
     chosen = parser.parse_args()
     rows = kept(chosen.name)
     for part in chosen.part or (PARTS if accelerated() else ("iteration", "default", "weak")):
@@ -216,7 +217,9 @@ def main() -> None:
         new: list[dict] = []
         PARTS[part](new, chosen)
         rows += [own | {"part": name} for own in new]
-        save(chosen.name, "PIDynNet", "python benchmarks/pidynnet.py", chosen.machine, rows)
+        parts = dict.fromkeys(own["part"].split(",")[0] for own in rows)
+        command = " ".join(["python benchmarks/pidynnet.py", *(f"--part {p}" for p in parts), f"--name {chosen.name}"])
+        save(chosen.name, chosen.title, command.removesuffix(" --name pidynnet"), chosen.machine, rows)
 
 
 if __name__ == "__main__":

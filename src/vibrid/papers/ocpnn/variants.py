@@ -98,7 +98,7 @@ def recurrent(run: Run) -> Outcome:
 
 
 class Clock(Progress):
-    """When every epoch ended."""
+    """When which epochs had been trained."""
 
     def __init__(self, shown: Progress):
         self.shown, self.ended = shown, []
@@ -107,14 +107,13 @@ class Clock(Progress):
         self.shown.stage(name, total)
 
     def update(self, done, note=""):
-        self.ended.append(time.perf_counter())
+        self.ended.append((done, time.perf_counter()))
         self.shown.update(done, note)
 
-    def seconds_an_epoch(self, epochs: int) -> float:
-        """A word comes every few epochs; those before the first one, which compile, do not count."""
-        if len(self.ended) < 2:
-            return 0.0
-        return (self.ended[-1] - self.ended[0]) / (epochs * (1 - 1 / len(self.ended)))
+    def seconds_an_epoch(self) -> float:
+        """Epochs before the first word, which compile, do not count; zero when there was no other."""
+        (first, began), (last, ended) = self.ended[0], self.ended[-1]
+        return (ended - began) / max(last - first, 1)
 
 
 @PAPER.study("faithful", "The paper's own training, all tests in a batch", real_data=True, part="faithful")
@@ -145,7 +144,7 @@ def _faithful(run: Run, batch: int, epochs: int) -> Outcome:
     recipe = Recipe.faithful(epochs=epochs, batch=batch)
     saved = train_models(recipe, training, validation, heard_names=HEARD, progress=clock)[0]
     seconds, epochs = time.perf_counter() - began, saved.facts["epochs"]  # fewer after Ctrl-C
-    one = clock.seconds_an_epoch(epochs) or seconds / epochs
+    one = clock.seconds_an_epoch() or seconds / epochs
     with on_processor():
         model = jax.device_put(saved.model, jax.devices("cpu")[0])
         for split, some in (("validation", validation), ("held-out", held_out)):
