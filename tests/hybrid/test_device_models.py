@@ -27,7 +27,7 @@ from vibrid.hybrid.learned.search import search_recipes
 from vibrid.networks.checkpoint import Checkpoint
 from vibrid.networks.export import CompiledStep
 from vibrid.networks.export.compiled import compiler
-from vibrid.networks.lstm import LSTM
+from vibrid.networks.lstm import LSTM, along_beside
 from vibrid.networks.resonators import Resonators
 from vibrid.networks.training import train
 from vibrid.records.record import Channel, Record
@@ -82,6 +82,24 @@ def test_a_layer_along_many_samples_is_its_steps_and_so_is_its_gradient():
         return jnp.sum(jnp.sin(h)) + jnp.sum(c**2)
 
     for a, b in zip(*(jax.tree.leaves(jax.grad(f, (0, 1, 2))(layer, x, start)) for f in (fast, slow)), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_layers_beside_each_other_are_what_each_is_alone():
+    layers = [LSTM.make(jax.random.key(i), n, 4) for i, n in enumerate((3, 2))]
+    inputs = [jax.random.normal(jax.random.key(i + 2), (9, 5, n)) for i, n in enumerate((3, 2))]
+    states = [layer.start((5,)) for layer in layers]
+
+    def total(made):
+        return sum(jnp.sum(jnp.sin((i + 1) * h)) + jnp.sum(c**2) for i, (h, (_, c)) in enumerate(made))
+
+    def together(layers):
+        return total(along_beside(layers, states, inputs))
+
+    def alone(layers):
+        return total([own.along(state, x) for own, state, x in zip(layers, states, inputs, strict=True)])
+
+    for a, b in zip(*(jax.tree.leaves(jax.value_and_grad(f)(layers)) for f in (together, alone)), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 

@@ -2,11 +2,13 @@
 
 from itertools import combinations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 import vibrid as vb
 from identification.small import TWO, TWO_SENSORS, TWO_UNKNOWN, motion, truth, two
+from vibrid.identification.conclude import compile_conclusion, predictions_at
 from vibrid.identification.identifiability import fisher_information, identifiability
 from vibrid.identification.problem import predict
 
@@ -23,6 +25,26 @@ def test_information_equals_finite_differences():
         columns.append(((up - down) / (2 * h) / sigma).reshape(-1))
     numeric = np.array(columns) @ np.array(columns).T
     np.testing.assert_allclose(made, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
+
+
+def test_a_conclusion_compiled_ahead_compiles_nothing_more():
+    problem = vb.make_problem(TWO, two(0.0), TWO_UNKNOWN)
+    compile_conclusion(problem)
+    compiled = []
+
+    def listen(event, seconds, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiled.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        predictions_at(problem, problem.start + 0.1)
+        fisher_information(problem, problem.start + 0.1, 0.02 * problem.signal_size())
+        assert not compiled
+        jax.jit(lambda x: x + 41.5)(jnp.ones(7))
+        assert compiled  # it listens
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def test_bound_scales_with_noise_and_shrinks_with_data():
