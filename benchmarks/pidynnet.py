@@ -23,7 +23,7 @@ from table import FOLDER, save
 from vibrid.core.device import accelerated, on_processor
 from vibrid.core.progress import Progress
 from vibrid.identification import PIDynNet, WeakCollocation, identify, make_problem
-from vibrid.identification.methods.pidynnet import faithful
+from vibrid.identification.methods.pidynnet.letter import begin_training, flat_start, new_learners, subperiod_of
 from vibrid.identification.regression import measured_motion
 from vibrid.networks import train
 from vibrid.papers.pages import machine
@@ -39,13 +39,13 @@ def step_seconds(problem, seeds: int, count: int) -> float:
     letter = method.letter(problem)
     motion = tuple(np.asarray(p) for p in measured_motion(problem))
     n, p = motion[0].shape[1], len(problem.unknowns)
-    m = int(faithful.flat_start(letter.model(jnp.ones(p))).size)
-    learner = faithful.new_learners(jax.random.key(0), seeds, (2, *[method.width] * (method.layers - 1), n), m, p)
+    m = int(flat_start(letter.model(jnp.ones(p))).size)
+    learner = new_learners(jax.random.key(0), seeds, (2, *[method.width] * (method.layers - 1), n), m, p)
     free = np.full((seeds, p), np.inf)
     inside = slice(0, round(5.0 / problem.data[0].step) + 1)
     draw = (np.random.default_rng(0), seeds, method.pool)
-    part = faithful.subperiod_of(problem, motion, inside, draw, -free, free, np.full((seeds, m), np.nan))
-    state = faithful.begin_training(letter, learner)
+    part = subperiod_of(problem, motion, inside, draw, -free, free, np.full((seeds, m), np.nan))
+    state = begin_training(letter, learner)
     return _best(lambda: train(letter, state, jax.random.key(0), count, block=count, data=part).state, count)
 
 

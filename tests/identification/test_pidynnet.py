@@ -13,6 +13,7 @@ from identification.small import ONE, ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, motion,
 from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
 from vibrid.identification.methods.pidynnet import faithful
+from vibrid.identification.methods.pidynnet.letter import Learner, Subperiod
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import RIDGE, Layout, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import with_weights
@@ -175,8 +176,8 @@ def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts():
     problem = vb.make_problem(ONE, truth("one").measure(FULL), ONE_UNKNOWN)
     letter = vb.PIDynNet(**SHORT).letter(problem)
     line = [vb_dense([[2.0], [0.5]], [0.1]), vb_dense([[1.0], [0.0]], [0.0])]
-    learner = faithful.Learner(*line, jnp.ones(3))
-    part = faithful.Subperiod(
+    learner = Learner(*line, jnp.ones(3))
+    part = Subperiod(
         jnp.asarray([0.0, 0.5]), jnp.asarray([1.0, -1.0]), jnp.asarray([[0.3], [0.7]]), jnp.zeros((2, 1)),
         jnp.zeros((2, 1)), jnp.asarray([[0, 1]]), -jnp.ones((1, 3)), jnp.ones((1, 3)), jnp.full((1, 1), jnp.nan),
         jnp.asarray(4.0),

@@ -1,354 +1,203 @@
-"""PIDynNet to the letter (Liu & Meidani 2023, Algorithm 1), with the equations of motion put right.
-
-    x̃ = RPN(t, ẍ_g),  z̃ = LNN(t, ẍ_g);     loss = w_S L_S + w_N L_N + w_Z L_Z                      (Eq. 12)
-    L_S = Σ ‖x̃ − x‖² + ‖dx̃/dt − ẋ‖²        L_N = Σ ‖M d²x̃/dt² + f − L u‖²       L_Z = Σ ‖dz̃/dt − g‖²
-
-Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the
-hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first
-guess, the learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
-Networks are trained in 32-bit numbers, the physics computed in 64.
-"""
+"""PIDynNet to the letter: subperiods in turn, the unknowns of each constrained by the one before (Algorithm 1)."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jax.flatten_util import ravel_pytree
 
 from vibrid.core.device import accelerated
-from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.problem import Problem
+from vibrid.core.progress import Progress
+from vibrid.identification.methods.pidynnet.letter import (
+    Letter,
+    Look,
+    State,
+    Subperiod,
+    along,
+    begin_training,
+    new_learners,
+    subperiod_of,
+)
 from vibrid.identification.regression import measured_motion
 from vibrid.identification.weak.equations import flat_start
-from vibrid.networks import Checkpoint, Dense, carried_together, train
+from vibrid.networks import Checkpoint, Dense, train
 from vibrid.networks.checkpoint import tree_arrays, tree_from
-from vibrid.networks.training import UNTUNED
 
 _SAVE_EVERY = 20.0  # s
 _LOOKS = 5  # looks at the unknowns in one compiled program on an accelerator, which does 200 iterations in a moment
 _SMALLEST = 1e-3  # of the first guess: where an unknown that must be positive stops
-
-
-class Subperiod(eqx.Module):
-    """Readings and inputs of one subperiod, and where its unknowns may lie."""
-
-    time: jax.Array  # (samples,) 0 … 1
-    ground: jax.Array  # (samples,) first input over its largest value
-    inputs: jax.Array  # (samples, inputs)
-    x: jax.Array
-    v: jax.Array
-    pools: jax.Array  # (seeds, pool) indices
-    low: jax.Array  # (seeds, p) as multiples of the first guess
-    high: jax.Array
-    states: jax.Array  # (seeds, m) where it begins; NaN in the first, where they follow from the unknowns
-    duration: float
-
-
-class Learner(NamedTuple):
-    """What one initialisation learns."""
-
-    response: Dense
-    latent: Dense
-    share: jax.Array  # (p,) θ over its first guess
-
-
-class State(NamedTuple):
-    """Learners of all initialisations, the memory of their optimiser, and the early stopping of Eq. 16."""
-
-    learner: Learner
-    memory: optax.OptState
-    reference: jax.Array  # (seeds, p)
-    calm: jax.Array  # (seeds,) evaluations in a row that were near the reference
-    done: jax.Array  # (seeds,)
-
-
-class Letter(eqx.Module):
-    """One iteration of all initialisations, and of the pretraining."""
-
-    problem: Problem
-    weights: tuple[float, float, float] = eqx.field(static=True)  # of L_S, L_N, L_Z
-    batch: int = eqx.field(static=True)
-    rate: float = eqx.field(static=True)
-    iterations: int = eqx.field(static=True)
-    pretraining: bool = eqx.field(static=True, default=False)
-    fixed: bool = eqx.field(static=True, default=False)  # unknowns stay: fine-tuning
-    ground_input: bool = eqx.field(static=True, default=True)  # else networks see zero in its place
-
-    @property
-    def optimiser(self):
-        return optax.flatten(optax.adam(optax.exponential_decay(self.rate, self.iterations, 0.1)))
-
-    def theta(self, share):
-        """(…, p): unknowns from multiples of their first guess."""
-        u = self.problem.unknowns
-        return jnp.where(u.start == 0, u.scale * (share - 1.0), u.start * share)
-
-    def model(self, share):
-        placed = self.problem.unknowns.place(self.problem.experiment, self.theta(share))
-        return placed.structure.model(self.problem.data[0].loads)
-
-    def outputs(self, learner: Learner, time, ground, duration):
-        """x̃ with two derivatives and z̃ with one, at normalised times."""
-        response, latent = self.carried((learner.response, learner.latent), time, ground, duration)
-        return response, latent[:2]
-
-    def carried(self, networks, time, ground, duration):
-        """(3, points, outputs) of each network: values and two derivatives in time."""
-        ground = ground if self.ground_input else jnp.zeros_like(ground)
-        point, along = jnp.stack([time, ground], axis=-1), jnp.stack([1.0 / duration, jnp.zeros_like(duration)])
-        kind = networks[0].weights[0].dtype
-        made = carried_together(networks, point.astype(kind), along.astype(kind))
-        return [own.astype(float) for own in made]
-
-    def supervised(self, learner: Learner, at, data: Subperiod):
-        """The loss of the pretraining."""
-        ((x, v, _),) = self.carried((learner.response,), data.time[at], data.ground[at], data.duration)
-        made = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
-        return made, (made, 0.0 * made, 0.0 * made)
-
-    def loss(self, learner: Learner, at, data: Subperiod, states):
-        """The loss on samples `at` (batch,), and its three parts."""
-        if self.pretraining:
-            return self.supervised(learner, at, data)
-        if self.fixed:
-            learner = learner._replace(share=jax.lax.stop_gradient(learner.share))
-        count = at.shape[0]
-        first_too = jnp.concatenate([at, jnp.zeros(1, at.dtype)])
-        outputs = self.outputs(learner, data.time[first_too], data.ground[first_too], data.duration)
-        (x, v, a), (z, dz) = (made[:, :count] for made in outputs)
-        supervised = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
-        model = self.model(learner.share)
-        first = flat_start(model)
-        _, unravel = ravel_pytree(model.start())
-        dynamic, latent = jax.vmap(lambda x, v, a, z, dz, u: model.residual(x, v, a, unravel(z), unravel(dz), u))(
-            x, v, a, z, dz, data.inputs[at]
-        )
-        flat = jax.vmap(lambda tree: ravel_pytree(tree)[0])(latent)
-        (x0, v0, _), (z0, _) = (made[:, count] for made in outputs)
-        begun = jnp.where(jnp.isfinite(states), states, first)
-        start = count * jnp.sum((z0 - begun) ** 2)
-        if self.fixed:  # no readings: the motion where the subperiod begins is imposed too
-            start = start + count * (jnp.sum((x0 - data.x[0]) ** 2) + jnp.sum((v0 - data.v[0]) ** 2))
-        physics, hidden = jnp.sum(dynamic**2), jnp.sum(flat**2) + start
-        weight = (0.0, *self.weights[1:]) if self.fixed else self.weights
-        return weight[0] * supervised + weight[1] * physics + weight[2] * hidden, (supervised, physics, hidden)
-
-    def __call__(self, state: State, key, data: Subperiod):
-        size = data.pools.shape[1]
-        starts = jax.random.randint(key, (data.pools.shape[0],), 0, size)
-
-        def one(learner, memory, done, start, pool, low, high, states):
-            at = jnp.take(pool, start + jnp.arange(min(self.batch, size)), mode="wrap")
-            slope, parts = jax.grad(self.loss, has_aux=True)(learner, at, data, states)
-            change, after = self.optimiser.update(slope, memory)
-            learner = _where(done, learner, optax.apply_updates(learner, change))
-            share = jnp.clip(learner.share, low, high)
-            return learner._replace(share=share), _where(done, memory, after), jnp.stack(parts)
-
-        learner, memory, parts = jax.vmap(one)(
-            state.learner, state.memory, state.done, starts, data.pools, data.low, data.high, data.states
-        )
-        return state._replace(learner=learner, memory=memory), (learner.share, parts)
-
-
-class Look(eqx.Module):
-    """`count` iterations, and then a look at the unknowns: early stopping (Eq. 16, on scaled unknowns).
-
-    Gives the unknowns of every iteration, and the losses of four.
-    """
-
-    letter: Letter
-    count: int = eqx.field(static=True)
-    patience: int = eqx.field(static=True)
-    tolerance: float = eqx.field(static=True)
-
-    def __call__(self, state: State, key, data: Subperiod):
-        keys = jax.random.split(key, self.count)
-        state, (shares, parts) = jax.lax.scan(lambda state, own: self.letter(state, own, data), state, keys)
-        return self.evaluated(state), (shares, parts[:: max(self.count // 4, 1)])
-
-    def evaluated(self, state: State) -> State:
-        """Training ends when unknowns are near the reference for `patience` looks in a row."""
-        share = state.learner.share
-        away = jnp.linalg.norm(share - state.reference, axis=1) / jnp.linalg.norm(state.reference, axis=1)
-        near = away < self.tolerance
-        reference = jnp.where(near[:, None], state.reference, share)
-        calm = jnp.where(near, state.calm + 1, 0)
-        return state._replace(reference=reference, calm=calm, done=state.done | (calm >= self.patience))
-
-
-def _where(done, old, new):
-    return jax.tree.map(lambda a, b: jnp.where(done, a, b), old, new)
+SUBPERIOD = 5.0  # s
 
 
 @dataclass
-class Told:
-    """What training gave: θ over the first guess of every initialisation, and its history."""
+class Course:
+    """How far training has come; a checkpoint holds it whole. Unknowns are multiples of their first guess."""
 
-    shares: np.ndarray  # (seeds, p)
-    learner: Learner
-    trace: np.ndarray  # (records, seeds, p)
-    when: np.ndarray  # (records,) s of the record at which training then was
-    losses: np.ndarray  # (records, seeds, 3)
-    deviations: np.ndarray  # (seeds, p) of the last subperiod's second half
-    iterations: list[int]  # in every subperiod
-    states: np.ndarray  # (samples, m) hidden states of the first initialisation
-    response: np.ndarray  # (samples, n)
+    state: State
+    low: np.ndarray  # (seeds, p) where unknowns may lie in this subperiod
+    high: np.ndarray
+    states: np.ndarray  # (seeds, m) hidden states where it begins
+    deviation: np.ndarray  # (seeds, p) of the unknowns in the second half of the one before
+    subperiod: int = 0
+    done: int = 0  # iterations in it
+    calls: int = 0  # of compiled programs
+    iterations: list[int] = field(default_factory=list)  # in the subperiods that are done
+    trace: list[np.ndarray] = field(default_factory=list)  # (records, seeds, p)
+    when: list[np.ndarray] = field(default_factory=list)  # (records,) s of the record at which training then was
+    losses: list[np.ndarray] = field(default_factory=list)  # (records, seeds, 3)
+    shares: list[np.ndarray] = field(default_factory=list)  # (iterations, seeds, p) of this subperiod
+    hidden: list[np.ndarray] = field(default_factory=list)  # (samples, m) of the first initialisation
+    response: list[np.ndarray] = field(default_factory=list)  # (samples, n)
     cut_short: bool = False
 
+    _ARRAYS = ("low", "high", "states", "deviation")
+    _LISTS = ("trace", "when", "losses", "shares", "hidden", "response")
+    _FACTS = ("subperiod", "done", "calls", "iterations")
 
-def learn(
-    letter: Letter,
-    problem: Problem,
-    key: int,
-    *,
-    seeds: int,
-    subperiod: float,
-    width: int,
-    layers: int,
-    pool: int,
-    pretraining: int,
-    constraint: float | None,
-    check: int,
-    patience: int,
-    tolerance: float,
-    progress: Progress = SILENT,
-    checkpoint: Checkpoint | None = None,
-) -> Told:
-    """Algorithm 1: subperiods in turn, the unknowns of each constrained by the one before."""
-    motion = tuple(np.asarray(p) for p in measured_motion(problem))
-    data = problem.data[0]
-    count = max(round((data.samples - 1) * data.step / subperiod), 1)
-    edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
-    p, n = len(problem.unknowns), motion[0].shape[1]
-    m = int(flat_start(letter.model(jnp.ones(p))).size)
-    learner = new_learners(jax.random.key(key), seeds, (2, *[width] * (layers - 1), n), m, p)
-    kinds = np.array(problem.unknowns.kinds)
-    floor = np.where(np.isin(kinds, ["log"]), _SMALLEST, -np.inf)
-    low, high = np.tile(floor, (seeds, 1)), np.full((seeds, p), np.inf)
-    states = np.full((seeds, m), np.nan)
-    begin, trace, when, losses, used = 0, [], [], [], []
-    kept: list[np.ndarray] = []
-    calls = 0
-    deviation = np.zeros((seeds, p))
+    def along(self, name: str) -> np.ndarray:
+        """A list of pieces as one array."""
+        return np.concatenate(getattr(self, name))
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        arrays = {name: getattr(self, name) for name in self._ARRAYS}
+        arrays |= {name: self.along(name) for name in self._LISTS if getattr(self, name)}
+        facts = {name: getattr(self, name) for name in self._FACTS}
+        checkpoint.save(arrays | tree_arrays(self.state, "state"), facts)
+
+    def taken_up(self, arrays: dict, facts: dict) -> Course:
+        """A course that a checkpoint holds; this one, at its beginning, says what it looks like."""
+        made = {name: arrays[name] for name in self._ARRAYS}
+        made |= {name: [arrays[name]] for name in self._LISTS if name in arrays}
+        return Course(tree_from(arrays, "state", self.state), **made, **{name: facts[name] for name in self._FACTS})
+
+
+def learn(method, letter: Letter, key: int, progress: Progress, checkpoint: Checkpoint | None) -> Course:
+    """Train as a `PIDynNet` says; Ctrl-C keeps what was learned once the first subperiod is done."""
+    training = Training(method, letter, key, progress, checkpoint)
     saved = checkpoint.load() if checkpoint else None
-    state, shares, done = None, [], 0
     if saved is not None:
-        arrays, facts = saved
-        low, high, states, deviation = (arrays[k] for k in ("low", "high", "states", "deviation"))
-        trace, when, losses = [arrays["trace"]], [arrays["when"]], [arrays["losses"]]
-        kept = [arrays["z"], arrays["x"]] if "z" in arrays else []
-        begin, used, calls, done = (facts[k] for k in ("subperiod", "iterations", "calls", "done"))
-        shares = [arrays["shares"]] if "shares" in arrays else []
-        state = tree_from(arrays, "state", begin_training(letter, learner))
-        learner = state.learner
+        training.course = training.course.taken_up(*saved)
+    return training.run()
 
-    def save(subperiod: int) -> None:
-        arrays = {"low": low, "high": high, "states": states, "deviation": deviation, "trace": np.concatenate(trace),
-                  "when": np.concatenate(when), "losses": np.concatenate(losses)}  # fmt: skip
-        arrays |= {"z": kept[0], "x": kept[1]} if kept else {}
-        arrays |= {"shares": np.concatenate(shares)} if shares else {}
-        facts = {"subperiod": subperiod, "iterations": used, "calls": calls, "done": done}
-        checkpoint.save(arrays | tree_arrays(state, "state"), facts)
 
-    cut_short, last_saved = False, time.monotonic()
-    ahead = dataclasses.replace(letter, pretraining=True, iterations=max(pretraining, 1))
-    beside, compiled = ThreadPoolExecutor(1), None
-    try:
-        for k in range(begin, count):
-            inside = slice(edges[k], edges[k + 1] + 1)
-            draw = (np.random.default_rng([key, k]), seeds, pool)
-            part = subperiod_of(problem, motion, inside, draw, low, high, states)
-            progress.stage(f"subperiod {k + 1} of {count}", letter.iterations)
-            if not done:
-                if k == begin and accelerated():
-                    looks = max(min(_LOOKS, letter.iterations // min(check, letter.iterations)), 1)
-                    look = Look(letter, min(check, letter.iterations), patience, tolerance)
-                    compiled = beside.submit(_compile, look, begin_training(letter, learner), looks, part)
-                learner = _pretrained(ahead, learner, part, pretraining, check, jax.random.key(key + 7919 * (k + 1)))
-                if compiled is not None:
+class Training:
+    """Subperiods in turn: each is begun, iterated and ended."""
+
+    def __init__(self, method, letter: Letter, key: int, progress: Progress, checkpoint: Checkpoint | None):
+        self.method, self.letter, self.key = method, letter, key
+        self.progress, self.checkpoint, self.last_saved = progress, checkpoint, time.monotonic()
+        problem, seeds, p = letter.problem, method.seeds, len(letter.problem.unknowns)
+        self.motion = tuple(np.asarray(part) for part in measured_motion(problem))
+        data = problem.data[0]
+        count = max(round((data.samples - 1) * data.step / (method.window or SUBPERIOD)), 1)
+        self.edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
+        self.floor = np.where(np.isin(np.array(problem.unknowns.kinds), ["log"]), _SMALLEST, -np.inf)
+        m = int(flat_start(letter.model(jnp.ones(p))).size)
+        widths = (2, *[method.width] * (method.layers - 1), self.motion[0].shape[1])
+        learner = new_learners(jax.random.key(key), seeds, widths, m, p)
+        self.course = Course(
+            begin_training(letter, learner), low=np.tile(self.floor, (seeds, 1)), high=np.full((seeds, p), np.inf),
+            states=np.full((seeds, m), np.nan), deviation=np.zeros((seeds, p)),
+        )  # fmt: skip
+
+    def run(self) -> Course:
+        course, beside = self.course, ThreadPoolExecutor(1)
+        try:
+            while course.subperiod < len(self.edges) - 1:
+                part = self.part()
+                words = f"subperiod {course.subperiod + 1} of {len(self.edges) - 1}"
+                self.progress.stage(words, self.letter.iterations)
+                if not course.done:
+                    compiled = beside.submit(self.compile, course.state, part)
+                    self.begin(part)
                     compiled.result()
-                if k == 0:
-                    learner = learner._replace(latent=_transfer(learner.response, m))
-                state = begin_training(letter, learner)
-            while done < letter.iterations and not bool(np.all(np.asarray(state.done))):
-                more = min(check, letter.iterations - done)
-                looks = max(min(_LOOKS, (letter.iterations - done) // more), 1) if accelerated() else 1
-                own = jax.random.fold_in(jax.random.key(key), calls)
-                look = Look(letter, more, patience, tolerance)
-                made = train(look, state, own, looks, block=looks, data=part)
-                calls += 1
-                done += looks * more
-                share, parts = made.history  # (looks, iterations, …), (looks, four, …)
-                shares.append(np.concatenate(share))
-                trace.append(np.concatenate(share[:, :: max(more // 4, 1)]))
-                losses.append(np.concatenate(parts))
-                reached = edges[k] + (edges[k + 1] - edges[k]) * done / letter.iterations
-                when.append(np.full(len(trace[-1]), reached * data.step))
-                state = made.state
-                progress.update(done, f"unknowns at {share[-1, -1].mean():.3f} of their first guess")
-                if checkpoint and time.monotonic() - last_saved > _SAVE_EVERY:
-                    save(k)
-                    last_saved = time.monotonic()
-            learner = state.learner
-            whole = np.concatenate(shares)
-            deviation = whole[len(whole) // 2 :].std(axis=0)
-            last = np.asarray(learner.share)
-            if constraint is not None:
-                low = np.maximum(floor, last - constraint * deviation)
-                high = last + constraint * deviation
-            z, x, states = (np.asarray(a) for a in along(letter, learner, part))
-            end = None if k + 1 == count else -1
-            kept = [np.concatenate([*kept[i : i + 1], new[:end]]) for i, new in enumerate((z, x))]
-            used.append(done)
-            shares, done = [], 0
-            if checkpoint:
-                save(k + 1)
-    except KeyboardInterrupt:
-        cut_short = True
-        if not used:
-            raise
-    finally:
-        beside.shutdown(wait=False)
-    return Told(
-        np.asarray(learner.share), learner, np.concatenate(trace), np.concatenate(when), np.concatenate(losses),
-        deviation, used, kept[0], kept[1], cut_short,
-    )  # fmt: skip
+                while course.done < self.letter.iterations and not np.all(course.state.done):
+                    self.iterate(part)
+                self.end(part)
+        except KeyboardInterrupt:
+            course.cut_short = True
+            if not course.iterations:
+                raise
+        finally:
+            beside.shutdown(wait=False)
+        return course
 
+    def part(self) -> Subperiod:
+        """The subperiod that training is in."""
+        k, course = self.course.subperiod, self.course
+        inside = slice(self.edges[k], self.edges[k + 1] + 1)
+        draw = (np.random.default_rng([self.key, k]), self.method.seeds, self.method.pool)
+        return subperiod_of(self.letter.problem, self.motion, inside, draw, course.low, course.high, course.states)
 
-@eqx.filter_jit
-def new_learners(key, seeds: int, widths, states: int, unknowns: int) -> Learner:
-    def one(key):
-        a, b = jax.random.split(key)
-        like = {"activation": "tanh", "skip": True, "dtype": jnp.float32}
-        response, latent = Dense.make(a, widths, **like), Dense.make(b, (*widths[:-1], states), **like)
-        return Learner(response, latent, jnp.ones(unknowns))
+    def compile(self, state: State, part: Subperiod) -> None:
+        """Have the iterations compiled while the pretraining is: on an accelerator each takes longer than it runs."""
+        if accelerated() and not self.course.calls:
+            look, looks = self.looks()
+            train(look, state, jax.random.key(0), looks, block=looks, data=part)
 
-    return jax.vmap(one)(jax.random.split(key, seeds))
+    def begin(self, part: Subperiod) -> None:
+        """The response network is pretrained; at first the latent one then begins as it."""
+        course, count = self.course, self.method.pretraining
+        learner = course.state.learner
+        if count:
+            ahead = dataclasses.replace(self.letter, pretraining=True, iterations=count)
+            block = count if accelerated() else min(self.method.check, count)
+            own = jax.random.key(self.key + 7919 * (course.subperiod + 1))
+            made = train(ahead, begin_training(ahead, learner), own, count, block=block, data=part, tuned=False)
+            learner = made.state.learner
+        if course.subperiod == 0:
+            learner = learner._replace(latent=_transfer(learner.response, course.states.shape[1]))
+        course.state = begin_training(self.letter, learner)
 
+    def looks(self) -> tuple[Look, int]:
+        """What goes on until the unknowns are looked at, and how many such looks one program makes."""
+        left = self.letter.iterations - self.course.done
+        more = min(self.method.check, left)
+        look = Look(self.letter, more, self.method.patience, self.method.tolerance)
+        return look, max(min(_LOOKS, left // more), 1) if accelerated() else 1
 
-def _pretrained(ahead: Letter, learner: Learner, part: Subperiod, count: int, check: int, key) -> Learner:
-    """The learner after `count` iterations on the supervised loss alone."""
-    if not count:
-        return learner
-    block = count if accelerated() else min(check, count)
-    begun = begin_training(ahead, learner)
-    return train(ahead, begun, key, count, block=block, data=part, tuned=False).state.learner
+    def iterate(self, part: Subperiod) -> None:
+        """One compiled program of iterations."""
+        course, (look, looks) = self.course, self.looks()
+        own = jax.random.fold_in(jax.random.key(self.key), course.calls)
+        made = train(look, course.state, own, looks, block=looks, data=part)
+        course.state = made.state
+        course.calls += 1
+        course.done += looks * look.count
+        share, parts = made.history  # (looks, iterations, …), (looks, four, …)
+        course.shares.append(np.concatenate(share))
+        course.trace.append(np.concatenate(share[:, :: max(look.count // 4, 1)]))
+        course.losses.append(np.concatenate(parts))
+        began, ends = self.edges[course.subperiod : course.subperiod + 2] * self.letter.problem.data[0].step
+        reached = began + (ends - began) * course.done / self.letter.iterations
+        course.when.append(np.full(len(course.trace[-1]), reached))
+        self.progress.update(course.done, f"unknowns at {share[-1, -1].mean():.3f} of their first guess")
+        if self.checkpoint and time.monotonic() - self.last_saved > _SAVE_EVERY:
+            course.save(self.checkpoint)
+            self.last_saved = time.monotonic()
 
-
-def _compile(look: Look, state: State, looks: int, part: Subperiod) -> None:
-    """Have the training compiled while the pretraining is: on an accelerator each takes longer than it then runs."""
-    train(look, state, jax.random.key(0), looks, block=looks, data=part)
+    def end(self, part: Subperiod) -> None:
+        """The next subperiod keeps the unknowns near where this one left them, and begins with its hidden states."""
+        course, constraint = self.course, self.method.constraint
+        whole = course.along("shares")
+        course.deviation = whole[len(whole) // 2 :].std(axis=0)
+        if constraint is not None:
+            last = np.asarray(course.state.learner.share)
+            course.low = np.maximum(self.floor, last - constraint * course.deviation)
+            course.high = last + constraint * course.deviation
+        z, x, course.states = (np.asarray(a) for a in along(self.letter, course.state.learner, part))
+        last_one = course.subperiod + 2 == len(self.edges)
+        course.hidden.append(z if last_one else z[:-1])  # the next one begins with the sample at which this one ends
+        course.response.append(x if last_one else x[:-1])
+        course.iterations.append(course.done)
+        course.subperiod, course.done, course.shares = course.subperiod + 1, 0, []
+        if self.checkpoint:
+            course.save(self.checkpoint)
 
 
 def _transfer(response: Dense, states: int) -> Dense:
@@ -358,30 +207,3 @@ def _transfer(response: Dense, states: int) -> Dense:
         (*response.weights[:-1], response.weights[-1][..., place]),
         (*response.biases[:-1], response.biases[-1][..., place]), response.activation, response.skip,
     )  # fmt: skip
-
-
-@eqx.filter_jit
-def begin_training(letter: Letter, learner: Learner) -> State:
-    seeds = learner.share.shape[0]
-    memory = jax.vmap(letter.optimiser.init)(learner)
-    return State(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
-
-
-def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, states) -> Subperiod:
-    rng, seeds, pool = draw
-    inputs = np.asarray(problem.data[0].drive.samples)
-    largest = np.max(np.abs(inputs[:, 0])) or 1.0
-    u, x, v = inputs[inside], motion[0][inside], motion[1][inside]
-    pools = np.stack([rng.permutation(len(x))[:pool] for _ in range(seeds)])
-    duration = problem.data[0].step * (len(x) - 1)
-    arrays = (np.linspace(0.0, 1.0, len(x)), u[:, 0] / largest, u, x, v, pools, low, high, states)
-    return Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
-
-
-@partial(eqx.filter_jit, compiler_options=UNTUNED)
-def along(letter: Letter, learner: Learner, part: Subperiod):
-    """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
-    one = jax.tree.map(lambda leaf: leaf[0], learner)
-    (x, _, _), (z, _) = letter.outputs(one, part.time, part.ground, part.duration)
-    ends = jax.vmap(lambda own: letter.outputs(own, part.time[-1:], part.ground[-1:], part.duration)[1][0][0])(learner)
-    return z, x, ends

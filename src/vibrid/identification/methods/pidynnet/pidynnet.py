@@ -21,7 +21,8 @@ from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import compile_conclusion, conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
-from vibrid.identification.methods.pidynnet.faithful import Letter, Told, learn
+from vibrid.identification.methods.pidynnet.faithful import Course, learn
+from vibrid.identification.methods.pidynnet.letter import Letter
 from vibrid.identification.methods.pidynnet.task import Layout, Task, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import Descent, Seeds, Trained, anneal
 from vibrid.identification.methods.pidynnet.tuning import Tuned, tune, tune_to_the_letter
@@ -36,7 +37,7 @@ from vibrid.records.record import Record
 
 SOFTNESS = (0.3, 0.1, 0.03, 0.01, 0.003)
 _FEATURES_A_PERIOD = 6  # periods of the quickest feature in the shortest period of the structure
-_WINDOW, _SUBPERIOD = 0.9, 5.0  # s
+_WINDOW = 0.9  # s
 
 
 @METHODS.register("pidynnet")
@@ -171,22 +172,19 @@ class PIDynNet(Method):
         with ThreadPoolExecutor(1) as beside:
             if accelerated():
                 beside.submit(compile_conclusion, problem)
-            told = learn(
-                letter, problem, key, seeds=self.seeds, subperiod=self.window or _SUBPERIOD, width=self.width,
-                layers=self.layers, pool=self.pool, pretraining=self.pretraining, constraint=self.constraint,
-                check=self.check, patience=self.patience, tolerance=self.tolerance, progress=progress, checkpoint=keep,
-            )  # fmt: skip
-        if keep and not told.cut_short:
+            course = learn(self, letter, key, progress, keep)
+        if keep and not course.cut_short:
             keep.remove()
         with on_processor():
-            return self._letters_answer(problem, letter, told, key, started)
+            return self._letters_answer(problem, letter, course, key, started)
 
-    def _letters_answer(self, problem: Problem, letter: Letter, told: Told, key: int, started: float):
-        theta = np.asarray(letter.theta(told.shares))
+    def _letters_answer(self, problem: Problem, letter: Letter, course: Course, key: int, started: float):
+        learner, trace, losses = course.state.learner, course.along("trace"), course.along("losses")
+        theta = np.asarray(letter.theta(np.asarray(learner.share)))
         mean = theta.mean(axis=0)
         free = problem.unknowns.to_free(mean)
         slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
-        moved, first = (np.asarray(letter.theta(s + 1.0)) for s in (told.deviations[0], 0 * mean))
+        moved, first = (np.asarray(letter.theta(s + 1.0)) for s in (course.deviation[0], 0 * mean))
         spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else np.abs(moved - first)
         about = "initialisations" if self.seeds > 1 else "last iterations"
         return conclude(
@@ -197,23 +195,23 @@ class PIDynNet(Method):
             covariance=np.diag((np.maximum(spread, 1e-12 * np.abs(mean)) / slope) ** 2),
             warnings=(f"± 2σ is the spread of the {about}, as in the paper: it says nothing of the error they share.",),
             history={
-                "estimate": np.asarray(letter.theta(told.trace.mean(axis=1))),
-                "traces": np.asarray(letter.theta(told.trace)),
-                "trace_time": told.when,
-                "losses": told.losses,
-                "cost": told.losses.sum(axis=2).mean(axis=1),
+                "estimate": np.asarray(letter.theta(trace.mean(axis=1))),
+                "traces": np.asarray(letter.theta(trace)),
+                "trace_time": course.along("when"),
+                "losses": losses,
+                "cost": losses.sum(axis=2).mean(axis=1),
                 "seeds": theta,
-                "time": problem.data[0].step * np.arange(len(told.states)),
-                "states": told.states,
-                "response": told.response,
-                "networks": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf)[0], told.learner))[0]),
+                "time": problem.data[0].step * np.arange(len(course.along("hidden"))),
+                "states": course.along("hidden"),
+                "response": course.along("response"),
+                "networks": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf)[0], learner))[0]),
             },
             convergence={
                 "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),
-                "iterations": told.iterations,
+                "iterations": course.iterations,
             },
             seed=key,
-            cut_short=told.cut_short,
+            cut_short=course.cut_short,
         )
 
     def _answer(self, problem: Problem, seeds: Seeds, made: Trained, notes, key: int, started: float):

@@ -18,7 +18,8 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Initial
-from vibrid.identification.methods.pidynnet.faithful import Subperiod, along, begin_training, new_learners
+from vibrid.identification.methods.pidynnet.faithful import SUBPERIOD
+from vibrid.identification.methods.pidynnet.letter import Subperiod, along, begin_training, new_learners
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import Sizes, begin_at, make_task
 from vibrid.identification.methods.pidynnet.training import Seeds, with_weights
@@ -119,7 +120,7 @@ def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 
     learner = jax.tree.map(lambda leaf: leaf[None], unravel(jnp.asarray(fit.history["networks"]))._replace(share=share))
     data = problem.data[0]
     inputs = np.asarray(data.drive.samples)
-    count = max(round((data.samples - 1) * data.step / (method.window or 5.0)), 1)
+    count = max(round((data.samples - 1) * data.step / (method.window or SUBPERIOD)), 1)
     edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
     largest = np.max(np.abs(inputs[:, 0])) or 1.0
     x0, v0, states = np.zeros(n), np.zeros(n), np.full((1, m), np.nan)

@@ -1,0 +1,217 @@
+"""PIDynNet to the letter (Liu & Meidani 2023): the losses and one iteration, with the equations of motion put right.
+
+    x̃ = RPN(t, ẍ_g),  z̃ = LNN(t, ẍ_g);     loss = w_S L_S + w_N L_N + w_Z L_Z                      (Eq. 12)
+    L_S = Σ ‖x̃ − x‖² + ‖dx̃/dt − ẋ‖²        L_N = Σ ‖M d²x̃/dt² + f − L u‖²       L_Z = Σ ‖dz̃/dt − g‖²
+
+Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the
+hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first
+guess, the learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
+Networks are trained in 32-bit numbers, the physics computed in 64.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.flatten_util import ravel_pytree
+
+from vibrid.identification.problem import Problem
+from vibrid.identification.weak.equations import flat_start
+from vibrid.networks import Dense, carried_together
+from vibrid.networks.training import UNTUNED
+
+
+class Subperiod(eqx.Module):
+    """Readings and inputs of one subperiod, and where its unknowns may lie."""
+
+    time: jax.Array  # (samples,) 0 … 1
+    ground: jax.Array  # (samples,) first input over its largest value
+    inputs: jax.Array  # (samples, inputs)
+    x: jax.Array
+    v: jax.Array
+    pools: jax.Array  # (seeds, pool) indices
+    low: jax.Array  # (seeds, p) as multiples of the first guess
+    high: jax.Array
+    states: jax.Array  # (seeds, m) where it begins; NaN in the first, where they follow from the unknowns
+    duration: float
+
+
+class Learner(NamedTuple):
+    """What one initialisation learns."""
+
+    response: Dense
+    latent: Dense
+    share: jax.Array  # (p,) θ over its first guess
+
+
+class State(NamedTuple):
+    """Learners of all initialisations, the memory of their optimiser, and the early stopping of Eq. 16."""
+
+    learner: Learner
+    memory: optax.OptState
+    reference: jax.Array  # (seeds, p)
+    calm: jax.Array  # (seeds,) evaluations in a row that were near the reference
+    done: jax.Array  # (seeds,)
+
+
+class Letter(eqx.Module):
+    """One iteration of all initialisations, and of the pretraining."""
+
+    problem: Problem
+    weights: tuple[float, float, float] = eqx.field(static=True)  # of L_S, L_N, L_Z
+    batch: int = eqx.field(static=True)
+    rate: float = eqx.field(static=True)
+    iterations: int = eqx.field(static=True)
+    pretraining: bool = eqx.field(static=True, default=False)
+    fixed: bool = eqx.field(static=True, default=False)  # unknowns stay: fine-tuning
+    ground_input: bool = eqx.field(static=True, default=True)  # else networks see zero in its place
+
+    @property
+    def optimiser(self):
+        return optax.flatten(optax.adam(optax.exponential_decay(self.rate, self.iterations, 0.1)))
+
+    def theta(self, share):
+        """(…, p): unknowns from multiples of their first guess."""
+        u = self.problem.unknowns
+        return jnp.where(u.start == 0, u.scale * (share - 1.0), u.start * share)
+
+    def model(self, share):
+        placed = self.problem.unknowns.place(self.problem.experiment, self.theta(share))
+        return placed.structure.model(self.problem.data[0].loads)
+
+    def outputs(self, learner: Learner, time, ground, duration):
+        """x̃ with two derivatives and z̃ with one, at normalised times."""
+        response, latent = self.carried((learner.response, learner.latent), time, ground, duration)
+        return response, latent[:2]
+
+    def carried(self, networks, time, ground, duration):
+        """(3, points, outputs) of each network: values and two derivatives in time."""
+        ground = ground if self.ground_input else jnp.zeros_like(ground)
+        point, along = jnp.stack([time, ground], axis=-1), jnp.stack([1.0 / duration, jnp.zeros_like(duration)])
+        kind = networks[0].weights[0].dtype
+        made = carried_together(networks, point.astype(kind), along.astype(kind))
+        return [own.astype(float) for own in made]
+
+    def supervised(self, learner: Learner, at, data: Subperiod):
+        """The loss of the pretraining."""
+        ((x, v, _),) = self.carried((learner.response,), data.time[at], data.ground[at], data.duration)
+        made = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
+        return made, (made, 0.0 * made, 0.0 * made)
+
+    def loss(self, learner: Learner, at, data: Subperiod, states):
+        """The loss on samples `at` (batch,), and its three parts."""
+        if self.pretraining:
+            return self.supervised(learner, at, data)
+        if self.fixed:
+            learner = learner._replace(share=jax.lax.stop_gradient(learner.share))
+        count = at.shape[0]
+        first_too = jnp.concatenate([at, jnp.zeros(1, at.dtype)])
+        outputs = self.outputs(learner, data.time[first_too], data.ground[first_too], data.duration)
+        (x, v, a), (z, dz) = (made[:, :count] for made in outputs)
+        supervised = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
+        model = self.model(learner.share)
+        first = flat_start(model)
+        _, unravel = ravel_pytree(model.start())
+        dynamic, latent = jax.vmap(lambda x, v, a, z, dz, u: model.residual(x, v, a, unravel(z), unravel(dz), u))(
+            x, v, a, z, dz, data.inputs[at]
+        )
+        flat = jax.vmap(lambda tree: ravel_pytree(tree)[0])(latent)
+        (x0, v0, _), (z0, _) = (made[:, count] for made in outputs)
+        begun = jnp.where(jnp.isfinite(states), states, first)
+        start = count * jnp.sum((z0 - begun) ** 2)
+        if self.fixed:  # no readings: the motion where the subperiod begins is imposed too
+            start = start + count * (jnp.sum((x0 - data.x[0]) ** 2) + jnp.sum((v0 - data.v[0]) ** 2))
+        physics, hidden = jnp.sum(dynamic**2), jnp.sum(flat**2) + start
+        weight = (0.0, *self.weights[1:]) if self.fixed else self.weights
+        return weight[0] * supervised + weight[1] * physics + weight[2] * hidden, (supervised, physics, hidden)
+
+    def __call__(self, state: State, key, data: Subperiod):
+        size = data.pools.shape[1]
+        starts = jax.random.randint(key, (data.pools.shape[0],), 0, size)
+
+        def one(learner, memory, done, start, pool, low, high, states):
+            at = jnp.take(pool, start + jnp.arange(min(self.batch, size)), mode="wrap")
+            slope, parts = jax.grad(self.loss, has_aux=True)(learner, at, data, states)
+            change, after = self.optimiser.update(slope, memory)
+            learner = _where(done, learner, optax.apply_updates(learner, change))
+            share = jnp.clip(learner.share, low, high)
+            return learner._replace(share=share), _where(done, memory, after), jnp.stack(parts)
+
+        learner, memory, parts = jax.vmap(one)(
+            state.learner, state.memory, state.done, starts, data.pools, data.low, data.high, data.states
+        )
+        return state._replace(learner=learner, memory=memory), (learner.share, parts)
+
+
+class Look(eqx.Module):
+    """`count` iterations, and then a look at the unknowns: early stopping (Eq. 16, on scaled unknowns).
+
+    Gives the unknowns of every iteration, and the losses of four.
+    """
+
+    letter: Letter
+    count: int = eqx.field(static=True)
+    patience: int = eqx.field(static=True)
+    tolerance: float = eqx.field(static=True)
+
+    def __call__(self, state: State, key, data: Subperiod):
+        keys = jax.random.split(key, self.count)
+        state, (shares, parts) = jax.lax.scan(lambda state, own: self.letter(state, own, data), state, keys)
+        return self.evaluated(state), (shares, parts[:: max(self.count // 4, 1)])
+
+    def evaluated(self, state: State) -> State:
+        """Training ends when unknowns are near the reference for `patience` looks in a row."""
+        share = state.learner.share
+        away = jnp.linalg.norm(share - state.reference, axis=1) / jnp.linalg.norm(state.reference, axis=1)
+        near = away < self.tolerance
+        reference = jnp.where(near[:, None], state.reference, share)
+        calm = jnp.where(near, state.calm + 1, 0)
+        return state._replace(reference=reference, calm=calm, done=state.done | (calm >= self.patience))
+
+
+def _where(done, old, new):
+    return jax.tree.map(lambda a, b: jnp.where(done, a, b), old, new)
+
+
+@eqx.filter_jit
+def new_learners(key, seeds: int, widths, states: int, unknowns: int) -> Learner:
+    def one(key):
+        a, b = jax.random.split(key)
+        like = {"activation": "tanh", "skip": True, "dtype": jnp.float32}
+        response, latent = Dense.make(a, widths, **like), Dense.make(b, (*widths[:-1], states), **like)
+        return Learner(response, latent, jnp.ones(unknowns))
+
+    return jax.vmap(one)(jax.random.split(key, seeds))
+
+
+@eqx.filter_jit
+def begin_training(letter: Letter, learner: Learner) -> State:
+    seeds = learner.share.shape[0]
+    memory = jax.vmap(letter.optimiser.init)(learner)
+    return State(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
+
+
+def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, states) -> Subperiod:
+    rng, seeds, pool = draw
+    inputs = np.asarray(problem.data[0].drive.samples)
+    largest = np.max(np.abs(inputs[:, 0])) or 1.0
+    u, x, v = inputs[inside], motion[0][inside], motion[1][inside]
+    pools = np.stack([rng.permutation(len(x))[:pool] for _ in range(seeds)])
+    duration = problem.data[0].step * (len(x) - 1)
+    arrays = (np.linspace(0.0, 1.0, len(x)), u[:, 0] / largest, u, x, v, pools, low, high, states)
+    return Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
+
+
+@partial(eqx.filter_jit, compiler_options=UNTUNED)
+def along(letter: Letter, learner: Learner, part: Subperiod):
+    """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
+    one = jax.tree.map(lambda leaf: leaf[0], learner)
+    (x, _, _), (z, _) = letter.outputs(one, part.time, part.ground, part.duration)
+    ends = jax.vmap(lambda own: letter.outputs(own, part.time[-1:], part.ground[-1:], part.duration)[1][0][0])(learner)
+    return z, x, ends
