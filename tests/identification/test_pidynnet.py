@@ -12,7 +12,7 @@ import vibrid as vb
 from identification.small import ONE, ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, motion, truth
 from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
-from vibrid.identification.methods.pidynnet import faithful
+from vibrid.identification.methods.pidynnet import faithful, pidynnet
 from vibrid.identification.methods.pidynnet.letter import Learner, Subperiod
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import RIDGE, Layout, begin_at, make_task, sizes_of
@@ -169,6 +169,14 @@ def test_faithful_trains_subperiods_in_turn_and_goes_on_from_its_checkpoint(tmp_
     assert cut.cut_short
     again = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, method)
     np.testing.assert_allclose(again.history["seeds"], whole.history["seeds"], rtol=1e-9)
+
+
+def test_faithful_as_on_an_accelerator_compiles_beside_and_looks_less_often(monkeypatch):
+    for module in (faithful, pidynnet):
+        monkeypatch.setattr(module, "accelerated", lambda: True)
+    fit = vb.identify(ONE_GUESS, truth("one").measure(FULL), ONE_UNKNOWN, vb.PIDynNet(**SHORT | {"check": 10}))
+    assert fit.convergence["iterations"] == [40, 40] and len(fit.history["states"]) == 401
+    assert np.unique(fit.history["trace_time"]).size == 2  # one program of four looks a subperiod
 
 
 def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts():
