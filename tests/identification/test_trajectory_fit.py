@@ -21,6 +21,7 @@ from identification.small import (
     two,
 )
 from vibrid.core.progress import Progress
+from vibrid.identification.methods.trajectory import astray, unlikelihood
 
 
 def test_noise_free_answer_is_limited_by_the_integrator_alone():
@@ -117,6 +118,21 @@ def test_multiple_shooting_starts_from_where_single_shooting_fails():
     stiffness = ["storeys[0].stiffness"]
     shot = vb.identify(far, one(0.02), stiffness, vb.TrajectoryFit(segments=8))
     assert shot.estimate[0] == pytest.approx(40.0, rel=0.01)
+
+
+@pytest.mark.parametrize("guess", [2.0, 6.0, 10.0])
+def test_a_descent_that_went_astray_is_tried_again_in_segments(guess):
+    far = ONE.replace({"storeys[0].stiffness": guess})
+    single, plain = (
+        vb.identify(far, one(0.02), ["storeys[0].stiffness"], vb.TrajectoryFit(segments=s)) for s in (1, None)
+    )
+    assert abs(single.estimate[0] - 40.0) > 20.0 and plain.estimate[0] == pytest.approx(40.0, rel=0.01)
+    assert plain.convergence["segments"] == 8 and unlikelihood(plain) < unlikelihood(single)
+
+
+def test_a_good_fit_is_not_tried_again():
+    fit = vb.identify(ONE_GUESS, one(0.02), ONE_UNKNOWN)
+    assert fit.convergence["segments"] == 1 and not astray(fit)
 
 
 def test_ctrl_c_keeps_the_best_so_far():

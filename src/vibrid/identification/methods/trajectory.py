@@ -9,14 +9,22 @@ from typing import ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations, settings_of
+from vibrid.identification.diagnostics import verdict
 from vibrid.identification.levenberg import Descent, descend
 from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.problem import Problem
+from vibrid.identification.result import Identification
 from vibrid.identification.shooting import shoot
+
+_SEGMENTS = 8
+_FAR = 3.0  # times the first guess, or a third of it
+_POOR = 0.3  # of a signal left over
+_MOST_STATES = 8  # states for every unknown: with more, finding those where segments begin costs too much
 
 
 @METHODS.register("trajectory")
@@ -30,7 +38,10 @@ class TrajectoryFit(Method):
         starts: first guesses tried at once; the first is the experiment's own, the others are spread around it.
         spread: how far the other guesses lie, as a factor: 0.5 means ± 50 % (a standard deviation of ln θ).
         segments: 1 is single shooting; more cuts each record into as many pieces whose starting states are found too
-            (multiple shooting), which tolerates poor guesses and long records, then finishes by single shooting.
+            (multiple shooting), which tolerates poor guesses and long records, then finishes by single shooting. None
+            begins with 1 and tries 8 as well where that seems to have gone astray: residuals are not noise, and an
+            unknown left its first guess by a factor of three, or 30 % of a signal are left over. The more likely answer
+            stays.
         stages: unknowns (names or their beginnings) released one group after the other before all are fitted together.
         iterations: the most Levenberg–Marquardt steps in one descent.
         rounds: the most times the noise is re-estimated.
@@ -39,7 +50,7 @@ class TrajectoryFit(Method):
 
     starts: int = eqx.field(static=True, default=1)
     spread: float = eqx.field(static=True, default=0.4)
-    segments: int = eqx.field(static=True, default=1)
+    segments: int | None = eqx.field(static=True, default=None)
     stages: tuple[tuple[str, ...], ...] = eqx.field(
         static=True, default=(), converter=lambda v: tuple((s,) if isinstance(s, str) else tuple(s) for s in v)
     )
@@ -50,20 +61,30 @@ class TrajectoryFit(Method):
     abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown loads"}
 
     def __check_init__(self):
-        if self.starts < 1 or self.segments < 1:
+        if self.starts < 1 or (self.segments is not None and self.segments < 1):
             raise InputError("TrajectoryFit needs at least one start and one segment.")
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
+        fit = self._shot(problem, self.segments or 1, key, progress, started)
+        if self.segments is not None or fit.cut_short or not astray(fit):
+            return fit
+        try:
+            again = self._shot(problem, _SEGMENTS, key, progress, started)
+        except KeyboardInterrupt:
+            return fit.replace(cut_short=True)
+        return again if unlikelihood(again) < unlikelihood(fit) else fit.replace(seconds=again.seconds)
+
+    def _shot(self, problem: Problem, segments: int, key: int, progress, started: float) -> Identification:
         given = problem.given_deviations()
         known = np.isfinite(given)
         noise = np.where(known, given, problem.signal_size())
         starts = first_guesses(problem, self.starts, self.spread, key)
         movable = ~np.isin(np.arange(len(problem.unknowns)), list(problem.noise_unknowns()))
         iterations, cut_short = self.iterations, False
-        if self.segments > 1:
+        if segments > 1:
             progress.stage("multiple shooting (compiling)", iterations)
-            starts = np.stack([shoot(problem, s, noise, self.segments, iterations, progress) for s in starts])
+            starts = np.stack([shoot(problem, s, noise, segments, iterations, progress) for s in starts])
         for stage in self.stages:
             progress.stage(f"fitting {', '.join(stage)}", iterations)
             active = self._active(problem, stage) & movable
@@ -111,7 +132,11 @@ class TrajectoryFit(Method):
                 "cost": np.array([c for _, c in history]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
             },
-            convergence={"converged": bool(made.converged[made.best]), "iterations": len(history)},
+            convergence={
+                "converged": bool(made.converged[made.best]),
+                "iterations": len(history),
+                "segments": segments,
+            },
             seed=key,
             cut_short=cut_short or made.cut_short,
         )
@@ -122,6 +147,25 @@ class TrajectoryFit(Method):
         if not active.any():
             raise InputError(f"The stage {stage} names no unknown; unknowns are {', '.join(names)}.")
         return active
+
+
+def astray(fit: Identification) -> bool:
+    """Whether a descent seems to have ended in the wrong place, and multiple shooting could tell."""
+    problem = fit.problem
+    model = problem.experiment.structure.model(problem.data[0].loads)
+    states = 2 * model.size + ravel_pytree(model.start())[0].size
+    if problem.delays or states > _MOST_STATES * len(problem.unknowns):
+        return False
+    start = np.asarray(problem.unknowns.start)
+    ratio = np.abs(fit.estimate[start != 0] / start[start != 0])
+    far = np.any((ratio > _FAR) | (ratio < 1.0 / _FAR)) or max(f.relative for f in fit.fits) > _POOR
+    return bool(far) and not verdict(fit.fits)[0]
+
+
+def unlikelihood(fit: Identification) -> float:
+    """Minus the logarithm of how likely the readings are, up to a constant."""
+    left = residual_deviations(fit.problem, fit.predictions)
+    return float(np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)))
 
 
 def first_guesses(problem: Problem, count: int, spread: float, key: int) -> np.ndarray:
@@ -168,7 +212,7 @@ def second_minimum(problem: Problem, made: Descent) -> tuple[str, ...]:
 def polished(method: Method, fit, problem: Problem, key, progress, started: float):
     """The trajectory fit from where another method ended, as that method's answer."""
     nearer = dataclasses.replace(problem.unknowns, start=jnp.asarray(fit.estimate))
-    last = TrajectoryFit().solve(dataclasses.replace(problem, unknowns=nearer), key, progress)
+    last = TrajectoryFit(segments=1).solve(dataclasses.replace(problem, unknowns=nearer), key, progress)
     return last.replace(
         method=type(method).__name__,
         settings=settings_of(method),

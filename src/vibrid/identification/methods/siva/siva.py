@@ -226,7 +226,7 @@ class SIVA(Method):
             start=jnp.asarray(u.to_physical(jnp.asarray(u.to_free(estimate)))),
             scale=jnp.where(u._is("linear"), jnp.maximum(jnp.abs(jnp.asarray(estimate)), 1e-12), u.scale),
         )
-        fit = TrajectoryFit().solve(dataclasses.replace(problem, unknowns=begun), key, progress)
+        fit = TrajectoryFit(segments=1).solve(dataclasses.replace(problem, unknowns=begun), key, progress)
         return fit.replace(
             method=f"{type(self).__name__} and TrajectoryFit",
             history=rest["history"],
