@@ -128,6 +128,7 @@ def test_a_descent_that_went_astray_is_tried_again_in_segments(guess):
     )
     assert abs(single.estimate[0] - 40.0) > 20.0 and plain.estimate[0] == pytest.approx(40.0, rel=0.01)
     assert plain.convergence["segments"] == 8 and unlikelihood(plain) < unlikelihood(single)
+    assert "segments found this" in str(plain)
 
 
 def test_a_good_fit_is_not_tried_again():
@@ -141,9 +142,11 @@ def test_ctrl_c_keeps_the_best_so_far():
             if done == 2:
                 raise KeyboardInterrupt
 
-    fit = vb.identify(ONE_GUESS, one(0.02), ONE_UNKNOWN, progress=Impatient())
-    assert fit.cut_short and "cut short" in str(fit)
-    assert np.isfinite(fit.estimate).all()
+    for segments in (1, 8):
+        method = vb.TrajectoryFit(segments=segments)
+        fit = vb.identify(ONE_GUESS, one(0.02), ONE_UNKNOWN, method, progress=Impatient())
+        assert fit.cut_short and "cut short" in str(fit)
+        assert np.isfinite(fit.estimate).all()
 
 
 def test_held_out_samples_are_scored_not_fitted():

@@ -15,8 +15,8 @@ from vibrid.simulation.excitation import Drive
 from vibrid.simulation.run import Everything, Readings, Start, run
 
 
-def shoot(problem, free, deviations, segments: int, iterations: int = 40, progress=SILENT) -> np.ndarray:
-    """Improve φ by multiple shooting with a gap penalty that hardens in four stages; returns φ."""
+def shoot(problem, free, deviations, segments: int, iterations: int = 40, progress=SILENT) -> tuple[np.ndarray, bool]:
+    """Improve φ by multiple shooting with a gap penalty that hardens in four stages: φ, and whether Ctrl-C ended it."""
     if problem.delays:
         raise Refusal("Multiple shooting cannot follow a delayed sensor across segments; use segments=1.")
     p = len(free)
@@ -32,10 +32,13 @@ def shoot(problem, free, deviations, segments: int, iterations: int = 40, progre
             made = _evaluate(problem, jnp.asarray(z[0]), noise, jnp.asarray(weight), sizes, knots)
             return tuple(a[None] for a in made)
 
-        z = descend(
+        made = descend(
             problem, z[None], deviations, iterations=iterations, tolerance=1e-4, progress=progress, evaluate=evaluate
-        ).free[0]
-    return z[:p]
+        )
+        z = made.free[0]
+        if made.cut_short:
+            break
+    return z[:p], made.cut_short
 
 
 def _knots(samples: int, segments: int) -> tuple[int, ...]:

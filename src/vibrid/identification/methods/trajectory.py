@@ -22,6 +22,7 @@ from vibrid.identification.result import Identification
 from vibrid.identification.shooting import shoot
 
 _SEGMENTS = 8
+_SHORTEST = 10  # samples of a segment
 _FAR = 3.0  # times the first guess, or a third of it
 _POOR = 0.3  # of a signal left over
 _MOST_STATES = 8  # states for every unknown: with more, finding those where segments begin costs too much
@@ -73,7 +74,10 @@ class TrajectoryFit(Method):
             again = self._shot(problem, _SEGMENTS, key, progress, started)
         except KeyboardInterrupt:
             return fit.replace(cut_short=True)
-        return again if unlikelihood(again) < unlikelihood(fit) else fit.replace(seconds=again.seconds)
+        if unlikelihood(again) >= unlikelihood(fit):
+            return fit.replace(seconds=again.seconds, cut_short=again.cut_short)
+        note = "Single shooting from this first guess ends elsewhere, farther from the readings; segments found this."
+        return again.replace(warnings=(*again.warnings, note))
 
     def _shot(self, problem: Problem, segments: int, key: int, progress, started: float) -> Identification:
         given = problem.given_deviations()
@@ -84,7 +88,10 @@ class TrajectoryFit(Method):
         iterations, cut_short = self.iterations, False
         if segments > 1:
             progress.stage("multiple shooting (compiling)", iterations)
-            starts = np.stack([shoot(problem, s, noise, segments, iterations, progress) for s in starts])
+            for i, start in enumerate(starts):
+                if not cut_short:
+                    starts[i], cut_short = shoot(problem, start, noise, segments, iterations, progress)
+            iterations = 0 if cut_short else iterations
         for stage in self.stages:
             progress.stage(f"fitting {', '.join(stage)}", iterations)
             active = self._active(problem, stage) & movable
@@ -154,18 +161,21 @@ def astray(fit: Identification) -> bool:
     problem = fit.problem
     model = problem.experiment.structure.model(problem.data[0].loads)
     states = 2 * model.size + ravel_pytree(model.start())[0].size
-    if problem.delays or states > _MOST_STATES * len(problem.unknowns):
+    short = min(d.samples for d in problem.data) < _SHORTEST * _SEGMENTS
+    if problem.delays or short or states > _MOST_STATES * len(problem.unknowns):
         return False
     start = np.asarray(problem.unknowns.start)
     ratio = np.abs(fit.estimate[start != 0] / start[start != 0])
-    far = np.any((ratio > _FAR) | (ratio < 1.0 / _FAR)) or max(f.relative for f in fit.fits) > _POOR
-    return bool(far) and not verdict(fit.fits)[0]
+    far = np.any((ratio > _FAR) | (ratio < 1.0 / _FAR))
+    return bool(far or any(f.relative > _POOR for f in fit.fits)) and not verdict(fit.fits)[0]
 
 
 def unlikelihood(fit: Identification) -> float:
-    """Minus the logarithm of how likely the readings are, up to a constant."""
+    """Minus the logarithm of how likely readings and priors are, up to a constant; infinite where it is no number."""
     left = residual_deviations(fit.problem, fit.predictions)
-    return float(np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)))
+    prior = np.asarray(fit.problem.unknowns.prior_residual(jnp.asarray(fit.free)))
+    made = np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)) + 0.5 * prior @ prior
+    return float(np.nan_to_num(made, nan=np.inf))
 
 
 def first_guesses(problem: Problem, count: int, spread: float, key: int) -> np.ndarray:
