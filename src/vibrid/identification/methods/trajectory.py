@@ -158,16 +158,17 @@ class TrajectoryFit(Method):
 
 def astray(fit: Identification) -> bool:
     """Whether a descent seems to have ended in the wrong place, and multiple shooting could tell."""
-    problem = fit.problem
+    if verdict(fit.fits)[0]:
+        return False
+    problem, start = fit.problem, np.asarray(fit.problem.unknowns.start)
+    ratio = np.abs(fit.estimate[start != 0] / start[start != 0])
+    far = np.any((ratio > _FAR) | (ratio < 1.0 / _FAR))
+    if not far and not any(f.relative > _POOR for f in fit.fits):
+        return False
     model = problem.experiment.structure.model(problem.data[0].loads)
     states = 2 * model.size + ravel_pytree(model.start())[0].size
     short = min(d.samples for d in problem.data) < _SHORTEST * _SEGMENTS
-    if problem.delays or short or states > _MOST_STATES * len(problem.unknowns):
-        return False
-    start = np.asarray(problem.unknowns.start)
-    ratio = np.abs(fit.estimate[start != 0] / start[start != 0])
-    far = np.any((ratio > _FAR) | (ratio < 1.0 / _FAR))
-    return bool(far or any(f.relative > _POOR for f in fit.fits)) and not verdict(fit.fits)[0]
+    return not (problem.delays or short or states > _MOST_STATES * len(problem.unknowns))
 
 
 def unlikelihood(fit: Identification) -> float:
