@@ -1,6 +1,6 @@
 """How well and how fast the classical methods identify the two systems of Liu & Meidani (2023).
 
-    python benchmarks/identify.py                    # everything, about half an hour on two cores
+    python benchmarks/identify.py                    # everything; Bayes and poor guesses take most of the time
     python benchmarks/identify.py --part accuracy    # one part: accuracy, coverage, kalman, wrong-model, guesses, bayes
     python benchmarks/identify.py --motion FILE      # another ground motion (default: a synthetic one)
 

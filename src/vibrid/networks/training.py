@@ -55,8 +55,8 @@ def train(
         note: what to say of the records of a block: a function from them to a few words.
         checkpoint: a file that is written after every block and taken up again when it is there; every step gets the
             same key then, so a training that was interrupted ends as one that was not.
-        tuned: whether the compiler may try out how products are done best on an accelerator. Steps are then half as
-            fast again, but compile for tens of seconds.
+        tuned: whether the compiler may try out how products are done best on an accelerator: quicker steps for a longer
+            compilation. Without it for a training that compiles for longer than it runs.
     """
     if count < 1 or block < 1:
         raise InputError(f"Training needs at least one step, not {count} in blocks of {block}.")

@@ -9,7 +9,6 @@ from typing import ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
@@ -20,6 +19,7 @@ from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.problem import Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.shooting import shoot
+from vibrid.identification.weak.equations import flat_start
 
 _SEGMENTS = 8
 _SHORTEST = 10  # samples of a segment
@@ -166,7 +166,7 @@ def astray(fit: Identification) -> bool:
     if not far and not any(f.relative > _POOR for f in fit.fits):
         return False
     model = problem.experiment.structure.model(problem.data[0].loads)
-    states = 2 * model.size + ravel_pytree(model.start())[0].size
+    states = 2 * model.size + flat_start(model).size
     short = min(d.samples for d in problem.data) < _SHORTEST * _SEGMENTS
     return not (problem.delays or short or states > _MOST_STATES * len(problem.unknowns))
 
