@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 import numpy as np
 
 from vibrid.core.device import accelerated, cores, on_processor
-from vibrid.identification import Method, PIDynNet, identify
+from vibrid.identification import Method, PIDynNet, TrajectoryFit, identify
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.networks import STUDY, faithful, trained
 from vibrid.papers.pidynnet.paper import CLASSICAL, PAPER
@@ -22,14 +22,13 @@ from vibrid.simulation import RungeKutta4, simulate
 FLOORS = (2, 4, 8, 10, 16, 20, 32)
 NOISE = 0.05
 COMPILED_BEFORE = 10  # floors up to which a fit is repeated, so that its time is without compilation
-TALLEST_FIT = 16  # floors up to which trajectories are fitted
 CORES = 2  # of a method while others run beside it
 
 
 def methods(floors: int, quick: bool) -> dict[str, Method]:
     """What is tried on a building of so many floors, the slowest first."""
     made = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
-    made |= {n: m for n, m in CLASSICAL.items() if n != "TrajectoryFit" or floors <= TALLEST_FIT}
+    made |= CLASSICAL | {"TrajectoryFit": TrajectoryFit()}  # without stages: quicker where there are many floors
     return made | ({"faithful": faithful(Run(quick), **STUDY)} if accelerated() or quick else {})
 
 
@@ -121,8 +120,8 @@ def figure_4(run: Run) -> Outcome:
     letter = letter if accelerated() or run.quick else "faithful: left out for want of an accelerator"
     note = (
         "Cubic system with the paper's shares of stiff and soft storeys, synthetic motion at 100 Hz, 5 % noise, c(0) "
-        "unknown; data from a ten times finer Runge–Kutta step. PIDynNet: one initialisation; TrajectoryFit: up to "
-        f"{TALLEST_FIT} floors, from the first guess; {letter}. {side_by_side} ran at a time, on {CORES} cores each, "
+        "unknown; data from a ten times finer Runge–Kutta step. PIDynNet: one initialisation; "
+        f"TrajectoryFit: all unknowns at once; {letter}. {side_by_side} ran at a time, on {CORES} cores each, "
         "one of them on the accelerator where there is one. "
         f"Times of UKF, TrajectoryFit and WeakCollocation are without compilation up to {COMPILED_BEFORE} floors; all "
         "others include it. The paper's UKF took 892 s for ten floors and its network 432 s on two A100."
