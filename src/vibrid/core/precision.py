@@ -26,7 +26,7 @@ def configure() -> None:
     folder = cache_folder()
     if folder is not None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.02)  # small ones are many
 
 
 configure()

@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import differential_evolution
+import scipy
 
 from vibrid.core import paths
 from vibrid.core.errors import InputError
@@ -146,7 +146,7 @@ def characterise(
     def told(intermediate_result):
         progress.update(intermediate_result.nit, f"error {100 * intermediate_result.fun**0.5:.2f} %")
 
-    searched = differential_evolution(
+    searched = scipy.optimize.differential_evolution(
         lambda columns: costs(columns.T), [(-reach, reach)] * len(free), popsize=population, maxiter=generations,
         rng=np.random.default_rng(key), vectorized=True, updating="deferred", polish=False, tol=1e-4,
         x0=np.zeros(len(free)), callback=told,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import correlate
+import scipy
 
 from vibrid.core.errors import InputError
 
@@ -65,7 +65,7 @@ def tracking(target, measured, step: float, longest: float = 0.2) -> Tracking:
 
 
 def _lag(target: np.ndarray, measured: np.ndarray, most: int) -> float:
-    alike = correlate(measured, target, mode="full")
+    alike = scipy.signal.correlate(measured, target, mode="full")
     middle = len(target) - 1
     most = min(most, middle)
     near = alike[middle - most : middle + most + 1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import jax.numpy as jnp
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from vibrid.core.errors import InputError
 from vibrid.identification.diagnostics import ChannelFit, correlation, relative_error, verdict
@@ -83,7 +83,7 @@ class Identification:
             return np.percentile(self.samples, [tail, 100 - tail], axis=0).T
         if self.free_covariance is None:
             return np.full((len(self.names), 2), np.nan)
-        reach = stats.norm.ppf(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
+        reach = ndtri(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
         ends = [np.asarray(self.problem.unknowns.to_physical(jnp.asarray(self.free + s * reach))) for s in (-1, 1)]
         return np.sort(np.stack(ends, axis=1), axis=1)
 

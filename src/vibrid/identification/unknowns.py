@@ -64,6 +64,7 @@ class UnknownSet(eqx.Module):
     def _is(self, kind: str):
         return jnp.asarray(np.array([k == kind for k in self.kinds]))
 
+    @eqx.filter_jit
     def to_physical(self, free):
         """θ from φ."""
         e = jnp.exp(jnp.clip(free, -60.0, 60.0))
@@ -93,6 +94,7 @@ class UnknownSet(eqx.Module):
                 out.append((value - start) / scale)
         return np.array(out)
 
+    @eqx.filter_jit
     def slope(self, free):
         """dθ/dφ, one number an unknown."""
         return jax.jvp(self.to_physical, (free,), (jnp.ones_like(free),))[1]
@@ -105,6 +107,7 @@ class UnknownSet(eqx.Module):
         """The experiment with the unknowns set to physical values θ."""
         return paths.replace(experiment, {place: values[i] for i, own in enumerate(self.places) for place in own})
 
+    @eqx.filter_jit
     def prior_residual(self, free):
         """(θ − mean)/deviation of every prior; zero where there is none."""
         given = jnp.isfinite(self.prior_mean)
@@ -112,6 +115,11 @@ class UnknownSet(eqx.Module):
             given, self.prior_deviation, 1.0
         )
         return jnp.where(given, r, 0.0)
+
+    @eqx.filter_jit
+    def prior_slope(self, free):
+        """d prior_residual / dφ, (p, p)."""
+        return jax.jacfwd(self.prior_residual)(free)
 
 
 def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown], may_be_none: bool = False) -> UnknownSet:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import bridge
@@ -59,10 +60,9 @@ def lag(
     a, b = a - a.mean(), b - b.mean()
     if not (np.any(a) and np.any(b)):
         raise InputError("A constant signal cannot be aligned.")
-    from scipy.signal import correlate, correlation_lags  # half a second to import: only when needed
 
-    similarity = np.abs(correlate(a, b, method="fft"))
-    lags = correlation_lags(len(a), len(b)) * record.step + record.time[0] - reference.time[0]
+    similarity = np.abs(scipy.signal.correlate(a, b, method="fft"))
+    lags = scipy.signal.correlation_lags(len(a), len(b)) * record.step + record.time[0] - reference.time[0]
     if largest is not None:
         similarity = np.where(np.abs(lags) <= largest, similarity, -1.0)
     top = int(np.argmax(similarity))
@@ -137,10 +137,9 @@ def _on_grid(record: Record, grid: np.ndarray) -> np.ndarray:
     if np.all(np.abs(position - whole) < 1e-3):
         out[inside] = record.data[whole[inside]]
         return out
-    from scipy.interpolate import CubicSpline
 
     inside &= (position >= -1e-9) & (position <= len(record) - 1 + 1e-9)
-    smooth = CubicSpline(np.arange(len(record)), bridge(record.data))(position[inside])
+    smooth = scipy.interpolate.CubicSpline(np.arange(len(record)), bridge(record.data))(position[inside])
     smooth[np.isnan(record.data)[np.clip(whole[inside], 0, len(record) - 1)]] = np.nan
     out[inside] = smooth
     return out

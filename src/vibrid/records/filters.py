@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
@@ -36,10 +36,10 @@ def butterworth(record: Record, low: float | None = None, high: float | None = N
         kind, corners, text = "highpass", low, f"high-pass {low:g} Hz"
     else:
         kind, corners, text = "lowpass", high, f"low-pass {high:g} Hz"
-    sections = butter(order, corners, btype=kind, fs=record.rate, output="sos")
+    sections = scipy.signal.butter(order, corners, btype=kind, fs=record.rate, output="sos")
     slowest = low if low is not None else high
     pad = min(len(record) - 1, int(np.ceil(3 * order * record.rate / slowest)))
-    filtered = sosfiltfilt(sections, data, axis=0, padlen=pad)
+    filtered = scipy.signal.sosfiltfilt(sections, data, axis=0, padlen=pad)
     return record.replace(f"filtered: zero-phase Butterworth {text}, order {order} run twice", data=filtered)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.signal import firwin, resample_poly
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import bridge
@@ -55,14 +54,14 @@ def _polyphase(data: np.ndarray, up: int, down: int) -> np.ndarray:
     """Resample columns; the ends continue by reflection about their end point, so that no step is filtered there."""
     widest = max(up, down)
     half = 24 * widest
-    taps = firwin(2 * half + 1, 0.9 / widest, window=("kaiser", 8.0))
+    taps = scipy.signal.firwin(2 * half + 1, 0.9 / widest, window=("kaiser", 8.0))
     pad = min(len(data) - 1, -(-half // up) + 1)
     pad -= pad % down  # so that the first sample kept is the record's first
     if pad > 0:
         before = 2 * data[0] - data[pad:0:-1]
         after = 2 * data[-1] - data[-2 : -pad - 2 : -1]
         data = np.vstack([before, data, after])
-    out = resample_poly(data, up, down, axis=0, window=taps, padtype="constant", cval=0.0)
+    out = scipy.signal.resample_poly(data, up, down, axis=0, window=taps, padtype="constant", cval=0.0)
     return out[max(pad, 0) * up // down :]
 
 
@@ -80,7 +79,7 @@ def _from_uneven(record: Record, rate: float) -> Record:
         if known.sum() < 2:
             data[:, i] = np.nan
             continue
-        data[:, i] = CubicSpline(time[known], column[known], extrapolate=False)(grid)
+        data[:, i] = scipy.interpolate.CubicSpline(time[known], column[known], extrapolate=False)(grid)
         if not known.all():
             nearest_old = np.clip(np.searchsorted(time, grid), 1, len(time) - 1)
             nearest_old -= grid - time[nearest_old - 1] < time[nearest_old] - grid

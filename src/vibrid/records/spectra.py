@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.records.record import Record
@@ -100,12 +101,11 @@ def response_spectrum(
 
 def response_history(record: Record, period: float, damping: float = 0.05, channel: str | None = None):
     """Relative displacement (m), relative velocity (m/s) and absolute acceleration (m/s²) of one oscillator."""
-    from scipy.signal import lfilter
 
     motion = _acceleration(record, channel)
     check_oscillators(np.array([period]), damping)
     pole, damped, factor, old, new = (x[0] for x in _step(np.array([period]), damping, record.step))
-    state = lfilter([new, old], [1.0, -factor], motion.astype(complex))
+    state = scipy.signal.lfilter([new, old], [1.0, -factor], motion.astype(complex))
     state = state - new * motion[0] * factor ** np.arange(len(motion))  # at rest at the first sample
     return tuple((pole**order * state).imag / damped for order in range(3))
 

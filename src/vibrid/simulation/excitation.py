@@ -6,8 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.signal import firwin, resample_poly
+import scipy
 
 from vibrid.core.errors import InputError, nearest
 from vibrid.records.record import EXCITATIONS, Record
@@ -67,8 +66,9 @@ def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
     known = np.asarray(samples, dtype=float)
     n, m = known.shape
     if hold == "cubic":
-        c = CubicSpline(np.arange(n), known, bc_type="natural").c  # (4, intervals, m), highest power first
-        return Drive(jnp.asarray(known), jnp.asarray(np.moveaxis(c[::-1], 0, 1)[:, None]))
+        spline = scipy.interpolate.CubicSpline(np.arange(n), known, bc_type="natural")
+        c = spline.c[::-1]  # (4, intervals, m), lowest power first
+        return Drive(jnp.asarray(known), jnp.asarray(np.moveaxis(c, 0, 1)[:, None]))
     fine = _upsample(known, 3 * substeps)
     corners = np.stack([fine[i : len(fine) - 3 + i : 3] for i in range(4)], axis=1)  # (pieces, 4, m)
     through = np.linalg.inv(np.vander(np.arange(4) / 3.0, increasing=True))
@@ -83,8 +83,8 @@ def _upsample(known: np.ndarray, factor: int) -> np.ndarray:
     the first and last dozens of samples are right for motions that begin and end gently.
     """
     longer = np.pad(known, ((_FILTER, _FILTER), (0, 0)), mode="reflect", reflect_type="odd")
-    window = firwin(2 * _FILTER * factor + 1, 1.0 / factor, window=("kaiser", 12.0))
-    fine = resample_poly(longer, factor, 1, axis=0, window=window)
+    window = scipy.signal.firwin(2 * _FILTER * factor + 1, 1.0 / factor, window=("kaiser", 12.0))
+    fine = scipy.signal.resample_poly(longer, factor, 1, axis=0, window=window)
     fine = fine[_FILTER * factor : (_FILTER + len(known) - 1) * factor + 1]
     fine[::factor] = known
     return fine

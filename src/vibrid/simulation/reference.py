@@ -10,8 +10,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jax.flatten_util import ravel_pytree
-from scipy.integrate import DOP853, Radau
 
 from vibrid.core.device import on_processor
 from vibrid.core.errors import Divergence, InputError
@@ -126,8 +126,9 @@ def _cross(slope, jacobian, coefficients, y, step, tolerance, largest, pace: _Pa
     def jac(t, y):
         return np.asarray(jacobian(t, y, coefficients))
 
-    common = {"rtol": tolerance, "atol": tolerance * largest, "first_step": min(step, pace.step)}
-    solver = Radau(f, 0.0, y, step, jac=jac, **common) if pace.stiff else DOP853(f, 0.0, y, step, **common)
+    method, own = (scipy.integrate.Radau, {"jac": jac}) if pace.stiff else (scipy.integrate.DOP853, {})
+    accuracy = {"rtol": tolerance, "atol": tolerance * largest, "first_step": min(step, pace.step)}
+    solver = method(f, 0.0, y, step, **accuracy, **own)
     steps, longest = 0, 1e-3 * step
     while solver.status == "running":
         if steps == _MANY_STEPS and not pace.stiff:

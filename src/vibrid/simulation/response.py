@@ -91,6 +91,7 @@ class Response:
         return eqx.filter_eval_shape(lambda structure: structure.model(self.loads), self.structure)
 
 
+@jax.jit
 def delayed(y, delays, step):
     """Signals (samples, channels) seen `delays` seconds late, by cubic interpolation between samples.
 

@@ -8,9 +8,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
+import scipy
 from jax.scipy.linalg import solve_triangular
-from scipy.optimize import linear_sum_assignment
 
 from vibrid.core.errors import InputError
 from vibrid.structures.base import Structure
@@ -154,7 +153,7 @@ def _complex_modes(omega, modal, ratios, poles):
     swinging = rates.imag > 1e-9 * np.abs(rates).max()
     rates, q = rates[swinging], vectors[n:, swinging] / rates[swinging]
     weight = np.abs(q * omega[:, None]) ** 2
-    mode, pair = linear_sum_assignment(weight / weight.sum(axis=0), maximize=True)
+    mode, pair = scipy.optimize.linear_sum_assignment(weight / weight.sum(axis=0), maximize=True)
     ratios, poles, shapes = ratios.copy(), poles.copy(), np.eye(n, dtype=complex)
     poles[mode] = rates[pair]
     ratios[mode] = -rates[pair].real / np.abs(rates[pair])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import signal
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.histories import DeviceTest
@@ -65,7 +65,7 @@ def heard_names(record: Record) -> list[str]:
 def differentiated(x, rate: float, corner: float = CORNER) -> np.ndarray:
     """m/s: a displacement through a low-pass without delay (Butterworth of order 2 there and back), differentiated."""
     if 2 * corner < rate:
-        x = signal.sosfiltfilt(signal.butter(2, corner, fs=rate, output="sos"), x)
+        x = scipy.signal.sosfiltfilt(scipy.signal.butter(2, corner, fs=rate, output="sos"), x)
     return np.gradient(x, 1.0 / rate)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
@@ -166,7 +166,7 @@ def _best(decades, cost, determinant, count, profiled: bool, weight, most: float
     if len(decades) == 1:
         return float(decades[0]), float(cost[0])
     fine = np.linspace(decades[0], decades[-1], 40 * len(decades))
-    log_cost, log_det = CubicSpline(decades, np.log(cost)), CubicSpline(decades, determinant)
+    log_cost, log_det = (scipy.interpolate.CubicSpline(decades, values) for values in (np.log(cost), determinant))
     per_log = 1.0 / np.log(10.0)
     c = np.exp(log_cost(fine))
     penalty = np.maximum(-c * log_cost(fine, 1) * per_log, 1e-300)

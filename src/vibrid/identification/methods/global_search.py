@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import differential_evolution
+import scipy
 
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations
@@ -59,7 +59,7 @@ class GlobalSearch(Method):
 
         cut_short = False
         try:
-            differential_evolution(
+            scipy.optimize.differential_evolution(
                 misfit,
                 np.stack([centre - reach, centre + reach], axis=1),
                 popsize=self.population,

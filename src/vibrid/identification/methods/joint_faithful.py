@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.linalg import cho_factor, cho_solve
-from scipy.signal import correlate
 
 from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
@@ -67,9 +67,9 @@ def normal_equations(later: np.ndarray, first: np.ndarray, residual: np.ndarray)
     downhill = np.zeros((n, r))
     for c in range(ny):
         for s in range(r):
-            downhill[:, s] += correlate(residual[:, c], later[:, c, s])[n - 1 :]
+            downhill[:, s] += scipy.signal.correlate(residual[:, c], later[:, c, s])[n - 1 :]
             for q in range(r):
-                ahead[:, q, s] += correlate(first[:, c, q], later[:, c, s])[n - 1 :]
+                ahead[:, q, s] += scipy.signal.correlate(first[:, c, q], later[:, c, s])[n - 1 :]
     gram[0], gram[:, :, 0] = ahead.transpose(1, 0, 2), ahead.transpose(0, 2, 1)
     gram[0, :, 0] = corner
     downhill[0] = np.einsum("kcr,kc->r", first, residual)

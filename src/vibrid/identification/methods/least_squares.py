@@ -8,7 +8,7 @@ from typing import ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy
 
 from vibrid.core.errors import require
 from vibrid.core.progress import SILENT
@@ -42,7 +42,8 @@ class LeastSquares(Method):
         low = np.where(np.isfinite(u.low), u.low, -np.inf)
         high = np.where(np.isfinite(u.high), u.high, np.inf)
         scale = np.linalg.norm(a, axis=0) + 1e-300
-        theta = lsq_linear(a / scale, b, bounds=(low * scale, high * scale), lsq_solver="exact").x / scale
+        bounds = (low * scale, high * scale)
+        theta = scipy.optimize.lsq_linear(a / scale, b, bounds, lsq_solver="exact").x / scale
         free = u.to_free(theta)
         left = float(np.sqrt(np.mean((a @ theta - b) ** 2)))
         warning = (

@@ -197,7 +197,7 @@ class Point:
 
 @eqx.filter_jit
 def _prior(problem: Problem, free):
-    return problem.unknowns.prior_residual(free), jax.jacfwd(problem.unknowns.prior_residual)(free)
+    return problem.unknowns.prior_residual(free), problem.unknowns.prior_slope(free)
 
 
 def point_at(problem: Problem, free, records) -> Point:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.interpolate import BSpline
+import scipy
 
 DEGREE = 5
 REACH = DEGREE + 1
@@ -20,7 +20,7 @@ REACH = DEGREE + 1
 @cache
 def _polynomials() -> np.ndarray:
     """(6, 6): powers of the fraction of an interval in each of the six splines that touch it, oldest first."""
-    element = BSpline.basis_element(np.arange(REACH + 1.0), extrapolate=False)
+    element = scipy.interpolate.BSpline.basis_element(np.arange(REACH + 1.0), extrapolate=False)
     fraction = (np.arange(REACH) + 0.5) / REACH
     vandermonde = np.vander(fraction, REACH, increasing=True)
     return np.stack([np.linalg.solve(vandermonde, element(fraction + (DEGREE - k))) for k in range(REACH)])

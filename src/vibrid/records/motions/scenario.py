@@ -13,6 +13,7 @@ give `pga` or `arias` to `synthetic_motion`.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
 from vibrid.core.errors import InputError
 
@@ -50,7 +51,6 @@ def scenario_parameters(
     >>> round(scenario_parameters(7.0, 25.0, 750.0)["significant_duration"], 1)
     19.3
     """
-    from scipy import stats  # half a second to import: only when needed
 
     for label, value, low, high in (
         ("magnitude", magnitude, 6.0, 8.5),
@@ -64,13 +64,13 @@ def scenario_parameters(
         deviation = np.hypot(_BETWEEN, _WITHIN)
         generator = np.random.default_rng(key)
         mean = mean + generator.multivariate_normal(np.zeros(5), _CORRELATION * np.outer(deviation, deviation))
-    share = np.clip(stats.norm.cdf(mean), 1e-6, 1 - 1e-6)
+    share = np.clip(scipy.stats.norm.cdf(mean), 1e-6, 1 - 1e-6)
     values = (
-        5 + 40 * stats.beta.ppf(share[0], 1.1314, 2.4474),
-        0.5 + 39.5 * stats.beta.ppf(share[1], 1.5792, 3.6405),
-        stats.gamma.ppf(share[2], 4.0982, scale=1.4330),
+        5 + 40 * scipy.stats.beta.ppf(share[0], 1.1314, 2.4474),
+        0.5 + 39.5 * scipy.stats.beta.ppf(share[1], 1.5792, 3.6405),
+        scipy.stats.gamma.ppf(share[2], 4.0982, scale=1.4330),
         _slope(share[3]),
-        0.02 + 0.98 * stats.beta.ppf(share[4], 1.4250, 5.7208),
+        0.02 + 0.98 * scipy.stats.beta.ppf(share[4], 1.4250, 5.7208),
     )
     return dict(zip(_NAMES, map(float, values), strict=True))
 

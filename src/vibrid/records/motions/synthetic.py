@@ -14,6 +14,7 @@ come to rest.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.records.record import Channel, Record
@@ -107,21 +108,19 @@ def modulation(time: np.ndarray, significant_duration: float, middle: float) -> 
     """
     if not (significant_duration > 0 and middle > 0):
         raise InputError("The significant duration and the middle of a synthetic motion must be positive.")
-    from scipy.optimize import brentq
-    from scipy.special import gammaincinv
 
-    ratio = significant_duration / middle
+    ratio, quantile = significant_duration / middle, scipy.special.gammaincinv
 
     def mismatch(shape):
-        return (gammaincinv(shape, 0.95) - gammaincinv(shape, 0.05)) / gammaincinv(shape, 0.45) - ratio
+        return (quantile(shape, 0.95) - quantile(shape, 0.05)) / quantile(shape, 0.45) - ratio
 
     if not mismatch(1.0) > 0 > mismatch(1e4):
         raise InputError(
             f"A significant duration of {significant_duration:g} s with its middle at {middle:g} s cannot be had: "
             "their ratio must lie between 0.04 and 4.9."
         )
-    shape = brentq(mismatch, 1.0, 1e4)
-    scale = middle / gammaincinv(shape, 0.45)
+    shape = scipy.optimize.brentq(mismatch, 1.0, 1e4)
+    scale = middle / quantile(shape, 0.45)
     peak = (shape - 1) * scale
     with np.errstate(divide="ignore", invalid="ignore"):
         log_density = (shape - 1) * (np.log(time / peak) if peak > 0 else 0.0) - (time - peak) / scale
@@ -150,8 +149,6 @@ def _unit_process(noise: np.ndarray, pace: np.ndarray, damping: float, step: flo
 
 def _high_pass(signal: np.ndarray, omega: float, step: float) -> np.ndarray:
     """Acceleration ü of ü + 2ω_c u̇ + ω_c² u = x(t), the paper's equation 12, by the bilinear transform."""
-    from scipy.signal import lfilter  # half a second to import: only when needed
-
     k = omega * step / 2
-    scale = (1 + k) ** 2
-    return lfilter(np.array([1.0, -2.0, 1.0]) / scale, [1.0, -2 * (1 - k) / (1 + k), ((1 - k) / (1 + k)) ** 2], signal)
+    ahead = np.array([1.0, -2.0, 1.0]) / (1 + k) ** 2
+    return scipy.signal.lfilter(ahead, [1.0, -2 * (1 - k) / (1 + k), ((1 - k) / (1 + k)) ** 2], signal)

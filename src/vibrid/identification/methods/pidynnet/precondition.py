@@ -96,7 +96,7 @@ def _linearised(task: Task, skip, networks, free):
     weighted = weighted / (task.equations * task.eps)[:, None, None]
     in_free = jax.jacfwd(lambda phi: task.equation_residuals(phi, motion))(free)
     start = jax.jacfwd(lambda phi: task.start_residuals(phi, motion))(free)
-    prior = jax.jacfwd(task.problem.unknowns.prior_residual)(free)
+    prior = task.problem.unknowns.prior_slope(free)
     return weighted, in_free, start, prior
 
 
