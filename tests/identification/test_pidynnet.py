@@ -13,6 +13,7 @@ from identification.small import ONE, ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, motion,
 from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
 from vibrid.identification.methods.pidynnet import faithful, pidynnet
+from vibrid.identification.methods.pidynnet import letter as letter_file
 from vibrid.identification.methods.pidynnet.letter import Learner, Subperiod
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import RIDGE, Layout, begin_at, make_task, sizes_of
@@ -172,15 +173,17 @@ def test_faithful_trains_subperiods_in_turn_and_goes_on_from_its_checkpoint(tmp_
 
 
 def test_faithful_as_on_an_accelerator_compiles_beside_and_looks_less_often(monkeypatch):
-    for module in (faithful, pidynnet):
+    for module in (faithful, letter_file, pidynnet):
         monkeypatch.setattr(module, "accelerated", lambda: True)
     fit = vb.identify(ONE_GUESS, truth("one").measure(FULL), ONE_UNKNOWN, vb.PIDynNet(**SHORT | {"check": 10}))
     assert fit.convergence["iterations"] == [40, 40] and len(fit.history["states"]) == 401
     assert np.unique(fit.history["trace_time"]).size == 2  # one program of four looks a subperiod
 
 
-def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts():
+@pytest.mark.parametrize("rows_filled_up", [False, True])
+def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts(rows_filled_up, monkeypatch):
     """With networks that are straight lines the derivatives, and so the losses, are known."""
+    monkeypatch.setattr(letter_file, "accelerated", lambda: rows_filled_up)
     problem = vb.make_problem(ONE, truth("one").measure(FULL), ONE_UNKNOWN)
     letter = vb.PIDynNet(**SHORT).letter(problem)
     line = [vb_dense([[2.0], [0.5]], [0.1]), vb_dense([[1.0], [0.0]], [0.0])]

@@ -21,10 +21,13 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.device import accelerated
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import flat_start
 from vibrid.networks import Dense, carried_together
 from vibrid.networks.training import UNTUNED
+
+ROWS = 16  # an accelerator multiplies matrices quicker whose rows are a multiple of this
 
 
 class Subperiod(eqx.Module):
@@ -111,7 +114,8 @@ class Letter(eqx.Module):
         if self.fixed:
             learner = learner._replace(share=jax.lax.stop_gradient(learner.share))
         count = at.shape[0]
-        first_too = jnp.concatenate([at, jnp.zeros(1, at.dtype)])
+        more = 1 + (-count - 1) % (ROWS if accelerated() else 1)
+        first_too = jnp.concatenate([at, jnp.zeros(more, at.dtype)])
         outputs = self.outputs(learner, data.time[first_too], data.ground[first_too], data.duration)
         (x, v, a), (z, dz) = (made[:, :count] for made in outputs)
         supervised = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
