@@ -14,11 +14,12 @@ from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
 from vibrid.identification.methods.pidynnet import faithful, pidynnet
 from vibrid.identification.methods.pidynnet import letter as letter_file
-from vibrid.identification.methods.pidynnet.letter import Learner, Subperiod
+from vibrid.identification.methods.pidynnet.letter import Learner, Subperiod, latent_as_response, new_learners
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import RIDGE, Layout, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import with_weights
 from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate, make_networks
+from vibrid.networks import Dense
 
 FULL = vb.Sensors(displacement=[0], velocity=[0], acceleration=[0])
 METHOD = vb.PIDynNet(hidden=(), softness=(0.1, 0.02))  # the skip path alone compiles soonest
@@ -186,8 +187,8 @@ def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts(rows_filled_up, mo
     monkeypatch.setattr(letter_file, "accelerated", lambda: rows_filled_up)
     problem = vb.make_problem(ONE, truth("one").measure(FULL), ONE_UNKNOWN)
     letter = vb.PIDynNet(**SHORT).letter(problem)
-    line = [vb_dense([[2.0], [0.5]], [0.1]), vb_dense([[1.0], [0.0]], [0.0])]
-    learner = Learner(*line, jnp.ones(3))
+    lines = Dense((jnp.asarray([[[2.0], [0.5]], [[1.0], [0.0]]]),), (jnp.asarray([[0.1], [0.0]]),), "tanh", True)
+    learner = Learner(lines, jnp.ones(3))
     part = Subperiod(
         jnp.asarray([0.0, 0.5]), jnp.asarray([1.0, -1.0]), jnp.asarray([[0.3], [0.7]]), jnp.zeros((2, 1)),
         jnp.zeros((2, 1)), jnp.asarray([[0, 1]]), -jnp.ones((1, 3)), jnp.ones((1, 3)), jnp.full((1, 1), jnp.nan),
@@ -201,14 +202,19 @@ def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts(rows_filled_up, mo
     np.testing.assert_allclose(parts[2], (dz - rate) ** 2)  # the state where it begins is 0, as the network has it
     np.testing.assert_allclose(total, parts[0] + parts[1] + 10 * parts[2])
     blind = vb.PIDynNet(**SHORT, ground_input=False).letter(problem)  # x without its 0.5 a_g
-    made, _ = blind.outputs(learner, part.time, part.ground, part.duration)
+    made, _ = blind.outputs(learner, jnp.arange(2), part)
     np.testing.assert_allclose(made[0][1], 2 * 0.5 + 0.1)
 
 
-def vb_dense(weights, bias):
-    from vibrid.networks import Dense
-
-    return Dense((jnp.asarray(weights),), (jnp.asarray(bias),), "tanh", True)
+@pytest.mark.parametrize("states", [1, 2, 5])
+def test_the_latent_network_begins_as_the_response_network(states):
+    learner = new_learners(jax.random.key(0), 3, (2, 4, 4, 2), states, 1)
+    networks = latent_as_response(learner.networks, 2, states)
+    x = jnp.asarray([0.3, -0.6], jnp.float32)
+    before, after = (jax.vmap(jax.vmap(lambda own: own(x)))(own) for own in (learner.networks, networks))
+    np.testing.assert_allclose(after[:, 0], before[:, 0], rtol=1e-5)
+    np.testing.assert_allclose(after[:, 1, :states], before[:, 0, np.arange(states) % 2], rtol=1e-5)
+    assert not np.allclose(before[:, 1, :states], after[:, 1, :states])
 
 
 def test_settings_that_cannot_work_are_refused():

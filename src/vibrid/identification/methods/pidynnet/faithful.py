@@ -20,12 +20,13 @@ from vibrid.identification.methods.pidynnet.letter import (
     Subperiod,
     along,
     begin_training,
+    latent_as_response,
     new_learners,
     subperiod_of,
 )
 from vibrid.identification.regression import measured_motion
 from vibrid.identification.weak.equations import flat_start
-from vibrid.networks import Checkpoint, Dense, train
+from vibrid.networks import Checkpoint, train
 from vibrid.networks.checkpoint import tree_arrays, tree_from
 
 _SAVE_EVERY = 20.0  # s
@@ -151,7 +152,8 @@ class Training:
             made = train(ahead, begin_training(ahead, learner), own, count, block=block, data=part, tuned=False)
             learner = made.state.learner
         if course.subperiod == 0:
-            learner = learner._replace(latent=_transfer(learner.response, course.states.shape[1]))
+            sizes = self.motion[0].shape[1], course.states.shape[1]
+            learner = learner._replace(networks=latent_as_response(learner.networks, *sizes))
         course.state = begin_training(self.letter, learner)
 
     def looks(self) -> tuple[Look, int]:
@@ -198,12 +200,3 @@ class Training:
         course.subperiod, course.done, course.shares = course.subperiod + 1, 0, []
         if self.checkpoint:
             course.save(self.checkpoint)
-
-
-def _transfer(response: Dense, states: int) -> Dense:
-    """The latent network begins as the pretrained response network, its outputs repeated where there are more."""
-    place = np.arange(states) % response.biases[-1].shape[-1]
-    return Dense(
-        (*response.weights[:-1], response.weights[-1][..., place]),
-        (*response.biases[:-1], response.biases[-1][..., place]), response.activation, response.skip,
-    )  # fmt: skip

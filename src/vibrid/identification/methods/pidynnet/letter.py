@@ -48,8 +48,7 @@ class Subperiod(eqx.Module):
 class Learner(NamedTuple):
     """What one initialisation learns."""
 
-    response: Dense
-    latent: Dense
+    networks: Dense  # (2, …) response and latent, one width of outputs: of those not needed nothing is asked
     share: jax.Array  # (p,) θ over its first guess
 
 
@@ -88,22 +87,23 @@ class Letter(eqx.Module):
         placed = self.problem.unknowns.place(self.problem.experiment, self.theta(share))
         return placed.structure.model(self.problem.data[0].loads)
 
-    def outputs(self, learner: Learner, time, ground, duration):
-        """x̃ with two derivatives and z̃ with one, at normalised times."""
-        response, latent = self.carried((learner.response, learner.latent), time, ground, duration)
-        return response, latent[:2]
+    def outputs(self, learner: Learner, at, data: Subperiod):
+        """x̃ with two derivatives and z̃ with one, at samples `at`."""
+        response, latent = self.carried(learner.networks, at, data)
+        return response[..., : data.x.shape[-1]], latent[:2, :, : data.states.shape[-1]]
 
-    def carried(self, networks, time, ground, duration):
-        """(3, points, outputs) of each network: values and two derivatives in time."""
-        ground = ground if self.ground_input else jnp.zeros_like(ground)
-        point, along = jnp.stack([time, ground], axis=-1), jnp.stack([1.0 / duration, jnp.zeros_like(duration)])
-        kind = networks[0].weights[0].dtype
-        made = carried_together(networks, point.astype(kind), along.astype(kind))
-        return [own.astype(float) for own in made]
+    def carried(self, networks: Dense, at, data: Subperiod):
+        """(networks, 3, points, outputs): values and two derivatives in time."""
+        ground = data.ground[at] if self.ground_input else jnp.zeros(at.shape)
+        point = jnp.stack([data.time[at], ground], axis=-1)
+        along = jnp.stack([1.0 / data.duration, jnp.zeros_like(data.duration)])
+        kind = networks.weights[0].dtype
+        return carried_together(networks, point.astype(kind), along.astype(kind)).astype(float)
 
     def supervised(self, learner: Learner, at, data: Subperiod):
         """The loss of the pretraining."""
-        ((x, v, _),) = self.carried((learner.response,), data.time[at], data.ground[at], data.duration)
+        response = jax.tree.map(lambda leaf: leaf[:1], learner.networks)
+        x, v, _ = self.carried(response, at, data)[0, ..., : data.x.shape[-1]]
         made = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
         return made, (made, 0.0 * made, 0.0 * made)
 
@@ -116,7 +116,7 @@ class Letter(eqx.Module):
         count = at.shape[0]
         more = 1 + (-count - 1) % (ROWS if accelerated() else 1)
         first_too = jnp.concatenate([at, jnp.zeros(more, at.dtype)])
-        outputs = self.outputs(learner, data.time[first_too], data.ground[first_too], data.duration)
+        outputs = self.outputs(learner, first_too, data)
         (x, v, a), (z, dz) = (made[:, :count] for made in outputs)
         supervised = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
         model = self.model(learner.share)
@@ -189,9 +189,34 @@ def new_learners(key, seeds: int, widths, states: int, unknowns: int) -> Learner
         a, b = jax.random.split(key)
         like = {"activation": "tanh", "skip": True, "dtype": jnp.float32}
         response, latent = Dense.make(a, widths, **like), Dense.make(b, (*widths[:-1], states), **like)
-        return Learner(response, latent, jnp.ones(unknowns))
+        return Learner(_side_by_side(response, latent), jnp.ones(unknowns))
 
     return jax.vmap(one)(jax.random.split(key, seeds))
+
+
+def _side_by_side(response: Dense, latent: Dense) -> Dense:
+    """Both as one, (…, 2, inputs, outputs); the last layer with fewer outputs is filled up with zeros."""
+    widest = max(response.biases[-1].shape[-1], latent.biases[-1].shape[-1])
+
+    def last(leaf):
+        return jnp.pad(leaf, [(0, 0)] * (leaf.ndim - 1) + [(0, widest - leaf.shape[-1])])
+
+    made = []
+    for parts, axis in (((response.weights, latent.weights), -3), ((response.biases, latent.biases), -2)):
+        hidden = [jnp.stack(own, axis) for own in zip(*(p[:-1] for p in parts), strict=True)]
+        made.append((*hidden, jnp.stack([last(p[-1]) for p in parts], axis)))
+    return Dense(*made, response.activation, response.skip)
+
+
+def latent_as_response(networks: Dense, outputs: int, states: int) -> Dense:
+    """The latent network begins as the response network with its `outputs`, repeated where there are more states."""
+    w, b = [leaf[..., 0, :, :] for leaf in networks.weights], [leaf[..., 0, :] for leaf in networks.biases]
+
+    def giving(places):
+        weights, biases = (*w[:-1], w[-1][..., places]), (*b[:-1], b[-1][..., places])
+        return Dense(weights, biases, networks.activation, networks.skip)
+
+    return _side_by_side(giving(np.arange(outputs)), giving(np.arange(states) % outputs))
 
 
 @eqx.filter_jit
@@ -215,7 +240,7 @@ def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, state
 @partial(eqx.filter_jit, compiler_options=UNTUNED)
 def along(letter: Letter, learner: Learner, part: Subperiod):
     """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
-    one = jax.tree.map(lambda leaf: leaf[0], learner)
-    (x, _, _), (z, _) = letter.outputs(one, part.time, part.ground, part.duration)
-    ends = jax.vmap(lambda own: letter.outputs(own, part.time[-1:], part.ground[-1:], part.duration)[1][0][0])(learner)
+    one, every = jax.tree.map(lambda leaf: leaf[0], learner), jnp.arange(part.time.size)
+    (x, _, _), (z, _) = letter.outputs(one, every, part)
+    ends = jax.vmap(lambda own: letter.outputs(own, every[-1:], part)[1][0, 0])(learner)
     return z, x, ends
