@@ -97,7 +97,7 @@ def iteration(rows, chosen) -> None:
         step, alone = step_seconds(problem, seeds, count), products_seconds((10, 10), seeds, count)
         row(rows, f"faithful: one iteration, {seeds} initialisation(s)", f"{1e3 * step:.3g} ms",
             "within 2 × its products", step < 2 * alone,
-            f"its matrix products alone {1e3 * alone:.3g} ms ({step / alone:.1f} ×)", step=step,
+            f"its matrix products alone {1e3 * alone:.3g} ms ({step / alone:.2f} ×)", step=step,
             products=alone)  # fmt: skip
     total = SUBPERIODS * (PRETRAINING + ITERATIONS) * step
     row(rows, f"faithful: {chosen.seeds} initialisations, told from the time of an iteration", _duration(total), "",
