@@ -170,10 +170,11 @@ def make_problem(
         tuple(load.at for load in loads),
         tuple(None if load.deviation is None else float(load.deviation) for load in loads),
     )
+    problem = dataclasses.replace(problem, needs=needs_of(problem))
     if not loads:
         with on_processor():
             _check_size(problem)
-    return dataclasses.replace(problem, needs=needs_of(problem))
+    return problem
 
 
 def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads):
