@@ -204,7 +204,7 @@ class PIDynNet(Method):
                 "time": problem.data[0].step * np.arange(len(course.along("hidden"))),
                 "states": course.along("hidden"),
                 "response": course.along("response"),
-                "networks": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf)[0], learner))[0]),
+                "learner": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf)[0], learner))[0]),
             },
             convergence={
                 "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),

@@ -115,9 +115,9 @@ def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 
     widths = (2, *[method.width] * (method.layers - 1), n)
     learner = new_learners(jax.random.key(0), 1, widths, m, len(share))
     one, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], learner))
-    if fit.history.get("networks", np.zeros(0)).size != one.size:
+    if fit.history.get("learner", np.zeros(0)).size != one.size:
         raise InputError("Fine-tuning to the letter needs the answer of PIDynNet(faithful=True) with these networks.")
-    learner = jax.tree.map(lambda leaf: leaf[None], unravel(jnp.asarray(fit.history["networks"]))._replace(share=share))
+    learner = jax.tree.map(lambda leaf: leaf[None], unravel(jnp.asarray(fit.history["learner"]))._replace(share=share))
     data = problem.data[0]
     inputs = np.asarray(data.drive.samples)
     count = max(round((data.samples - 1) * data.step / (method.window or SUBPERIOD)), 1)
