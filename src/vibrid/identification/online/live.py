@@ -10,11 +10,12 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.method import Sample, Sequential, refuse_impossible
-from vibrid.identification.online.runs import compiled_step
+from vibrid.identification.online.runs import compiled
 from vibrid.identification.problem import Data, Problem, needs_of
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
@@ -57,11 +58,17 @@ class LiveRun:
             raise InputError(f"{type(method).__name__} cannot run sample by sample.")
         refuse_impossible(problem, method)
         self.method, self.problem, self.key = method, problem, key
-        self.state = jax.tree.map(jnp.array, method.init(problem, key))  # copies: a step uses up its state
-        self.step = compiled_step(method, problem)
+        packed, self.unpack = ravel_pytree(method.init(problem, key))
+        self.packed = jnp.array(packed)  # a copy: a step uses up its state
+        self.step, self._estimate = compiled(method, problem, self.unpack)
         self.samples = 0
         self.before: np.ndarray | None = None
         self.gaps = 0
+
+    @property
+    def state(self):
+        """Where the method stands."""
+        return self.unpack(self.packed)
 
     def feed(self, inputs, readings) -> None:
         """One sample in SI units; NaN is missing. A gap in the inputs holds the last ones and learns nothing."""
@@ -75,7 +82,7 @@ class LiveRun:
         before = inputs if self.before is None else self.before
         step = self.problem.data[0].step
         sample = Sample(np.where(present, readings, 0.0), present.astype(float), before, inputs, step)
-        self.state = self.step(self.state, sample)
+        self.packed = self.step(self.packed, sample)
         self.before = inputs
         self.samples += 1
 
@@ -85,7 +92,7 @@ class LiveRun:
 
     def estimate(self) -> tuple[np.ndarray, np.ndarray]:
         """Values and standard deviations of the unknowns, physical."""
-        values, deviations = self.method.estimate(self.problem, self.state)
+        values, deviations = self._estimate(self.packed)
         return np.asarray(values), np.asarray(deviations)
 
     def doubts(self) -> list[str]:
@@ -122,7 +129,7 @@ class LiveRun:
         if note.get("fingerprint") != self.fingerprint():
             raise FileProblem(path, "it belongs to another method, other settings or other unknowns; start anew.")
         treedef = jax.tree.structure(self.state)
-        self.state = jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
+        self.packed = ravel_pytree(jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves]))[0]
         self.samples, self.gaps = int(note["samples"]), int(note["gaps"])
         self.before = before if before.size else None
         return note

@@ -5,6 +5,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 
 from vibrid.identification.method import Sample
 from vibrid.identification.problem import Problem
@@ -39,9 +40,14 @@ def run_many(method, problem: Problem, keys, readings, inputs):
     return jax.vmap(one)(keys, readings, inputs)
 
 
-def compiled_step(method, problem: Problem):
-    """`state = step(state, sample)` with method and problem built in: a call costs microseconds beside the work.
+def compiled(method, problem: Problem, unpack):
+    """`packed = step(packed, sample)` and `values, deviations = estimate(packed)`, method and problem built in.
 
-    The memory of the old state is used for the new one, so the old one is gone after the call.
+    A state is one vector here, which `unpack` knows to read: handing over two dozen arrays takes as long as the work.
+    The memory of the old state is used for the new one, so the old one is gone after a step.
     """
-    return jax.jit(lambda state, sample: method.step(problem, state, sample), donate_argnums=0)
+
+    def step(packed, sample: Sample):
+        return ravel_pytree(method.step(problem, unpack(packed), sample))[0]
+
+    return jax.jit(step, donate_argnums=0), jax.jit(lambda packed: method.estimate(problem, unpack(packed)))
