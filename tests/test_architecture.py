@@ -110,6 +110,6 @@ def test_importing_the_package_is_light():
 
 
 def test_slow_rooms_of_scipy_wait_until_they_are_used():
-    """They take a second together. `import scipy` and `scipy.signal.butter(…)`: SciPy loads a room at its first use."""
+    """They are slow to load. `import scipy` and `scipy.signal.butter(…)`: SciPy loads a room at its first use."""
     slow = {f"scipy.{room}" for room in ("signal", "stats", "optimize", "integrate", "interpolate")}
     assert not loaded_after("import vibrid.project, vibrid.hybrid") & slow

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from vibrid.core.errors import VibridError
 from vibrid.papers import Run, load_paper
+from vibrid.papers.pages import reproduce
 from vibrid.papers.pidynnet.imperfect import cases
 from vibrid.papers.pidynnet.paper import PRINTED_VALUES
 from vibrid.papers.pidynnet.systems import (
@@ -59,3 +61,9 @@ def test_the_kobe_record_is_scaled_to_the_target(shared_data, period):
     periods = np.geomspace(0.2 * period, 1.5 * period, 60)
     log = np.log(response_spectrum(record, periods, 0.05).pseudo_acceleration / target().at(periods))
     assert abs(log.mean()) < 0.02 and record.time[-1] == pytest.approx(40.0, abs=0.03)
+
+
+def test_a_figure_that_does_not_exist_leaves_nothing_behind(tmp_path):
+    with pytest.raises(VibridError, match="no figure of 'pidynnet' called '40'"):
+        reproduce("pidynnet", {"figure": ["40"]}, tmp_path / "out")
+    assert not list(tmp_path.iterdir())

@@ -81,6 +81,19 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_file(project):
     assert caught.value.line == 4
 
 
+def test_units_of_channels_are_checked_with_everything_else(project):
+    with pytest.raises(ProjectProblem) as caught:
+        project(None, a=(MASSES, 'masses = ["2 N", 1.0]'), b=(SENSORS, SENSORS + '\nunit = "gg"\nnoise = "3 kN"'))
+    assert [p.keys[-1] for p in caught.value.problems] == ["masses", "unit", "noise"]
+
+
+def test_a_record_in_place_of_a_project_is_told(tmp_path):
+    path = tmp_path / "measured.csv"
+    path.write_text("time [s],roof [mm]\n0.0,1.0\n")
+    with pytest.raises(FileProblem, match="comes first; then records"):
+        load_project(path)
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

@@ -233,7 +233,7 @@ def test_the_hdf5_process_survives_a_file_that_stops_it(tmp_path, monkeypatch):
 
 
 def test_a_long_file_is_read_within_bounded_memory_or_refused(put):
-    """Two hundred thousand lines: the memory stays within a few times the numbers; ten million are a benchmark."""
+    """Two hundred thousand lines: the memory stays within a few times the numbers."""
     row = "0.123456,-7.5\n"
     path = put("a [g],b [g]\n" + row * 200_000)
     tracemalloc.start()

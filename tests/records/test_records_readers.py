@@ -319,6 +319,18 @@ def test_csv_in_other_units_keeps_the_values(tmp_path):
         record.write_csv(tmp_path / "b.csv", units={"rof": "g"})
 
 
+def test_a_unit_that_contradicts_the_file_is_refused(tmp_path):
+    path, sidecar = tmp_path / "a.csv", tmp_path / "a.toml"
+    path.write_text("time [s],roof [cm/s^2],jack [V]\n" + "".join(f"{0.1 * i},{i},{i}\n" for i in range(30)))
+    with pytest.raises(FileProblem, match=r"line 1: column 'roof' is in cm/s\^2 by the file and in g"):
+        read_record(path, units={"roof": "g"})
+    with pytest.raises(FileProblem, match="column 'jack' is in V by the file and in kN"):
+        read_record(path, units={"jack": "kN"})
+    np.testing.assert_allclose(read_record(path, units={"roof": "Gal"})["roof"], 0.01 * np.arange(30))
+    sidecar.write_text('[[columns]]\nname = "roof"\n[[columns]]\nname = "jack"\nunit = "kN"\ngain = 5.0\n')
+    np.testing.assert_allclose(read_record(path, sidecar=sidecar)["jack"], 5e3 * np.arange(30))
+
+
 def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     record = _sample()
     (tmp_path / "a.csv").write_text("before")

@@ -61,7 +61,7 @@ def reproduce(
         for check in made["checks"]:
             target = f" (target {check['target']})" if check["target"] else ""
             typer.echo(f"  {check['what']}: {check['measured']}{target} {MARKS[check['met']].strip('*')}".rstrip())
-    typer.echo(f"wrote {out / paper / 'README.md'}")
+    typer.echo(f"wrote {out / paper / 'README.md'}" if written else "Nothing was made.")
 
 
 def numbers(text: str) -> list[str]:

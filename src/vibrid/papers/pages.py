@@ -26,7 +26,6 @@ def reproduce(name: str, wanted: dict[str, list[str]] | None = None, out: Path |
     paper, run = load_paper(name), run or Run()
     wanted = wanted or {}
     folder = Path(out) / name
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for item in paper.chosen(wanted):
         run.progress.stage(f"{item.kind} {item.name}: {item.title}")
@@ -38,6 +37,7 @@ def reproduce(name: str, wanted: dict[str, list[str]] | None = None, out: Path |
                 raise
             run.progress.stage(f"{item.kind} {item.name} left out: {reason}")
             continue
+        folder.mkdir(parents=True, exist_ok=True)
         written.append(_write(paper, item, outcome, folder, time.perf_counter() - started, run.quick))
         (folder / "README.md").write_text(page(paper, folder), encoding="utf-8")
     return written

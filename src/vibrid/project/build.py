@@ -21,8 +21,6 @@ from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
 from vibrid.project.sections import SensorTable, UnknownLoadTable, UnknownTable
 from vibrid.project.tables import MOST_PARTS
-from vibrid.records.record import QUANTITIES
-from vibrid.records.units import from_si
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
@@ -112,14 +110,7 @@ def make_sensors(
     made: list[Sensor] = []
     units: dict[str, str] = {}
     for i, table in enumerate(tables):
-        si_unit = QUANTITIES[table.quantity]
-        noise = np.nan
-        if table.noise is not None:
-            with notes.at("sensors", i, "noise"):
-                noise = in_si(table.noise, si_unit)
-        with notes.at("sensors", i, "unit"):
-            if table.unit:
-                from_si(1.0, table.unit, si_unit or "1")
+        noise = np.nan if table.noise is None else table.noise
         if table.channel and len(table.place) > 1:
             notes.add(("sensors", i, "channel"), "one channel cannot serve several places; write one table for each.")
         for place in table.place:
@@ -180,9 +171,8 @@ def make_unknown_loads(tables: list[UnknownLoadTable], structure: Structure, not
     made = []
     for i, table in enumerate(tables):
         with notes.at("unknown_loads", i):
-            size = None if table.deviation is None else float(in_si(table.deviation, QUANTITIES[table.quantity]))
             load = UnknownLoad(
-                table.place, deviation=size, quantity=table.quantity, speed=table.speed, enters=table.enters
+                table.place, deviation=table.deviation, quantity=table.quantity, speed=table.speed, enters=table.enters
             )
             if load.quantity == "load":
                 _ = load.inputs(structure) if load.moves else structure.row(load.at)

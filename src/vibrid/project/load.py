@@ -51,7 +51,8 @@ def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         line = re.search(r"at line (\d+)", str(problem))
         sentence = re.sub(r" \(at .*\)$", "", str(problem))
-        raise FileProblem(path, f"this is not valid TOML: {sentence}.", int(line[1]) if line else None) from None
+        order = "" if path.suffix == ".toml" else " The project file, which ends in .toml, comes first; then records."
+        raise FileProblem(path, f"this is not valid TOML: {sentence}.{order}", int(line[1]) if line else None) from None
     try:
         return text, model.model_validate(data)
     except ValidationError as problem:

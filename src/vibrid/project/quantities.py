@@ -6,11 +6,12 @@ import math
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from vibrid.core.errors import InputError
-from vibrid.records.units import unit_factor
+from vibrid.records.record import QUANTITIES
+from vibrid.records.units import from_si, unit_factor
 
 _WITH_UNIT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL)
 
@@ -84,14 +85,39 @@ def _spoken(value) -> str:
     return {bool: "true or false", dict: "a table", list: "a list"}.get(type(value), repr(value))
 
 
-def _checked(function, *fixed):
-    def check(value):
-        try:
-            return function(value, *fixed)
-        except InputError as problem:
-            raise PydanticCustomError("quantity", "{sentence}", {"sentence": str(problem)}) from None
+def _said(function, *given):
+    """What a function makes; its problem in the words of the model that asks."""
+    try:
+        return function(*given)
+    except InputError as problem:
+        raise PydanticCustomError("quantity", "{sentence}", {"sentence": str(problem)}) from None
 
-    return BeforeValidator(check)
+
+def _checked(function, *fixed):
+    return BeforeValidator(lambda value: _said(function, value, *fixed))
+
+
+def _of_the_quantity(function):
+    """A check of a key by the unit of the `quantity` that its table names before it."""
+
+    def check(value, info):
+        if value in (None, "") or "quantity" not in info.data:  # a quantity that is none is a problem of its own
+            return value
+        return _said(function, value, QUANTITIES[info.data["quantity"]] or "1")
+
+    return AfterValidator(check)
+
+
+def _measures(unit: str, si_unit: str) -> str:
+    from_si(1.0, unit, si_unit)
+    return unit
+
+
+ChannelUnit = Annotated[str, _of_the_quantity(_measures)]
+"""A unit in which the table's quantity can be given."""
+
+OfTheQuantity = Annotated[Any, _of_the_quantity(in_si)]
+"""A number of the table's quantity: in SI units, or with a unit."""
 
 
 def array_type(meaning: str = "", unit: str | None = "", positive: bool = False):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from vibrid.hybrid.recorder import WHEN_FULL
-from vibrid.project.quantities import number_type
+from vibrid.project.quantities import ChannelUnit, OfTheQuantity, number_type
 from vibrid.project.section import Section, Text
 from vibrid.project.serving import LimitsTable
 from vibrid.records.record import EXCITATIONS
@@ -32,10 +32,10 @@ class SensorTable(Section):
     quantity: Literal[MEASURABLE] = Field(description="what is measured")
     place: Places = Field(description="where: what the structure calls the spot, or a list of such places")
     channel: str = Field("", description="name of its channel; made from quantity and place when not given")
-    unit: str = Field("", description="unit of the channel in files; SI when not given")
+    unit: ChannelUnit = Field("", description="unit of the channel in files that do not say; SI when not given")
     gain: number_type("reading / true value") = 1.0
     delay: Seconds = 0.0
-    noise: WithUnit = Field(None, description="standard deviation of the noise, in SI units or with a unit")
+    noise: OfTheQuantity = Field(None, description="standard deviation of the noise, in SI units or with a unit")
 
 
 class SyntheticTable(Section):
@@ -73,7 +73,7 @@ class InputTable(Section):
     quantity: Literal[EXCITATIONS] = "ground_acceleration"
     place: Text = Field("", description="where a load acts")
     direction: str = Field("", description="direction of the ground motion, for structures that move in several")
-    unit: str = Field("", description="unit of the column, where the file does not say")
+    unit: ChannelUnit = Field("", description="unit of the column, where the file does not say")
 
 
 class ExcitationTable(Section):
@@ -114,7 +114,7 @@ class UnknownLoadTable(Section):
     words: ClassVar[str] = "an unknown load"
     place: Text = Field(description="where it acts; only its name for a load that moves")
     quantity: Literal["load", "ground_acceleration"] = "load"
-    deviation: WithUnit = Field(None, description="prior standard deviation of its size, where it is known")
+    deviation: OfTheQuantity = Field(None, description="prior standard deviation of its size, where it is known")
     speed: number_type("speed of a load that crosses a beam", "m/s", positive=True) | None = None
     enters: number_type("when it enters the beam", "s") = 0.0
 

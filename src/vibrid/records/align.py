@@ -137,7 +137,6 @@ def _on_grid(record: Record, grid: np.ndarray) -> np.ndarray:
     if np.all(np.abs(position - whole) < 1e-3):
         out[inside] = record.data[whole[inside]]
         return out
-
     inside &= (position >= -1e-9) & (position <= len(record) - 1 + 1e-9)
     smooth = scipy.interpolate.CubicSpline(np.arange(len(record)), bridge(record.data))(position[inside])
     smooth[np.isnan(record.data)[np.clip(whole[inside], 0, len(record) - 1)]] = np.nan

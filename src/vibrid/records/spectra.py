@@ -101,7 +101,6 @@ def response_spectrum(
 
 def response_history(record: Record, period: float, damping: float = 0.05, channel: str | None = None):
     """Relative displacement (m), relative velocity (m/s) and absolute acceleration (m/s²) of one oscillator."""
-
     motion = _acceleration(record, channel)
     check_oscillators(np.array([period]), damping)
     pole, damped, factor, old, new = (x[0] for x in _step(np.array([period]), damping, record.step))

@@ -70,7 +70,7 @@
     const y = (v) => y1 - (v - low) / (high - low) * (y1 - y0);
     pen.font = "11px system-ui, sans-serif";
     pen.lineWidth = 1;
-    const [levels, digits] = ticks(low, high, y1 - y0 > 120 ? 6 : 3);
+    const [levels, digits] = ticks(low, high, y1 - y0 > 120 ? 6 : 5);
     pen.textAlign = "right"; pen.textBaseline = "middle";
     for (const v of levels) {
       pen.strokeStyle = "#e4e8ec"; pen.beginPath(); pen.moveTo(left, y(v)); pen.lineTo(width - right, y(v)); pen.stroke();

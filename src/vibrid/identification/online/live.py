@@ -15,7 +15,6 @@ from jax.flatten_util import ravel_pytree
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.method import Sample, Sequential, refuse_impossible
-from vibrid.identification.online.runs import compiled
 from vibrid.identification.problem import Data, Problem, needs_of
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
@@ -60,7 +59,7 @@ class LiveRun:
         self.method, self.problem, self.key = method, problem, key
         packed, self.unpack = ravel_pytree(method.init(problem, key))
         self.packed = jnp.array(packed)  # a copy: a step uses up its state
-        self.step, self._estimate = compiled(method, problem, self.unpack)
+        self.step, self._estimate = _compiled(method, problem, self.unpack)
         self.samples = 0
         self.before: np.ndarray | None = None
         self.gaps = 0
@@ -133,3 +132,16 @@ class LiveRun:
         self.samples, self.gaps = int(note["samples"]), int(note["gaps"])
         self.before = before if before.size else None
         return note
+
+
+def _compiled(method, problem: Problem, unpack):
+    """`packed = step(packed, sample)` and `values, deviations = estimate(packed)`, method and problem built in.
+
+    A state is one vector here, which `unpack` knows to read: handing over many arrays costs more than packing them.
+    The memory of the old state is used for the new one, so the old one is gone after a step.
+    """
+
+    def step(packed, sample: Sample):
+        return ravel_pytree(method.step(problem, unpack(packed), sample))[0]
+
+    return jax.jit(step, donate_argnums=0), jax.jit(lambda packed: method.estimate(problem, unpack(packed)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 
 from vibrid.identification.method import Sample
 from vibrid.identification.problem import Problem
@@ -38,16 +37,3 @@ def run_many(method, problem: Problem, keys, readings, inputs):
         return run_samples(method, problem, state, y, jnp.ones_like(y), u, problem.data[0].step)
 
     return jax.vmap(one)(keys, readings, inputs)
-
-
-def compiled(method, problem: Problem, unpack):
-    """`packed = step(packed, sample)` and `values, deviations = estimate(packed)`, method and problem built in.
-
-    A state is one vector here, which `unpack` knows to read: handing over two dozen arrays takes as long as the work.
-    The memory of the old state is used for the new one, so the old one is gone after a step.
-    """
-
-    def step(packed, sample: Sample):
-        return ravel_pytree(method.step(problem, unpack(packed), sample))[0]
-
-    return jax.jit(step, donate_argnums=0), jax.jit(lambda packed: method.estimate(problem, unpack(packed)))

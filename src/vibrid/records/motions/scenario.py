@@ -51,7 +51,6 @@ def scenario_parameters(
     >>> round(scenario_parameters(7.0, 25.0, 750.0)["significant_duration"], 1)
     19.3
     """
-
     for label, value, low, high in (
         ("magnitude", magnitude, 6.0, 8.5),
         ("distance", distance, 10.0, 100.0),

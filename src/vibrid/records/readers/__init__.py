@@ -124,7 +124,10 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
         if reader.recognises(source):
             return _run(reader, source, layout)
     kind = "binary" if source.encoding is None else "text"
-    raise source.problem(f"this {kind} file is in none of the formats that can be read ({', '.join(formats())}).")
+    raise source.problem(
+        f"this {kind} file is in none of the formats that can be read ({', '.join(formats())}); write it as CSV, with "
+        "one line of headings such as `time [s],roof [mm]` and then the numbers."
+    )
 
 
 def _run(reader, source: Source, layout: Layout) -> list[Record]:

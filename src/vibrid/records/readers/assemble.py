@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.layout import Column, Layout
 from vibrid.records.readers.sampling import looks_like_time, uniform_step
 from vibrid.records.readers.source import Source
 from vibrid.records.record import QUANTITIES, Channel, Record
@@ -66,6 +66,7 @@ def assemble(
             known = layout.column(position, names[i], len(keep))
             if known.skip:
                 continue
+            _check_agreement(names[i], units[i], known)
             unit = known.unit if known.unit is not None else units[i]
             channel, factor = _channel(source, known, unit, unit_line)
             channels.append(channel)
@@ -85,6 +86,21 @@ def assemble(
     if missing:
         history.append(f"{missing} samples are missing (NaN)")
     return build(source, stacked, channels, axis, layout.name or stem(source), history)
+
+
+def _check_agreement(name: str, stated: str | None, known: Column) -> None:
+    """Refuse a unit that differs from the one in the file: one of them is wrong, and nobody can tell which.
+
+    A gain may turn one into the other, volts into newtons.
+    """
+    if known.unit is None or not stated or known.gain != 1.0:
+        return
+    (ours, symbol, _), (theirs, other, _) = unit_factor(known.unit), unit_factor(stated)
+    if symbol != other or abs(ours - theirs) > 1e-9 * theirs:
+        raise InputError(
+            f"column '{name}' is in {stated} by the file and in {known.unit} by its description; correct or remove "
+            "the wrong one."
+        )
 
 
 def build(source: Source, data, channels, axis: dict, name: str, history) -> Record:
