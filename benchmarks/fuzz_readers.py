@@ -22,10 +22,46 @@ from pathlib import Path
 
 import numpy as np
 
-_WORDS = [b"NaN", b"inf", b"-inf", b"1e999", b"-1", b"0", b"999999999999", b"1e-320", b",", b";", b"\n", b"\r\n", b"\t",
-          b"\x00", b"\xff", b"[", b"]", b"{", b"}", b'"', b"E", b"D", b"=", b"(", b")", b"#", b"-", b".", b"NPTS",
-          b"2147483648", b"-2147483648", b"18446744073709551616", b"[kN]", b"[furlong]", b"null", b"true", b"\xe2\x82",
-          b"DT"]
+_WORDS = [
+    b"NaN",
+    b"inf",
+    b"-inf",
+    b"1e999",
+    b"-1",
+    b"0",
+    b"999999999999",
+    b"1e-320",
+    b",",
+    b";",
+    b"\n",
+    b"\r\n",
+    b"\t",
+    b"\x00",
+    b"\xff",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b'"',
+    b"E",
+    b"D",
+    b"=",
+    b"(",
+    b")",
+    b"#",
+    b"-",
+    b".",
+    b"NPTS",
+    b"2147483648",
+    b"-2147483648",
+    b"18446744073709551616",
+    b"[kN]",
+    b"[furlong]",
+    b"null",
+    b"true",
+    b"\xe2\x82",
+    b"DT",
+]
 MEMORY = 4 * 1024**3
 _MEMORY_DISK = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
@@ -88,12 +124,25 @@ def _cosmos() -> list[bytes]:
 
 
 def _knet() -> list[bytes]:
-    lines = ["Origin Time       2011/03/11 14:46:00", "Lat.              38.1", "Long.             142.8",
-             "Depth. (km)       24", "Mag.              9.0", "Station Code      XYZ001", "Station Lat.      36.1",
-             "Station Long.     140.1", "Station Height(m) 27", "Record Time       2011/03/11 14:47:21",
-             "Sampling Freq(Hz) 100Hz", "Duration Time(s)  0.6", "Dir.              N-S",
-             "Scale Factor      3920(gal)/6182761", "Max. Acc. (gal)   12.3", "Last Correction   2011/03/11 14:47:06",
-             "Memo.             "]
+    lines = [
+        "Origin Time       2011/03/11 14:46:00",
+        "Lat.              38.1",
+        "Long.             142.8",
+        "Depth. (km)       24",
+        "Mag.              9.0",
+        "Station Code      XYZ001",
+        "Station Lat.      36.1",
+        "Station Long.     140.1",
+        "Station Height(m) 27",
+        "Record Time       2011/03/11 14:47:21",
+        "Sampling Freq(Hz) 100Hz",
+        "Duration Time(s)  0.6",
+        "Dir.              N-S",
+        "Scale Factor      3920(gal)/6182761",
+        "Max. Acc. (gal)   12.3",
+        "Last Correction   2011/03/11 14:47:06",
+        "Memo.             ",
+    ]
     return [("\n".join(lines) + "\n" + _rows((1e4 * _signal()).astype(int), 8, "%9d")).encode()]
 
 
@@ -153,9 +202,15 @@ def _numpy() -> list[bytes]:
 def _json() -> list[bytes]:
     x = _signal().tolist()
     rows = [[0.01 * i, v] for i, v in enumerate(x)]
-    return [json.dumps(v).encode() for v in (
-        {"dt": 0.01, "roof": x, "roof unit": "g"}, {"columns": ["time", "a"], "units": ["s", "g"], "data": rows}, rows,
-        [{"time": t, "a": v} for t, v in rows])]
+    return [
+        json.dumps(v).encode()
+        for v in (
+            {"dt": 0.01, "roof": x, "roof unit": "g"},
+            {"columns": ["time", "a"], "units": ["s", "g"], "data": rows},
+            rows,
+            [{"time": t, "a": v} for t, v in rows],
+        )
+    ]
 
 
 def _hdf5() -> list[bytes]:
@@ -173,10 +228,16 @@ def _hdf5() -> list[bytes]:
 def uff58(values: np.ndarray, binary: bool = False, step: float = 0.01) -> bytes:
     """A dataset 58 with one acceleration in m/s²."""
     axis = "{:10d}    0    0    0 {:<20s} {:<20s}".format
-    head = ["roof", *["NONE"] * 4,
-            f"{1:5d}{0:10d}{0:5d}{0:10d} {'NONE':>10s}{5:10d}{1:4d} {'NONE':>10s}{0:10d}{0:4d}",
-            f"{4:10d}{len(values):10d}{1:10d}{0.0:13.5E}{step:13.5E}{0.0:13.5E}",
-            axis(17, "time", "s"), axis(12, "acceleration", "m/s^2"), axis(0, "NONE", "NONE"), axis(0, "NONE", "NONE")]
+    head = [
+        "roof",
+        *["NONE"] * 4,
+        f"{1:5d}{0:10d}{0:5d}{0:10d} {'NONE':>10s}{5:10d}{1:4d} {'NONE':>10s}{0:10d}{0:4d}",
+        f"{4:10d}{len(values):10d}{1:10d}{0.0:13.5E}{step:13.5E}{0.0:13.5E}",
+        axis(17, "time", "s"),
+        axis(12, "acceleration", "m/s^2"),
+        axis(0, "NONE", "NONE"),
+        axis(0, "NONE", "NONE"),
+    ]
     header = "\n".join(line.ljust(80) for line in head) + "\n"
     if not binary:
         return ("    -1\n    58\n" + header + _rows(values, 4, "%20.12E") + "    -1\n").encode()
@@ -210,10 +271,19 @@ def _journal() -> list[bytes]:
 def valid_files() -> dict[str, list[bytes]]:
     """Small valid files for every reader, by its name."""
     return {
-        "PEER": _peer(), "CSMIP": _csmip(), "COSMOS": _cosmos(), "K-NET": _knet(),
-        "columns": [_table(" ").encode(), _table(",").encode()], "CSV": _csv(), "MATLAB": _matlab(), "NumPy": _numpy(),
-        "JSON": _json(), "HDF5": _hdf5(), "UFF 58": [uff58(_signal()), uff58(_signal(), binary=True)],
-        "zip archive": _archive(), "journal": _journal(),
+        "PEER": _peer(),
+        "CSMIP": _csmip(),
+        "COSMOS": _cosmos(),
+        "K-NET": _knet(),
+        "columns": [_table(" ").encode(), _table(",").encode()],
+        "CSV": _csv(),
+        "MATLAB": _matlab(),
+        "NumPy": _numpy(),
+        "JSON": _json(),
+        "HDF5": _hdf5(),
+        "UFF 58": [uff58(_signal()), uff58(_signal(), binary=True)],
+        "zip archive": _archive(),
+        "journal": _journal(),
     }
 
 
@@ -300,8 +370,16 @@ def _work(reader: str, first: int, count: int, folder: str, pipe) -> None:
 def fuzz(reader: str, count: int) -> dict:
     """`count` damaged files for one reader in a process of its own, restarted after the file that ends it."""
     context = multiprocessing.get_context("spawn")
-    total = {"files": count, "read": 0, "refused": 0, "failed": 0, "crashed": 0, "hung": 0, "slowest": 0.0,
-             "failures": []}
+    total = {
+        "files": count,
+        "read": 0,
+        "refused": 0,
+        "failed": 0,
+        "crashed": 0,
+        "hung": 0,
+        "slowest": 0.0,
+        "failures": [],
+    }
     first, begun = 0, time.perf_counter()
     while first < count:
         with tempfile.TemporaryDirectory(dir=_MEMORY_DISK) as folder:

@@ -1,6 +1,6 @@
 """Response spectra: speed and agreement with eqsig and pyrotd for 200 periods of a motion of 40 s at 200 Hz.
 
-    python benchmarks/spectra.py
+python benchmarks/spectra.py
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ def main() -> None:
         "processor seconds": {name: round(value, 5) for name, value in processor.items()},
         "time over the faster of eqsig and pyrotd": round(seconds["vibrid"] / others, 4),
         "processor time over the faster": round(processor["vibrid"] / their_processor, 4),
-        "time with true values over the faster": round(
-            seconds["vibrid with true values"] / others, 4),
+        "time with true values over the faster": round(seconds["vibrid with true values"] / others, 4),
         "largest relative difference from eqsig in displacement": float(np.abs(ours.displacement / theirs - 1).max()),
         "largest relative difference from pyrotd, 0.1 to 3 s": float(rotated[middle].max()),
         "largest relative difference from pyrotd, all periods": float(rotated.max()),

@@ -1,6 +1,6 @@
 """The memory of a Masing law, drawn: which turning points are remembered, and which two curves give the force.
 
-    python examples/masing_memory.py docs/figures/masing-memory.png
+python examples/masing_memory.py docs/figures/masing-memory.png
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """A live plot while a test runs: parameters with ± 2σ as the samples come.
 
-    python examples/online_live_plot.py              # a window, four times real speed
-    python examples/online_live_plot.py live.png     # no window: the last picture in a file
+python examples/online_live_plot.py              # a window, four times real speed
+python examples/online_live_plot.py live.png     # no window: the last picture in a file
 """
 
 import sys

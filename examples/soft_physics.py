@@ -30,9 +30,7 @@ def building(stiffness: float) -> vb.ShearBuilding:
 
 def made_up(path: Path) -> None:
     """A test file: the truth has 45 N/m in every storey, β = γ = 2 and c(0) = 1.5."""
-    truth = building(45.0).replace(
-        {"storeys[*].beta": 2.0, "storeys[*].gamma": 2.0, "damping[*].initial": 1.5}
-    )
+    truth = building(45.0).replace({"storeys[*].beta": 2.0, "storeys[*].gamma": 2.0, "damping[*].initial": 1.5})
     ground = vb.synthetic_motion(key=0, duration=30.0, rate=100.0, pga=8.0)
     push = 0.1 * np.std(ground.data) * np.random.default_rng(0).standard_normal((len(ground), FLOORS))
     loads = [vb.Channel(f"push_{i}", "load", "N", str(i)) for i in range(FLOORS)]

@@ -1,6 +1,6 @@
 """A cantilever with a hardening spring at its tip: modes, a hammer blow, and the same with a reduced model.
 
-    python examples/structures_beam.py
+python examples/structures_beam.py
 """
 
 import numpy as np

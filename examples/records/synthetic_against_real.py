@@ -64,10 +64,13 @@ def main() -> None:
     measures = ("pga", "pgv", "arias", "significant_duration", "cumulative_velocity")
     table = {}
     for measure in measures:
-        ratio = np.log([getattr(m.intensity(), measure) / getattr(r.intensity(), measure)
-                        for r, m in zip(real, made, strict=True)])
-        table[measure] = {"median synthetic / recorded": float(np.exp(np.median(ratio))),
-                          "deviation of ln ratio": float(ratio.std(ddof=1))}
+        ratio = np.log(
+            [getattr(m.intensity(), measure) / getattr(r.intensity(), measure) for r, m in zip(real, made, strict=True)]
+        )
+        table[measure] = {
+            "median synthetic / recorded": float(np.exp(np.median(ratio))),
+            "deviation of ln ratio": float(ratio.std(ddof=1)),
+        }
     difference = logs[1].mean(axis=0) - logs[0].mean(axis=0)
     table["spectrum"] = {
         "records": len(real),
@@ -83,8 +86,14 @@ def main() -> None:
     for values, colour, name in ((logs[0], "#1f3b57", "recorded"), (logs[1], "#c8102e", "synthetic")):
         mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
         ax.loglog(PERIODS, np.exp(mean), color=colour, linewidth=2, label=f"{name}, geometric mean of {len(values)}")
-        ax.fill_between(PERIODS, np.exp(mean - deviation), np.exp(mean + deviation), color=colour, alpha=0.15,
-                        label=f"{name}, ± one deviation")
+        ax.fill_between(
+            PERIODS,
+            np.exp(mean - deviation),
+            np.exp(mean + deviation),
+            color=colour,
+            alpha=0.15,
+            label=f"{name}, ± one deviation",
+        )
     ax.set_xlabel("period [s]")
     ax.set_ylabel("pseudo-acceleration [g]")
     ax.legend(frameon=False, fontsize=8)

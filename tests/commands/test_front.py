@@ -19,8 +19,10 @@ COMMANDS = ["demo", "simulate", "schema", "doctor", "spectrum"]
 
 
 def test_help_is_quick_and_needs_no_jax():
-    program = "import sys; sys.argv = ['vibrid', '--help']; import vibrid.cli as c\ntry: c.main()\n" \
-              "finally: print('jax' in sys.modules, 'scipy' in sys.modules, file=sys.stderr)"
+    program = (
+        "import sys; sys.argv = ['vibrid', '--help']; import vibrid.cli as c\ntry: c.main()\n"
+        "finally: print('jax' in sys.modules, 'scipy' in sys.modules, file=sys.stderr)"
+    )
     started = time.perf_counter()
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert made.returncode == 0 and "simulate" in made.stdout

@@ -16,7 +16,10 @@ def test_plain_lines_where_nobody_watches():
     progress.stage("drawing")
     progress.update(1)
     assert stream.getvalue().splitlines() == [
-        "fitting (compiling) ...", "fitting (compiling): 3 of 60, misfit 2.1", "drawing ...", "drawing: 1"
+        "fitting (compiling) ...",
+        "fitting (compiling): 3 of 60, misfit 2.1",
+        "drawing ...",
+        "drawing: 1",
     ]
     quiet = io.StringIO()
     patient = PlainProgress(quiet, every=100.0)

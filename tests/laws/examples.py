@@ -9,7 +9,8 @@ EXAMPLES: dict[str, tuple[vb.Law, float]] = {
     "cubic": (vb.Cubic(stiffness=30.0, cubic=500.0), 0.2),
     "floor-thermostat": (vb.FloorThermostat(initial=1.5, rate=10.0, bath=0.01), 0.1),
     "iwan": (
-        vb.Iwan(40.0, vb.UniformYield(0.013, 0.1), 3.1, 4.0, 6.0, 0.05, damping=0.3), 0.15,
+        vb.Iwan(40.0, vb.UniformYield(0.013, 0.1), 3.1, 4.0, 6.0, 0.05, damping=0.3),
+        0.15,
     ),
     "kent-park": (vb.KentPark(strength=25.0, modulus=25e3, crushing_strength=6.0, crushing_strain=0.008), 0.006),
     "linear": (vb.Linear(stiffness=30.0, damping=0.7), 0.1),

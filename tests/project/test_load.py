@@ -57,9 +57,7 @@ def test_a_project_equals_the_same_thing_in_python(project):
     (sensor,) = loaded.sensors
     assert (sensor.label, float(sensor.delay), float(sensor.noise), float(sensor.gain)) == ("d1", 0.005, 0.002, 0.9)
     assert loaded.title == "two floors"
-    assert loaded.simulation.arguments == {
-        "integrator": loaded.simulation.integrator, "hold": "cubic", "substeps": 3
-    }
+    assert loaded.simulation.arguments == {"integrator": loaded.simulation.integrator, "hold": "cubic", "substeps": 3}
     assert isinstance(loaded.simulation.integrator, vb.KRAlpha)
     assert isinstance(loaded.method, vb.TrajectoryFit)
 
@@ -92,7 +90,9 @@ def test_a_law_is_known_the_moment_it_is_registered(project):
 
 
 def test_unknowns_are_those_of_the_library(project):
-    loaded = project(project.text + """
+    loaded = project(
+        project.text
+        + """
         [[unknown]]
         path = "storeys[*].stiffness"
         bounds = ["10 N/m", "0.1 kN/m"]
@@ -100,7 +100,8 @@ def test_unknowns_are_those_of_the_library(project):
         [[unknown]]
         path = "sensors[0].gain"
         start = 1.1
-    """)
+    """
+    )
     first, second = loaded.unknown
     assert first == vb.Unknown("storeys[*].stiffness", bounds=(10.0, 100.0), prior=(50.0, 5.0))
     assert second == vb.Unknown("sensors[0].gain", start=1.1)
@@ -109,10 +110,13 @@ def test_unknowns_are_those_of_the_library(project):
 def test_excitation_from_a_file_and_from_columns_of_the_data(project, tmp_path):
     motion = vb.synthetic_motion(3, 4.0, 100.0, pga=2.0)
     motion.write_csv(tmp_path / "quake.csv", units={"ground": "g"})
-    loaded = project(None, file=(
-        'synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}',
-        'file = "quake.csv"\nscale = 0.5\nend = 3.0\nchannels = [{column = "ground"}]',
-    ))
+    loaded = project(
+        None,
+        file=(
+            "synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}",
+            'file = "quake.csv"\nscale = 0.5\nend = 3.0\nchannels = [{column = "ground"}]',
+        ),
+    )
     record = loaded.excitation()
     assert record.duration == pytest.approx(3.0)
     np.testing.assert_allclose(record["ground"], 0.5 * motion["ground"][: len(record)], rtol=1e-12)
@@ -125,10 +129,14 @@ def test_excitation_from_a_file_and_from_columns_of_the_data(project, tmp_path):
 
 def test_columns_without_units_take_those_of_the_project(project, tmp_path):
     (tmp_path / "raw.csv").write_text("t,base,top\n" + "".join(f"{i / 100},{i % 3},{i % 5}\n" for i in range(50)))
-    loaded = project(None, sensor=('place = [0, "roof"]', 'place = "roof"\nchannel = "top"\nunit = "mm"'), drive=(
-        'synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}',
-        'channels = [{column = "base", unit = "g"}]',
-    ))
+    loaded = project(
+        None,
+        sensor=('place = [0, "roof"]', 'place = "roof"\nchannel = "top"\nunit = "mm"'),
+        drive=(
+            "synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}",
+            'channels = [{column = "base", unit = "g"}]',
+        ),
+    )
     record = loaded.read(tmp_path / "raw.csv")
     assert record.channel("base").quantity == "ground_acceleration"
     assert (record.channel("top").quantity, record.channel("top").location) == ("displacement", "roof")

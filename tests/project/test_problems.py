@@ -12,27 +12,48 @@ SENSORS = 'place = [0, "roof"]'
 SYNTHETIC = "synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}"
 
 CASES = {
-    "unknown key": (STOREYS, 'storeys = {law = "linear", stifness = 40.0, count = 2}',
-                    "line 5: structure.storeys.stifness: there is no 'stifness' in a linear law; did you mean 'stiff"),
-    "unknown law": (STOREYS, 'storeys = {law = "liner", stiffness = 40.0, count = 2}',
-                    "line 5: structure.storeys: there is no law called 'liner'; did you mean 'linear'?"),
+    "unknown key": (
+        STOREYS,
+        'storeys = {law = "linear", stifness = 40.0, count = 2}',
+        "line 5: structure.storeys.stifness: there is no 'stifness' in a linear law; did you mean 'stiff",
+    ),
+    "unknown law": (
+        STOREYS,
+        'storeys = {law = "liner", stiffness = 40.0, count = 2}',
+        "line 5: structure.storeys: there is no law called 'liner'; did you mean 'linear'?",
+    ),
     "law without a name": (STOREYS, "storeys = [{stiffness = 1.0}]", "a law is a table that names itself"),
-    "missing key": (STOREYS, 'storeys = {law = "linear", count = 2}',
-                    "a linear law needs 'stiffness' (stiffness k, N/m)."),
-    "wrong unit": (STOREYS, 'storeys = {law = "linear", stiffness = "40 mm", count = 2}',
-                   "structure.storeys.stiffness: 'mm' measures length; this number is in N/m."),
+    "missing key": (
+        STOREYS,
+        'storeys = {law = "linear", count = 2}',
+        "a linear law needs 'stiffness' (stiffness k, N/m).",
+    ),
+    "wrong unit": (
+        STOREYS,
+        'storeys = {law = "linear", stiffness = "40 mm", count = 2}',
+        "structure.storeys.stiffness: 'mm' measures length; this number is in N/m.",
+    ),
     "no unit at all": (STOREYS, 'storeys = {law = "linear", stiffness = "40 quux", count = 2}', "'quux' is not a unit"),
     "no number": (STOREYS, 'storeys = {law = "linear", stiffness = "stiff", count = 2}', "a number was expected"),
     "true is no number": (STOREYS, 'storeys = {law = "linear", stiffness = true, count = 2}', "a number was expected"),
     "infinite": (MASSES, "masses = [inf, 1.0]", "a finite number was expected"),
     "negative": (MASSES, "masses = [-2.0, 1.0]", "structure.masses: this number must not be negative"),
-    "a list for a number": (STOREYS, 'storeys = {law = "linear", stiffness = [1.0, 2.0], count = 2}',
-                            "a list was given where this law wants one number"),
+    "a list for a number": (
+        STOREYS,
+        'storeys = {law = "linear", stiffness = [1.0, 2.0], count = 2}',
+        "a list was given where this law wants one number",
+    ),
     "ragged": (MASSES, "masses = [[2.0, 1.0], [1.0]]", "must have the same length"),
-    "too few storeys": (STOREYS, 'storeys = {law = "linear", stiffness = 40.0}',
-                        "structure: A shear building needs one storey law for each floor: 2 masses and 1 storeys"),
-    "too many parts": (STOREYS, 'storeys = [{law = "linear", stiffness = 1.0, count = 9000}, '
-                       '{law = "linear", stiffness = 1.0, count = 9000}]', "18000 parts are more than the 10000"),
+    "too few storeys": (
+        STOREYS,
+        'storeys = {law = "linear", stiffness = 40.0}',
+        "structure: A shear building needs one storey law for each floor: 2 masses and 1 storeys",
+    ),
+    "too many parts": (
+        STOREYS,
+        'storeys = [{law = "linear", stiffness = 1.0, count = 9000}, {law = "linear", stiffness = 1.0, count = 9000}]',
+        "18000 parts are more than the 10000",
+    ),
     "huge count": (MASSES, "masses = {value = 1.0, count = 1000000000}", "'count' lies between 1 and"),
     "wrong place": (SENSORS, 'place = [0, "attic"]', "sensors[0].place: 'attic' is not a floor of this building"),
     "wrong quantity": ('quantity = "displacement"', 'quantity = "displacment"', "did you mean 'displacement'?"),
@@ -41,20 +62,38 @@ CASES = {
     "one channel for two": (SENSORS, SENSORS + '\nchannel = "x"', "one channel cannot serve several places"),
     "two sources": (SYNTHETIC, SYNTHETIC + '\nfile = "x.csv"', "file and synthetic are given"),
     "no source": (SYNTHETIC, "scale = 2.0", "excitation: give a file, a synthetic motion"),
-    "load at no place": (SYNTHETIC, 'cyclic = {amplitudes = [1.0]}\nquantity = "load"\nplace = "moon"',
-                         "excitation.place: 'moon' is not a floor"),
-    "amplitude unit": (SYNTHETIC, 'cyclic = {amplitudes = [1.0, "2 mm"]}\nquantity = "load"\nplace = "0"',
-                       "excitation.cyclic.amplitudes[1]: 'mm' measures length; this number is in N."),
+    "load at no place": (
+        SYNTHETIC,
+        'cyclic = {amplitudes = [1.0]}\nquantity = "load"\nplace = "moon"',
+        "excitation.place: 'moon' is not a floor",
+    ),
+    "amplitude unit": (
+        SYNTHETIC,
+        'cyclic = {amplitudes = [1.0, "2 mm"]}\nquantity = "load"\nplace = "0"',
+        "excitation.cyclic.amplitudes[1]: 'mm' measures length; this number is in N.",
+    ),
     "wrong integrator": (SYNTHETIC, SYNTHETIC + '\n[simulation]\nintegrator = "newmarc"', "did you mean 'newmark'?"),
-    "integrator's setting": (SYNTHETIC, SYNTHETIC + '\n[simulation]\nintegrator = {kind = "kr-alpha", weigh = "x"}',
-                             "simulation.integrator: KRAlpha weighs 'force' or 'displacement'"),
+    "integrator's setting": (
+        SYNTHETIC,
+        SYNTHETIC + '\n[simulation]\nintegrator = {kind = "kr-alpha", weigh = "x"}',
+        "simulation.integrator: KRAlpha weighs 'force' or 'displacement'",
+    ),
     "wrong method": (SYNTHETIC, SYNTHETIC + '\n[method]\nname = "trajektory"', "did you mean 'trajectory'?"),
-    "unknown path": (SYNTHETIC, SYNTHETIC + '\n[[unknown]]\npath = "storeys[*].stifness"',
-                     "unknown[0].path: 'structure.storeys[0]' has no 'stifness'; did you mean 'stiffness'?"),
-    "bounds unit": (SYNTHETIC, SYNTHETIC + '\n[[unknown]]\npath = "storeys[0].stiffness"\nbounds = ["1 m", 2.0]',
-                    "unknown[0].bounds: 'm' measures length; this number is in N/m."),
-    "start outside": (SYNTHETIC, SYNTHETIC + '\n[[unknown]]\npath = "storeys[0].stiffness"\nbounds = [50.0, 60.0]',
-                      "outside its bounds"),
+    "unknown path": (
+        SYNTHETIC,
+        SYNTHETIC + '\n[[unknown]]\npath = "storeys[*].stifness"',
+        "unknown[0].path: 'structure.storeys[0]' has no 'stifness'; did you mean 'stiffness'?",
+    ),
+    "bounds unit": (
+        SYNTHETIC,
+        SYNTHETIC + '\n[[unknown]]\npath = "storeys[0].stiffness"\nbounds = ["1 m", 2.0]',
+        "unknown[0].bounds: 'm' measures length; this number is in N/m.",
+    ),
+    "start outside": (
+        SYNTHETIC,
+        SYNTHETIC + '\n[[unknown]]\npath = "storeys[0].stiffness"\nbounds = [50.0, 60.0]',
+        "outside its bounds",
+    ),
     "unknown table": (SYNTHETIC, SYNTHETIC + "\n[sensor]\nplace = 1", "sensor: there is no 'sensor' in a project file"),
     "a text for a table": (STOREYS, 'storeys = "linear"', "structure.storeys"),
 }
@@ -134,6 +173,15 @@ def test_nothing_is_imported_by_name(project):
 def test_lines_are_found():
     text = 'a = 1\n[s]\nlist = [\n  {x = 1},\n  {x = 2, y = "]"},\n]\n[[t]]\nz = 1\n'
     text += "[[t]]\nz = [[1, 2],\n [3, 4]]\n[t.u]\nw = 1\n"
-    places = {("a",): 1, ("s", "list", 0, "x"): 4, ("s", "list", 1, "y"): 5, ("t", 0, "z"): 8, ("t", 1, "z", 1): 11,
-              ("t", 1, "u", "w"): 13, ("s", "missing"): 2, ("t",): 7, ("nowhere",): None}
+    places = {
+        ("a",): 1,
+        ("s", "list", 0, "x"): 4,
+        ("s", "list", 1, "y"): 5,
+        ("t", 0, "z"): 8,
+        ("t", 1, "z", 1): 11,
+        ("t", 1, "u", "w"): 13,
+        ("s", "missing"): 2,
+        ("t",): 7,
+        ("nowhere",): None,
+    }
     assert {keys: line_of(text, keys) for keys in places} == places

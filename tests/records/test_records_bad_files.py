@@ -103,8 +103,12 @@ def test_mutated_files_are_read_or_refused(tmp_path, reader):
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=400), st.sampled_from([f for n, fs in FILES.items() if n not in ("HDF5",) for f in fs]),
-       st.integers(0, 400), st.integers(0, 400))
+@given(
+    st.binary(max_size=400),
+    st.sampled_from([f for n, fs in FILES.items() if n not in ("HDF5",) for f in fs]),
+    st.integers(0, 400),
+    st.integers(0, 400),
+)
 def test_any_bytes_at_any_place_are_read_or_refused(tmp_path, noise, content, at, cut):
     path = tmp_path / "x"
     path.write_bytes(content[:at] + noise + content[at + cut :])

@@ -60,8 +60,17 @@ def test_convert_between_formats(run, motion, tmp_path):
 def test_columns_and_units_on_the_command_line(run, tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("".join(f"{i} {2 * i}\n" for i in range(20)))
-    words = ("--step", "0.1", "--columns", "jack,roof", "--units", "kN,g", "--quantities",
-             "load,absolute_acceleration", "--json")
+    words = (
+        "--step",
+        "0.1",
+        "--columns",
+        "jack,roof",
+        "--units",
+        "kN,g",
+        "--quantities",
+        "load,absolute_acceleration",
+        "--json",
+    )
     found = json.loads(run("record", "info", path, *words))[0]["channels"]
     assert [c["peak"] for c in found] == pytest.approx([19e3, 38 * 9.80665])
 
@@ -90,8 +99,19 @@ def test_motions_from_seed_to_suite(run, tmp_path):
     assert found["motions"][0]["misfit"] < 1
     paired = json.loads(run("motions", "scale", *files[:2], "--pair", "--target", "asce7:1.0,0.6", "--json"))
     assert len(paired["motions"]) == 1
-    text = run("motions", "select", *files, "--target", "asce7:1.0,0.6", "--count", "3", "-o", tmp_path / "suite",
-               "--plot", tmp_path / "suite.png")
+    text = run(
+        "motions",
+        "select",
+        *files,
+        "--target",
+        "asce7:1.0,0.6",
+        "--count",
+        "3",
+        "-o",
+        tmp_path / "suite",
+        "--plot",
+        tmp_path / "suite.png",
+    )
     assert "suite of 3" in text
     assert len(list((tmp_path / "suite").glob("*.csv"))) == 3 and (tmp_path / "suite.png").exists()
     assert "is not a target" in run("motions", "scale", files[0], "--target", "ec8:x,C", fails=True)
@@ -101,7 +121,17 @@ def test_errors_are_sentences(run, tmp_path):
     assert run("record", "info", tmp_path / "nothing", fails=True).endswith("there is no such file.")
 
 
-@pytest.mark.parametrize("words", [("record", "info"), ("record", "convert"), ("record", "plot"), ("spectrum",),
-                                   ("motions", "scale"), ("motions", "select"), ("motions", "synthesise")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("record", "info"),
+        ("record", "convert"),
+        ("record", "plot"),
+        ("spectrum",),
+        ("motions", "scale"),
+        ("motions", "select"),
+        ("motions", "synthesise"),
+    ],
+)
 def test_every_help_has_an_example(run, words):
     assert "Example" in run(*words, "--help")

@@ -77,13 +77,30 @@ def test_velocity_comes_to_rest():
 
 
 def test_the_rate_does_not_change_the_kind_of_motion():
-    spectra = [np.mean([np.log(synthetic_motion(k, 20.0, rate, arias=1.0).spectrum([0.1, 0.3, 1.0]).pseudo_acceleration)
-                        for k in range(20)], axis=0) for rate in (100.0, 400.0)]
+    spectra = [
+        np.mean(
+            [
+                np.log(synthetic_motion(k, 20.0, rate, arias=1.0).spectrum([0.1, 0.3, 1.0]).pseudo_acceleration)
+                for k in range(20)
+            ],
+            axis=0,
+        )
+        for rate in (100.0, 400.0)
+    ]
     np.testing.assert_allclose(spectra[0], spectra[1], atol=0.25)
 
 
-@pytest.mark.parametrize("options", [{"pga": -1}, {"pga": 1, "arias": 1}, {"rate": 0}, {"bandwidth": 2},
-                                     {"duration": 0.01}, {"significant_duration": 90.0, "middle": 1.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pga": -1},
+        {"pga": 1, "arias": 1},
+        {"rate": 0},
+        {"bandwidth": 2},
+        {"duration": 0.01},
+        {"significant_duration": 90.0, "middle": 1.0},
+    ],
+)
 def test_impossible_motions_are_refused(options):
     with pytest.raises(InputError):
         synthetic_motion(**options)
@@ -136,8 +153,7 @@ def test_correlation_of_baker_and_jayaram():
     """Values of the published expressions evaluated by hand in their four branches."""
     assert correlation(1.0, 1.0) == pytest.approx(1.0)
     assert correlation(2.0, 0.3) == pytest.approx(1 - np.cos(np.pi / 2 - 0.366 * np.log(2 / 0.3)))
-    assert correlation(0.05, 0.08) == pytest.approx(
-        1 - 0.105 * (1 - 1 / (1 + np.exp(3.0))) * 0.03 / (0.08 - 0.0099))
+    assert correlation(0.05, 0.08) == pytest.approx(1 - 0.105 * (1 - 1 / (1 + np.exp(3.0))) * 0.03 / (0.08 - 0.0099))
     assert correlation(0.05, 2.0) == correlation(2.0, 0.05)
     c1 = 1 - np.cos(np.pi / 2 - 0.366 * np.log(2.0 / 0.109))
     assert correlation(0.05, 2.0) == pytest.approx(c1 + 0.5 * (np.sqrt(c1) - c1) * (1 + np.cos(np.pi * 0.05 / 0.109)))
@@ -215,9 +231,17 @@ def test_a_pair_is_scaled_by_its_geometric_mean():
 @pytest.fixture(scope="module")
 def candidates():
     rng = np.random.default_rng(0)
-    return [synthetic_motion(k, duration=20.0, rate=100.0, pga=float(rng.lognormal(0.8, 0.6)),
-                             frequency=float(rng.uniform(1, 8)), bandwidth=float(rng.uniform(0.1, 0.6)))
-            for k in range(120)]
+    return [
+        synthetic_motion(
+            k,
+            duration=20.0,
+            rate=100.0,
+            pga=float(rng.lognormal(0.8, 0.6)),
+            frequency=float(rng.uniform(1, 8)),
+            bandwidth=float(rng.uniform(0.1, 0.6)),
+        )
+        for k in range(120)
+    ]
 
 
 def test_a_suite_matches_mean_and_scatter(candidates):

@@ -18,11 +18,22 @@ def sine(frequency, seconds=20.0, step=0.01, phase=0.3):
     return make(np.sin(2 * np.pi * frequency * t + phase), step)
 
 
-@pytest.mark.parametrize("operation", [
-    lambda r: r.filter(low=1.0), lambda r: r.taper(1.0), lambda r: r.integrate(), lambda r: r.differentiate(),
-    lambda r: r.resample(50), lambda r: r.cut(1, 2), lambda r: r.shift(1.0), lambda r: r.correct_baseline(),
-    lambda r: r.scale(2.0), lambda r: r.relabel({"a": "b"}), lambda r: r.align(r.shift(0.5)),
-])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda r: r.filter(low=1.0),
+        lambda r: r.taper(1.0),
+        lambda r: r.integrate(),
+        lambda r: r.differentiate(),
+        lambda r: r.resample(50),
+        lambda r: r.cut(1, 2),
+        lambda r: r.shift(1.0),
+        lambda r: r.correct_baseline(),
+        lambda r: r.scale(2.0),
+        lambda r: r.relabel({"a": "b"}),
+        lambda r: r.align(r.shift(0.5)),
+    ],
+)
 def test_every_operation_returns_a_new_record_with_a_line_of_history(operation):
     record = sine(2.0)
     before = record.data.copy()

@@ -35,13 +35,30 @@ def put(tmp_path):
 # -- units ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("unit", "factor", "symbol"), [
-    ("g", STANDARD_GRAVITY, "m/s^2"), ("G", STANDARD_GRAVITY, "m/s^2"), ("gal", 0.01, "m/s^2"),
-    ("cm/s^2", 0.01, "m/s^2"), ("cm/sec/sec", 0.01, "m/s^2"), ("CM/SEC2", 0.01, "m/s^2"), ("m/s²", 1.0, "m/s^2"),
-    ("in", 0.0254, "m"), ("in/s", 0.0254, "m/s"), ("kip", 4448.2216152605, "N"), ("lb", 4.4482216152605, "N"),
-    ("kN", 1000.0, "N"), ("mm", 1e-3, "m"), ("deg", np.pi / 180, "rad"), ("microstrain", 1e-6, ""), ("ms", 1e-3, "s"),
-    ("", 1.0, ""), ("gram", 1e-3, "kg"), ("mg", 1e-3 * STANDARD_GRAVITY, "m/s^2"),
-])
+@pytest.mark.parametrize(
+    ("unit", "factor", "symbol"),
+    [
+        ("g", STANDARD_GRAVITY, "m/s^2"),
+        ("G", STANDARD_GRAVITY, "m/s^2"),
+        ("gal", 0.01, "m/s^2"),
+        ("cm/s^2", 0.01, "m/s^2"),
+        ("cm/sec/sec", 0.01, "m/s^2"),
+        ("CM/SEC2", 0.01, "m/s^2"),
+        ("m/s²", 1.0, "m/s^2"),
+        ("in", 0.0254, "m"),
+        ("in/s", 0.0254, "m/s"),
+        ("kip", 4448.2216152605, "N"),
+        ("lb", 4.4482216152605, "N"),
+        ("kN", 1000.0, "N"),
+        ("mm", 1e-3, "m"),
+        ("deg", np.pi / 180, "rad"),
+        ("microstrain", 1e-6, ""),
+        ("ms", 1e-3, "s"),
+        ("", 1.0, ""),
+        ("gram", 1e-3, "kg"),
+        ("mg", 1e-3 * STANDARD_GRAVITY, "m/s^2"),
+    ],
+)
 def test_units_are_an_engineers(unit, factor, symbol):
     found = unit_factor(unit)
     assert found[0] == pytest.approx(factor, rel=1e-12)
@@ -61,11 +78,19 @@ def test_units_translate_both_ways():
         from_si([1.0], "kN", "m")
 
 
-@pytest.mark.parametrize(("name", "unit", "quantity"), [
-    ("roof_acc", "m/s^2", "absolute_acceleration"), ("ground", "g", "ground_acceleration"),
-    ("rel_acc_3", "g", "acceleration"), ("storey_drift", "mm", "drift"), ("jack_load", "kN", "load"),
-    ("brace", "kN", "element_force"), ("gauge strain", "microstrain", "strain"), ("x", "", "other"),
-])
+@pytest.mark.parametrize(
+    ("name", "unit", "quantity"),
+    [
+        ("roof_acc", "m/s^2", "absolute_acceleration"),
+        ("ground", "g", "ground_acceleration"),
+        ("rel_acc_3", "g", "acceleration"),
+        ("storey_drift", "mm", "drift"),
+        ("jack_load", "kN", "load"),
+        ("brace", "kN", "element_force"),
+        ("gauge strain", "microstrain", "strain"),
+        ("x", "", "other"),
+    ],
+)
 def test_quantities_follow_from_unit_and_name(name, unit, quantity):
     assert guess_quantity(name, unit) == quantity
 
@@ -272,11 +297,19 @@ def test_a_sidecar_chooses_variables_by_key(put):
     assert record.step == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize(("text", "sentence"), [
-    ("rat = 100", "did you mean 'rate'"), ("rate = 0", "positive"), ("rate = 1\nstep = 1", "not both"),
-    ("[[columns]]\nunit = 'blorp'", "not a unit"), ("[[columns]]\nquantity = 'accelerat'", "quantity"),
-    ("[[columns]]\ngain = 'x'", "gain"), ("rate = ", "cannot be read"), ("columns = 3", "columns"),
-])
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("rat = 100", "did you mean 'rate'"),
+        ("rate = 0", "positive"),
+        ("rate = 1\nstep = 1", "not both"),
+        ("[[columns]]\nunit = 'blorp'", "not a unit"),
+        ("[[columns]]\nquantity = 'accelerat'", "quantity"),
+        ("[[columns]]\ngain = 'x'", "gain"),
+        ("rate = ", "cannot be read"),
+        ("columns = 3", "columns"),
+    ],
+)
 def test_a_wrong_sidecar_is_refused_by_name(put, text, sentence):
     path = put("1\n2\n3\n", "a.txt")
     with pytest.raises(FileProblem, match=sentence):
@@ -290,8 +323,11 @@ def _sample(times=None) -> Record:
     rng = np.random.default_rng(3)
     data = rng.standard_normal((50, 3))
     data[4, 1] = np.nan
-    channels = (Channel("roof", "absolute_acceleration", location="5F", direction="x"), Channel("jack", "load"),
-                Channel("ratio"))
+    channels = (
+        Channel("roof", "absolute_acceleration", location="5F", direction="x"),
+        Channel("jack", "load"),
+        Channel("ratio"),
+    )
     axis = {"times": times} if times is not None else {"step": 1 / 3, "start": -2.5}
     return Record(data, channels, name="sample – ü", history=("made", "by hand"), **axis)
 
@@ -306,7 +342,11 @@ def test_what_is_written_is_read_back_bit_for_bit(tmp_path, ending, uneven):
     np.testing.assert_array_equal(back.data, record.data)
     np.testing.assert_array_equal(back.time, record.time)
     assert (back.channels, back.history, back.name, back.step) == (
-        record.channels, record.history, record.name, record.step)
+        record.channels,
+        record.history,
+        record.name,
+        record.step,
+    )
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 

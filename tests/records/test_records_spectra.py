@@ -28,7 +28,7 @@ def test_spectra_agree_with_a_step_by_step_solution(damping, count):
         omega = 2 * np.pi / period
         system = np.zeros((4, 4))  # displacement, velocity, acceleration, its slope
         system[0, 1] = system[2, 3] = 1
-        system[1] = -omega**2, -2 * damping * omega, -1, 0
+        system[1] = -(omega**2), -2 * damping * omega, -1, 0
         move = expm(system * step)
         state, history = np.zeros(2), [np.zeros(2)]
         for now, later in pairwise(a):
@@ -87,11 +87,13 @@ def test_the_spectrum_is_linear_and_keeps_its_name():
     np.testing.assert_allclose(motion.scale(3.0).spectrum().displacement, 3 * motion.spectrum().displacement)
     assert motion.spectrum().name == motion.name
     assert float(motion.spectrum().at(1.0)) == pytest.approx(
-        float(response_spectrum(motion, [1.0]).pseudo_acceleration[0]), rel=0.02)
+        float(response_spectrum(motion, [1.0]).pseudo_acceleration[0]), rel=0.02
+    )
 
 
-@pytest.mark.parametrize("options", [{"periods": [1.0, 0.5]}, {"periods": [-1.0]}, {"damping": 1.0},
-                                     {"channel": "nothing"}])
+@pytest.mark.parametrize(
+    "options", [{"periods": [1.0, 0.5]}, {"periods": [-1.0]}, {"damping": 1.0}, {"channel": "nothing"}]
+)
 def test_impossible_spectra_are_refused(options):
     with pytest.raises(InputError):
         synthetic_motion().spectrum(**options)

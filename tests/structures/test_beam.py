@@ -192,8 +192,13 @@ def test_sensors_on_a_shaken_beam_read_what_they_should():
     structure = beam(3, damping=vb.Modal(0.02), axial=False)
     t = np.arange(0, 0.4, 0.002)
     sensors = vb.Sensors(
-        absolute_acceleration=["0", "x=0.5"], acceleration=["x=0.5"], displacement=["tip"], rotation=["tip", "x=0.5"],
-        strain=["x=0.1,z=0.05"], element_force=["x=0.1.moment"], velocity=["2.rotation"],
+        absolute_acceleration=["0", "x=0.5"],
+        acceleration=["x=0.5"],
+        displacement=["tip"],
+        rotation=["tip", "x=0.5"],
+        strain=["x=0.1,z=0.05"],
+        element_force=["x=0.1.moment"],
+        velocity=["2.rotation"],
     )
     response = vb.simulate(structure, shaking(np.sin(40 * t), 0.002), integrator=vb.Newmark())
     base, absolute, relative, tip, turn, turn_between, strain, moment, spin = response.readings(sensors).T

@@ -107,8 +107,15 @@ def test_repeated_frequencies_have_finite_derivatives():
 def test_modal_damping_of_a_square_frame_differentiates():
     """A symmetric tripod in space sways equally in two directions: modal damping keeps a finite derivative there."""
     feet = [(np.cos(a), np.sin(a), 0.0) for a in (0.0, 2 * np.pi / 3, 4 * np.pi / 3)]
-    truss = vb.Truss([*feet, (0, 0, 2.0)], [(0, 3), (1, 3), (2, 3)], [1e9] * 3, 1e-4, 1000.0,
-                     supports={i: "pinned" for i in range(3)}, damping=vb.Modal([0.01, 0.02, 0.03]))
+    truss = vb.Truss(
+        [*feet, (0, 0, 2.0)],
+        [(0, 3), (1, 3), (2, 3)],
+        [1e9] * 3,
+        1e-4,
+        1000.0,
+        supports={i: "pinned" for i in range(3)},
+        damping=vb.Modal([0.01, 0.02, 0.03]),
+    )
     found = vb.modes(truss)
     np.testing.assert_allclose(found.frequencies[0], found.frequencies[1], rtol=1e-9)
 

@@ -91,7 +91,10 @@ def test_a_reduced_structure_is_simulated_measured_and_loaded_like_any_other():
     drive = np.stack([30 * np.sin(90 * t), 500 * np.sin(np.pi * np.minimum(t / 0.006, 1)) ** 2], axis=1)
     channels = [vb.Channel("ground", "ground_acceleration"), vb.Channel("hammer", "load", location="7.lateral")]
     sensors = vb.Sensors(
-        displacement=["tip", "x=0.33"], rotation=["9"], strain=["x=0.2,z=0.003"], absolute_acceleration=["0", "x=0.7"],
+        displacement=["tip", "x=0.33"],
+        rotation=["9"],
+        strain=["x=0.2,z=0.003"],
+        absolute_acceleration=["0", "x=0.7"],
         element_force=["attachments[0]", "x=0.1.moment"],
     )
     record = vb.Record(drive, channels, step=2e-4)

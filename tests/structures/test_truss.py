@@ -13,7 +13,11 @@ from vibrid.simulation.excitation import drive
 
 E, A, RHO = 200e9, 1e-4, 8000.0
 TRIANGLE = {
-    "nodes": [(0, 0), (4, 0), (2, 3)], "bars": [(0, 1), (1, 2), (0, 2)], "modulus": E, "area": A, "density": RHO,
+    "nodes": [(0, 0), (4, 0), (2, 3)],
+    "bars": [(0, 1), (1, 2), (0, 2)],
+    "modulus": E,
+    "area": A,
+    "density": RHO,
     "supports": {0: "pinned", 1: "roller"},
 }
 
@@ -43,7 +47,11 @@ def test_bar_forces_by_the_method_of_joints():
 def test_tripod_in_space_by_the_method_of_joints():
     feet = [(3.0, 0.0, 0.0), (-1.0, 2.0, 0.0), (-2.0, -2.5, 0.5)]
     truss = vb.Truss(
-        [*feet, (0.2, 0.1, 4.0)], [(0, 3), (1, 3), (2, 3)], [E, 2 * E, E], [A, A, 3 * A], RHO,
+        [*feet, (0.2, 0.1, 4.0)],
+        [(0, 3), (1, 3), (2, 3)],
+        [E, 2 * E, E],
+        [A, A, 3 * A],
+        RHO,
         supports={i: "pinned" for i in range(3)},
     )
     load = np.array([500.0, -300.0, -9000.0])
@@ -62,7 +70,13 @@ def test_matrices_equal_an_assembly_by_hand(mass_model):
     bars = list(itertools.combinations(range(5), 2))
     modulus, area = rng.uniform(1, 2, 10) * E, rng.uniform(1, 2, 10) * A
     truss = vb.Truss(
-        nodes, bars, modulus, area, RHO, supports={0: "fixed", 1: ["x", "z"], 2: "roller"}, mass_model=mass_model,
+        nodes,
+        bars,
+        modulus,
+        area,
+        RHO,
+        supports={0: "fixed", 1: ["x", "z"], 2: "roller"},
+        mass_model=mass_model,
         masses=[vb.PointMass(7.0, at="4")],
     )
     k, m = np.zeros((15, 15)), np.zeros((15, 15))

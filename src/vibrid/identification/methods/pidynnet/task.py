@@ -1,6 +1,6 @@
 """What the default setting minimises: readings, weak equations and the start of the record, on one grid.
 
-    ½ Σ ((reading − network)/σ)²  +  ½ Σ (weak equation / (size · eps))²  +  start of the record  +  ridge
+½ Σ ((reading − network)/σ)²  +  ½ Σ (weak equation / (size · eps))²  +  start of the record  +  ridge
 """
 
 from __future__ import annotations
