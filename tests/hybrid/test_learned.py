@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vibrid as vb
+from vibrid.core.traced import trace
 from vibrid.hybrid.learned import (
     Constant,
     Corrected,
@@ -22,7 +23,7 @@ from vibrid.hybrid.learned import (
     predict,
     stack,
 )
-from vibrid.networks.export import CompiledStep, trace
+from vibrid.networks.export import CompiledStep
 from vibrid.networks.export.compiled import compiler
 
 RATE, CAPACITY = 256.0, 2e4

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import vibrid as vb
+from vibrid.core.traced import trace
 from vibrid.hybrid import LawDevice
-from vibrid.networks.export import CompiledStep, trace, write_c, write_onnx
+from vibrid.networks.export import CompiledStep, write_c, write_onnx
 from vibrid.networks.export.compiled import compiler
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler")

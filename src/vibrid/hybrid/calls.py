@@ -16,7 +16,8 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.core.device import accelerated
 from vibrid.core.errors import Refusal
-from vibrid.networks.export import CompiledStep, Program, trace
+from vibrid.core.traced import Program, trace
+from vibrid.networks.export import CompiledStep
 from vibrid.networks.export.compiled import compiler
 
 MOST_OPERATIONS, MOST_NUMBERS = 500, 100_000
@@ -58,8 +59,8 @@ def _by_c(steps, start) -> list[Call]:
 
 
 def _size(program: Program) -> tuple[int, int]:
-    """Operations of a program, and constants that they read."""
-    operations, numbers = len(program.operations), 0
+    """Operations of a program (a reshape is none: it costs nothing), and constants that they read."""
+    operations, numbers = sum(own.kind != "reshape" for own in program.operations), 0
     for own in program.operations:
         numbers += sum(value.size for value in own.arguments if value.constant is not None)
         for inner in (own.body, *own.branches):

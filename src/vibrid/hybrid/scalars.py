@@ -13,25 +13,42 @@ from collections.abc import Callable
 import numpy as np
 
 from vibrid.core.errors import Refusal
-from vibrid.networks.export import Operation, Value, program_of
+from vibrid.core.traced import Operation, Value, program_of
 
 MOST_OPERATIONS = 1000
+_MAX = "({0} if {0} > {1} or {0} != {0} else {1})"
+_MIN = "({0} if {0} < {1} or {0} != {0} else {1})"
 _WRITTEN = {
-    "add": "{0} + {1}", "add_any": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}",
-    "neg": "-{0}", "abs": "abs({0})", "square": "{0} * {0}", "sqrt": "sqrt({0})", "exp": "exp({0})",
+    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "rem": "fmod({0}, {1})",
+    "neg": "-{0}", "abs": "abs({0})", "sqrt": "sqrt({0})", "exp": "exp({0})", "rsqrt": "1.0 / sqrt({0})",
     "log": "log({0})", "log1p": "log1p({0})", "expm1": "expm1({0})", "tanh": "tanh({0})", "sin": "sin({0})",
-    "cos": "cos({0})", "atan2": "atan2({0}, {1})", "pow": "pow({0}, {1})", "copy": "{0}", "copy_p": "{0}",
-    "stop_gradient": "{0}", "max": "({0} if {0} > {1} or {0} != {0} else {1})",
-    "min": "({0} if {0} < {1} or {0} != {0} else {1})",
+    "cos": "cos({0})", "erf": "erf({0})", "atan2": "atan2({0}, {1})", "pow": "pow({0}, {1})",
+    "logistic": "1.0 / (1.0 + exp(-{0}))", "floor": "copysign(floor({0}), {0})", "max": _MAX, "min": _MIN,
     "sign": "({0} if {0} == 0 or {0} != {0} else copysign(1.0, {0}))",
-    "select_n": "({2} if {0} else {1})", "gt": "{0} > {1}", "ge": "{0} >= {1}", "lt": "{0} < {1}", "le": "{0} <= {1}",
-    "eq": "{0} == {1}", "ne": "{0} != {1}", "not": "not {0}", "is_finite": "isfinite({0})",
-    "clamp": "({0} if {1} < {0} else {2} if {1} > {2} else {1})",
+    "clamp": _MIN.format(_MAX.format("{1}", "{0}"), "{2}"),
+    "gt": "{0} > {1}", "ge": "{0} >= {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "eq": "{0} == {1}",
+    "ne": "{0} != {1}", "is_finite": "isfinite({0})",
 }  # fmt: skip
-_LOGICAL = {"and": "{0} and {1}", "or": "{0} or {1}"}
+_LOGICAL = {"and": "{0} and {1}", "or": "{0} or {1}", "not": "not {0}", "eq": "{0} == {1}", "ne": "{0} != {1}"}
 _KNOWN = {
     name: getattr(math, name)
-    for name in ("sqrt", "exp", "log", "log1p", "expm1", "tanh", "sin", "cos", "atan2", "pow", "copysign", "isfinite")
+    for name in (
+        "sqrt",
+        "exp",
+        "log",
+        "log1p",
+        "expm1",
+        "tanh",
+        "sin",
+        "cos",
+        "erf",
+        "atan2",
+        "pow",
+        "fmod",
+        "floor",
+        "copysign",
+        "isfinite",
+    )
 }
 
 
@@ -74,15 +91,15 @@ def _written(o: Operation) -> str:
     """The right-hand side of one operation."""
     read = [_read(value) for value in o.arguments]
     _read(o.results[0])
-    boolean = o.results[0].dtype == bool
-    if o.kind in _WRITTEN and len(read) <= 3:
-        return _WRITTEN[o.kind].format(*read)
-    if o.kind in _LOGICAL and boolean:
-        return _LOGICAL[o.kind].format(*read)
-    if o.kind == "integer_pow" and o.settings["y"] > 0:
-        return f"{read[0]} ** {int(o.settings['y'])}"
-    if o.kind == "convert_element_type":
-        return f"{read[0]} != 0" if boolean else f"float({read[0]})"
-    if o.kind in ("broadcast_in_dim", "reshape", "squeeze"):
+    if o.kind == "convert":
+        return f"{read[0]} != 0" if o.results[0].dtype == bool else f"float({read[0]})"
+    if o.kind in ("broadcast_in_dim", "reshape"):
         return read[0]
-    raise _NotScalar
+    if o.kind == "select_n" and len(read) == 3 and o.arguments[0].dtype == bool:
+        return f"({read[2]} if {read[0]} else {read[1]})"
+    if o.kind == "integer_pow" and o.settings["power"] > 0:
+        return f"{read[0]} ** {o.settings['power']}"
+    texts = _LOGICAL if o.arguments[0].dtype == bool else _WRITTEN
+    if o.kind not in texts:
+        raise _NotScalar
+    return texts[o.kind].format(*read)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import jax.numpy as jnp
 
+from vibrid.core.traced import Traced, trace
 from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
-from vibrid.networks.export import CompiledStep, Traced, trace, write_c, write_onnx
+from vibrid.networks.export import CompiledStep, write_c, write_onnx
 
 OWN_INPUTS = ("displacement, m", "velocity, m/s", "capacity for positive velocity, N", "capacity for negative, N")
 

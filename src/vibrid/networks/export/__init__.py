@@ -3,16 +3,5 @@
 from vibrid.networks.export.c_code import write_c
 from vibrid.networks.export.compiled import CompiledStep
 from vibrid.networks.export.onnx_graph import write_onnx
-from vibrid.networks.export.traced import Operation, Program, Traced, Value, program_of, trace
 
-__all__ = [
-    "CompiledStep",
-    "Operation",
-    "Program",
-    "Traced",
-    "Value",
-    "program_of",
-    "trace",
-    "write_c",
-    "write_onnx",
-]
+__all__ = ["CompiledStep", "write_c", "write_onnx"]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vibrid.core.errors import InputError
+from vibrid.core.traced import Traced, Value
 from vibrid.networks.export.c_operations import Writer, c_type
-from vibrid.networks.export.traced import Traced, Value
 from vibrid.records.writers import whole_file
 
 HELPERS = """
@@ -19,17 +19,19 @@ HELPERS = """
  * these functions into vector instructions: they do not take floating-point operations out of a branch. */
 static inline uint32_t PREFIX_bits(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
 static inline float PREFIX_float(uint32_t u) { float x; memcpy(&x, &u, sizeof x); return x; }
-/* e^x: 2^n times a Taylor polynomial on |r| <= ln(2)/2, |x| held below 88.7; a NaN stays a NaN. */
+/* e^x: 2^n times a Taylor polynomial on |r| <= ln(2)/2; infinite or zero beyond 88.72, a NaN stays a NaN. */
 static inline float PREFIX_exp(float x) {
-    uint32_t size = PREFIX_bits(x) & 0x7fffffffu, held = size > 0x42b17000u ? 0x42b17000u : size;
-    float c = PREFIX_float((PREFIX_bits(x) & 0x80000000u) | held);
+    uint32_t size = PREFIX_bits(x) & 0x7fffffffu, sign = PREFIX_bits(x) & 0x80000000u;
+    uint32_t beyond = size > 0x42b17217u ? 0xffffffffu : 0u;
+    float c = PREFIX_float(sign | (beyond ? 0x42b17217u : size));
     float z = c * 1.44269504f + 12582912.0f, n = z - 12582912.0f; /* 1.5 2^23: a sum with it is rounded to whole n */
     float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
     float p = 1.0f + r * (1.0f + r * (0.5f + r * (1.66666667e-1f + r * (4.16666667e-2f
             + r * (8.33333333e-3f + r * (1.38888889e-3f + r * 1.98412698e-4f))))));
     uint32_t k = PREFIX_bits(z) - 0x4b400000u + 256u, half = k >> 1; /* 2^n as two factors: 2^128 would overflow */
     float e = p * PREFIX_float((half - 1u) << 23) * PREFIX_float((k - half - 1u) << 23);
-    return PREFIX_float(PREFIX_bits(e) | (size > 0x7f800000u ? 0x7fc00000u : 0u));
+    uint32_t end = sign ? 0u : 0x7f800000u, nan = size > 0x7f800000u ? 0x7fc00000u : 0u;
+    return PREFIX_float((PREFIX_bits(e) & ~beyond) | (end & beyond) | nan);
 }
 /* tanh x: its Taylor polynomial below 0.3, 1 - 2/(e^2|x| + 1) elsewhere. */
 static inline float PREFIX_tanh(float x) {

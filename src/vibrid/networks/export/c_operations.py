@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from vibrid.core.errors import Refusal
+from vibrid.core.traced import Operation, Program, Value
 from vibrid.networks.export.c_places import Places, strides, walk
-from vibrid.networks.export.traced import Operation, Program, Value
 
 _TYPES = {"float32": "float", "float64": "double", "int32": "int32_t", "int64": "int64_t", "uint32": "uint32_t",
          "bool": "uint8_t"}  # fmt: skip
@@ -14,7 +14,7 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", 
          "ne": "!=", "and": "&", "or": "|"}  # fmt: skip
 FUNCTIONS = {"exp": "exp", "tanh": "tanh", "log": "log", "log1p": "log1p", "expm1": "expm1", "sqrt": "sqrt",
              "sin": "sin", "cos": "cos", "erf": "erf", "abs": "fabs", "floor": "floor", "pow": "pow",
-             "atan2": "atan2"}  # fmt: skip
+             "atan2": "atan2", "rem": "fmod"}  # fmt: skip
 OWN = ("exp", "tanh")
 """Functions written out for 32 bits, so that compilers turn loops over them into vector instructions."""
 
@@ -88,46 +88,54 @@ class Writer(Places):
         special = getattr(self, f"do_{o.kind.replace('-', '_')}", None)
         if special is not None:
             special(o)
-            return
-        first, result = o.arguments[0], o.results[0]
-        a = [self.at(v, _index(v.shape, result.shape)) for v in o.arguments]
-        real = np.issubdtype(first.dtype, np.floating)
-        if o.kind in SIGNS:
-            text = f"{a[0]} {SIGNS[o.kind]} {a[1]}"
-        elif o.kind in FUNCTIONS and real:
-            text = f"{self.function(o.kind, first.dtype)}({', '.join(a)})"
-        elif o.kind in _TEXTS:
-            one = "1.0f" if first.dtype == np.float32 else "1.0"
-            text = _TEXTS[o.kind].format(*a, one=one, exp=self.function("exp", first.dtype) if real else "")
-        elif o.kind == "integer_pow":
-            power = o.settings["y"]
-            product = " * ".join([a[0]] * abs(power)) or "1"
-            text = product if power >= 0 else f"1 / ({product})"
-        elif o.kind == "rem":
-            fmod = "fmodf" if first.dtype == np.float32 else "fmod"
-            text = f"{fmod}({a[0]}, {a[1]})" if real else f"{a[0]} % {a[1]}"
-        elif o.kind == "select_n" and len(a) == 3:
-            text = f"{a[0]} ? {a[2]} : {a[1]}"
+        elif len(o.results) == 1 and all(_stretches(v.shape, o.results[0].shape) for v in o.arguments):
+            a = [self.at(v, _index(v.shape, o.results[0].shape)) for v in o.arguments]
+            self.each(o.results[0], self.element(o, a))
         else:
-            raise Refusal(f"There is no C for the operation '{o.kind}' of this step.")
-        self.each(result, text)
+            raise _unknown(o)
 
-    def _view(self, o: Operation) -> None:
+    def element(self, o: Operation, a: list[str]) -> str:
+        """An operation on elements, from those of its arguments."""
+        dtype = o.arguments[0].dtype
+        real, boolean = np.issubdtype(dtype, np.floating), dtype == np.bool_
+        if o.kind == "integer_pow":
+            return _power(a[0], o.settings["power"])
+        if o.kind in INTEGERS and not real and not boolean:
+            return INTEGERS[o.kind].format(*a, type=c_type(dtype))
+        if o.kind in SIGNS:
+            return f"{a[0]} {SIGNS[o.kind]} {a[1]}"
+        if o.kind in FUNCTIONS and real:
+            return f"{self.function(o.kind, dtype)}({', '.join(a)})"
+        if o.kind == "select_n" and len(a) == 3 and boolean:
+            return f"{a[0]} ? {a[2]} : {a[1]}"
+        if o.kind == "not" and boolean:
+            return f"!{a[0]}"
+        if o.kind in TEXTS and real:
+            one = "1.0f" if dtype == np.float32 else "1.0"
+            return TEXTS[o.kind].format(*a, one=one, exp=self.function("exp", dtype))
+        if o.kind in ("max", "min", "clamp", "neg"):
+            return TEXTS[o.kind].format(*a)
+        raise _unknown(o)
+
+    def do_reshape(self, o: Operation) -> None:
         self.expression[o.results[0].name] = self.pointer(o.arguments[0])
 
-    do_reshape = do_squeeze = do_expand_dims = do_copy = do_copy_p = do_stop_gradient = _view
-
-    def do_convert_element_type(self, o: Operation) -> None:
-        if o.arguments[0].dtype == o.results[0].dtype:
-            self._view(o)
-        elif o.results[0].dtype == np.bool_:
-            self.each(o.results[0], f"{self.at(o.arguments[0])} != 0")
+    def do_convert(self, o: Operation) -> None:
+        source, result = o.arguments[0], o.results[0]
+        given, kind = self.at(source), c_type(result.dtype)
+        if result.dtype == np.bool_:
+            text = f"{given} != 0"
+        elif np.issubdtype(source.dtype, np.floating) and np.issubdtype(result.dtype, np.integer):
+            low, above = _limit(result, -1), f"{float(np.iinfo(result.dtype).max) + 1:.1f}"
+            inside = f"{given} >= {above} ? {_limit(result, 1)} : {given} <= (double){low} ? {low} : ({kind}){given}"
+            text = f"{given} != {given} ? 0 : {inside}"
         else:
-            self.each(o.results[0], f"({c_type(o.results[0].dtype)}){self.at(o.arguments[0])}")
+            text = f"({kind}){given}"
+        self.each(result, text)
 
     def do_dot_general(self, o: Operation) -> None:
         """y = Σ_k of a matrix and a vector, in either order, or of two vectors; four k at a time, outputs inside."""
-        (left_axes, right_axes), (left_batch, right_batch) = o.settings["dimension_numbers"]
+        (left_axes, right_axes), (left_batch, right_batch) = o.settings["summed"], o.settings["shared"]
         left, right, result = *o.arguments, o.results[0]
         if left_batch or right_batch or len(left_axes) != 1 or len(left.shape) + len(right.shape) > 3:
             self._any_product(o)
@@ -154,7 +162,7 @@ class Writer(Places):
 
     def _any_product(self, o: Operation) -> None:
         """Products of matrices, and many at once: axes of the result are those in common, of the left, of the right."""
-        axes, common = o.settings["dimension_numbers"]
+        axes, common = o.settings["summed"], o.settings["shared"]
         result, places, along = o.results[0], [], []
         first = len(common[0])
         for side, own, shared in zip(o.arguments, axes, common, strict=True):
@@ -190,10 +198,10 @@ class Writer(Places):
         self._reduced(o, "0", "{0} + {1}")
 
     def do_reduce_max(self, o: Operation) -> None:
-        self._reduced(o, _limit(o.arguments[0], -1), _TEXTS["max"])
+        self._reduced(o, _limit(o.arguments[0], -1), _MAX)
 
     def do_reduce_min(self, o: Operation) -> None:
-        self._reduced(o, _limit(o.arguments[0], 1), _TEXTS["min"])
+        self._reduced(o, _limit(o.arguments[0], 1), _MIN)
 
     def do_reduce_and(self, o: Operation) -> None:
         self._reduced(o, "1", "{0} & {1}")
@@ -203,7 +211,7 @@ class Writer(Places):
 
     def do_scan(self, o: Operation) -> None:
         """A loop of fixed length: constants, what is carried, and rows of arrays."""
-        consts, carried, length = o.settings["num_consts"], o.settings["num_carry"], o.settings["length"]
+        consts, carried, length = o.settings["consts"], o.settings["carried"], o.settings["length"]
         given, inside = o.arguments, o.body.inputs
         for value, own in zip(given[:consts], inside[:consts], strict=True):
             self.expression[own.name] = self.pointer(value)
@@ -247,20 +255,44 @@ class Writer(Places):
             self.lines.append("}")
 
 
-_TEXTS = {
+_MAX = "({0} > {1} || {0} != {0} ? {0} : {1})"
+_MIN = "({0} < {1} || {0} != {0} ? {0} : {1})"
+TEXTS = {
     "neg": "-{0}",
-    "not": "!{0}",
-    "square": "{0} * {0}",
     "logistic": "{one} / ({one} + {exp}(-{0}))",
     "rsqrt": "{one} / sqrt({0})",
-    "max": "({0} > {1} || {0} != {0}) ? {0} : {1}",
-    "min": "({0} < {1} || {0} != {0}) ? {0} : {1}",
-    "clamp": "{1} < {0} ? {0} : ({1} > {2} ? {2} : {1})",
-    "sign": "({0} > 0) - ({0} < 0)",
-    "is_finite": "({0} - {0} == 0)",
-    "abs": "({0} < 0 ? -{0} : {0})",
+    "max": _MAX,
+    "min": _MIN,
+    "clamp": _MIN.format(_MAX.format("{1}", "{0}"), "{2}"),
+    "sign": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0}",
+    "is_finite": "{0} - {0} == 0",
 }
-"""Operations on elements that C has no sign for. A NaN goes through max and min, as in JAX."""
+"""Operations on elements that C has no sign for. A NaN goes through all of them, as in JAX."""
+INTEGERS = {
+    "div": "{1} == 0 ? ({type})-1 : ({type})-1 < 0 && {1} == ({type})-1 ? ({type})(0 - {0}) : {0} / {1}",
+    "rem": "{1} == 0 ? {0} : ({type})-1 < 0 && {1} == ({type})-1 ? 0 : {0} % {1}",
+    "abs": "{0} < 0 ? -{0} : {0}",
+    "sign": "({0} > 0) - ({0} < 0)",
+    "not": "({type})~{0}",
+}
+"""The same for integers; a division by zero, which would end a program in C, gives what it gives in JAX."""
+
+
+def _unknown(o: Operation) -> Refusal:
+    types = ", ".join(dict.fromkeys(v.dtype.name for v in o.arguments))
+    return Refusal(f"There is no C for the operation '{o.kind}' of this step (numbers of type {types}).")
+
+
+def _power(x: str, power: int) -> str:
+    """A product of as many factors."""
+    product = " * ".join([x] * abs(power)) or "1"
+    return product if power >= 0 else f"1 / ({product})"
+
+
+def _stretches(shape, wide) -> bool:
+    """Whether an array of this shape serves one of shape `wide`, element by element."""
+    fits = len(shape) == len(wide) and all(n in (1, m) for n, m in zip(shape, wide, strict=True))
+    return shape == () or fits
 
 
 def _index(shape, wide) -> str:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from vibrid.core.errors import Refusal
-from vibrid.networks.export.traced import Operation, Value
+from vibrid.core.traced import Operation, Value
 
 
 class Places:
     """The part of a `Writer` that rearranges, picks and puts."""
 
-    def _gathered(self, o: Operation, offset: int, steps: Sequence[int], result: Value | None = None) -> None:
+    def _gathered(self, o: Operation, offset: int | str, steps: Sequence[int]) -> None:
         """A result whose element (j0, j1, …) is the argument's element at offset + Σ j_d steps_d."""
-        result = result or o.results[0]
+        result = o.results[0]
         if list(steps) == strides(result.shape) or result.size == 1 or (len(steps) == 1 and steps[0] == 1):
             self.expression[result.name] = f"({self.pointer(o.arguments[0])} + {offset})"
             return
@@ -23,29 +23,22 @@ class Places:
 
     def do_slice(self, o: Operation) -> None:
         own = strides(o.arguments[0].shape)
-        begin, jump = o.settings["start_indices"], o.settings["strides"] or [1] * len(own)
-        offset = sum(b * s for b, s in zip(begin, own, strict=True))
-        self._gathered(o, offset, [s * j for s, j in zip(own, jump, strict=True)])
-
-    def do_split(self, o: Operation) -> None:
-        own, axis, begin = strides(o.arguments[0].shape), o.settings["axis"], 0
-        for result, size in zip(o.results, o.settings["sizes"], strict=True):
-            self._gathered(o, begin * own[axis], own, result)
-            begin += size
+        offset = sum(b * s for b, s in zip(o.settings["begin"], own, strict=True))
+        self._gathered(o, offset, [s * j for s, j in zip(own, o.settings["jump"], strict=True)])
 
     def do_transpose(self, o: Operation) -> None:
         own = strides(o.arguments[0].shape)
-        self._gathered(o, 0, [own[d] for d in o.settings["permutation"]])
+        self._gathered(o, 0, [own[d] for d in o.settings["order"]])
 
     def do_rev(self, o: Operation) -> None:
-        own, turned = strides(o.arguments[0].shape), o.settings["dimensions"]
+        own, turned = strides(o.arguments[0].shape), o.settings["axes"]
         offset = sum((o.arguments[0].shape[d] - 1) * own[d] for d in turned)
         self._gathered(o, offset, [-s if d in turned else s for d, s in enumerate(own)])
 
     def do_broadcast_in_dim(self, o: Operation) -> None:
         source, result = o.arguments[0], o.results[0]
         steps = [0] * len(result.shape)
-        for d, own, size in zip(o.settings["broadcast_dimensions"], strides(source.shape), source.shape, strict=True):
+        for d, own, size in zip(o.settings["axes"], strides(source.shape), source.shape, strict=True):
             steps[d] = 0 if size == 1 else own
         if source.size == 1:
             self.each(result, self.at(source))
@@ -53,25 +46,18 @@ class Places:
             self._gathered(o, 0, steps)
 
     def do_concatenate(self, o: Operation) -> None:
-        axis = o.settings["dimension"]
-        self._joined(o, axis, [part.shape for part in o.arguments])
-
-    def do_stack(self, o: Operation) -> None:
-        axis = o.settings["axis"]
-        self._joined(o, axis, [(*part.shape[:axis], 1, *part.shape[axis:]) for part in o.arguments])
-
-    def _joined(self, o: Operation, axis: int, shapes) -> None:
-        name, own, begin = self.declare(o.results[0]), strides(o.results[0].shape), 0
-        for part, shape in zip(o.arguments, shapes, strict=True):
-            where = f"{begin * own[axis]}{walk(shape, own)}"
+        axis, name = o.settings["axis"], self.declare(o.results[0])
+        own, begin = strides(o.results[0].shape), 0
+        for part in o.arguments:
+            where = f"{begin * own[axis]}{walk(part.shape, own)}"
             self.lines.append(f"for (int i = 0; i < {part.size}; i++) {name}[{where}] = {self.at(part)};")
-            begin += shape[axis]
+            begin += part.shape[axis]
 
     # -- places that are known only in the step ------------------------------------------------------------------
 
     def do_dynamic_slice(self, o: Operation) -> None:
         source, begin, own = o.arguments[0], o.arguments[1:], strides(o.arguments[0].shape)
-        sizes = zip(source.shape, o.settings["slice_sizes"], strict=True)
+        sizes = zip(source.shape, o.settings["sizes"], strict=True)
         starts = [_held(self.at(at, "0"), size - cut) for at, (size, cut) in zip(begin, sizes, strict=True)]
         place = " + ".join(f"{start} * {step}" for start, step in zip(starts, own, strict=True))
         name = f"{o.results[0].name}_at"
@@ -81,17 +67,16 @@ class Places:
     def do_gather(self, o: Operation) -> None:
         """Slices of an array, one a row of indices; an index beyond an end counts as that end."""
         source, indices = o.arguments
-        how, sizes = o.settings["dimension_numbers"], o.settings["slice_sizes"]
-        _plain(how, "operand_batching_dims")
-        starts = [source.shape[d] - sizes[d] for d in how.start_index_map]
-        if "FILL" in str(o.settings["mode"]) and not _inside(indices, starts):
+        axes, sizes = o.settings["start_axes"], o.settings["sizes"]
+        starts = [source.shape[d] - sizes[d] for d in axes]
+        if o.settings["outside"] == "fill" and not _inside(indices, starts):
             raise Refusal("Numbers picked from places that may lie outside an array cannot be written as C.")
         result = o.results[0]
-        whole = [d for d in range(len(source.shape)) if d not in how.collapsed_slice_dims]
-        row, window = _steps(result.shape, how.offset_dims, whole, source.shape, indices)
+        whole = [d for d in range(len(source.shape)) if d not in o.settings["dropped_axes"]]
+        row, window = _steps(result.shape, o.settings["window_axes"], whole, source.shape, indices)
         own = strides(source.shape)
         at = [_held(f"{self.pointer(indices)}[{row} + {k}]", size) for k, size in enumerate(starts)]
-        place = " + ".join(f"{a} * {own[d]}" for a, d in zip(at, how.start_index_map, strict=True))
+        place = " + ".join(f"{a} * {own[d]}" for a, d in zip(at, axes, strict=True))
         self.each(result, f"{self.pointer(source)}[{place}{window}]")
 
     def do_scatter(self, o: Operation) -> None:
@@ -103,15 +88,13 @@ class Places:
     def _put(self, o: Operation, sign: str) -> None:
         """A copy of an array with slices put or added into it; those that do not fit inside are left out."""
         source, indices, updates = o.arguments
-        how = o.settings["dimension_numbers"]
-        _plain(how, "operand_batching_dims")
-        if "CLIP" in str(o.settings["mode"]):
+        if o.settings["outside"] == "clip":
             raise Refusal("Numbers put into the places nearest to some outside an array cannot be written as C.")
-        whole = [d for d in range(len(source.shape)) if d not in how.inserted_window_dims]
-        row, window = _steps(updates.shape, how.update_window_dims, whole, source.shape, indices)
-        cut = dict(zip(whole, (updates.shape[d] for d in how.update_window_dims), strict=True))
+        whole = [d for d in range(len(source.shape)) if d not in o.settings["dropped_axes"]]
+        row, window = _steps(updates.shape, o.settings["window_axes"], whole, source.shape, indices)
+        cut = dict(zip(whole, (updates.shape[d] for d in o.settings["window_axes"]), strict=True))
         own, places, fits = strides(source.shape), [], []
-        for k, d in enumerate(how.scatter_dims_to_operand_dims):
+        for k, d in enumerate(o.settings["start_axes"]):
             at = f"{self.pointer(indices)}[{row} + {k}]"
             places.append(f"{at} * {own[d]}")
             fits.append(f"{at} >= 0 && {at} <= {source.shape[d] - cut.get(d, 1)}")
@@ -153,8 +136,3 @@ def _held(number: str, last: int) -> str:
 def _inside(indices: Value, last: Sequence[int]) -> bool:
     known = indices.constant
     return known is not None and bool(np.all((known >= 0) & (known <= np.asarray(last))))
-
-
-def _plain(how, name: str) -> None:
-    if getattr(how, name, ()):
-        raise Refusal("Picking from many arrays at once cannot be written as C.")

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import Refusal
+from vibrid.core.traced import Traced
 from vibrid.networks.export.c_code import write_c
-from vibrid.networks.export.traced import Traced
 
 FLAGS = ("-O3", "-march=native", "-fPIC", "-shared")
 

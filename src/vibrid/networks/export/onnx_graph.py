@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import InputError, Refusal, require
-from vibrid.networks.export.traced import Operation, Program, Traced, Value
+from vibrid.core.traced import Operation, Program, Traced, Value
 from vibrid.records.writers import whole_file
 
 OPSET = 17
-NAMES = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "neg": "Neg", "exp": "Exp", "log": "Log",
+NAMES = {"add": "Add", "sub": "Sub", "mul": "Mul", "neg": "Neg", "exp": "Exp", "log": "Log",
          "tanh": "Tanh", "logistic": "Sigmoid", "sqrt": "Sqrt", "abs": "Abs", "sign": "Sign", "floor": "Floor",
-         "erf": "Erf", "sin": "Sin", "cos": "Cos", "pow": "Pow", "max": "Max", "min": "Min", "lt": "Less",
-         "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "eq": "Equal", "and": "And", "or": "Or",
-         "not": "Not"}  # fmt: skip
+         "sin": "Sin", "cos": "Cos", "pow": "Pow", "max": "Max", "min": "Min", "lt": "Less",
+         "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "eq": "Equal", "and": "And",
+         "or": "Or"}  # fmt: skip
 
 
 def write_onnx(traced: Traced, path: Path | str, *, note: str = "") -> Path:
@@ -109,29 +109,70 @@ class _Builder:
         shape = self.known(np.array(o.results[0].shape, np.int64))
         return self.node("Reshape", [self.read(o.arguments[0]), shape])
 
-    do_squeeze = do_expand_dims = do_reshape
+    def do_convert(self, o: Operation) -> str:
+        source, wanted = o.arguments[0], o.results[0].dtype
+        given = self.read(source)
+        if np.issubdtype(source.dtype, np.floating) and np.issubdtype(wanted, np.integer):
+            return self._whole(given, source.dtype, wanted)
+        return self.node("Cast", [given], to=_kind(self.onnx, wanted))
 
-    def do_copy(self, o: Operation) -> str:
-        return self.read(o.arguments[0])
+    def _whole(self, given: str, real, wanted) -> str:
+        """Cut to a whole number; beyond the range of its type the last one, and 0 for a NaN, as in JAX."""
+        low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
+        below, above = self.known(np.array(low, real)), self.known(np.array(float(high) + 1, real))
+        outside = [self.node("LessOrEqual", [given, below]), self.node("GreaterOrEqual", [given, above])]
+        nothing = self.node("Or", [self.node("IsNaN", [given]), self.node("Or", outside)])
+        inside = self.node("Where", [nothing, self.known(np.array(0, real)), given])
+        made = self.node("Cast", [inside], to=_kind(self.onnx, wanted))
+        made = self.node("Where", [outside[0], self.known(np.array(low, wanted)), made])
+        return self.node("Where", [outside[1], self.known(np.array(high, wanted)), made])
 
-    do_copy_p = do_stop_gradient = do_copy
+    def do_erf(self, o: Operation) -> str:
+        if o.arguments[0].dtype != np.float32:
+            raise Refusal("ONNX runtimes know the error function for 32 bits alone: give the step that precision.")
+        return self.node("Erf", [self.read(o.arguments[0])])
 
-    def do_convert_element_type(self, o: Operation) -> str:
-        return self.node("Cast", [self.read(o.arguments[0])], to=_kind(self.onnx, o.results[0].dtype))
+    def do_rsqrt(self, o: Operation) -> str:
+        return self.node("Reciprocal", [self.node("Sqrt", [self.read(o.arguments[0])])])
 
-    def do_square(self, o: Operation) -> str:
-        return self.node("Mul", [self.read(o.arguments[0])] * 2)
+    def do_is_finite(self, o: Operation) -> str:
+        given = self.read(o.arguments[0])
+        return self.node("Not", [self.node("Or", [self.node("IsInf", [given]), self.node("IsNaN", [given])])])
+
+    def do_not(self, o: Operation) -> str:
+        value, given = o.arguments[0], self.read(o.arguments[0])
+        if value.dtype == np.bool_:
+            return self.node("Not", [given])
+        return self.node("Sub", [self.known(np.array(-1, value.dtype)), given])
+
+    def do_div(self, o: Operation) -> str:
+        minus_one = lambda x: self.known(np.array(-1, o.results[0].dtype))  # noqa: E731
+        return self._divided(o, "Div", minus_one, lambda x: self.node("Neg", [x]))
+
+    def do_rem(self, o: Operation) -> str:
+        nothing = lambda x: self.known(np.array(0, o.results[0].dtype))  # noqa: E731
+        return self._divided(o, "Mod", lambda x: x, nothing, fmod=1)
+
+    def _divided(self, o: Operation, kind: str, by_zero: Callable, by_minus_one: Callable, **settings) -> str:
+        """A division or its rest; of integers by 0 and −1, which runtimes refuse, what JAX gives."""
+        x, y = (self.read(v) for v in o.arguments)
+        dtype = o.arguments[0].dtype
+        if np.issubdtype(dtype, np.floating):
+            return self.node(kind, [x, y], **settings)
+        if not np.issubdtype(dtype, np.signedinteger):
+            raise Refusal("Divisions of unsigned integers are not written as ONNX.")
+        zero, minus = (self.node("Equal", [y, self.known(np.array(n, dtype))]) for n in (0, -1))
+        safe = self.node("Where", [self.node("Or", [zero, minus]), self.known(np.array(1, dtype)), y])
+        made = self.node(kind, [x, safe], **settings)
+        made = self.node("Where", [minus, by_minus_one(x), made])
+        return self.node("Where", [zero, by_zero(x), made])
 
     def do_integer_pow(self, o: Operation) -> str:
-        power = self.known(np.array(o.settings["y"], o.arguments[0].dtype))
+        power = self.known(np.array(o.settings["power"], o.arguments[0].dtype))
         return self.node("Pow", [self.read(o.arguments[0]), power])
 
     def do_ne(self, o: Operation) -> str:
         return self.node("Not", [self.node("Equal", [self.read(v) for v in o.arguments])])
-
-    def do_rem(self, o: Operation) -> str:
-        real = np.issubdtype(o.arguments[0].dtype, np.floating)
-        return self.node("Mod", [self.read(v) for v in o.arguments], fmod=int(real))
 
     def do_clamp(self, o: Operation) -> str:
         low, x, high = (self.read(v) for v in o.arguments)
@@ -142,9 +183,9 @@ class _Builder:
         return self.node("Where", [which, yes, no])
 
     def do_dot_general(self, o: Operation) -> str:
-        (left_axes, right_axes), batch = o.settings["dimension_numbers"]
+        (left_axes, right_axes), shared = o.settings["summed"], o.settings["shared"]
         left, right = o.arguments
-        if any(batch) or len(left_axes) != 1 or max(len(left.shape), len(right.shape)) > 2:
+        if any(shared) or len(left_axes) != 1 or max(len(left.shape), len(right.shape)) > 2:
             raise Refusal("Only products of matrices and vectors can be written as ONNX.")
         a, b = self.read(left), self.read(right)
         if len(left.shape) == 2 and left_axes[0] == 0:
@@ -158,37 +199,24 @@ class _Builder:
         return self.node("Slice", [source, *(self.known(np.array(p, np.int64)) for p in parts)])
 
     def do_slice(self, o: Operation) -> str:
-        begin, end = o.settings["start_indices"], o.settings["limit_indices"]
-        return self._cut(self.read(o.arguments[0]), begin, end, range(len(begin)), o.settings["strides"])
-
-    def do_split(self, o: Operation) -> list[str]:
-        ends = np.cumsum(o.settings["sizes"])
-        source = self.read(o.arguments[0])
-        return [self._cut(source, [e - n], [e], [o.settings["axis"]])
-                for e, n in zip(ends, o.settings["sizes"], strict=True)]  # fmt: skip
+        begin = o.settings["begin"]
+        return self._cut(self.read(o.arguments[0]), begin, o.settings["end"], range(len(begin)), o.settings["jump"])
 
     def do_rev(self, o: Operation) -> str:
-        turned = o.settings["dimensions"]
+        turned = o.settings["axes"]
         ends = [np.iinfo(np.int64).min] * len(turned)
         return self._cut(self.read(o.arguments[0]), [-1] * len(turned), ends, turned, [-1] * len(turned))
 
     def do_transpose(self, o: Operation) -> str:
-        return self.node("Transpose", [self.read(o.arguments[0])], perm=list(o.settings["permutation"]))
+        return self.node("Transpose", [self.read(o.arguments[0])], perm=list(o.settings["order"]))
 
     def do_concatenate(self, o: Operation) -> str:
-        return self.node("Concat", [self.read(v) for v in o.arguments], axis=int(o.settings["dimension"]))
-
-    def do_stack(self, o: Operation) -> str:
-        axis, parts = o.settings["axis"], []
-        for v in o.arguments:
-            shape = self.known(np.array((*v.shape[:axis], 1, *v.shape[axis:]), np.int64))
-            parts.append(self.node("Reshape", [self.read(v), shape]))
-        return self.node("Concat", parts, axis=int(axis))
+        return self.node("Concat", [self.read(v) for v in o.arguments], axis=o.settings["axis"])
 
     def do_broadcast_in_dim(self, o: Operation) -> str:
         source, result = o.arguments[0], o.results[0]
         between = [1] * len(result.shape)
-        for d, size in zip(o.settings["broadcast_dimensions"], source.shape, strict=True):
+        for d, size in zip(o.settings["axes"], source.shape, strict=True):
             between[d] = size
         shaped = self.node("Reshape", [self.read(source), self.known(np.array(between, np.int64))])
         return self.node("Expand", [shaped, self.known(np.array(result.shape, np.int64))])
@@ -205,7 +233,7 @@ class _Builder:
 
     def do_scan(self, o: Operation) -> list[str]:
         """Written out, one round after the other."""
-        consts, carried, length = o.settings["num_consts"], o.settings["num_carry"], o.settings["length"]
+        consts, carried, length = o.settings["consts"], o.settings["carried"], o.settings["length"]
         given = [self.read(v) for v in o.arguments]
         carry, rows = given[consts : consts + carried], [[] for _ in o.results[carried:]]
         order = range(length - 1, -1, -1) if o.settings["reverse"] else range(length)

@@ -1,8 +1,11 @@
-"""A step as a flat list of array operations: what the writers of C and ONNX start from.
+"""A step as a flat list of array operations: what the writers of C, ONNX and plain Python start from.
 
 `trace` follows `outputs, state = step(state, inputs)` once. Calls inside calls are opened, so that only arithmetic is
 left, and loops whose bodies are such lists. What a step computes from its constants alone is computed here, not on the
 target.
+
+This is the one reader of JAX's traced programs, whose forms change from version to version; `traced_settings` knows
+the parameters of its primitives. What leaves here is the same for all of them (see `Operation`).
 """
 
 from __future__ import annotations
@@ -16,9 +19,12 @@ import numpy as np
 from jax.extend import core as jex
 
 from vibrid.core.errors import Refusal
+from vibrid.core.traced_settings import read_settings
 
 _OPENED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
            "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
+_SAME = ("copy", "copy_p", "stop_gradient", "optimization_barrier")  # results are the arguments
+_SHAPES = ("reshape", "squeeze", "expand_dims")
 
 
 @dataclass(frozen=True)
@@ -37,10 +43,22 @@ class Value:
 
 @dataclass(frozen=True)
 class Operation:
-    """`results = kind(arguments; settings)`, a primitive of JAX.
+    """`results = kind(arguments; settings)`.
 
-    A scan has its body as a program; a cond has one program a branch, and the number of the branch to take as its first
-    argument.
+    Operations on elements are named as in JAX (`add`, `tanh`, `select_n`, …) and have no settings, but for
+
+        integer_pow: power
+
+    The others, with their settings, are
+
+        convert: to the type of the result; reshape: to its shape
+        dot_general: summed, shared: for either argument, the axes summed over and the axes in common
+        reduce_sum, reduce_max, reduce_min, reduce_and, reduce_or: axes
+        slice: begin, end, jump; dynamic_slice: sizes (arguments: the array, and where to begin)
+        transpose: order; rev: axes; broadcast_in_dim: axes, where those of the argument go; concatenate: axis
+        gather, scatter, scatter-add: start_axes, dropped_axes, window_axes, outside (and sizes, of a gather)
+        scan: consts, carried, length, reverse, and its body as a program
+        cond: one program a branch; the number of the branch to take is the first argument
     """
 
     kind: str
@@ -159,24 +177,83 @@ class _Opener:
     def results(self, equation, given: list[Value]) -> list[Value]:
         kind, settings = equation.primitive.name, equation.params
         if kind in _OPENED:
-            inner = settings[_OPENED[kind]]
-            closed = hasattr(inner, "consts")
-            consts = [self.known(c) for c in inner.consts] if closed else []
-            return self.run(inner.jaxpr if closed else inner, consts, given)
+            return self.run(*self.opened(settings[_OPENED[kind]]), given)
+        if kind in _SAME:
+            return given
         if kind != "scan" and all(v.constant is not None for v in given):
             made = equation.primitive.bind(*[v.constant for v in given], **settings)
             return [self.known(m) for m in (made if equation.primitive.multiple_results else [made])]
-        body, branches = None, ()
-        if kind == "scan":
-            inner = settings["jaxpr"]
-            body = self.program(inner.jaxpr, inner.consts)
-        elif kind == "cond":
-            branches = tuple(self.program(b.jaxpr, b.consts) for b in settings["branches"])
-        elif kind == "while":
-            raise Refusal(f"A step with a '{kind}' inside cannot be written out: its path depends on its numbers.")
         results = [self.new(v.aval) for v in equation.outvars]
-        self.operations.append(Operation(kind, tuple(given), tuple(results), dict(settings), body, branches))
-        return results
+        write = getattr(self, f"do_{kind}", None)
+        if write is not None:
+            return write(settings, given, results)
+        return self.add("reshape" if kind in _SHAPES else kind, given, results, read_settings(kind, settings))
+
+    def add(self, kind: str, given, results, settings: dict | None = None, **programs) -> list[Value]:
+        self.operations.append(Operation(kind, tuple(given), tuple(results), settings or {}, **programs))
+        return list(results)
+
+    def opened(self, inner) -> tuple:
+        """A program inside another, with or without constants of its own, and those."""
+        consts = getattr(inner, "consts", ())
+        return getattr(inner, "jaxpr", inner), [self.known(c) for c in consts]
+
+    def inside(self, inner) -> Program:
+        jaxpr, consts = self.opened(inner)
+        return self.program(jaxpr, [c.constant for c in consts])
+
+    # -- operations that are written as others, or hold programs --------------------------------------------------
+
+    def do_add_any(self, settings, given, results) -> list[Value]:
+        return self.add("add", given, results)
+
+    def do_square(self, settings, given, results) -> list[Value]:
+        return self.add("mul", given * 2, results)
+
+    def do_convert_element_type(self, settings, given, results) -> list[Value]:
+        return given if given[0].dtype == results[0].dtype else self.add("convert", given, results)
+
+    def do_split(self, settings, given, results) -> list[Value]:
+        end = np.cumsum(settings["sizes"])
+        return [self.cut(given[0], settings["axis"], e - n, e) for e, n in zip(end, settings["sizes"], strict=True)]
+
+    def do_unstack(self, settings, given, results) -> list[Value]:
+        cuts = [self.cut(given[0], settings["axis"], n, n + 1) for n in range(len(results))]
+        return [self.add("reshape", [cut], [own])[0] for cut, own in zip(cuts, results, strict=True)]
+
+    def do_stack(self, settings, given, results) -> list[Value]:
+        axis = settings["axis"]
+        parts = [self.like(v, (*v.shape[:axis], 1, *v.shape[axis:])) for v in given]
+        for value, part in zip(given, parts, strict=True):
+            self.add("reshape", [value], [part])
+        return self.add("concatenate", parts, results, {"axis": axis})
+
+    def do_scan(self, settings, given, results) -> list[Value]:
+        """What is carried keeps its shape; rows have one axis more outside than inside."""
+        body = self.inside(settings["jaxpr"])
+        carried = sum(own.shape == r.shape for own, r in zip(body.outputs, results, strict=True))
+        rows = sum(own.shape != v.shape for own, v in zip(body.inputs, given, strict=True))
+        own = {"length": int(settings["length"]), "reverse": bool(settings["reverse"])}
+        own |= {"carried": carried, "consts": len(given) - rows - carried}
+        return self.add("scan", given, results, own, body=body)
+
+    def do_cond(self, settings, given, results) -> list[Value]:
+        return self.add("cond", given, results, branches=tuple(self.inside(b) for b in settings["branches"]))
+
+    def do_while(self, settings, given, results) -> list[Value]:
+        raise Refusal("A step with a 'while' inside cannot be written out: its path depends on its numbers.")
+
+    def like(self, value: Value, shape) -> Value:
+        self.count += 1
+        return Value(f"v{self.count}", tuple(shape), value.dtype)
+
+    def cut(self, source: Value, axis: int, begin: int, end: int) -> Value:
+        """A part of an array along one axis."""
+        first, last = [0] * len(source.shape), list(source.shape)
+        first[axis], last[axis] = int(begin), int(end)
+        part = self.like(source, [b - a for a, b in zip(first, last, strict=True)])
+        self.add("slice", [source], [part], {"begin": first, "end": last, "jump": [1] * len(first)})
+        return part
 
 
 def _used(operations: list[Operation], outputs) -> list[Operation]:
