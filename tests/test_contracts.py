@@ -241,7 +241,7 @@ def test_remote_substructure():
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    wire = socket.create_connection(server.getsockname(), timeout=5)
+    wire = socket.create_connection(server.getsockname(), timeout=60)
 
     def ask(action, e, w):
         wire.sendall(struct.pack("ddd", action, e, w))
@@ -253,7 +253,7 @@ def test_remote_substructure():
     ask(5.0, 0.02, 2.0)
     assert ask(3.0, 0.02, 2.0) != first, "a commit must be"
     wire.close()
-    thread.join(timeout=5)
+    thread.join(timeout=60)
     assert not thread.is_alive()
 
 

@@ -17,7 +17,7 @@ SIZE = 256
 class PlainClient:
     """Speaks the protocol for one degree of freedom."""
 
-    def __init__(self, protocol, port, order="=", timeout=10.0, size=SIZE, count=1):
+    def __init__(self, protocol, port, order="=", timeout=60.0, size=SIZE, count=1):
         self.order, self.size, self.udp = order, size, protocol == "udp"
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM if self.udp else socket.SOCK_STREAM)
         self.socket.settimeout(timeout)

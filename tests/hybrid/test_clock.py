@@ -4,6 +4,7 @@ import gc
 import os
 import time
 
+import numpy as np
 import pytest
 
 from vibrid.core.errors import InputError
@@ -23,42 +24,75 @@ def test_quantiles_are_those_of_the_values():
     assert [spoken(s) for s in (2.5e-6, 0.0123, 4.0)] == ["2.5 µs", "12.3 ms", "4 s"]
 
 
-def test_virtual_time_does_not_wait():
+class ByHand:
+    """Time that goes on only when somebody sleeps: a stand-in for the module `time`, the same on every machine."""
+
+    def __init__(self):
+        self.now, self.slept = 100.0, 0
+
+    def perf_counter(self):
+        self.now += 1e-6  # so that who waits awake comes to an end
+        return self.now
+
+    def sleep(self, seconds):
+        self.slept += 1
+        self.now += seconds
+
+
+@pytest.fixture
+def by_hand(monkeypatch):
+    made = ByHand()
+    monkeypatch.setattr("vibrid.hybrid.clock.time", made)
+    return made
+
+
+def test_virtual_time_does_not_wait(by_hand):
     clock = Clock(1.0)
     clock.start()
-    began = time.perf_counter()
     assert [clock.wait() for _ in range(50)] == [0] * 50
-    assert time.perf_counter() - began < 1.0
+    assert by_hand.slept == 0 and by_hand.now < 100.001
     report = clock.report()
     assert report.held and report.steps == len(report.step) == 50 and "Virtual time" in str(report)
 
 
-def test_wall_clock_keeps_the_pace_and_slips_after_a_stall():
+def test_wall_clock_keeps_the_pace_and_slips_after_a_stall(by_hand):
     """After a stall the schedule moves on by whole steps: the test goes on at its pace and never catches up."""
     clock = WallClock(0.01)
     clock.start()
     moments, late = [], []
     for k in range(12):
         late.append(clock.wait())
-        moments.append(time.perf_counter())
+        moments.append(by_hand.perf_counter())
         if k == 4:
-            time.sleep(0.0355)
+            by_hand.sleep(0.0355)
     report = clock.report()
-    assert late[5] >= 3 and report.misses >= 1 and not report.held
+    assert late == [0] * 5 + [3] + [0] * 6 and report.misses == 1 and not report.held
     assert report.behind == pytest.approx(0.01 * sum(late))
-    steps = [round((b - moments[0]) / 0.01, 1) for b in moments]
+    steps = [(b - moments[0]) / 0.01 for b in moments]
     due = [k + sum(late[: k + 1]) for k in range(12)]
-    assert all(s >= d for s, d in zip(steps, due, strict=True)), "never early"
+    np.testing.assert_allclose(steps, due, atol=1e-3)
     assert "This machine did not hold 100 Hz" in str(report) and len(report.step) == 12
-    assert report.as_dict()["wake"]["median"] < 0.01
+    assert report.as_dict()["wake"]["worst"] < 1e-5
 
 
-def test_a_rate_that_the_work_does_not_fit_is_told_plainly():
+def test_a_wall_clock_is_never_early():
+    """By the machine's own time; how late it is, the machine decides."""
+    clock = WallClock(0.002)
+    clock.start()
+    moments, late = [], []
+    for _ in range(20):
+        late.append(clock.wait())
+        moments.append(time.perf_counter())
+    due = moments[0] + 0.002 * (np.arange(20) + np.cumsum(late))
+    assert np.all(np.array(moments)[1:] > due[1:] - 1e-3), "but for the time between waking up and being asked"
+
+
+def test_a_rate_that_the_work_does_not_fit_is_told_plainly(by_hand):
     clock = WallClock(0.001)
     clock.start()
     for _ in range(20):
         clock.wait()
-        time.sleep(0.002)
+        by_hand.sleep(0.002)
     text = str(clock.report())
     assert "did not hold 1000 Hz" in text and "It could hold about" in text
 

@@ -46,7 +46,7 @@ class Serving:
     """A server in a thread."""
 
     def __init__(self, device, protocol="tcp", limits=None, record=None, when_full="continue", **settings):
-        door = {"idle": 3.0} | {k: settings.pop(k) for k in ("idle", "greeting", "allow") if k in settings}
+        door = {"idle": 60.0} | {k: settings.pop(k) for k in ("idle", "greeting", "allow") if k in settings}
         self.device, self.record = device, None
 
         def recorder(made):
@@ -64,13 +64,13 @@ class Serving:
     def _run(self):
         self.ending = self.server.serve()
 
-    def end(self, seconds=5.0):
+    def end(self, seconds=60.0):
         """How the test ended; a server that hangs fails the test."""
         self.thread.join(seconds)
         assert not self.thread.is_alive(), "the server hangs"
         return self.ending
 
-    def refused(self, count, seconds=2.0):
+    def refused(self, count, seconds=60.0):
         """Wait until so many have been refused."""
         until = time.monotonic() + seconds
         while self.server.refused < count and time.monotonic() < until:
@@ -86,7 +86,7 @@ def serving(device=None, *arguments, **settings):
     finally:
         getattr(made.device, "released", threading.Event()).set()
         made.server.close()
-        made.thread.join(5)
+        made.thread.join(60)
         assert not made.thread.is_alive(), "the server hangs"
 
 

@@ -232,7 +232,7 @@ def test_the_hdf5_process_survives_a_file_that_stops_it(tmp_path, monkeypatch):
     start = time.perf_counter()
     with pytest.raises(FileProblem, match="did not end within"):
         read_record(good, limits=Limits(seconds=1.0))
-    assert time.perf_counter() - start < 10
+    assert time.perf_counter() - start < 60
     assert len(read_record(good)) == 60
 
 
