@@ -1,12 +1,17 @@
-# make demo   sets everything up in .venv and runs the main job on an embedded example
-# make test   sets everything up and runs the tests
+# make demo         sets everything up in .venv and runs the main job on an embedded example
+# make test         sets everything up and runs the tests
+# make lint         checks rules and form of the code
+# make test-compat  runs the part marked `compat` on the lowest and on the newest versions of Python and every library
+# make test-matrix  runs the whole suite on all supported versions
+# make lock         chooses the versions anew that `make demo` and `make test` install
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/locked.txt
 
-.PHONY: demo test lint figures docs-check clean
+.PHONY: demo test lint lock test-compat test-matrix figures docs-check clean
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -14,16 +19,12 @@ $(VENV)/created:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/installed: $(VENV)/created pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+$(VENV)/installed: $(VENV)/created pyproject.toml requirements/locked.txt
+	$(PIP) -e .
 	touch $@
 
-$(VENV)/installed-test: $(VENV)/installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
-	touch $@
-
-$(VENV)/installed-lint: $(VENV)/installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[lint]'
+$(VENV)/installed-%: $(VENV)/installed pyproject.toml requirements/locked.txt
+	$(PIP) -e '.[$*]'
 	touch $@
 
 demo: $(VENV)/installed
@@ -32,11 +33,25 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(WORKERS)
 
+test-compat:
+	.ci/suite lowest -m compat
+	.ci/suite newest -m compat
+
+test-matrix:
+	@failed=""; for set in lowest "locked 3.11" "locked 3.12" between newest; do \
+	  .ci/suite $$set || failed="$$failed $$set;"; done; \
+	  if [ -n "$$failed" ]; then echo "Red:$$failed"; exit 1; fi; echo "Green on all supported versions."
+
 docs-check: $(VENV)/installed-test
 	$(BIN)/python -m pytest tests/commands/test_documents.py
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
+
+lock: $(VENV)/installed-matrix
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --extra test --extra lint --extra matrix \
+	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/locked.txt
 
 figures: $(VENV)/installed
 	$(BIN)/vibrid demo --out build/demo
