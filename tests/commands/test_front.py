@@ -109,6 +109,7 @@ def test_doctor(vibrid, monkeypatch, tmp_path):
     assert "Compile cache: off" in vibrid("doctor").stdout
 
 
+@pytest.mark.compat
 def test_demo_finds_the_truth(vibrid, tmp_path):
     made = vibrid("demo", "--out", tmp_path / "demo")
     assert made.exit_code == 0, made.stderr

@@ -13,6 +13,7 @@ from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.recipes import Recipe
 from vibrid.networks.export import compiled
 
+pytestmark = pytest.mark.compat
 CAPACITY = 2e4
 needs_compiler = pytest.mark.skipif(compiled.compiler() is None, reason="no C compiler")
 

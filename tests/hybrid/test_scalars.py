@@ -17,6 +17,7 @@ from vibrid.laws.base import Motion
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "laws"))
 from examples import EXAMPLES
 
+pytestmark = pytest.mark.compat
 SINGLE = [name for name, (law, _) in EXAMPLES.items() if law.components == 1]
 COMPILED = ["iwan", "masing"]  # their states are arrays
 

@@ -28,6 +28,7 @@ def test_every_method_has_an_example():
     assert set(vb.METHODS) == set(EXAMPLES)
 
 
+@pytest.mark.compat
 @pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in DEVICES_ALONE])
 def test_finds_a_linear_building(name):
     fit = vb.identify(TWO_GUESS, two(0.01), TWO_UNKNOWN, EXAMPLES[name])

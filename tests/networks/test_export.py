@@ -15,6 +15,7 @@ from vibrid.hybrid import LawDevice
 from vibrid.networks.export import CompiledStep, write_c, write_onnx
 from vibrid.networks.export.compiled import compiler
 
+pytestmark = pytest.mark.compat
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler")
 
 

@@ -13,6 +13,7 @@ from vibrid.records.readers import READERS
 from vibrid.records.readers.source import Source
 from vibrid.records.units import STANDARD_GRAVITY, from_si, guess_quantity, to_si, unit_factor
 
+pytestmark = pytest.mark.compat
 _SPEC = importlib.util.spec_from_file_location(
     "fuzz_readers", Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_readers.py"
 )
