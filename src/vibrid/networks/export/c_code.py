@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vibrid.core.errors import InputError
+from vibrid.core.files import write_text
 from vibrid.networks.export.c_operations import Writer, c_type
 from vibrid.networks.export.traced import Traced, Value
-from vibrid.records.writers import whole_file
 
 HELPERS = """
 /* Functions of 32 bits. What would be a choice between numbers is made on their bits, so that compilers turn loops over
@@ -64,8 +64,7 @@ def write_c(traced: Traced, path: Path | str, *, prefix: str, inputs: Sequence[s
     header = path.with_suffix(".h")
     texts = {header: _header(traced, prefix, inputs, outputs, note), path: _source(traced, prefix, header.name)}
     for file, text in texts.items():
-        with whole_file(file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(file, text)
     return path, header
 
 
