@@ -17,8 +17,10 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.
     Example: vibrid doctor
     """
     from vibrid.commands import output
+    from vibrid.commands.delivery import quiet_stdout
 
-    found = examine()
+    with quiet_stdout():  # what drivers of accelerators print is not the answer
+        found = examine()
     if as_json:
         output.print_json(found)
         return
@@ -26,6 +28,11 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.
     output.print_table("Devices", ["device", "platform"], [[d["name"], d["platform"]] for d in found["devices"]])
     extras = [[name, e["state"], e["get"]] for name, e in found["extras"].items()]
     output.print_table("Extras", ["extra", "state", "to get it"], extras)
+    compiler = found["c_compiler"]
+    works = f"{compiler['path']} works" if not compiler["problem"] else compiler["problem"]
+    typer.echo(f"C compiler: {works}")
+    for sentence in found["problems"]:
+        typer.echo(sentence)
     cache = found["cache"]
     size = f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB"
     typer.echo("Compile cache: off" if cache["folder"] is None else f"Compile cache: {cache['folder']}, {size}")
@@ -35,21 +42,45 @@ def examine() -> dict:
     """What `vibrid doctor` knows, as plain data."""
     import jax
 
+    from vibrid.commands.imports import compiler_problem
     from vibrid.core.precision import cache_folder
 
     needed, extras = _requirements()
     versions = {"python": platform.python_version(), "vibrid": metadata.version("vibrid")}
     versions |= {name: _version(name) or "missing" for name in needed}
+    broken = _broken([*needed, *(p for own in extras.values() for p in own)])
     folder = cache_folder()
     files = [f for f in folder.rglob("*") if f.is_file()] if folder is not None and folder.is_dir() else []
+    compiler, problem = compiler_problem()
     return {
         "system": platform.platform(),
         "versions": versions,
         "precision": "64-bit" if jax.config.jax_enable_x64 else "32-bit",
-        "devices": [{"name": str(d), "platform": d.platform} for d in jax.devices()],
-        "extras": {name: _extra(name, packages) for name, packages in extras.items()},
+        "devices": _devices(),
+        "extras": {name: _extra(name, packages, broken) for name, packages in extras.items()},
+        "c_compiler": {"path": compiler, "problem": problem},
+        "problems": [f"{name} is installed and cannot be imported: {why}." for name, why in broken.items()],
         "cache": {"folder": None if folder is None else str(folder), "files": len(files), "bytes": _size(files)},
     }
+
+
+def _devices() -> list[dict]:
+    """What JAX computes on, in words; what is wrong where it finds nothing."""
+    import jax
+
+    try:
+        return [{"name": str(d), "platform": str(d.platform)} for d in jax.devices()]
+    except RuntimeError as problem:  # JAX_PLATFORMS names something that is not there
+        return [{"name": f"none ({problem})".splitlines()[0], "platform": ""}]
+
+
+def _broken(packages: list[str]) -> dict[str, str]:
+    """Packages that are installed and cannot be imported, and why."""
+    from vibrid.commands.imports import module_of, problems_of
+
+    modules = {name: module_of(name) for name in dict.fromkeys(packages) if _version(name) is not None}
+    problems = problems_of(list(modules.values()))
+    return {name: problems[module] for name, module in modules.items() if problems[module]}
 
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
@@ -73,10 +104,14 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _extra(name: str, packages: list[str]) -> dict:
+def _extra(name: str, packages: list[str], broken: dict[str, str]) -> dict:
     missing = [p for p in packages if _version(p) is None]
-    state = "complete" if not missing else f"missing {', '.join(missing)}"
-    return {"state": state, "missing": missing, "get": f"pip install 'vibrid[{name}]'" if missing else ""}
+    bad = {p: broken[p] for p in packages if p in broken}
+    words = [f"missing {', '.join(missing)}"] if missing else []
+    words += [f"{p} cannot be imported: {why}" for p, why in bad.items()]
+    state = "; ".join(words) or "complete"
+    get = f"pip install 'vibrid[{name}]'" if missing else ""
+    return {"state": state, "missing": missing, "broken": bad, "get": get}
 
 
 def _size(files: list[Path]) -> int:
