@@ -1,4 +1,4 @@
-"""A file appears whole or not at all: whatever refuses it, what was there before stays and nothing is left beside it."""
+"""A file appears whole or not at all: whatever refuses it, the old one stays and nothing is left beside it."""
 
 import errno
 import os
