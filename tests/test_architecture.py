@@ -119,10 +119,15 @@ def test_slow_rooms_of_scipy_wait_until_they_are_used():
 
 WRITERS = {
     "write_text", "write_bytes", "savez", "savez_compressed", "savetxt", "savefig", "tofile", "to_csv", "savemat",
-    "mkdir", "makedirs", "symlink_to", "hardlink_to", "touch", "copy2", "copyfile", "copytree", "make_archive", "mkstemp",
-    "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory", "FileHandler",
+    "mkdir", "makedirs", "symlink_to", "hardlink_to", "touch", "copy2", "copyfile", "copytree", "make_archive",
+    "mkstemp", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory", "FileHandler",
 }  # fmt: skip
-ELSEWHERE = {"copy": {"shutil"}, "move": {"shutil"}, "save": {"np", "numpy"}, "dump": {"json", "pickle"}}
+OF_MODULES = {
+    **dict.fromkeys(("replace", "rename", "link", "symlink"), ("os",)),
+    **dict.fromkeys(("copy", "move"), ("shutil",)),
+    **dict.fromkeys(("dump",), ("json", "pickle")),
+    **dict.fromkeys(("save",), ("np", "numpy")),
+}
 """Names that mean something else unless they are called on these modules."""
 OURS = {"write_text", "write_bytes"}
 """Functions of `core.files`, called without an owner."""
@@ -153,11 +158,7 @@ def writing_calls(source: str):
             modes = [a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)]
             if owner == "os" or any(set(m) <= set("rwax+bt") and set(m) & set("wax+") for m in modes):
                 yield name, node.lineno
-        elif name in ("replace", "link", "symlink", "rename") and owner == "os":
-            yield name, node.lineno
-        elif name in ELSEWHERE and owner in ELSEWHERE[name]:
-            yield name, node.lineno
-        elif name in WRITERS and not (owner is None and name in OURS):
+        elif owner in OF_MODULES.get(name, ()) or (name in WRITERS and not (owner is None and name in OURS)):
             yield name, node.lineno
 
 
