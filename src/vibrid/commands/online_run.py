@@ -32,6 +32,7 @@ class Session:
         self.run_: LiveRun | None = None
         self.gathered: list = []
         self.recorded: Appended | None = None
+        self.heading: list[list[str]] = []  # goes with the first row that the disk takes
         self.problems: dict[str, str] = {}  # what could not be written, by file
         self.kept = self.shown = time.monotonic()
         self.started = self.kept
@@ -62,10 +63,11 @@ class Session:
 
     def _row(self, cells) -> None:
         """Add a row to the file of the run; where the disk takes no more, that is told once and the run goes on."""
-        line = io.StringIO()
-        csv.writer(line).writerow(cells)
+        lines = io.StringIO()
+        csv.writer(lines).writerows([*self.heading, cells])
         try:
-            self.recorded.append(line.getvalue().encode())
+            self.recorded.append(lines.getvalue().encode())
+            self.heading = []
         except OSError as problem:
             self._fail(cannot_write(self.out, problem), "rows are missing from it.")
 
@@ -97,7 +99,7 @@ class Session:
         elif self.recorded is not None:
             self.recorded.begin()  # only now: a run that never begins leaves an old file alone
             names = problem.unknowns.names
-            self._row(["time", *names, *(f"{n} deviation" for n in names)])
+            self.heading = [["time", *names, *(f"{n} deviation" for n in names)]]
         waiting, self.gathered = self.gathered, []
         for sample in waiting:
             self._feed(sample, show)
