@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import traceback
@@ -48,6 +49,8 @@ class Front(TyperGroup):
                 raise  # the command line's own: wrong usage, help, exit
             if os.environ.get("VIBRID_DEBUG"):
                 traceback.print_exc()
+            elif isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+                typer.echo("A disk is full, or your share of it; standard output may be on it: make room.", err=True)
             else:
                 typer.echo(
                     f"vibrid met an error it did not expect ({type(problem).__name__}: {problem}). "
