@@ -98,7 +98,7 @@ def write_arrays(path, **arrays) -> Path:
 
     image = io.BytesIO()  # `savez` goes back in the file to fill in sizes
     np.savez(image, **arrays)
-    return write_bytes(path, image.getbuffer())
+    return write_bytes(path, image.getvalue())
 
 
 def make_folder(path) -> Path:

@@ -22,4 +22,4 @@ def save_figure(figure: Figure, path, dpi: float = 110) -> Path:
         raise InputError(f"'{path}' should end in {', '.join(f'.{name}' for name in sorted(known))}.")
     image = io.BytesIO()
     figure.savefig(image, format=ending, dpi=dpi)
-    return write_bytes(path, image.getbuffer())
+    return write_bytes(path, image.getvalue())
