@@ -117,6 +117,18 @@ def test_doctor(vibrid, healthy, monkeypatch, tmp_path):
     assert "Compile cache: off" in vibrid("doctor").stdout
 
 
+def test_doctor_where_vibrid_is_not_installed(vibrid, healthy, monkeypatch):
+    """It may run from a folder, as on a machine where nothing can be installed."""
+    installed = json.loads(vibrid("doctor", "--json").stdout)
+
+    def nothing(name):
+        raise imports.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("vibrid.commands.doctor.metadata.requires", nothing)
+    found = json.loads(vibrid("doctor", "--json").stdout)
+    assert found["versions"] == installed["versions"] and set(installed["extras"]) <= set(found["extras"])
+
+
 def test_doctor_names_the_library_that_is_missing(vibrid, healthy, monkeypatch):
     missing = (
         "RuntimeError: Failed\nImportError: libblas.so.3: cannot open shared object file: No such file or directory\n"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import platform
 import re
+import tomllib
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from vibrid import __version__
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False) -> None:
@@ -46,7 +49,7 @@ def examine() -> dict:
     from vibrid.core.precision import cache_folder
 
     needed, extras = _requirements()
-    versions = {"python": platform.python_version(), "vibrid": metadata.version("vibrid")}
+    versions = {"python": platform.python_version(), "vibrid": __version__}
     versions |= {name: _version(name) or "missing" for name in needed}
     broken = _broken([*needed, *(p for own in extras.values() for p in own)])
     folder = cache_folder()
@@ -87,7 +90,7 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
     """Packages that vibrid needs, and those of each extra, as its own metadata say."""
     needed: list[str] = []
     extras: dict[str, list[str]] = {}
-    for line in metadata.requires("vibrid") or []:
+    for line in _lines():
         name = re.match(r"[\w.-]+", line)[0]
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if extra is None:
@@ -95,6 +98,19 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
         elif name != "vibrid":
             extras.setdefault(extra[1], []).append(name)
     return needed, extras
+
+
+def _lines() -> list[str]:
+    """Requirements as the metadata of an installation write them, or of the folder that vibrid runs from."""
+    try:
+        return metadata.requires("vibrid") or []
+    except metadata.PackageNotFoundError:
+        project = Path(__file__).parents[3] / "pyproject.toml"
+        if not project.is_file():
+            return []
+        own = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+        extras = own.get("optional-dependencies", {}).items()
+        return [*own["dependencies"], *(f"{line}; extra == '{name}'" for name, lines in extras for line in lines)]
 
 
 def _version(package: str) -> str | None:
