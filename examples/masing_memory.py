@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 import vibrid as vb
-from vibrid.records.writers import whole_file
+from vibrid.report.save import save_figure
 from vibrid.report.style import CYCLE, MEASURED, RESIDUAL, new_figure, styled
 
 TURNS = [0.0, 6.0, -3.0, 4.0, 0.5, 3.0, 1.5]
@@ -39,8 +39,7 @@ def main(path: str) -> None:
         left.set(xlabel="path", ylabel="deformation x", title=f"{n} turning points are remembered (dots)")
         right.set(xlabel="deformation x", ylabel="force f", title="each leg starts at the last dot")
         right.legend(loc="lower right")
-    with whole_file(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=110)
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

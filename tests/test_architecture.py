@@ -113,3 +113,90 @@ def test_slow_rooms_of_scipy_wait_until_they_are_used():
     """They are slow to load. `import scipy` and `scipy.signal.butter(…)`: SciPy loads a room at its first use."""
     slow = {f"scipy.{room}" for room in ("signal", "stats", "optimize", "integrate", "interpolate")}
     assert not loaded_after("import vibrid.project, vibrid.hybrid") & slow
+
+
+# -- one safe way to write a file ----------------------------------------------------------------------------------
+
+WRITERS = {
+    "write_text", "write_bytes", "savez", "savez_compressed", "savetxt", "savefig", "tofile", "to_csv", "savemat",
+    "mkdir", "makedirs", "symlink_to", "hardlink_to", "touch", "copy2", "copyfile", "copytree", "make_archive",
+    "mkstemp", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory", "FileHandler",
+}  # fmt: skip
+OF_MODULES = {
+    **dict.fromkeys(("replace", "rename", "link", "symlink"), ("os",)),
+    **dict.fromkeys(("copy", "move"), ("shutil",)),
+    **dict.fromkeys(("dump",), ("json", "pickle")),
+    **dict.fromkeys(("save",), ("np", "numpy")),
+}
+"""Names that mean something else unless they are called on these modules."""
+OURS = {"write_text", "write_bytes"}
+"""Functions of `core.files`, called without an owner."""
+MAY_WRITE = {
+    "core/files.py": "the safe way itself",
+    "commands/delivery.py: open": "/dev/null, for a standard output whose reader has left",
+    "commands/hybrid_serve.py: FileHandler": "the log of a server: a line at a time, for as long as it runs",
+    "commands/imports.py: TemporaryFile": "what a process that may crash has said; it has no name and goes by itself",
+    "commands/imports.py: TemporaryDirectory": "a trial of the C compiler; it goes with its folder",
+    "networks/export/compiled.py: TemporaryDirectory": "a C file for the compiler, which goes with its folder",
+    "report/embed.py: savefig": "to memory, for a page",
+    "report/save.py: savefig": "to memory, before the safe way",
+}
+"""Places that write by themselves, and why."""
+
+
+def writing_calls(source: str):
+    """(name, line) of every call that opens a file for writing, makes a folder, or moves a file."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        owner = getattr(function.value, "id", "") if isinstance(function, ast.Attribute) else None
+        if name in ("open", "File", "ZipFile", "Dataset", "fdopen", "memmap"):
+            given = node.args[:1] if name == "open" and owner is not None else node.args[1:]
+            given += [k.value for k in node.keywords if k.arg == "mode"]
+            modes = [a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            if owner == "os" or any(set(m) <= set("rwax+bt") and set(m) & set("wax+") for m in modes):
+                yield name, node.lineno
+        elif owner in OF_MODULES.get(name, ()) or (name in WRITERS and not (owner is None and name in OURS)):
+            yield name, node.lineno
+
+
+def test_files_are_written_in_one_way():
+    """`core.files` keeps the old file and leaves nothing half-written; whoever writes by itself is named with why."""
+    found, used = [], set()
+    for path in modules():
+        where = path.relative_to(PACKAGE).as_posix()
+        for name, line in writing_calls(path.read_text()):
+            key = where if where in MAY_WRITE else f"{where}: {name}"
+            used.add(key)
+            if key not in MAY_WRITE:
+                found.append(f"src/vibrid/{where}:{line}: {name} writes past vibrid.core.files")
+    assert not found, "\n".join(found)
+    assert used == set(MAY_WRITE), "an exception that nobody uses"
+
+
+@pytest.mark.parametrize(
+    ("source", "caught"),
+    [
+        ("open('a', 'w')", True),
+        ("open('a', mode='ab')", True),
+        ("open('a')", False),
+        ("open('a', 'rb')", False),
+        ("path.open('x')", True),
+        ("h5py.File(path, 'w')", True),
+        ("h5py.File(path, 'r')", False),
+        ("path.write_text('x')", True),
+        ("write_text(path, 'x')", False),
+        ("np.savez(path, a=a)", True),
+        ("figure.savefig(path)", True),
+        ("folder.mkdir(parents=True)", True),
+        ("os.replace(a, b)", True),
+        ("dataclasses.replace(a, b=1)", False),
+        ("shutil.copy(a, b)", True),
+        ("array.copy()", False),
+        ("os.open(path, flags)", True),
+    ],
+)
+def test_the_rule_of_writing_catches_what_it_should(source, caught):
+    assert bool(list(writing_calls(source))) == caught

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import sys
+import signal
 import traceback
+import warnings
 from typing import Annotated
 
 import typer
@@ -12,21 +14,30 @@ from typer.core import TyperGroup
 
 from vibrid import __version__
 from vibrid.commands import demo, doctor, hybrid, identify, loads, online, records, reproduce, schema, simulate
+from vibrid.commands.delivery import deaf_stdout
+
+
+class Terminated(KeyboardInterrupt):
+    """A request to terminate (SIGTERM): work ends as it does by Ctrl-C, nothing is left half-written."""
 
 
 class Front(TyperGroup):
-    """Runs commands and turns what goes wrong into sentences: 1 for a refusal or a fault, 130 for Ctrl-C."""
+    """Runs commands and turns what goes wrong into sentences: 1 for a refusal or a fault, 130 for Ctrl-C, 143 for a
+    request to terminate."""
 
     def invoke(self, ctx):
         from vibrid.core.errors import VibridError
 
         try:
             return super().invoke(ctx)
+        except Terminated:
+            typer.echo("Stopped by a request to terminate.", err=True)
+            raise typer.Exit(143) from None
         except KeyboardInterrupt:
             typer.echo("Stopped by Ctrl-C.", err=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:  # the reader of our output has left, as `| head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            deaf_stdout()
             raise typer.Exit(0) from None
         except VibridError as problem:
             if os.environ.get("VIBRID_DEBUG"):
@@ -38,6 +49,8 @@ class Front(TyperGroup):
                 raise  # the command line's own: wrong usage, help, exit
             if os.environ.get("VIBRID_DEBUG"):
                 traceback.print_exc()
+            elif isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+                typer.echo("A disk is full, or your share of it; standard output may be on it: make room.", err=True)
             else:
                 typer.echo(
                     f"vibrid met an error it did not expect ({type(problem).__name__}: {problem}). "
@@ -86,8 +99,14 @@ app.command("schema")(schema.schema)
 app.command("doctor")(doctor.doctor)
 
 
+def _terminate(*_) -> None:
+    raise Terminated
+
+
 def main() -> None:
     """The entry point of the `vibrid` command."""
+    signal.signal(signal.SIGTERM, _terminate)
+    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"  # a sentence, as everything else here
     app()
 
 

@@ -1,6 +1,7 @@
 """The front door itself: help, versions, errors, exit codes, doctor, schema, demo."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from example_files import EXAMPLES
 
 import vibrid as vb
 from vibrid import cli
-from vibrid.commands import demo, simulate
+from vibrid.commands import demo, imports, simulate
 from vibrid.project import json_schema
 
 COMMANDS = ["demo", "simulate", "schema", "doctor", "spectrum"]
@@ -94,9 +95,16 @@ def test_schema_accepts_the_examples_and_refuses_mistakes(vibrid, tmp_path):
     assert law["unit"] == "N/m" and law["description"].startswith("initial stiffness")
 
 
-def test_doctor(vibrid, monkeypatch, tmp_path):
+@pytest.fixture
+def healthy(monkeypatch):
+    """Every import goes well; trying them all takes seconds."""
+    monkeypatch.setattr("vibrid.commands.imports.problems_of", lambda modules: dict.fromkeys(modules, ""))
+    monkeypatch.setattr("vibrid.commands.imports.compiler_problem", lambda: ("/usr/bin/cc", ""))
+
+
+def test_doctor(vibrid, healthy, monkeypatch, tmp_path):
     (tmp_path / "program").write_bytes(b"x" * 1000)
-    monkeypatch.setenv("VIBRID_CACHE", str(tmp_path))
+    monkeypatch.setattr("vibrid.core.precision.cache_folder", lambda: tmp_path)
     found = json.loads(vibrid("doctor", "--json").stdout)
     assert found["versions"]["vibrid"] == vb.__version__ and "missing" not in found["versions"].values()
     assert found["devices"][0]["platform"] and found["precision"] == "64-bit"
@@ -104,9 +112,80 @@ def test_doctor(vibrid, monkeypatch, tmp_path):
     assert {"bayes", "sparse", "test"} <= set(found["extras"])
     monkeypatch.setattr("vibrid.commands.doctor._version", lambda name: None if name == "blackjax" else "1.0")
     text = vibrid("doctor").stdout
-    assert "missing blackjax" in text and "pip install 'vibrid[bayes]'" in text
-    monkeypatch.setenv("VIBRID_CACHE", "off")
+    assert "missing blackjax" in text and "pip install 'vibrid[bayes]'" in text and "/usr/bin/cc works" in text
+    monkeypatch.setattr("vibrid.core.precision.cache_folder", lambda: None)
     assert "Compile cache: off" in vibrid("doctor").stdout
+
+
+def test_doctor_where_vibrid_is_not_installed(vibrid, healthy, monkeypatch):
+    """It may run from a folder, as on a machine where nothing can be installed."""
+    installed = json.loads(vibrid("doctor", "--json").stdout)
+
+    def nothing(name):
+        raise imports.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("vibrid.commands.doctor.metadata.requires", nothing)
+    found = json.loads(vibrid("doctor", "--json").stdout)
+    assert found["versions"] == installed["versions"] and set(installed["extras"]) <= set(found["extras"])
+
+
+def test_doctor_names_the_library_that_is_missing(vibrid, healthy, monkeypatch):
+    missing = (
+        "RuntimeError: Failed\nImportError: libblas.so.3: cannot open shared object file: No such file or directory\n"
+    )
+    broken = {"openseespy.opensees": imports.in_words(missing)}
+    monkeypatch.setattr(
+        "vibrid.commands.imports.problems_of", lambda modules: {name: broken.get(name, "") for name in modules}
+    )
+    monkeypatch.setattr("vibrid.commands.imports.compiler_problem", lambda: (None, "there is none"))
+    monkeypatch.setattr("vibrid.commands.doctor._version", lambda name: "1.0")
+    found = json.loads(vibrid("doctor", "--json").stdout)
+    sentence = "openseespy is installed and cannot be imported: the system library libblas.so.3 is missing."
+    assert found["problems"] == [sentence]
+    assert found["extras"]["test"]["state"].startswith("openseespy cannot be imported: the system library libblas")
+    text = vibrid("doctor").stdout
+    assert sentence in text and "C compiler: there is none" in text
+
+
+def test_imports_are_tried_where_they_do_no_harm(tmp_path, monkeypatch):
+    modules = {
+        "vb_good": "print('hello')",
+        "vb_crash": "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+        "vb_exit": "import sys; sys.exit(3)",
+        "vb_needs": "import vb_nowhere",
+        "vb_library": "raise ImportError('libx.so.3: cannot open shared object file: No such file or directory')",
+        "vb_hangs": "import time; time.sleep(60)",
+        "vb_last": "",
+    }
+    for name, text in modules.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = imports.problems_of(list(modules), seconds=10.0)
+    assert list(found) == list(modules) and found["vb_good"] == found["vb_last"] == ""
+    assert "signal 11" in found["vb_crash"] and found["vb_exit"] == "SystemExit: 3"
+    assert found["vb_needs"] == "the package 'vb_nowhere' is missing"
+    assert found["vb_library"] == "the system library libx.so.3 is missing"
+    assert "does not end within 10 s" in found["vb_hangs"]
+
+
+def test_doctor_is_json_where_drivers_talk(vibrid, healthy, monkeypatch, capfd):
+    """An accelerator, as JAX shows one, and a driver that prints from C while it is found."""
+
+    class Device:
+        platform = type("Platform", (), {"__str__": lambda self: "gpu"})()
+
+        def __str__(self):
+            return "cuda:0"
+
+    def devices():
+        print("WARNING: something of JAX")
+        os.write(1, b"something of a driver\n")
+        return [Device()]
+
+    monkeypatch.setattr("jax.devices", devices)
+    found = json.loads(vibrid("doctor", "--json").stdout)
+    assert found["devices"] == [{"name": "cuda:0", "platform": "gpu"}]
+    assert capfd.readouterr().out == ""
 
 
 @pytest.mark.compat

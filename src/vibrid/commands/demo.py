@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from vibrid.commands.simulate import draw
+
+DEMO = files("vibrid.commands").joinpath("demo.toml")
 
 TRUTH = {
     "storeys[0].stiffness": 26e6,
@@ -28,43 +32,46 @@ def demo(out: Out = Path("vibrid-demo")) -> None:
 
     Example: vibrid demo --out my-demo
     """
-    from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
+    from vibrid.core.files import make_folder, write_text
 
+    make_folder(out)
     with listening() as progress:
         progress.stage("preparing")
-        project = prepare(out)
+        project = embedded()
         progress.stage("compiling and simulating an earthquake")
         response, data = shake(project)
-        progress.stage("drawing")
-        draw(project, response, data, out)
         fit = identify(project, data, progress)
         progress.stage("predicting another earthquake")
         check = fit.validate(another(project))
-        progress.stage("writing the report")
-        fit.report(out / "report.html", validation=check, title=project.title)
-    output.print_peaks(f"{project.title}: what the sensors read", output.peaks(data, project.units))
-    print_answer(project, fit)
-    worst = max(check.relative_error.values())
-    typer.echo(f"Another earthquake, not used above, is predicted within {100 * worst:.2g} % of each signal.")
+    with Delivery(quiet=True) as deliver:
+        deliver.answer(lambda: print_answer(project, data, fit, check))
+        with listening() as progress:
+            progress.stage("drawing and writing the report")
+            deliver.file(out / "demo.toml", lambda: write_text(out / "demo.toml", DEMO.read_text(encoding="utf-8")))
+            deliver.file(out / "measured.csv", lambda: data.write_csv(out / "measured.csv", units=project.units))
+            deliver.file(out / "response.png", lambda: draw(response, data, project, out / "response.png"))
+            deliver.file(
+                out / "report.html",
+                lambda: fit.report(out / "report.html", validation=check, title=project.title),
+            )
+        if not deliver.failed:
+            deliver.answer(lambda: print_files(out))
+
+
+def embedded():
+    """The project that comes with the package."""
+    from vibrid.project import load_project
+
+    with as_file(DEMO) as path:
+        return load_project(path)
+
+
+def print_files(out: Path) -> None:
+    """What was written, and what to do with it."""
     typer.echo(f"Files are in {out}: report.html, demo.toml, measured.csv, response.png")
     typer.echo(f"Go on with: vibrid identify {out / 'demo.toml'} {out / 'measured.csv'} --method ukf")
-
-
-def prepare(out: Path):
-    """The project, copied to the folder so that it can be changed and run again."""
-    from vibrid.core.errors import FileProblem
-    from vibrid.project import load_project
-    from vibrid.records.writers import whole_file
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise FileProblem(out, f"the folder cannot be made ({problem.strerror}).") from None
-    text = files("vibrid.commands").joinpath("demo.toml").read_text(encoding="utf-8")
-    with whole_file(out / "demo.toml") as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return load_project(out / "demo.toml")
 
 
 def shake(project):
@@ -92,15 +99,6 @@ def another(project):
     return _true_response(project, quake).measure(project.sensors)
 
 
-def draw(project, response, data, out: Path) -> None:
-    """The measured record and a figure of it."""
-    from vibrid.commands.figures import response_figure, save_figure
-    from vibrid.commands.output import write_record
-
-    write_record(data, out / "measured.csv", project.units)
-    save_figure(response_figure(response, data, project.units, project.title), out / "response.png")
-
-
 def identify(project, data, progress):
     """The unknowns of the project from the measured record."""
     import vibrid as vb
@@ -116,11 +114,12 @@ def identify(project, data, progress):
     )
 
 
-def print_answer(project, fit) -> None:
+def print_answer(project, data, fit, check) -> None:
     """Estimate and uncertainty beside the truth that only a demonstration knows."""
-    from vibrid.commands.output import print_table
+    from vibrid.commands.output import peaks, print_peaks, print_table
     from vibrid.core import paths
 
+    print_peaks(f"{project.title}: what the sensors read", peaks(data, project.units))
     truth = project.structure.replace(TRUTH)
     rows = []
     for row in fit.table():
@@ -145,3 +144,5 @@ def print_answer(project, fit) -> None:
         right=("first guess", "estimate", "± 2σ", "truth", "error"),
     )
     typer.echo(fit.verdict)
+    worst = max(check.relative_error.values())
+    typer.echo(f"Another earthquake, not used above, is predicted within {100 * worst:.2g} % of each signal.")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import platform
 import re
+import tomllib
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from vibrid import __version__
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False) -> None:
@@ -17,8 +20,10 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.
     Example: vibrid doctor
     """
     from vibrid.commands import output
+    from vibrid.commands.delivery import quiet_stdout
 
-    found = examine()
+    with quiet_stdout():  # what drivers of accelerators print is not the answer
+        found = examine()
     if as_json:
         output.print_json(found)
         return
@@ -26,6 +31,11 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.
     output.print_table("Devices", ["device", "platform"], [[d["name"], d["platform"]] for d in found["devices"]])
     extras = [[name, e["state"], e["get"]] for name, e in found["extras"].items()]
     output.print_table("Extras", ["extra", "state", "to get it"], extras)
+    compiler = found["c_compiler"]
+    works = f"{compiler['path']} works" if not compiler["problem"] else compiler["problem"]
+    typer.echo(f"C compiler: {works}")
+    for sentence in found["problems"]:
+        typer.echo(sentence)
     cache = found["cache"]
     size = f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB"
     typer.echo("Compile cache: off" if cache["folder"] is None else f"Compile cache: {cache['folder']}, {size}")
@@ -35,28 +45,52 @@ def examine() -> dict:
     """What `vibrid doctor` knows, as plain data."""
     import jax
 
+    from vibrid.commands.imports import compiler_problem
     from vibrid.core.precision import cache_folder
 
     needed, extras = _requirements()
-    versions = {"python": platform.python_version(), "vibrid": metadata.version("vibrid")}
+    versions = {"python": platform.python_version(), "vibrid": __version__}
     versions |= {name: _version(name) or "missing" for name in needed}
+    broken = _broken([*needed, *(p for own in extras.values() for p in own)])
     folder = cache_folder()
     files = [f for f in folder.rglob("*") if f.is_file()] if folder is not None and folder.is_dir() else []
+    compiler, problem = compiler_problem()
     return {
         "system": platform.platform(),
         "versions": versions,
         "precision": "64-bit" if jax.config.jax_enable_x64 else "32-bit",
-        "devices": [{"name": str(d), "platform": d.platform} for d in jax.devices()],
-        "extras": {name: _extra(name, packages) for name, packages in extras.items()},
+        "devices": _devices(),
+        "extras": {name: _extra(name, packages, broken) for name, packages in extras.items()},
+        "c_compiler": {"path": compiler, "problem": problem},
+        "problems": [f"{name} is installed and cannot be imported: {why}." for name, why in broken.items()],
         "cache": {"folder": None if folder is None else str(folder), "files": len(files), "bytes": _size(files)},
     }
+
+
+def _devices() -> list[dict]:
+    """What JAX computes on, in words; what is wrong where it finds nothing."""
+    import jax
+
+    try:
+        return [{"name": str(d), "platform": str(d.platform)} for d in jax.devices()]
+    except RuntimeError as problem:  # JAX_PLATFORMS names something that is not there
+        return [{"name": f"none ({problem})".splitlines()[0], "platform": ""}]
+
+
+def _broken(packages: list[str]) -> dict[str, str]:
+    """Packages that are installed and cannot be imported, and why."""
+    from vibrid.commands.imports import module_of, problems_of
+
+    modules = {name: module_of(name) for name in dict.fromkeys(packages) if _version(name) is not None}
+    problems = problems_of(list(modules.values()))
+    return {name: problems[module] for name, module in modules.items() if problems[module]}
 
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
     """Packages that vibrid needs, and those of each extra, as its own metadata say."""
     needed: list[str] = []
     extras: dict[str, list[str]] = {}
-    for line in metadata.requires("vibrid") or []:
+    for line in _lines():
         name = re.match(r"[\w.-]+", line)[0]
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if extra is None:
@@ -66,6 +100,19 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
     return needed, extras
 
 
+def _lines() -> list[str]:
+    """Requirements as the metadata of an installation write them, or of the folder that vibrid runs from."""
+    try:
+        return metadata.requires("vibrid") or []
+    except metadata.PackageNotFoundError:
+        project = Path(__file__).parents[3] / "pyproject.toml"
+        if not project.is_file():
+            return []
+        own = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+        extras = own.get("optional-dependencies", {}).items()
+        return [*own["dependencies"], *(f"{line}; extra == '{name}'" for name, lines in extras for line in lines)]
+
+
 def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
@@ -73,10 +120,14 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _extra(name: str, packages: list[str]) -> dict:
+def _extra(name: str, packages: list[str], broken: dict[str, str]) -> dict:
     missing = [p for p in packages if _version(p) is None]
-    state = "complete" if not missing else f"missing {', '.join(missing)}"
-    return {"state": state, "missing": missing, "get": f"pip install 'vibrid[{name}]'" if missing else ""}
+    bad = {p: broken[p] for p in packages if p in broken}
+    words = [f"missing {', '.join(missing)}"] if missing else []
+    words += [f"{p} cannot be imported: {why}" for p, why in bad.items()]
+    state = "; ".join(words) or "complete"
+    get = f"pip install 'vibrid[{name}]'" if missing else ""
+    return {"state": state, "missing": missing, "broken": bad, "get": get}
 
 
 def _size(files: list[Path]) -> int:

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from vibrid.records.units import from_si
-from vibrid.records.writers import whole_file
 from vibrid.report.signals import yielding_parts
 
 _INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
@@ -60,12 +59,6 @@ def draw_loop(ax, response, part: str, unit: str = "mm", force: str = "kN"):
     ax.set_xlabel(f"deformation [{unit}]", fontsize=8)
     ax.set_ylabel(f"force [{force}]", fontsize=8)
     return _tidy(ax)
-
-
-def save_figure(figure: Figure, path) -> None:
-    """Write a figure; the file appears whole or not at all."""
-    with whole_file(path) as temporary:
-        figure.savefig(temporary, dpi=110, format=str(path).rpartition(".")[2].lower())
 
 
 def _tidy(ax):

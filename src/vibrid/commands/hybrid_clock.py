@@ -29,6 +29,7 @@ def clock(
 
     import numpy as np
 
+    from vibrid.commands.delivery import quiet_stdout
     from vibrid.commands.output import print_json
     from vibrid.core.errors import InputError
     from vibrid.hybrid import DeviceSubstructure, LawDevice, RealTime, WallClock
@@ -36,20 +37,21 @@ def clock(
 
     if not (0 < rate <= 1e5 and 0 < seconds <= 3600):
         raise InputError("--rate lies between 0 and 100 000 Hz, and --seconds between 0 and 3600.")
-    device = DeviceSubstructure(LawDevice(LuGre(2e7, 5e3, 4e4, 4e4, 4.6e4, 4.6e4, 0.02)), 1.0 / rate)
-    ticks = WallClock(1.0 / rate, RealTime(priority, tuple(core or ()), lock_memory))
-    rest = np.zeros(1)
-    ticks.start()
-    try:
-        for k in range(math.ceil(rate * seconds)):
-            ticks.wait()
-            t = k / rate
-            device.trial(np.array([0.01 * math.sin(6 * t)]), np.array([0.06 * math.cos(6 * t)]), rest, t)
-            device.commit()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        ticks.stop()
+    with quiet_stdout(json):
+        device = DeviceSubstructure(LawDevice(LuGre(2e7, 5e3, 4e4, 4e4, 4.6e4, 4.6e4, 0.02)), 1.0 / rate)
+        ticks = WallClock(1.0 / rate, RealTime(priority, tuple(core or ()), lock_memory))
+        rest = np.zeros(1)
+        ticks.start()
+        try:
+            for k in range(math.ceil(rate * seconds)):
+                ticks.wait()
+                t = k / rate
+                device.trial(np.array([0.01 * math.sin(6 * t)]), np.array([0.06 * math.cos(6 * t)]), rest, t)
+                device.commit()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            ticks.stop()
     report = ticks.report()
     print_json(report.as_dict()) if json else typer.echo(f"{report}")
     raise typer.Exit(0 if report.held else 1)

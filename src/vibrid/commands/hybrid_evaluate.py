@@ -31,6 +31,7 @@ def evaluate(
     import numpy as np
 
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery, quiet_stdout
     from vibrid.core.errors import InputError
     from vibrid.hybrid.learned.files import load_model
     from vibrid.hybrid.learned.from_records import device_test
@@ -38,6 +39,8 @@ def evaluate(
     from vibrid.hybrid.learned.scores import force_scores
     from vibrid.project.quantities import in_si
     from vibrid.records.readers import read_record
+    from vibrid.report.device_plots import plot_device_tests
+    from vibrid.report.save import save_figure
 
     output.check_ending(figure, (".png", ".pdf", ".svg"))
     saved = load_model(model)
@@ -49,18 +52,21 @@ def evaluate(
         device_test(read_record(path), other, in_si(capacity, "N"), saved.model.rate, name=path.name)
         for path, other in zip(tests, others, strict=True)
     ]
-    found, rows = forces(saved.model, made), []
+    with quiet_stdout(as_json):
+        found, rows = forces(saved.model, made), []
     for test, force in zip(made, found, strict=True):
         nothing = force_scores(np.zeros_like(test.force), test.force, test.v)
         rows.append({"test": test.name, **asdict(force_scores(force, test.force, test.v)), "zero": nothing.nrmse})
-    if figure is not None:
-        from vibrid.commands.figures import save_figure
-        from vibrid.report.device_plots import plot_device_tests
+    with Delivery(quiet=as_json) as deliver:
+        answer = {"model": str(model), "tests": rows}
+        deliver.answer(lambda: output.print_json(answer) if as_json else _show(model, rows))
+        deliver.file(figure, lambda: save_figure(plot_device_tests(made, found, saved.model.rate), figure))
 
-        save_figure(plot_device_tests(made, found, saved.model.rate), figure)
-    if as_json:
-        output.print_json({"model": str(model), "tests": rows})
-        return
+
+def _show(model: Path, rows: list[dict]) -> None:
+    """The scores as a table."""
+    from vibrid.commands import output
+
     headings = ["test", "NRMSE, %", "strong part, %", "MAE, kN", "R²", "TRAC", "energy", "peak", "zero force, %"]
     factors = {"nrmse": 100, "strong": 100, "mae": 1e-3, "zero": 100}
     table = [[r["test"], *(f"{factors.get(k, 1) * v:.4g}" for k, v in r.items() if k != "test")] for r in rows]

@@ -36,9 +36,11 @@ def run(
     Example: vibrid hybrid run examples/hybrid.toml --out test --report test.html
     """
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery, quiet_stdout
     from vibrid.commands.hybrid_view import watching
     from vibrid.commands.progress import listening
     from vibrid.core.errors import FileProblem, InputError
+    from vibrid.core.files import make_folder
     from vibrid.core.loops import compile_whole_loops
 
     compile_whole_loops()
@@ -54,35 +56,49 @@ def run(
         progress.stage("compiling")
     test, place = loaded.hybrid.test, loaded.hybrid.watch
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
     if test.is_numerical and (real_time or no_c):
         named = "--real-time" if real_time else "--no-c"
         raise InputError(f"{named} is for tests with a device outside; here all is computed, as fast as it goes.")
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
     outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
-    with watching(test, place, loaded.title, as_json) as view:
+    with quiet_stdout(as_json), watching(test, place, loaded.title, as_json) as view:
         result = test.run(excitation, view, **outside, **{"in_c": False} if no_c else {})
-    files = []
-    if out is not None:
-        structure = loaded.measure(result.response) if loaded.sensors else result.motion()
-        files.append(output.write_record(structure, out / "structure.h5"))
-        devices = kept[0].path if kept else output.write_record(result.devices, out / "devices.h5")
-        files.append(devices)
-    if report is not None:
-        from vibrid.report.hybrid_report import write_hybrid_report
-
-        files.append(write_hybrid_report(result, report, title=loaded.title, place=place))
     answer = result.summary(place)
-    if as_json:
-        output.print_json({"project": str(project), "title": loaded.title, **answer, "files": [str(f) for f in files]})
-        return
-    print_summary(loaded.title, place, answer)
-    for file in files:
-        typer.echo(f"wrote {file}")
-    for recorder in kept:
-        if recorder.problem:
-            typer.echo(recorder.problem, err=True)
+    wanted = [] if out is None else [out / "structure.h5", kept[0].path if kept else out / "devices.h5"]
+    files = [str(f) for f in (*wanted, report) if f is not None]
+    with Delivery(quiet=as_json) as deliver:
+        if as_json:
+            found = {"project": str(project), "title": loaded.title, **answer, "files": files}
+            deliver.answer(lambda: output.print_json(found))
+        else:
+            deliver.answer(lambda: print_summary(loaded.title, place, answer))
+        if out is not None:
+            deliver.file(wanted[0], lambda: output.write_record(_readings(loaded, result), wanted[0]))
+            deliver.file(wanted[1], lambda: _kept(kept[0]) if kept else output.write_record(result.devices, wanted[1]))
+        deliver.file(report, lambda: _report(loaded, result, report))
+
+
+def _readings(loaded, result):
+    """What the project's sensors read of the structure; its motion where it has none."""
+    return loaded.measure(result.response) if loaded.sensors else result.motion()
+
+
+def _kept(recorder) -> None:
+    """The recorder wrote its file while the test ran; what it could not write is told."""
+    from vibrid.core.errors import VibridError
+
+    if recorder.problem and (recorder.lost or recorder.path == recorder.journal):
+        raise VibridError(recorder.problem)
+    if recorder.problem:
+        typer.echo(recorder.problem, err=True)
+
+
+def _report(loaded, result, path: Path) -> None:
+    from vibrid.report.hybrid_report import write_hybrid_report
+
+    write_hybrid_report(result, path, title=loaded.title, place=loaded.hybrid.watch)
 
 
 def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list) -> dict:

@@ -22,6 +22,7 @@ def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json
     Example: vibrid hybrid train examples/device-training.toml --out damper.npz
     """
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
     from vibrid.core.loops import compile_whole_loops
 
@@ -50,15 +51,23 @@ def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json
                 progress=progress, checkpoint=checkpoint,
             )  # fmt: skip
         except KeyboardInterrupt:
-            typer.echo(f"Interrupted; the same command goes on from {checkpoint.path}.", err=True)
+            if checkpoint.path.exists():
+                typer.echo(f"Interrupted; the same command goes on from {checkpoint.path}.", err=True)
             raise
         rows = [saved.facts["scores"] for saved in models]
         if loaded.loop is not None:
             models, rows = _chosen(models, rows, loaded.loop, progress)
-    save_model(out, models[0])
-    if as_json:
-        output.print_json({"file": str(out), "title": loaded.title, "models": rows})
-        return
+    with Delivery(quiet=as_json) as deliver:
+        answer = {"file": str(out), "title": loaded.title, "models": rows}
+        deliver.answer(lambda: output.print_json(answer) if as_json else _show(loaded, rows))
+        deliver.file(out, lambda: save_model(out, models[0]))
+    checkpoint.remove()  # not where the model could not be saved: the same command goes on from it
+
+
+def _show(loaded, rows: list[dict]) -> None:
+    """The scores of the models as a table."""
+    from vibrid.commands import output
+
     headings = {"nrmse": "NRMSE, %", "strong": "strong part, %", "mae": "MAE, kN", "r2": "R²", "trac": "TRAC",
                 "energy": "energy", "peak": "peak", "roof": "loop: watched, %", "force": "loop: force, %",
                 "residual": "loop: residual, mm", "drift": "loop: drift, mm"}  # fmt: skip
@@ -67,7 +76,6 @@ def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json
     table = [[f"{factor.get(name, 1) * row[name]:.4g}" for name in shown] for row in rows]
     what = "validation tests" if loaded.validation else "the training tests themselves"
     output.print_table(f"{loaded.title}: models, best first (on {what})", [headings[n] for n in shown], table)
-    typer.echo(f"wrote {out}")
 
 
 def _chosen(models: list, rows: list[dict], loop, progress) -> tuple[list, list[dict]]:

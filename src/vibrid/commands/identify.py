@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from vibrid.core.files import write_text
 
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 DataFiles = Annotated[
@@ -44,31 +45,44 @@ def identify(
     Example: vibrid identify frame.toml test.csv --method ukf --validate other.csv --report out.html
     """
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
 
     output.check_ending(report, (".html", ".htm"))
     output.check_ending(save, (".h5", ".hdf5"))
-    with listening(quiet=_on_screen(json_file)) as progress:
+    quiet = _on_screen(json_file)
+    with listening(quiet) as progress:
         loaded, records = _load(project, data, progress)
+        others = [loaded.read(validate)] if validate else loaded.validation()
         fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out)
-        checks = [fit.validate(loaded.read(validate))] if validate else [fit.validate(r) for r in loaded.validation()]
-        if save is not None:
-            fit.save(save)
+    with Delivery(quiet) as deliver:
+        if not quiet:
+            deliver.answer(lambda: typer.echo(str(fit)))
+        checks = _checks(fit, others, deliver, quiet)
+        if quiet:
+            deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
+        deliver.file(save, lambda: fit.save(save))
+        if not quiet:
+            deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, checks)) + "\n"))
+        shown = {"validation": checks[0] if checks else None, "title": loaded.title or None}
         if report is not None:
-            progress.stage("writing the report")
-            fit.report(report, validation=checks[0] if checks else None, title=loaded.title or None)
-    answer = answer_of(fit, checks)
-    if json_file is not None and str(json_file) != "-":
-        _write_json(answer, json_file)
-    if _on_screen(json_file):
-        output.print_json(answer)
-        return
-    typer.echo(str(fit))
-    for check in checks:
-        typer.echo(str(check))
-    for file in (report, save, json_file):
-        if file is not None:
-            typer.echo(f"wrote {file}")
+            with listening(quiet) as progress:
+                progress.stage("writing the report")
+                deliver.file(report, lambda: fit.report(report, **shown))
+
+
+def _checks(fit, records, deliver, quiet: bool) -> list:
+    """Validations on records that were not used, told as they are made."""
+    from vibrid.commands.delivery import quiet_stdout
+
+    checks: list = []
+    for record in records:
+        with quiet_stdout(quiet):
+            failing = f"The answer could not be tried on '{record.name}'"
+            well = deliver.work(failing, lambda r=record: checks.append(fit.validate(r)))
+        if well and not quiet:
+            deliver.answer(lambda: typer.echo(str(checks[-1])))
+    return checks
 
 
 Methods = Annotated[str, typer.Option("--methods", help="Names of methods, separated by commas.")]
@@ -90,7 +104,9 @@ def compare(
     """
     import vibrid as vb
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
+    from vibrid.report.save import save_figure
 
     output.check_ending(plot, (".png", ".pdf", ".svg"))
     with listening(quiet=as_json) as progress:
@@ -106,17 +122,12 @@ def compare(
             progress=progress,
             **loaded.simulation.arguments,
         )
-        if plot is not None and made.results:
-            from vibrid.commands.figures import save_figure
-
-            save_figure(made.plot(), plot)
-    if as_json:
+    with Delivery(quiet=as_json) as deliver:
         answers = {name: answer_of(fit, []) for name, fit in made.results.items()}
-        output.print_json({"methods": made.rows, "answers": answers, "refused": made.refused})
-    else:
-        typer.echo(str(made))
-        if plot is not None and made.results:
-            typer.echo(f"wrote {plot}")
+        found = {"methods": made.rows, "answers": answers, "refused": made.refused}
+        deliver.answer(lambda: output.print_json(found) if as_json else typer.echo(str(made)))
+        if made.results:
+            deliver.file(plot, lambda: save_figure(made.plot(), plot))
     if not made.results:
         raise typer.Exit(1)
 
@@ -135,6 +146,7 @@ def predict(result: ResultFile, record: MotionFile, out: Out = None, as_json: As
     """
     import vibrid as vb
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
@@ -146,19 +158,16 @@ def predict(result: ResultFile, record: MotionFile, out: Out = None, as_json: As
         measured = set(readings.names) & set(motion.names) - {
             c.name for c in motion.channels if c.quantity in vb.EXCITATIONS
         }
-        check = fit.validate(motion) if measured else None
-        if out is not None:
-            output.write_record(readings, out)
-    rows = output.peaks(readings, {})
-    if as_json:
-        scores = {"relative_error": check.relative_error, "correlation": check.correlation} if check else None
-        output.print_json({"channels": rows, "validation": scores, "files": [str(out)] if out else []})
-        return
-    output.print_peaks(f"Prediction for '{motion.name}'", rows)
-    if check:
-        typer.echo(str(check))
-    if out is not None:
-        typer.echo(f"wrote {out}")
+        rows = output.peaks(readings, {})
+    with Delivery(quiet=as_json) as deliver:
+        if not as_json:
+            deliver.answer(lambda: output.print_peaks(f"Prediction for '{motion.name}'", rows))
+        checks = _checks(fit, [motion] if measured else [], deliver, as_json)
+        if as_json:
+            scores = [{"relative_error": c.relative_error, "correlation": c.correlation} for c in checks]
+            found = {"channels": rows, "validation": scores[0] if scores else None, "files": [str(out)] if out else []}
+            deliver.answer(lambda: output.print_json(found))
+        deliver.file(out, lambda: output.write_record(readings, out))
 
 
 def answer_of(fit, checks) -> dict:
@@ -227,11 +236,3 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float):
         progress=progress,
         **loaded.simulation.arguments,
     )
-
-
-def _write_json(answer: dict, path: Path) -> None:
-    from vibrid.commands.output import finite
-    from vibrid.records.writers import whole_file
-
-    with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(finite(answer), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -36,9 +36,11 @@ def loads(
     """
     import vibrid as vb
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
     from vibrid.core.errors import FileProblem
     from vibrid.project import load_project
+    from vibrid.report.save import save_figure
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     output.check_ending(plot, (".png", ".pdf", ".svg"))
@@ -62,20 +64,12 @@ def loads(
             hold=loaded.simulation.hold,
             progress=progress,
         )
-        files = []
-        if out is not None:
-            files.append(output.write_record(found.as_record(), out))
-        if plot is not None:
-            from vibrid.commands.figures import save_figure
-
-            save_figure(found.plot(), plot)
-            files.append(plot)
-    if as_json:
-        output.print_json({"record": found.record, "loads": found.table(), "files": [str(f) for f in files]})
-        return
-    typer.echo(str(found))
-    for file in files:
-        typer.echo(f"wrote {file}")
+    files = [str(f) for f in (out, plot) if f is not None]
+    answer = {"record": found.record, "loads": found.table(), "files": files}
+    with Delivery(quiet=as_json) as deliver:
+        deliver.answer(lambda: output.print_json(answer) if as_json else typer.echo(str(found)))
+        deliver.file(out, lambda: output.write_record(found.as_record(), out))
+        deliver.file(plot, lambda: save_figure(found.plot(), plot))
 
 
 def _weight(text: str) -> str | float:

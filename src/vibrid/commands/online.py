@@ -41,6 +41,7 @@ def online(
 
     Example: vibrid online damper.toml --from test.csv --speed real --out run.csv --state run.npz
     """
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.online_channels import columns_of
     from vibrid.commands.online_run import Session
     from vibrid.commands.output import check_ending
@@ -59,8 +60,10 @@ def online(
     arrivals, step = _source(source, loaded, columns, rate, speed, timeout, refused)
     session = Session(loaded, columns, step, _method(loaded, method), seed, out, state, resume, every)
     ended = session.run(arrivals)
-    for line in session.summary(ended, refused):
-        typer.echo(line)
+    with Delivery() as deliver:
+        deliver.answer(lambda: typer.echo("\n".join(session.summary(ended, refused))))
+        for sentence in session.problems.values():
+            deliver.fail(sentence)
 
 
 def _method(loaded, name: str | None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 import time
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import FileProblem
+from vibrid.core.files import Appended, cannot_write
 from vibrid.identification.online.live import LiveRun, live_problem
 from vibrid.records.streams import Sequencer, Silence
 
@@ -29,7 +31,9 @@ class Session:
         self.order = Sequencer(step, longest_gap=max(1000, round(10.0 / step)))
         self.run_: LiveRun | None = None
         self.gathered: list = []
-        self.writer = None
+        self.recorded: Appended | None = None
+        self.heading: list[list[str]] = []  # goes with the first row that the disk takes
+        self.problems: dict[str, str] = {}  # what could not be written, by file
         self.kept = self.shown = time.monotonic()
         self.started = self.kept
         self.note: dict = {}
@@ -39,7 +43,8 @@ class Session:
         ended = "the source ended"
         with ExitStack() as stack:
             if self.out is not None:
-                self.writer = csv.writer(stack.enter_context(self._open()))
+                self.recorded = Appended(self.out)
+                stack.callback(self.recorded.close)
             show = stack.enter_context(_screen())
             try:
                 for arrival in arrivals:
@@ -56,11 +61,20 @@ class Session:
         self._keep()
         return ended
 
-    def _open(self):
+    def _row(self, cells) -> None:
+        """Add a row to the file of the run; where the disk takes no more, that is told once and the run goes on."""
+        lines = io.StringIO()
+        csv.writer(lines).writerows([*self.heading, cells])
         try:
-            return self.out.open("a" if self.resume else "w", newline="", encoding="utf-8", buffering=1)
+            self.recorded.append(lines.getvalue().encode())
+            self.heading = []
         except OSError as problem:
-            raise FileProblem(self.out, f"it cannot be written ({problem.strerror}).") from None
+            self._fail(cannot_write(self.out, problem), "rows are missing from it.")
+
+    def _fail(self, problem: FileProblem, lost: str) -> None:
+        if str(problem.path) not in self.problems:
+            self.problems[str(problem.path)] = f"{problem} The run went on; {lost}"
+            print(f"{problem} The run goes on.", file=sys.stderr, flush=True)
 
     def _take(self, sample, show) -> None:
         if self.run_ is None:
@@ -80,9 +94,12 @@ class Session:
         self.run_ = LiveRun(self.method, problem, self.seed)
         if self.resume:
             self.note = self.run_.restore(Path(self.state))
-        elif self.writer is not None:
+        if self.recorded is not None and self.resume:
+            self.recorded.go_on()
+        elif self.recorded is not None:
+            self.recorded.begin()  # only now: a run that never begins leaves an old file alone
             names = problem.unknowns.names
-            self.writer.writerow(["time", *names, *(f"{n} deviation" for n in names)])
+            self.heading = [["time", *names, *(f"{n} deviation" for n in names)]]
         waiting, self.gathered = self.gathered, []
         for sample in waiting:
             self._feed(sample, show)
@@ -91,9 +108,9 @@ class Session:
         inputs, readings = sample.values[: self.columns.inputs], sample.values[self.columns.inputs :]
         self.run_.feed(self._driving(inputs), readings)
         now = time.monotonic()
-        if self.writer is not None and self.run_.samples % self.every == 0:
+        if self.recorded is not None and self.run_.samples % self.every == 0:
             values, deviations = self.run_.estimate()
-            self.writer.writerow([f"{v:.9g}" for v in (sample.time, *values, *deviations)])
+            self._row([f"{v:.9g}" for v in (sample.time, *values, *deviations)])
         if now - self.shown > show.every:
             self.shown = now
             show(self.rows(), f"{sample.time:.2f} s, {self.rate(now):.0f} samples/s, {self.counts()}")
@@ -113,8 +130,13 @@ class Session:
 
     def _keep(self) -> None:
         self.kept = time.monotonic()
-        if self.state is not None and self.run_ is not None:
+        if self.state is None or self.run_ is None:
+            return
+        try:
             self.run_.save(Path(self.state))
+            self.problems.pop(str(self.state), None)  # the last state counts
+        except FileProblem as problem:
+            self._fail(problem, "its state was not kept.")
 
     # -- what to show --------------------------------------------------------------------------------------------
 
@@ -143,7 +165,8 @@ class Session:
         lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
         lines += self.run_.doubts()
         lines += [f"First refused: {refused[0]}"] if refused else []
-        return lines + [f"wrote {file}" for file in (self.out, self.state) if file is not None]
+        files = [str(file) for file in (self.out, self.state) if file is not None]
+        return lines + [f"wrote {file}" for file in files if file not in self.problems]
 
 
 class _Lines:

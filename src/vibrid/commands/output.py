@@ -1,4 +1,4 @@
-"""What commands write and print: tables, JSON and files that appear whole or not at all."""
+"""What commands print: tables and JSON; and records by the ending of the file."""
 
 from __future__ import annotations
 
@@ -27,15 +27,24 @@ def write_record(record, path: Path, units: Mapping[str, str] | None = None) -> 
 
 def print_json(content) -> None:
     """JSON on standard output; numbers that are not finite become null."""
-    typer.echo(json.dumps(finite(content), indent=1, ensure_ascii=False))
+    typer.echo(as_json(content))
+
+
+def as_json(content) -> str:
+    """Content as JSON text that any program reads."""
+    return json.dumps(finite(content), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def finite(content):
-    """The same content with None for numbers that JSON cannot hold."""
-    if isinstance(content, dict):
-        return {k: finite(v) for k, v in content.items()}
+    """The same content as JSON holds it: None for numbers that are not finite, lists for arrays, text for paths."""
+    if isinstance(content, Mapping):
+        return {str(k): finite(v) for k, v in content.items()}
     if isinstance(content, list | tuple):
         return [finite(v) for v in content]
+    if isinstance(content, np.generic) or hasattr(content, "__array__"):
+        return finite(np.asarray(content).tolist())
+    if isinstance(content, Path):
+        return str(content)
     return None if isinstance(content, float) and not np.isfinite(content) else content
 
 
@@ -98,4 +107,6 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(console.width, 200))
-    console.print(table)
+    with console.capture() as shown:
+        console.print(table)
+    typer.echo(shown.get(), nl=False)

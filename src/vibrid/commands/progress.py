@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from vibrid.commands.delivery import quiet_stdout
 from vibrid.core.progress import SILENT, Progress
 
 
@@ -27,6 +28,7 @@ class LiveProgress(Progress):
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", style="dim"),
             console=console or Console(stderr=True),
+            redirect_stdout=sys.stdout.isatty(),  # answers between bars; those for a file or a pipe go their own way
         )
         self.task = None
 
@@ -68,9 +70,10 @@ class PlainProgress(Progress):
 
 @contextmanager
 def listening(quiet: bool = False) -> Iterator[Progress]:
-    """The listener that suits the terminal; silent when asked."""
+    """The listener that suits the terminal; silent when asked, and then libraries keep off standard output too."""
     if quiet:
-        yield SILENT
+        with quiet_stdout():
+            yield SILENT
     elif sys.stderr.isatty():
         live = LiveProgress()
         with live.bars:

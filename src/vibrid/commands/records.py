@@ -6,14 +6,16 @@ turns into one sentence.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
+from vibrid.commands.delivery import Delivery, quiet_stdout
+from vibrid.commands.output import print_json
 from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.files import make_folder
 
 record = typer.Typer(no_args_is_help=True, help="Look at, convert and draw measured records.")
 motions = typer.Typer(no_args_is_help=True, help="Select, scale and synthesise ground motions.")
@@ -130,9 +132,10 @@ def record_info(
 
     Example: vibrid record info RSN1106_KOBE_KJM000.AT2
     """
-    found = [_summary(r) for path in files for r in _read(path, step, units, columns, quantities, sidecar)]
+    with quiet_stdout(as_json):
+        found = [_summary(r) for path in files for r in _read(path, step, units, columns, quantities, sidecar)]
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json(found)
         return
     for entry in found:
         rate = f"{1 / entry['step']:g} Hz" if entry["step"] else "uneven sampling"
@@ -173,11 +176,13 @@ def record_convert(
     if output.suffix.lower() not in endings:
         raise InputError(f"'{output}' should end in .csv, .h5, .hdf5 or .nc.")
     records = _read(file, step, units, columns, quantities, sidecar)
-    for number, r in enumerate(records, 1):
-        r = r if rate is None else r.resample(rate)
-        path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
-        getattr(r, endings[output.suffix.lower()])(path)
-        typer.echo(f"wrote {path}: {len(r)} samples, {len(r.channels)} channels")
+    with Delivery(quiet=True) as deliver:
+        for number, r in enumerate(records, 1):
+            r = r if rate is None else r.resample(rate)
+            path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
+            write = getattr(r, endings[output.suffix.lower()])
+            if deliver.work(f"'{path}' was not written", lambda write=write, path=path: write(path)):
+                typer.echo(f"wrote {path}: {len(r)} samples, {len(r.channels)} channels")
 
 
 @record.command("plot")
@@ -197,10 +202,10 @@ def record_plot(
     from vibrid.report.record_plots import plot_record, save
 
     records = [r for path in files for r in _read(path, step, units, columns, quantities, sidecar)]
-    for number, r in enumerate(records, 1):
-        path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
-        save(plot_record(r), path)
-        typer.echo(f"wrote {path}")
+    with Delivery() as deliver:
+        for number, r in enumerate(records, 1):
+            path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
+            deliver.file(path, lambda r=r, path=path: save(plot_record(r), path))
 
 
 def spectrum(
@@ -228,44 +233,43 @@ def spectrum(
         raise InputError("The periods must rise from a positive value, and there must be 2 to 10000 of them.")
     axis = np.geomspace(low, high, count)
     found = []
-    for path in files:
-        for r in _read(path, step, units, columns, quantities, sidecar):
-            for c in r.channels:
-                if c.quantity in ("ground_acceleration", "absolute_acceleration"):
-                    part = r.select([c.name]).replace(name=r.name if len(r.channels) == 1 else f"{r.name} {c.name}")
-                    found.append(_trimmed(part).spectrum(axis, damping))
+    with quiet_stdout(as_json):
+        for path in files:
+            for r in _read(path, step, units, columns, quantities, sidecar):
+                for c in r.channels:
+                    if c.quantity in ("ground_acceleration", "absolute_acceleration"):
+                        part = r.select([c.name]).replace(name=r.name if len(r.channels) == 1 else f"{r.name} {c.name}")
+                        found.append(_trimmed(part).spectrum(axis, damping))
     if not found:
         raise InputError(
             "There is no acceleration in these files; say so with --units g --quantities "
             "ground_acceleration when a file does not."
         )
-    if output is not None and output.suffix.lower() == ".csv":
-        write_spectra(found, output)
-    elif output is not None:
-        save(plot_spectrum(found), output)
-    if as_json:
-        typer.echo(
-            json.dumps(
-                [
-                    {
-                        "name": s.name,
-                        "damping": s.damping,
-                        "period": s.periods.tolist(),
-                        "pseudo_acceleration": s.pseudo_acceleration.tolist(),
-                        "displacement": s.displacement.tolist(),
-                    }
-                    for s in found
-                ]
-            )
-        )
-        return
+    with Delivery(quiet=as_json) as deliver:
+        deliver.answer(lambda: print_json(_spectra(found)) if as_json else _print_spectra(found, low, high))
+        table = output is not None and output.suffix.lower() == ".csv"
+        deliver.file(output, lambda: write_spectra(found, output) if table else save(plot_spectrum(found), output))
+
+
+def _spectra(found) -> list[dict]:
+    return [
+        {
+            "name": s.name,
+            "damping": s.damping,
+            "period": s.periods,
+            "pseudo_acceleration": s.pseudo_acceleration,
+            "displacement": s.displacement,
+        }
+        for s in found
+    ]
+
+
+def _print_spectra(found, low: float, high: float) -> None:
     for s in found:
         top = int(np.argmax(s.pseudo_acceleration))
         some = [f", Sa({t:g} s) {float(s.at(t)) / 9.80665:.4g} g" for t in (0.2, 1.0, 2.0) if low <= t <= high]
         peak = s.pseudo_acceleration[top] / 9.80665
         typer.echo(f"{s.name}: largest Sa {peak:.4g} g at {s.periods[top]:.3g} s" + "".join(some))
-    if output is not None:
-        typer.echo(f"wrote {output}")
 
 
 def _trimmed(r):
@@ -293,12 +297,15 @@ def motions_scale(
     """
     from vibrid.records.motions import scale_to_target
 
-    records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
-    if pair and len(records) != 2:
-        raise InputError("--pair needs exactly two files.")
-    wanted = _target(target)
-    groups = [records] if pair else records
-    _report([scale_to_target(g, wanted, _range(periods), limit=_range(limit)) for g in groups], output, as_json)
+    with quiet_stdout(as_json):
+        records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
+        if pair and len(records) != 2:
+            raise InputError("--pair needs exactly two files.")
+        wanted = _target(target)
+        groups = [records] if pair else records
+        found = [scale_to_target(g, wanted, _range(periods), limit=_range(limit)) for g in groups]
+    with Delivery(quiet=True) as deliver:
+        _deliver(deliver, found, output, as_json)
 
 
 @motions.command("select")
@@ -323,27 +330,29 @@ def motions_select(
     from vibrid.records.motions import select_suite
     from vibrid.report.record_plots import save
 
-    records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
-    suite = select_suite(records, _target(target), count, _range(periods), _range(limit), key=key)
-    if plot is not None:
-        save(suite.plot(), plot)
-    _report(suite.motions, output, as_json, mean_error=suite.mean_error, deviation_error=suite.deviation_error)
+    with quiet_stdout(as_json):
+        records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
+        suite = select_suite(records, _target(target), count, _range(periods), _range(limit), key=key)
+    errors = {"mean_error": suite.mean_error, "deviation_error": suite.deviation_error}
+    with Delivery(quiet=True) as deliver:
+        _deliver(deliver, suite.motions, output, as_json, **errors)
+        deliver.file(plot, lambda: save(suite.plot(), plot))
 
 
-def _report(scalings, output: Path | None, as_json: bool, **errors) -> None:
+def _deliver(deliver: Delivery, scalings, output: Path | None, as_json: bool, **errors) -> None:
+    """Print factors and misfits, then write the scaled motions to a folder."""
     rows = [{"name": s.name, "factor": s.factor, "misfit": s.misfit, "limited": s.limited} for s in scalings]
-    if output is not None:
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise FileProblem(output, f"the folder cannot be made ({problem.strerror}).") from None
-        for number, s in enumerate(scalings, 1):
-            for r in s.records:
-                r.write_csv(output / f"{number:02d}_{Path(r.name).name or 'motion'}.csv")
-    if as_json:
-        numbers = {k: v for k, v in errors.items() if np.isfinite(v)}
-        typer.echo(json.dumps({"motions": rows, **numbers}, indent=1))
+    numbers = {k: v for k, v in errors.items() if np.isfinite(v)}
+    deliver.answer(lambda: print_json({"motions": rows, **numbers}) if as_json else _print_scalings(rows, errors))
+    if output is None or not deliver.work(f"'{output}' was not made", lambda: make_folder(output)):
         return
+    for number, s in enumerate(scalings, 1):
+        for r in s.records:
+            path = output / f"{number:02d}_{Path(r.name).name or 'motion'}.csv"
+            deliver.file(path, lambda r=r, path=path: r.write_csv(path))
+
+
+def _print_scalings(rows: list[dict], errors: dict) -> None:
     for row in rows:
         at_limit = " (at the limit)" if row["limited"] else ""
         typer.echo(f"{row['name']}: factor {row['factor']:.4g}{at_limit}, misfit {row['misfit']:.3f} in ln Sa")
@@ -378,5 +387,5 @@ def motions_synthesise(
             key + number, duration, rate, pga=pga * STANDARD_GRAVITY, frequency=frequency, bandwidth=bandwidth
         )
         path = output if count == 1 else output.with_stem(f"{output.stem}_{number + 1:03d}")
-        motion.write_csv(path)
+        motion.write_csv(path)  # where one cannot be written, the next cannot either
         typer.echo(f"wrote {path}: {len(motion)} samples, seed {key + number}")

@@ -35,10 +35,11 @@ def reproduce(
 
     Example: vibrid reproduce joint --table 2 --figure 3..7
     """
+    from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
     from vibrid.core.loops import compile_whole_loops
-    from vibrid.papers.pages import MARKS
-    from vibrid.papers.pages import reproduce as make
+    from vibrid.papers.pages import made_again
     from vibrid.papers.paper import PAPERS, Run, load_paper
 
     if paper is None or as_list:
@@ -54,14 +55,24 @@ def reproduce(
     wanted = {kind: [name for name in names if name] for kind, names in wanted.items()}
     if load_paper(paper).whole_loops:
         compile_whole_loops()
-    with listening() as progress:
-        written = make(paper, wanted, out, Run(quick, data, progress))
-    for made in written:
-        typer.echo(f"{made['item']}: {made['title']} ({made['seconds']:g} s)")
-        for check in made["checks"]:
-            target = f" (target {check['target']})" if check["target"] else ""
-            typer.echo(f"  {check['what']}: {check['measured']}{target} {MARKS[check['met']].strip('*')}".rstrip())
-    typer.echo(f"wrote {out / paper / 'README.md'}" if written else "Nothing was made.")
+    count = 0
+    with listening() as progress, Delivery(quiet=True) as deliver:
+        for made in made_again(paper, wanted, out, Run(quick, data, progress)):
+            count += 1
+            deliver.answer(lambda made=made: _show(made.facts))
+            if not deliver.work(f"'{made.facts['item']}' was not written", made.write):
+                deliver.answer(lambda made=made: output.print_json(made.facts))  # so that it is not lost
+        deliver.answer(lambda: typer.echo(f"results are in {out / paper}" if count else "Nothing was made."))
+
+
+def _show(made: dict) -> None:
+    """The promises of an item, and what came out."""
+    from vibrid.papers.pages import MARKS
+
+    typer.echo(f"{made['item']}: {made['title']} ({made['seconds']:g} s)")
+    for check in made["checks"]:
+        target = f" (target {check['target']})" if check["target"] else ""
+        typer.echo(f"  {check['what']}: {check['measured']}{target} {MARKS[check['met']].strip('*')}".rstrip())
 
 
 def numbers(text: str) -> list[str]:

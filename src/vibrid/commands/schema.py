@@ -18,13 +18,12 @@ def schema(out: Out = None) -> None:
 
     Example: vibrid schema --out vibrid.schema.json
     """
+    from vibrid.core.files import write_text
     from vibrid.project import json_schema
-    from vibrid.records.writers import whole_file
 
     text = json.dumps(json_schema(), indent=1, ensure_ascii=False)
     if out is None:
         typer.echo(text)
         return
-    with whole_file(out) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_text(out, text + "\n")
     typer.echo(f"wrote {out}")

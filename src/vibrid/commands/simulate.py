@@ -19,6 +19,7 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, as_json: Json
     Example: vibrid simulate examples/shear-building.toml --out response.csv --plot response.png
     """
     from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
@@ -33,27 +34,26 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, as_json: Json
         response = loaded.simulate(excitation)
         readings = loaded.measure(response)
         rows = output.peaks(readings, loaded.units)
-        files = []
-        if out is not None:
-            files.append(output.write_record(readings, out, loaded.units))
-        if plot is not None:
-            progress.stage("drawing")
-            from vibrid.commands.figures import response_figure, save_figure
-
-            save_figure(response_figure(response, readings, loaded.units, loaded.title), plot)
-            files.append(plot)
-    if as_json:
-        output.print_json(
-            {
+    with Delivery(quiet=as_json) as deliver:
+        if as_json:
+            found = {
                 "project": str(project),
                 "title": loaded.title,
                 "samples": len(readings),
                 "rate": readings.rate,
                 "channels": rows,
-                "files": [str(f) for f in files],
+                "files": [str(f) for f in (out, plot) if f is not None],
             }
-        )
-        return
-    output.print_peaks(loaded.title, rows)
-    for file in files:
-        typer.echo(f"wrote {file}")
+            deliver.answer(lambda: output.print_json(found))
+        else:
+            deliver.answer(lambda: output.print_peaks(loaded.title, rows))
+        deliver.file(out, lambda: output.write_record(readings, out, loaded.units))
+        deliver.file(plot, lambda: draw(response, readings, loaded, plot))
+
+
+def draw(response, readings, loaded, plot: Path) -> None:
+    """The figure of a simulated test."""
+    from vibrid.commands.figures import response_figure
+    from vibrid.report.save import save_figure
+
+    save_figure(response_figure(response, readings, loaded.units, loaded.title), plot)

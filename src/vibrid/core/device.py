@@ -12,8 +12,10 @@ from vibrid.core import precision  # noqa: F401
 
 
 def cores() -> int:
-    """Processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Processor cores this process may use; no more threads than `OMP_NUM_THREADS` says, where it says so."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(there, int(wish)) if wish.isdigit() and int(wish) > 0 else there
 
 
 def accelerated() -> bool:

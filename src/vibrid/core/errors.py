@@ -16,7 +16,7 @@ class InputError(VibridError, ValueError):
 
 
 class FileProblem(VibridError):
-    """A file that cannot be read; names the file and, where it is known, the line."""
+    """A file that cannot be read or written; names the file and, where it is known, the line."""
 
     def __init__(self, path, problem: str, line: int | None = None):
         self.path, self.line, self.problem = path, line, problem

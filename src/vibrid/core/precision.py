@@ -1,7 +1,8 @@
 """64-bit numbers for physics, and a compile cache on disk so that a program is compiled once per machine.
 
-Importing this module sets both; every module of the core that uses JAX imports it, so that no room can forget.
-`VIBRID_CACHE` names another folder for the cache; `VIBRID_CACHE=off` turns it off.
+Importing this module sees to both; every module of the core that uses JAX imports it, so that no room can forget. What
+the user set stays: a cache of their own is used as it is, and a wish for 32-bit numbers is refused instead of overruled
+(docs/process.md). `VIBRID_CACHE` names another folder for the cache; `VIBRID_CACHE=off` leaves JAX without ours.
 """
 
 from __future__ import annotations
@@ -11,22 +12,57 @@ from pathlib import Path
 
 import jax
 
+from vibrid.core.errors import Refusal
 
-def cache_folder() -> Path | None:
-    """Where compiled programs are kept, or None when the cache is off."""
+_NO = ("0", "false", "off", "no", "n", "f")
+_SHORTEST = "jax_persistent_cache_min_compile_time_secs"
+
+
+def own_folder() -> Path | None:
+    """Where vibrid would keep compiled programs; None when its cache is off or this user has no home."""
     chosen = os.environ.get("VIBRID_CACHE", "")
     if chosen.lower() == "off":
         return None
-    return Path(chosen) if chosen else Path.home() / ".cache" / "vibrid" / "compiled"
+    if chosen:
+        return Path(chosen)
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        return None
+    return caches / "vibrid" / "compiled"
+
+
+def cache_folder() -> Path | None:
+    """Where JAX keeps compiled programs in this process, or None when it does not."""
+    folder = jax.config.jax_compilation_cache_dir
+    return Path(folder) if folder and jax.config.jax_enable_compilation_cache else None
 
 
 def configure() -> None:
     """Called once, when this module is imported."""
+    wish = os.environ.get("JAX_ENABLE_X64", "").strip().lower()
+    if wish in _NO:
+        raise Refusal(
+            f"JAX_ENABLE_X64={wish} asks for 32-bit numbers, with which vibrid's answers would be wrong without a "
+            "sign of it: unset it, or run what needs it in a process of its own."
+        )
     jax.config.update("jax_enable_x64", True)
-    folder = cache_folder()
-    if folder is not None:
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.02)  # small ones are many
+    theirs = jax.config.jax_compilation_cache_dir and not os.environ.get("VIBRID_CACHE")
+    folder = own_folder()
+    if theirs or folder is None:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    if _SHORTEST.upper() not in os.environ and getattr(jax.config, _SHORTEST) == 1.0:  # JAX's own default
+        jax.config.update(_SHORTEST, 0.02)  # small ones are many
+
+
+def check_precision() -> None:
+    """Refuse to compute where 64-bit numbers were turned off after vibrid was imported."""
+    if not jax.config.jax_enable_x64:
+        raise Refusal(
+            "64-bit numbers were turned off (jax_enable_x64) after vibrid was imported, and its answers would be wrong "
+            'without a sign of it: jax.config.update("jax_enable_x64", True).'
+        )
 
 
 configure()

@@ -151,12 +151,18 @@ class Recorder:
                 self.lost += len(self._waiting.pop(0))
 
     def _finish(self, reason: str) -> None:
-        self._journal.close()
+        with contextlib.suppress(OSError):  # a network disk may say only now what it refused
+            self._journal.close()
         if not self.rows:
-            self.journal.unlink()
+            self.journal.unlink(missing_ok=True)
             self.problem = "Nothing was recorded."
             return
-        kept = read_journal(self.journal.read_bytes(), self.journal)
+        try:
+            kept = read_journal(self.journal.read_bytes(), self.journal)
+        except (OSError, FileProblem) as problem:
+            self.lost, self.path = self.rows, self.journal
+            self.problem = f"What was recorded cannot be read back ({problem})."
+            return
         in_memory = sum(map(len, self._waiting))
         rows = np.concatenate([kept.rows, *self._waiting])
         notes = ["recorded during a hybrid test"]
@@ -172,7 +178,7 @@ class Recorder:
             )
             self.path = self.journal
             return
-        self.journal.unlink()
+        self.journal.unlink(missing_ok=True)
         if self.problem:
             self.problem = f"The disk refused rows for a while; {len(rows)} of {self.rows} rows are in {self.path}."
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.files import whole_hdf5
 from vibrid.identification.diagnostics import ChannelFit
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.identifiability import Identifiability
@@ -17,7 +18,6 @@ from vibrid.identification.loads.estimate import LoadEstimate, Weights
 from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
-from vibrid.records.writers import whole_file
 from vibrid.simulation.base import INTEGRATORS
 from vibrid.simulation.excitation import drive
 from vibrid.structures.describe import describe, rebuild
@@ -51,7 +51,7 @@ def save(fit: Identification, path) -> None:
         "loads": [{"names": own.names, "units": own.units, "motion": own.weights.motion} for own in fit.loads],
         **{key: getattr(fit, key) for key in _PLAIN},
     }
-    with whole_file(path) as temporary, h5py.File(temporary, "w") as file:
+    with whole_hdf5(path) as file:
         file.attrs["vibrid"] = FORMAT
         file.create_dataset("text", data=json.dumps(text))
         _write(file, fit)

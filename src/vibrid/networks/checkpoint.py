@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import FileProblem
-from vibrid.records.writers import whole_file
+from vibrid.core.files import write_arrays
 
 _TEXT = "facts"
 
@@ -32,12 +33,23 @@ class Checkpoint:
 
     def __init__(self, path, purpose: str = ""):
         self.path, self.purpose = Path(path), purpose
+        self.problem = ""
+        """Why it could not be kept the last time, in words; empty while all is well."""
 
     def save(self, arrays: dict, facts: dict | None = None) -> None:
         """Write arrays and facts (numbers, text, lists of them)."""
         text = json.dumps({"purpose": self.purpose, "facts": facts or {}})
-        with whole_file(self.path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, **{_TEXT: np.array(text)}, **{k: np.asarray(v) for k, v in arrays.items()})
+        write_arrays(self.path, **{_TEXT: np.array(text)}, **{k: np.asarray(v) for k, v in arrays.items()})
+
+    def keep(self, arrays: dict, facts: dict | None = None) -> None:
+        """As `save`, for work that goes on without the file: where it cannot be written, a warning says so once."""
+        try:
+            self.save(arrays, facts)
+            self.problem = ""
+        except FileProblem as problem:
+            if not self.problem:
+                warnings.warn(f"{problem} The work goes on, and is not kept meanwhile.", RuntimeWarning, stacklevel=2)
+            self.problem = str(problem)
 
     def load(self) -> tuple[dict[str, np.ndarray], dict] | None:
         """Arrays and facts; None when there is no file."""

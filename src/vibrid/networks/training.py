@@ -73,7 +73,7 @@ def train(
             done += more
             if checkpoint is not None:
                 so_far = jax.tree.map(lambda *parts: np.concatenate(parts), *history)
-                checkpoint.save(tree_arrays(state, "state") | tree_arrays(so_far, "history"))
+                checkpoint.keep(tree_arrays(state, "state") | tree_arrays(so_far, "history"))
             progress.update(done, note(history[-1]) if note else "")
     except KeyboardInterrupt:
         cut_short = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -12,21 +13,29 @@ import numpy as np
 
 from vibrid import __version__
 from vibrid.core.errors import Refusal
+from vibrid.core.files import make_folder, write_text
 from vibrid.papers.paper import Item, Paper, Run, load_paper
-from vibrid.records.writers import whole_file
+from vibrid.report.save import save_figure
 
 MARKS = {True: "met", False: "**missed**", None: ""}
 
 
 def reproduce(name: str, wanted: dict[str, list[str]] | None = None, out: Path | str = "reproduced", run=None):
-    """Make the chosen items of a paper again; each is written as soon as it is done. Returns what was written.
+    """Make the chosen items of a paper again; each is written as soon as it is done. Returns what was written."""
+    written = []
+    for made in made_again(name, wanted, out, run):
+        made.write()
+        written.append(made.facts)
+    return written
+
+
+def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path | str = "reproduced", run=None):
+    """The chosen items of a paper, one after another as they are made; each can be shown and then written.
 
     An item that needs real records is left out, with a word, when everything was asked for and no folder was given.
     """
     paper, run = load_paper(name), run or Run()
     wanted = wanted or {}
-    folder = Path(out) / name
-    written = []
     for item in paper.chosen(wanted):
         run.progress.stage(f"{item.kind} {item.name}: {item.title}")
         started = time.perf_counter()
@@ -37,14 +46,35 @@ def reproduce(name: str, wanted: dict[str, list[str]] | None = None, out: Path |
                 raise
             run.progress.stage(f"{item.kind} {item.name} left out: {reason}")
             continue
-        folder.mkdir(parents=True, exist_ok=True)
-        written.append(_write(paper, item, outcome, folder, time.perf_counter() - started, run.quick))
-        (folder / "README.md").write_text(page(paper, folder), encoding="utf-8")
-    return written
+        seconds = time.perf_counter() - started
+        yield Made(paper, Path(out) / name, facts_of(paper, item, outcome, seconds, run.quick), outcome.figure)
 
 
-def _write(paper: Paper, item: Item, outcome, folder: Path, seconds: float, quick: bool) -> dict:
-    made = {
+@dataclass(frozen=True, eq=False)
+class Made:
+    """An item that was made again: its facts as plain data, and its figure."""
+
+    paper: Paper
+    folder: Path
+    facts: dict
+    figure: object | None = None
+
+    def write(self) -> None:
+        """Write a JSON file, the figure, and the page of the paper anew."""
+        make_folder(self.folder)
+        if self.figure is not None:
+            import matplotlib.pyplot as plt
+
+            save_figure(self.figure, self.folder / f"{self.facts['item']}.png")
+            plt.close(self.figure)
+        text = json.dumps(self.facts, indent=1, ensure_ascii=False) + "\n"
+        write_text(self.folder / f"{self.facts['item']}.json", text)
+        write_text(self.folder / "README.md", page(self.paper, self.folder))
+
+
+def facts_of(paper: Paper, item: Item, outcome, seconds: float, quick: bool) -> dict:
+    """What is known of an item, as plain data."""
+    return {
         "paper": paper.name,
         "item": item.label,
         "title": item.title,
@@ -59,15 +89,6 @@ def _write(paper: Paper, item: Item, outcome, folder: Path, seconds: float, quic
         "checks": [{k: _plain(v) for k, v in vars(c).items()} for c in outcome.checks],
         "note": outcome.note,
     }
-    if outcome.figure is not None:
-        import matplotlib.pyplot as plt
-
-        with whole_file(folder / f"{item.label}.png") as temporary:
-            outcome.figure.savefig(temporary, format="png", dpi=110)
-        plt.close(outcome.figure)
-    with whole_file(folder / f"{item.label}.json") as temporary:
-        temporary.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return made
 
 
 def _plain(value):

@@ -7,9 +7,7 @@ ends the journal; all before it is good. Nothing in it can be executed.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import struct
 import zlib
 from collections.abc import Sequence
@@ -19,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vibrid.core.errors import FileProblem
+from vibrid.core.files import Appended, cannot_write
 from vibrid.records.record import Channel, Record
 
 SIGNATURE = b'{"vibrid_journal": 1, '
@@ -39,36 +38,24 @@ class Journal:
             "channels": [[c.name, c.quantity, c.unit, c.location, c.direction] for c in channels],
         }
         header = SIGNATURE + json.dumps(about).encode()[1:] + b"\n"
+        self._file = Appended(self.path, anew=True)
         try:
-            self._file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+            self._file.append(header)
         except OSError as problem:
-            raise FileProblem(self.path, f"it cannot be written ({problem.strerror}).") from None
-        self._good = 0
-        self._append(header)
+            self._file.close()
+            raise cannot_write(self.path, problem) from problem
 
     def write(self, rows: np.ndarray) -> None:
         """Append a block of rows (time first); OSError when the disk does not take it, which leaves the rest good."""
         body = np.ascontiguousarray(rows, "<f8").tobytes()
-        self._append(BLOCK.pack(MAGIC, len(rows), zlib.crc32(body)) + body)
-
-    def _append(self, data: bytes) -> None:
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._file, view) :]
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file, self._good)
-                os.lseek(self._file, self._good, os.SEEK_SET)
-            raise
-        self._good += len(data)
+        self._file.append(BLOCK.pack(MAGIC, len(rows), zlib.crc32(body)) + body)
 
     def sync(self) -> None:
         """Have the machine put it on the disk, so that it outlives a loss of power."""
-        os.fsync(self._file)
+        self._file.sync()
 
     def close(self) -> None:
-        os.close(self._file)
+        self._file.close()
 
 
 class Journaled(NamedTuple):

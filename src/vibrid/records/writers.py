@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.errors import InputError
+from vibrid.core.files import whole_file, whole_hdf5
 from vibrid.records.record import Record
 from vibrid.records.units import from_si
 
 _ROWS = 20_000
-
-
-@contextmanager
-def whole_file(path) -> Iterator[Path]:
-    """A temporary path beside `path`; it takes the name `path` when the block ends well and vanishes otherwise."""
-    path = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as problem:
-        raise FileProblem(path, f"it cannot be written ({problem.strerror}).") from None
-    os.close(handle)
-    try:
-        yield Path(temporary)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except OSError as problem:
-        raise FileProblem(path, f"it cannot be written ({problem}).") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, digits: int | None = None) -> Path:
@@ -68,12 +45,12 @@ def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, d
     }
     data = np.column_stack(columns)
     row_format = ",".join(["%r" if digits is None else f"%.{digits}g"] * data.shape[1])
-    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.write("# vibrid: " + json.dumps(own, ensure_ascii=False, allow_nan=False) + "\n")
-        stream.write(",".join(headings) + "\n")
+    head = "# vibrid: " + json.dumps(own, ensure_ascii=False, allow_nan=False) + "\n" + ",".join(headings) + "\n"
+    with whole_file(path) as stream:
+        stream.write(head.encode())
         for first in range(0, len(data), _ROWS):
             rows = (row_format % tuple(row) for row in data[first : first + _ROWS].tolist())
-            stream.write("".join(row.replace("nan", "") + "\n" for row in rows))
+            stream.write("".join(row.replace("nan", "") + "\n" for row in rows).encode())
     return Path(path)
 
 
@@ -84,7 +61,7 @@ def write_hdf5(record: Record, path) -> Path:
     """
     import h5py
 
-    with h5py.File("record", "w", driver="core", backing_store=False, track_order=True) as file:
+    with whole_hdf5(path, track_order=True) as file:
         file.attrs["Conventions"] = "CF-1.8"
         file.attrs["title"] = record.name
         file.attrs["history"] = "\n".join(record.history)
@@ -120,8 +97,4 @@ def write_hdf5(record: Record, path) -> Path:
             file.attrs.create("vibrid_history", np.array(record.history, dtype=object), dtype=text)
         if record.step is not None:
             file.attrs["vibrid_step"], file.attrs["vibrid_start"] = record.step, record.start
-        file.flush()
-        image = file.id.get_file_image()
-    with whole_file(path) as temporary:  # made in memory: on a full disk the HDF5 library itself does not survive
-        temporary.write_bytes(image)
     return Path(path)

@@ -6,9 +6,9 @@ import re
 from datetime import datetime
 from pathlib import Path
 
+from vibrid.core.files import write_text
 from vibrid.identification.compare import Comparison
 from vibrid.identification.result import Identification, Validation
-from vibrid.records.writers import whole_file
 from vibrid.report import sections as parts
 from vibrid.report.embed import interactive_data, script_json
 from vibrid.report.signals import traces_of, traces_of_validation
@@ -36,9 +36,7 @@ def write_report(
     Everything is inside the file: figures, data and the script of the interactive plot. It needs no network.
     """
     page = report_page(fit, validation=validation, title=title, comparison=comparison)
-    with whole_file(path) as temporary:
-        temporary.write_text(page, encoding="utf-8", newline="\n")
-    return Path(path)
+    return write_text(path, page)
 
 
 def report_page(fit: Identification, *, validation=None, title=None, comparison=None) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from vibrid import __version__
+from vibrid.core.files import write_text
 from vibrid.hybrid.result import HybridResult
-from vibrid.records.writers import whole_file
 from vibrid.report import hybrid_plots as plots
 from vibrid.report.html import document
 from vibrid.report.sections import Figures
@@ -25,9 +25,7 @@ def write_hybrid_report(result: HybridResult, path, *, title: str = "Hybrid test
         title: the heading.
         place: the place of the structure whose displacement is shown, e.g. "roof".
     """
-    with whole_file(path) as temporary:
-        temporary.write_text(hybrid_page(result, title, place), encoding="utf-8", newline="\n")
-    return Path(path)
+    return write_text(path, hybrid_page(result, title, place))
 
 
 def hybrid_page(result: HybridResult, title: str, place: str) -> str:

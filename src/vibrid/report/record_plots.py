@@ -184,5 +184,7 @@ def plot_wavelet(wavelet, ax=None, lowest: float | None = None):
 
 def save(ax, path) -> None:
     """Write the figure of the axes to a file (PNG, PDF, SVG by its ending)."""
+    from vibrid.report.save import save_figure
+
     axis = ax if not isinstance(ax, np.ndarray) else ax.flat[0]
-    axis.figure.savefig(path, dpi=150)
+    save_figure(axis.figure, path, dpi=150)

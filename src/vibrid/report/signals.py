@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.identification.experiment import Experiment
+from vibrid.identification.loads.solution import inputs_with
 from vibrid.identification.result import Identification, Validation
+from vibrid.records.readers.assemble import unique
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Start
@@ -91,8 +93,12 @@ def worst(traces: list[Trace], count: int) -> list[Trace]:
 
 
 def excitation_of(fit: Identification, record: int = 0) -> Record:
-    """The excitation of a fitted record."""
+    """The excitation of a fitted record, with the loads that were found where some were unknown.
+
+    Several loads may act at one place (two jacks, the axles of a vehicle): their channels are numbered.
+    """
     data = fit.problem.data[record]
+    samples = inputs_with(data, fit.loads[record].values) if fit.loads else data.drive.samples
     channels = [
         Channel(
             " ".join(filter(None, (quantity, place))),
@@ -102,7 +108,7 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
         )
         for quantity, place in data.loads
     ]
-    return Record(np.asarray(data.drive.samples), channels, step=data.step, name=data.name)
+    return Record(np.asarray(samples), unique(channels), step=data.step, name=data.name)
 
 
 def response_of(fit: Identification, record: int = 0) -> Response:

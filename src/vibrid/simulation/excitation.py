@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from vibrid.core.errors import InputError, nearest
+from vibrid.core.precision import check_precision
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.structures.device import IMPOSED, ImposedTest
 
@@ -105,6 +106,7 @@ def loads_of(structure, record: Record) -> tuple[tuple[str, str], ...]:
 
 def inputs_of(structure, record: Record) -> np.ndarray:
     """(nt, m) input samples in the order of `loads_of`."""
+    check_precision()
     if record.step is None:
         raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
     if isinstance(structure, ImposedTest):

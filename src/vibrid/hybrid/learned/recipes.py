@@ -156,7 +156,8 @@ def train_models(
         law: what a law layer or a correction stands on.
         heard_names: what the signals are that tests hear.
         seeds: of the beginnings; 0, 1 … as many as the recipe says when not given.
-        checkpoint: written after every few epochs; a training that finds one goes on from there.
+        checkpoint: written after every few epochs; a training that finds one goes on from there. It stays when the
+            training is done: remove it once the models are saved.
     """
     if not training:
         raise InputError("There are no tests to train with.")
@@ -169,10 +170,8 @@ def train_models(
         make, keys, np.ones((len(seeds), len(training))), histories, recipe.epoch(), recipe.epochs,
         key=jax.random.key(1), block=max(recipe.epochs // 50, 1), progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
-    if checkpoint is not None:
-        if made.cut_short:
-            raise KeyboardInterrupt  # the checkpoint stays, and the same call goes on from it
-        checkpoint.remove()
+    if checkpoint is not None and made.cut_short:
+        raise KeyboardInterrupt  # the same call goes on from the checkpoint
     stiffness = steepest(training)
     found = []
     for i, model in enumerate(models):

@@ -47,6 +47,7 @@ def search_recipes(
         raise InputError("A search needs validation tests: settings chosen on the training tests are the largest ones.")
     numbered = {name: list(range(len(values))) for name, values in choices.items()}
     count = len(list(itertools.product(*numbered.values())))
+    before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.GridSampler(numbered, seed=0))
     made: list[Trial] = []
@@ -67,4 +68,6 @@ def search_recipes(
     except KeyboardInterrupt:
         if not made:
             raise
+    finally:
+        optuna.logging.set_verbosity(before)
     return sorted(made, key=lambda trial: trial.scores.nrmse)

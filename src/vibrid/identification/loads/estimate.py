@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vibrid.records.readers.assemble import unique
 from vibrid.records.record import Channel, Record
 
 
@@ -52,13 +53,13 @@ class LoadEstimate:
         return 100.0 * np.linalg.norm(self.values - truth, axis=0) / np.linalg.norm(truth, axis=0)
 
     def as_record(self) -> Record:
-        """The loads and their standard deviations as channels of a record."""
+        """The loads and their standard deviations as channels of a record; loads of one name are numbered."""
         kind = {"N": "load", "m/s^2": "ground_acceleration"}
         pairs = list(zip(self.names, self.units, strict=True))
         channels = [Channel(f"load {n}", kind[u], u, n if u == "N" else "") for n, u in pairs]
         channels += [Channel(f"deviation {n}", "other", u) for n, u in pairs]
         data = np.concatenate([self.values, self.deviation], axis=1)
-        return Record(data, channels, step=float(self.time[1] - self.time[0]), name=f"loads of {self.record}")
+        return Record(data, unique(channels), step=float(self.time[1] - self.time[0]), name=f"loads of {self.record}")
 
     def table(self) -> list[dict]:
         """One row a load: name, unit, largest value, rms, and the median of its standard deviation."""

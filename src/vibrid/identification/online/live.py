@@ -13,12 +13,12 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.files import write_arrays
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.method import Sample, Sequential, refuse_impossible
 from vibrid.identification.problem import Data, Problem, needs_of
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
-from vibrid.records.writers import whole_file
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 from vibrid.simulation.simulate import default_integrator
 from vibrid.structures.device import Device
@@ -113,8 +113,7 @@ class LiveRun:
         leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
         note = {"fingerprint": self.fingerprint(), "samples": self.samples, "gaps": self.gaps, **more}
         before = np.zeros(0) if self.before is None else self.before
-        with whole_file(path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, note=np.frombuffer(json.dumps(note).encode(), np.uint8), before=before, **leaves)
+        write_arrays(path, note=np.frombuffer(json.dumps(note).encode(), np.uint8), before=before, **leaves)
 
     def restore(self, path: Path) -> dict:
         """Take up a stored state; returns what was stored with it."""

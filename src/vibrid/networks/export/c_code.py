@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vibrid.core.errors import InputError
+from vibrid.core.files import whole_file
 from vibrid.core.traced import Traced, Value
 from vibrid.networks.export.c_operations import Writer, c_type
-from vibrid.records.writers import whole_file
 
 HELPERS = """
 /* Functions of 32 bits. What would be a choice between numbers is made on their bits, so that compilers turn loops over
@@ -64,10 +64,11 @@ def write_c(traced: Traced, path: Path | str, *, prefix: str, inputs: Sequence[s
         if len(names) != size:
             raise InputError(f"The step has {size} {what}, but {len(names)} are named.")
     header = path.with_suffix(".h")
-    texts = {header: _header(traced, prefix, inputs, outputs, note), path: _source(traced, prefix, header.name)}
-    for file, text in texts.items():
-        with whole_file(file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    texts = _header(traced, prefix, inputs, outputs, note), _source(traced, prefix, header.name)
+    with whole_file(path) as source, whole_file(header) as head:  # neither gets its name before both are written
+        source.write(texts[1].encode())
+        source.flush()
+        head.write(texts[0].encode())
     return path, header
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vibrid.core.errors import Refusal
+from vibrid.core.errors import FileProblem, Refusal
 from vibrid.core.traced import Traced
 from vibrid.networks.export.c_code import write_c
 
@@ -34,11 +34,14 @@ class CompiledStep:
         found = compiler()
         if found is None:
             raise Refusal("There is no C compiler here (cc, gcc or clang): use the compiled JAX step instead.")
-        self._folder = tempfile.TemporaryDirectory(prefix="vibrid-")
         names = [str(i) for i in range(traced.input.size)], [str(i) for i in range(traced.output.size)]
-        source, _ = write_c(
-            traced, Path(self._folder.name) / "device.c", prefix="device", inputs=names[0], outputs=names[1]
-        )
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="vibrid-")
+            source, _ = write_c(
+                traced, Path(self._folder.name) / "device.c", prefix="device", inputs=names[0], outputs=names[1]
+            )
+        except (OSError, FileProblem) as problem:
+            raise Refusal(f"There is no room here for the C of a step ({problem}); use the JAX step instead.") from None
         library = source.with_suffix(".so")
         made = subprocess.run([found, *FLAGS, str(source), "-o", str(library), "-lm"], capture_output=True, text=True)
         if made.returncode != 0:

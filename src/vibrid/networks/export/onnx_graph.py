@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import InputError, Refusal, require
+from vibrid.core.files import write_bytes
 from vibrid.core.traced import Operation, Program, Traced, Value
-from vibrid.records.writers import whole_file
 
 OPSET = 17
 NAMES = {"add": "Add", "sub": "Sub", "mul": "Mul", "neg": "Neg", "exp": "Exp", "log": "Log",
@@ -54,9 +54,7 @@ def write_onnx(traced: Traced, path: Path | str, *, note: str = "") -> Path:
         graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], producer_name="vibrid", ir_version=8
     )
     onnx.checker.check_model(model)
-    with whole_file(path) as temporary:
-        temporary.write_bytes(model.SerializeToString())
-    return path
+    return write_bytes(path, model.SerializeToString())
 
 
 def _kind(onnx, dtype) -> int:

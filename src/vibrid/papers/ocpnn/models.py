@@ -9,12 +9,15 @@ specimen, under larger motions.
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from vibrid.core.device import on_processor
+from vibrid.core.errors import FileProblem
+from vibrid.core.files import make_folder
 from vibrid.hybrid.characterise import characterise
 from vibrid.hybrid.device import LawDevice, LoopDevice
 from vibrid.hybrid.learned.along import along
@@ -92,16 +95,22 @@ def kept_networks(
         for seed in seeds or range(1 if run.quick else SEEDS)
     }
     missing = [seed for seed, file in files.items() if not file.exists()]
+    unsaved = {}
     if missing:
         law = run.once(fitted_lugre, kind) if by_law else None
         validation = [p.test(EVERY) for p in run.once(data, kind).validation]
-        trained_folder().mkdir(parents=True, exist_ok=True)
+        make_folder(trained_folder())
         for saved in train_models(
             recipe, tests(), validation, law=law, heard_names=HEARD, seeds=missing, progress=run.progress
         ):
-            save_model(files[saved.facts["seed"]], saved)
+            try:
+                save_model(files[saved.facts["seed"]], saved)
+            except FileProblem as problem:
+                warnings.warn(f"{problem} The model is used, and not kept.", RuntimeWarning, stacklevel=2)
+                unsaved[saved.facts["seed"]] = saved
     with on_processor():
-        return sorted(map(load_model, files.values()), key=lambda saved: saved.facts["scores"]["nrmse"])
+        models = [unsaved.get(seed) or load_model(file) for seed, file in files.items()]
+        return sorted(models, key=lambda saved: saved.facts["scores"]["nrmse"])
 
 
 def fitted_lugre(run: Run, kind: str) -> ScaledLaw:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vibrid.core.files import make_folder
 from vibrid.hybrid.banded import BandedFrictionDamper
 from vibrid.hybrid.coordinator import RATE, HybridTest
 from vibrid.hybrid.impose import impose
@@ -155,13 +156,13 @@ def pairs_of(run: Run, suite: Suite) -> dict[str, list[Pair]]:
     ]
     jobs = [(name, scaled, capacity, key + 1) for key, (_, name, scaled, capacity) in enumerate(wanted)]
     purpose = fingerprint([(name, f"{scaled.factor:.4f} {capacity:g} {key}") for name, scaled, capacity, key in jobs])
-    trained_folder().mkdir(parents=True, exist_ok=True)
+    make_folder(trained_folder())
     kept = Checkpoint(trained_folder() / f"ocpnn-pairs-{purpose}.npz", purpose)
     found = kept.load()
     if found is None:
         run.progress.stage("pairs of tests on one specimen", len(wanted))
         made = side_by_side(pair_of, jobs, run.progress)
-        kept.save({f"pair{i}": pair.columns().astype(np.float32) for i, pair in enumerate(made)})
+        kept.keep({f"pair{i}": pair.columns().astype(np.float32) for i, pair in enumerate(made)})
     else:
         made = [Pair.of(name, capacity, key, found[0][f"pair{i}"]) for i, (name, _, capacity, key) in enumerate(jobs)]
     return {split: [p for p, own in zip(made, wanted, strict=True) if own[0] == split] for split in suite._fields}

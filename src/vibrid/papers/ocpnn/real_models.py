@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.files import make_folder
 from vibrid.hybrid.learned.answers import Adapted, Answer, Direct, LawLayer, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.histories import DeviceTest, stack
@@ -108,7 +109,7 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
     data = data, [f.name for f in main + extra], list(map(float, weights))
     purpose = fingerprint(name, *kind[1:], seeds, STRETCH, repr(shapes), repr(data))
     folder = trained_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     file = Checkpoint(folder / f"ocpnn-{purpose}.npz", purpose)
     kept = file.load()
     if kept is not None:
@@ -135,7 +136,7 @@ def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: 
     for i, fold in enumerate(main):
         forces[:, fold.left_out] = found[:, i, fold.left_out]
     error = np.asarray(made.history[-1]).reshape(seeds, kind.members, -1).mean(axis=1)
-    file.save({"forces": forces, "extra": found[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name})
+    file.keep({"forces": forces, "extra": found[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name})
     run.progress.stage(f"{name}: trained in {seconds:.0f} s")
     return Predicted(forces, found[:, len(main) :], error, seconds)
 

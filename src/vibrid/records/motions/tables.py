@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.core.files import write_text
 from vibrid.records.motions.targets import Target, table_target
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import split_unit
 from vibrid.records.readers.source import Source
 from vibrid.records.spectra import ResponseSpectrum
 from vibrid.records.units import unit_factor
-from vibrid.records.writers import whole_file
 
 
 def read_target(path) -> Target:
@@ -46,8 +46,6 @@ def write_spectra(spectra: Sequence[ResponseSpectrum], path) -> Path:
     """Pseudo-accelerations in m/s² of spectra with common periods, one column each, written whole or not at all."""
     names = [f"{s.name or f'spectrum {i}'}".replace(",", " ") for i, s in enumerate(spectra, 1)]
     table = np.column_stack([spectra[0].periods, *(s.pseudo_acceleration for s in spectra)])
-    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.write(",".join(["period [s]", *(f"{name} [m/s^2]" for name in names)]) + "\n")
-        for row in table.tolist():
-            stream.write(",".join(map(repr, row)) + "\n")
-    return Path(path)
+    lines = [",".join(["period [s]", *(f"{name} [m/s^2]" for name in names)])]
+    lines += [",".join(map(repr, row)) for row in table.tolist()]
+    return write_text(path, "\n".join(lines) + "\n")

@@ -68,7 +68,7 @@ class Course:
         arrays = {name: getattr(self, name) for name in self._ARRAYS}
         arrays |= {name: self.along(name) for name in self._LISTS if getattr(self, name)}
         facts = {name: getattr(self, name) for name in self._FACTS}
-        checkpoint.save(arrays | tree_arrays(self.state, "state"), facts)
+        checkpoint.keep(arrays | tree_arrays(self.state, "state"), facts)
 
     def taken_up(self, arrays: dict, facts: dict) -> Course:
         """A course that a checkpoint holds; this one, at its beginning, says what it looks like."""

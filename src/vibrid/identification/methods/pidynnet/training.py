@@ -177,7 +177,7 @@ def anneal(
             best = (x, task, factor)
             noise = np.where(np.isfinite(given), given, np.maximum(noise * np.sqrt(chi), _SMALLEST_NOISE * size))
             if checkpoint:
-                checkpoint.save(
+                checkpoint.keep(
                     {"x": x, "noise": noise, "losses": np.concatenate(losses), "trace": np.concatenate(trace)},
                     {"stage": i + 1, "stages": stages},
                 )

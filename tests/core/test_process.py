@@ -1,0 +1,108 @@
+"""What vibrid changes in a process, and what it leaves as the user set it. Each case is a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import json
+{before}
+import jax
+from vibrid.core import precision
+{after}
+print(json.dumps({{
+    "x64": jax.config.jax_enable_x64, "folder": jax.config.jax_compilation_cache_dir,
+    "shortest": jax.config.jax_persistent_cache_min_compile_time_secs, "kept": str(precision.cache_folder()),
+}}))
+"""
+
+
+def child(before="", after="", **environment):
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "VIBRID_", "XDG_"))}
+    program = PROGRAM.format(before=before, after=after)
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, env=own | environment, timeout=120)
+
+
+def found(*arguments, **environment):
+    made = child(*arguments, **environment)
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
+
+
+def test_what_is_set_where_the_user_set_nothing(tmp_path):
+    made = found(XDG_CACHE_HOME=str(tmp_path))
+    assert made["x64"] is True and made["shortest"] == 0.02
+    assert made["folder"] == made["kept"] == str(tmp_path / "vibrid" / "compiled")
+
+
+def test_a_cache_of_the_user_stays():
+    made = found("import jax; jax.config.update('jax_compilation_cache_dir', '/theirs')")
+    assert made["folder"] == "/theirs" and made["shortest"] == 1.0
+
+
+class Config:
+    """JAX's settings as a process begins with them."""
+
+    def __init__(self, folder=None, shortest=1.0):
+        self.jax_compilation_cache_dir, self.jax_persistent_cache_min_compile_time_secs = folder, shortest
+        self.jax_enable_x64, self.jax_enable_compilation_cache = False, True
+
+    def update(self, name, value):
+        assert hasattr(self, name)
+        setattr(self, name, value)
+
+
+@pytest.mark.parametrize(
+    ("config", "environment", "folder", "shortest"),
+    [
+        (Config("/theirs"), {}, "/theirs", 1.0),
+        (Config("/theirs"), {"VIBRID_CACHE": "/ours"}, "/ours", 0.02),
+        (Config("/theirs"), {"VIBRID_CACHE": "off"}, "/theirs", 1.0),
+        (Config(), {"VIBRID_CACHE": "off"}, None, 1.0),
+        (Config(shortest=5.0), {"VIBRID_CACHE": "/ours"}, "/ours", 5.0),
+        (Config(), {"VIBRID_CACHE": "/ours", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1"}, "/ours", 1.0),
+    ],
+)
+def test_wishes_of_both_kinds(monkeypatch, config, environment, folder, shortest):
+    from vibrid.core import precision
+
+    monkeypatch.delenv("VIBRID_CACHE", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(precision.jax, "config", config)
+    precision.configure()
+    assert config.jax_enable_x64 is True and config.jax_compilation_cache_dir == folder
+    assert config.jax_persistent_cache_min_compile_time_secs == shortest
+    config.jax_enable_compilation_cache = False
+    assert precision.cache_folder() is None
+
+
+def test_a_wish_for_32_bits_is_refused_in_one_sentence():
+    made = child(JAX_ENABLE_X64="0")
+    assert made.returncode == 1 and "JAX_ENABLE_X64=0 asks for 32-bit numbers" in made.stderr.splitlines()[-1]
+
+
+def test_64_bits_that_were_turned_off_later_are_missed(monkeypatch):
+    import numpy as np
+
+    import vibrid as vb
+    from vibrid.core import precision
+
+    monkeypatch.setattr(precision.jax, "config", Config())
+    quake = vb.Record(np.ones(10), [vb.Channel("g", "ground_acceleration")], step=0.1)
+    with pytest.raises(vb.Refusal, match="turned off"):
+        vb.simulate(vb.ShearBuilding(masses=[1.0], storeys=[vb.Linear(4.0)]), quake)
+
+
+@pytest.mark.parametrize(("wish", "most"), [("1", 1), ("1,4", 1), ("", None), ("many", None), ("0", None)])
+def test_threads_are_no_more_than_wished(monkeypatch, wish, most):
+    from vibrid.core.device import cores
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    there = cores()
+    monkeypatch.setenv("OMP_NUM_THREADS", wish)
+    assert cores() == (most or there)
