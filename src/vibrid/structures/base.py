@@ -13,6 +13,7 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.registry import Registry
 from vibrid.laws.base import Law
 from vibrid.structures.damping import Damping, Explicit
+from vibrid.structures.ground import axis_of, refuse_repeated
 from vibrid.structures.model import Model, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
 
@@ -66,6 +67,10 @@ class Structure(eqx.Module):
     def force_row(self, place: str):
         raise InputError(f"'{place}' is not a part whose force can be measured here.")
 
+    def ground_axes(self) -> dict[str, str]:
+        """The directions in which the ground can move it, the first by default, each "horizontal", "vertical" or ""."""
+        return {"": ""}
+
     def ground(self, direction: str = "") -> np.ndarray:
         """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
         raise NotImplementedError
@@ -92,6 +97,10 @@ class Structure(eqx.Module):
 
     # -- what everyone gets ----------------------------------------------------------------------------------------
 
+    def ground_axis(self, direction: str = "") -> str:
+        """The direction of ground motion that a word means here: one of `ground_axes`, or a word of files for it."""
+        return axis_of(self.ground_axes(), direction, f"the {type(self).__name__}")
+
     def laws(self) -> list[Law]:
         """The laws of all parts and attachments."""
         return [law for _, law, _ in self.parts()] + [a.law for a in getattr(self, "attachments", ())]
@@ -110,6 +119,7 @@ class Structure(eqx.Module):
         A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` stand for those of
         the structure itself where they are known already.
         """
+        loads = self.driven_along(loads)
         mass, stiffness = self.matrices()
         n = mass.shape[-1]
         parts = list(self.parts() if parts is None else parts)
@@ -130,7 +140,7 @@ class Structure(eqx.Module):
             rows=rows,
             groups=groups,
             load_matrix=jnp.stack(columns, axis=1) if columns else jnp.zeros((n, 0)),
-            loads=tuple(loads),
+            loads=loads,
             parts=names,
         )
         damping = getattr(self, "damping", None)
@@ -138,6 +148,14 @@ class Structure(eqx.Module):
             rows, groups, names = stack_laws(parts[:own], n)
             bare = dataclasses.replace(made, rows=rows, groups=groups, parts=names)
             made = dataclasses.replace(made, damping=damping.matrix(made.mass_matrix, bare.initial_matrices()[2]))
+        return made
+
+    def driven_along(self, loads) -> tuple[tuple[str, str], ...]:
+        """The inputs with the structure's own names of directions; two ground motions along one are refused."""
+        made = tuple((q, self.ground_axis(place) if q == "ground_acceleration" else place) for q, place in loads)
+        ground = [i for i, (quantity, _) in enumerate(made) if quantity == "ground_acceleration"]
+        words, axes = [f"'{loads[i][1]}'" for i in ground], [made[i][1] for i in ground]
+        refuse_repeated(words, axes, f"the {type(self).__name__}", "The inputs")
         return made
 
     def sensor_arrays(self, model: Model, sensors) -> SensorArrays:

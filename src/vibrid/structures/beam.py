@@ -65,6 +65,7 @@ class Beam(PlaneFrame):
     directions: ClassVar = ("axial", "lateral", "rotation")
     default_direction: ClassVar = "lateral"
     ground_direction: ClassVar = "lateral"
+    upwards: ClassVar = ""  # of a tower it is axial, of a bridge lateral
 
     def __check_init__(self):
         if len(self.positions) < 2 or np.any(np.diff(self.positions) <= 0):

@@ -79,6 +79,10 @@ class Truss(Assembled):
     def directions(self) -> tuple[str, ...]:
         return ("x", "y", "z")[: len(self.nodes[0])]
 
+    @property
+    def upwards(self) -> str:
+        return self.directions[-1]
+
     def connectivity(self):
         return np.array(self.bars, dtype=int).reshape(-1, 2)
 
