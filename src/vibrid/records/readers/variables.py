@@ -16,9 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from vibrid.core.errors import nearest
-from vibrid.records.readers.assemble import TIME_NAME, assemble
+from vibrid.records.readers.assemble import assemble
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
+from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
 
 _STEP_NAME = re.compile(r"(^|\.)(dt|ts|step|delta|sampling_?(step|interval|period))$", re.I)
