@@ -150,6 +150,7 @@ def simulate_many(
     if any(len(r) != len(first) or r.step != first.step for r in records):
         raise InputError("Motions of a batch must have the same length and sampling step; resample and cut them first.")
     changes = changes or {}
+    paths.check_values(structure, changes)
     counts = {len(v) for v in changes.values()} | ({len(records)} if len(records) > 1 else set())
     if len(counts) != 1:
         raise InputError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.core.errors import InputError, Refusal
+from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 from vibrid.laws.base import Law
 from vibrid.structures.damping import Damping, Explicit
@@ -34,7 +35,7 @@ class Attachment(eqx.Module):
     to: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))
 
 
-class Structure(eqx.Module):
+class Structure(Parameterised):
     """What every structure offers. Subclasses give `matrices`, `row` and, where they have them, `parts`.
 
     Fields that subclasses declare: `damping` (None, a `Damping`, or laws) and `attachments`.
@@ -107,7 +108,9 @@ class Structure(eqx.Module):
 
     def replace(self, changes):
         """A copy with the values at some paths changed: `replace({"storeys[0].stiffness": 50.0})`."""
-        return paths.replace(self, changes)
+        made = paths.replace(self, changes)
+        paths.check(made, changes)
+        return made
 
     def built(self, loads=GROUND) -> Structure | Model:
         """What a run should be compiled for: the structure, or its model where making it is much work."""

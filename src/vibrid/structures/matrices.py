@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import equinox as eqx
+import jax
 import numpy as np
 
 from vibrid.core.errors import InputError, unknown_name
@@ -51,12 +52,28 @@ class Matrices(Structure):
         n = self.mass.shape[0]
         if self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
             raise InputError(f"M has shape {self.mass.shape} and K {self.stiffness.shape}; both must be {n} by {n}.")
+        self._check_mass()
         vectors = [(f"influence['{d}']" if d else "influence", v) for d, v in self._influences().items()]
         for what, value in (("names", self.names), *vectors):
             if value and len(value) != n:
                 raise InputError(f"'{what}' needs one entry for each of the {n} degrees of freedom.")
             if not all(np.isfinite(v) for v in value if not isinstance(v, str)):
                 raise InputError(f"'{what}' must be finite numbers.")
+
+    def _check_mass(self) -> None:
+        """Refuse a mass that could be moved without force: not symmetric, or not positive in every motion."""
+        if isinstance(self.mass, jax.core.Tracer):
+            return
+        mass = np.asarray(self.mass)
+        mass = np.diag(mass) if mass.ndim == 1 else mass
+        if not np.isfinite(mass).all():
+            return  # which is said of every parameter
+        size = np.abs(mass).max()
+        lowest = float(np.linalg.eigvalsh(0.5 * (mass + mass.T))[0])
+        if not lowest > 1e-14 * size or not np.allclose(mass, mass.T, rtol=0.0, atol=1e-6 * size):
+            raise InputError(
+                f"The mass matrix must be symmetric and positive definite; its smallest eigenvalue is {lowest:g} kg."
+            )
 
     def matrices(self):
         return self.mass, self.stiffness
