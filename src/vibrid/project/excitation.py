@@ -91,6 +91,15 @@ def _driven(path, record: Record, inputs: list[InputTable]) -> Record:
 def _read(path, table: ExcitationTable) -> Record:
     """The excitation file, or of it the channels that are named."""
     record = read_described(path, _known(table.channels), format=table.format, rate=table.rate)
+    if table.direction:
+        ground = [c.name for c in record.channels if c.quantity == "ground_acceleration"]
+        if len(ground) != 1 or table.channels:
+            raise FileProblem(
+                path,
+                f"[excitation] gives one direction, '{table.direction}', and {len(ground)} channels move the ground "
+                f"({', '.join(ground)}); give each its own under [excitation] channels.",
+            )
+        return record.driven_by({ground[0]: table.direction})
     if not table.channels:
         return record
     return _driven(path, record, table.channels).select([c.column for c in table.channels])
