@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 import vibrid as vb
 from examples import EXAMPLES
+from vibrid.core import paths
 
 NAMES = list(vb.LAWS)
 WITH_A_RATE = [n for n in NAMES if jax.tree.leaves(EXAMPLES[n][0].start()) and vb.has_rate(EXAMPLES[n][0])]
@@ -128,7 +129,7 @@ def test_no_energy_is_created(name):
 
 
 def test_created_energy_would_be_seen():
-    work, scale = energy_put_in(vb.Viscous(-0.7), 0.1)
+    work, scale = energy_put_in(paths.replace(vb.Viscous(0.7), {"damping": -0.7}), 0.1)
     assert work[0] < -0.1 * scale
 
 

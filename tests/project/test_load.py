@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vibrid as vb
-from vibrid.core.errors import FileProblem
+from vibrid.core.errors import FileProblem, VibridError
 from vibrid.core.parameters import parameter
 from vibrid.laws.base import LAWS
 from vibrid.project import sections
@@ -142,6 +142,50 @@ def test_columns_without_units_take_those_of_the_project(project, tmp_path):
     assert (record.channel("top").quantity, record.channel("top").location) == ("displacement", "roof")
     np.testing.assert_allclose(record["top"][4], 4e-3)
     np.testing.assert_allclose(record["base"][1], 9.80665)
+
+
+SYNTHETIC = "synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (f'{SYNTHETIC}\nquantity = "load"', "it describes a cyclic protocol"),
+        ('file = "quake.csv"\nplace = 0', "it describes a cyclic protocol"),
+        ('file = "quake.csv"\ndirection = "UD"', "'UD' is vertical"),
+        ('channels = [{column = "UD", direction = "up"}]', "'up' is vertical"),
+    ],
+)
+def test_keys_of_an_excitation_that_would_do_nothing_are_refused(project, given, sentence):
+    with pytest.raises(VibridError, match=sentence):
+        project(None, drive=(SYNTHETIC, given))
+
+
+def test_one_direction_of_a_file_is_that_of_its_one_component(project, tmp_path):
+    channels = [vb.Channel(name, "ground_acceleration", direction="N-S") for name in ("a", "b")]
+    record = vb.Record(np.ones((30, 2)), channels, step=0.02, name="both")
+    record.select(["b"]).write_csv(tmp_path / "quake.csv")
+    loaded = project(None, drive=(SYNTHETIC, 'file = "quake.csv"\ndirection = "x"'))
+    assert loaded.excitation().channels == (vb.Channel("b", "ground_acceleration", direction="x"),)
+    record.write_csv(tmp_path / "quake.csv")
+    with pytest.raises(VibridError, match=r"2 channels move the ground \(a, b\)"):
+        loaded.excitation()
+
+
+def test_a_named_column_that_is_missing_is_refused_unless_its_load_is_unknown(project, tmp_path):
+    record = vb.Record(np.ones((30, 1)), [vb.Channel("shaker", "load", location="0")], step=0.02)
+    record.write_csv(tmp_path / "test.csv")
+    named = 'channels = [{column = "shake", place = 0, quantity = "load"}]'
+    with pytest.raises(VibridError, match=r"no column 'shake', which \[excitation\] names; did you mean 'shaker'"):
+        project(None, drive=(SYNTHETIC, named)).read(tmp_path / "test.csv")
+    sought = project(None, drive=(SYNTHETIC, named + "\n[[unknown_loads]]\nplace = 0"))
+    assert sought.read(tmp_path / "test.csv").names == ()
+
+
+def test_a_column_in_newtons_is_not_taken_for_the_ground(project, tmp_path):
+    (tmp_path / "raw.csv").write_text("t,jack [kN]\n" + "".join(f"{i / 100},{i % 3}\n" for i in range(50)))
+    with pytest.raises(VibridError, match="say under"):
+        project(None, drive=(SYNTHETIC, 'channels = [{column = "jack"}]')).read(tmp_path / "raw.csv")
 
 
 def test_cyclic_protocol(project):

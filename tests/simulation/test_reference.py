@@ -66,6 +66,6 @@ def test_refusals():
         vb.simulate_reference(YIELDING, motion(64, 65))
     with pytest.raises(InputError, match="tolerance of the reference"):
         vb.simulate_reference(THERMOSTAT, motion(64, 65), tolerance=1e-16)
-    falling = vb.ShearBuilding(masses=[1.0], storeys=[vb.Cubic(-40.0, -400.0)])
+    falling = vb.ShearBuilding(masses=[1.0], storeys=[vb.Polynomial([-40.0, 0.0, -400.0])])
     with pytest.raises(Divergence, match=r"could not pass [\d.]+ s"):
         vb.simulate_reference(falling, ground(np.ones(200), 0.02), tolerance=1e-3)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError, nearest
-from vibrid.core.parameters import ParameterInfo, parameter_info
+from vibrid.core.parameters import ParameterInfo, Parameterised, check_parameters, parameter_info
 
 _TOKEN = re.compile(r"\.?([A-Za-z_]\w*)|\[(\*|-?\d+)\]")
 
@@ -145,6 +145,31 @@ def replace(tree, changes: Mapping[str, object]):
         for i, chosen in enumerate(concrete):
             tree = _set(tree, chosen, value if values is None else values[i], "")
     return tree
+
+
+def check(tree, changes: Mapping[str, object]) -> None:
+    """Refuse values in `tree` that replaced others at some paths and cannot stand there; what is traced passes."""
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(list(changes.values()))):
+        return
+    owners = {}
+    for path in changes:
+        for tokens in _fill_stars(tree, parse(path)):
+            for depth in range(len(tokens), -1, -1):
+                owners.setdefault(tokens[:depth], None)
+    for tokens in sorted(owners, key=len, reverse=True):
+        node = get(tree, spell(tokens)) if tokens else tree
+        if isinstance(node, Parameterised):
+            check_parameters(node, spell(tokens))
+        if isinstance(node, eqx.Module):
+            for cls in type(node).__mro__:
+                if "__check_init__" in cls.__dict__:
+                    cls.__dict__["__check_init__"](node)
+
+
+def check_values(tree, changes: Mapping[str, object]) -> None:
+    """Refuse values for paths of `tree`, of many runs perhaps, that the parameters there cannot have."""
+    for path, values in changes.items():
+        info(tree, spell(_fill_stars(tree, parse(path))[0])).check(values, path)
 
 
 def _fill_stars(tree, tokens: tuple) -> list[tuple]:

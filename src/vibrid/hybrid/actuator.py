@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import discretise, matvec
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 from vibrid.core.registry import Registry
 from vibrid.hybrid.noise import gauss
 from vibrid.hybrid.ring import empty_ring, past, push
@@ -25,7 +25,7 @@ LONGEST = 512
 """Samples that a delay can reach back: half a second at 1024 Hz."""
 
 
-class Dynamics(eqx.Module):
+class Dynamics(Parameterised):
     """How a machine follows its command, limits and sensor apart."""
 
     def prepare(self, dt) -> Any:
@@ -56,7 +56,7 @@ class IdealMachine(Dynamics):
 class PureDelay(Dynamics):
     """The command, some time later; between samples the command is taken to move straight."""
 
-    delay: object = parameter("delay τ", "s", positive=True)
+    delay: object = parameter("delay τ", "s", positive=True, zero=True)
 
     def prepare(self, dt):
         return self.delay / dt
@@ -111,7 +111,7 @@ class SecondOrder(LinearMachine):
     """`ẍ + 2 ζ ω ẋ + ω² x = ω² u`, ω = 2π f. At low frequencies it lags by 2 ζ/ω."""
 
     frequency: object = parameter("natural frequency f", "Hz", positive=True)
-    ratio: object = parameter("damping ratio ζ", "", positive=True, default=1.0)
+    ratio: object = parameter("damping ratio ζ", "", positive=True, zero=True, default=1.0)
 
     @staticmethod
     def with_lag(lag: float, ratio: float = 1.0) -> SecondOrder:
@@ -133,12 +133,12 @@ class BenchmarkMachine(LinearMachine):
 
     valve_gain: object = parameter("a₁ β₀", "N/(m s^3)", positive=True, default=2.13e13)
     feedback: object = parameter("natural velocity feedback a₂", "N/m", positive=True, default=4.23e6)
-    leakage: object = parameter("actuator pole a₃", "1/s", positive=True, default=3.3)
+    leakage: object = parameter("actuator pole a₃", "1/s", positive=True, zero=True, default=3.3)
     valve_damping: object = parameter("β₁", "1/s", positive=True, default=425.0)
     valve_stiffness: object = parameter("β₂", "1/s^2", positive=True, default=1e5)
     mass: object = parameter("moving mass m", "kg", positive=True, default=29.12)
-    damping: object = parameter("damping of the specimen c", "N s/m", positive=True, default=114.6)
-    stiffness: object = parameter("stiffness of the specimen k", "N/m", positive=True, default=1.19e6)
+    damping: object = parameter("damping of the specimen c", "N s/m", positive=True, zero=True, default=114.6)
+    stiffness: object = parameter("stiffness of the specimen k", "N/m", positive=True, zero=True, default=1.19e6)
 
     def polynomial(self):
         def times(p, q):
@@ -168,7 +168,7 @@ class Imposed(NamedTuple):
     measured: jax.Array
 
 
-class Actuator(eqx.Module):
+class Actuator(Parameterised):
     """A machine with limits and a displacement sensor.
 
     Arguments

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 from vibrid.laws.base import Law, Motion
 
@@ -33,7 +33,7 @@ class Heard(NamedTuple):
     reading: Reading
 
 
-class LoopDevice(eqx.Module):
+class LoopDevice(Parameterised):
     """A device that a coordinator moves step by step.
 
     `trial` starts from the committed `state` and may be called again with another motion: nothing is remembered between

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import equinox as eqx
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 from vibrid.hybrid.actuator import Actuator
 from vibrid.hybrid.compensation import Compensator
 from vibrid.hybrid.device import LawDevice, LoopDevice
@@ -29,7 +29,7 @@ def _text(value) -> str:
     return "" if value is None else str(value)
 
 
-class Part(eqx.Module):
+class Part(Parameterised):
     """A device at a place of the structure.
 
     Arguments

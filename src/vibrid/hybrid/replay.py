@@ -35,7 +35,9 @@ class Replay(LoopDevice):
     displacement: object = parameter("measured displacement", "m")
     force: object = parameter("measured force", "N")
     others: object = parameter("other measured signals (samples, signals)", "")
-    tolerance: object = parameter("distance from the measured displacement that is let pass", "m", positive=True)
+    tolerance: object = parameter(
+        "distance from the measured displacement that is let pass", "m", positive=True, zero=True
+    )
     stiffness: object = parameter("stiffness for the integrator", "N/m", positive=True, default=0.0)
     names: tuple[str, ...] = eqx.field(static=True, default=())
     units: tuple[str, ...] = eqx.field(static=True, default=())
@@ -56,9 +58,8 @@ class Replay(LoopDevice):
             tolerance: m, how far from the measured displacement it may be moved.
             stiffness: N/m, first slope, for integrators that want one.
         """
-        by_quantity = {c.quantity: c.name for c in record.channels}
-        x = displacement or by_quantity.get("imposed_displacement", "")
-        f = force or by_quantity.get("element_force", "")
+        x = displacement or _only(record, "imposed_displacement", "displacement")
+        f = force or _only(record, "element_force", "force")
         if not x or not f:
             raise InputError(f"Record '{record.name}' needs a displacement and a force to be played again; name them.")
         rest = [c for c in record.channels if c.name not in (x, f) and np.isfinite(record[c.name]).all()]
@@ -102,6 +103,17 @@ class Replay(LoopDevice):
 
         inside = (jnp.abs(motion.e - at(self.displacement)) <= self.tolerance) & (place <= last + 1e-6)
         return Reading(jnp.where(inside, at(self.force), jnp.nan), at(self.others)), ReplayState(time)
+
+
+def _only(record: Record, quantity: str, argument: str) -> str:
+    """The channel with a quantity, empty where there is none; refused where there are several."""
+    found = [c.name for c in record.channels if c.quantity == quantity]
+    if len(found) > 1:
+        raise InputError(
+            f"Record '{record.name}' has {len(found)} channels of {quantity} ({', '.join(found)}); name one as "
+            f"`{argument}`."
+        )
+    return found[0] if found else ""
 
 
 @SPECIMENS.register("replay")

@@ -107,9 +107,9 @@ class UpdatedLaw(LoopDevice):
     updated: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=("bristle_stiffness", "bristle_damping"))
     lower: object = parameter("lower bound of the parameters / characterised", "", positive=True, default=0.05)
     upper: object = parameter("upper bound of the parameters / characterised", "", positive=True, default=5.0)
-    process_noise: object = parameter("σ_N", "", positive=True, default=1e-3)
+    process_noise: object = parameter("σ_N", "", positive=True, zero=True, default=1e-3)
     force_noise: object = parameter("√R", "N", positive=True, default=1e3)
-    corner: object = parameter("corner of the low-pass", "Hz", positive=True, default=60.0)
+    corner: object = parameter("corner of the low-pass", "Hz", positive=True, zero=True, default=60.0)
     spread: object = parameter("α", "", positive=True, default=1e-3)
     memory: str = eqx.field(static=True, default="each")
 

@@ -218,7 +218,7 @@ def _inputs(structure, record: Record, loads: list[UnknownLoad]):
             )
         return loads_of(structure, record), inputs, None
     names, known = (), np.zeros((len(record), 0))
-    sought = {(load.quantity, load.at) for load in loads if not load.moves}
+    sought = {load.inputs(structure)[0] for load in loads if not load.moves}
     if any(c.quantity in EXCITATIONS[:2] for c in record.channels):
         all_names, all_inputs = loads_of(structure, record), inputs_of(structure, record)
         keep = [i for i, name in enumerate(all_names) if name not in sought]

@@ -18,9 +18,9 @@ class Backlash(Law):
     lets go r times as fast as it took up. To this come `k e + c w`. The path alone decides; its steps do not.
     """
 
-    slip_positive: object = parameter("slip force for positive motion F₊", "N", positive=True)
-    slip_negative: object = parameter("slip force for negative motion F₋", "N", positive=True)
-    play: object = parameter("travel without grip g", "m", positive=True)
+    slip_positive: object = parameter("slip force for positive motion F₊", "N", positive=True, zero=True)
+    slip_negative: object = parameter("slip force for negative motion F₋", "N", positive=True, zero=True)
+    play: object = parameter("travel without grip g", "m", positive=True, zero=True)
     take_up: object = parameter("travel from no grip to slip d", "m", positive=True)
     release: object = parameter("letting go / taking up r", "", positive=True, default=1.0)
     exponent: object = parameter("roundness of the grip n", "", positive=True, default=2.0)

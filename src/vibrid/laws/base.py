@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.errors import Refusal
+from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 
 LAWS = Registry("law")
@@ -30,7 +31,7 @@ class Motion(NamedTuple):
     w: jax.Array
 
 
-class Law(eqx.Module):
+class Law(Parameterised):
     """How a part resists: a force from its deformation, its rate and a state.
 
     A *path law* overrides `start`, `force` and `advance`: its state follows the path of the deformation. Laws whose

@@ -16,7 +16,7 @@ class Bilinear(Law):
     mapping. `a` is the ratio of the stiffness after yield to the stiffness before it.
     """
 
-    stiffness: object = parameter("elastic stiffness k", "N/m", positive=True)
+    stiffness: object = parameter("elastic stiffness k", "N/m", positive=True, zero=True)
     yield_deformation: object = parameter("deformation at first yield u_y", "m", positive=True)
     post_yield_ratio: object = parameter("stiffness after yield / before", "", positive=True, default=0.0)
 

@@ -20,8 +20,8 @@ class BoucWen(RateLaw):
     pure numbers times m^−1 for n = 1. With `post_yield_ratio` a = 0 the force is k z.
     """
 
-    stiffness: object = parameter("initial stiffness k", "N/m", positive=True)
-    beta: object = parameter("loop shape β", "m^-n", positive=True)
+    stiffness: object = parameter("initial stiffness k", "N/m", positive=True, zero=True)
+    beta: object = parameter("loop shape β", "m^-n", positive=True, zero=True)
     gamma: object = parameter("loop shape γ", "m^-n")
     exponent: object = parameter("sharpness of yield n", "", positive=True, default=1.0)
     post_yield_ratio: object = parameter("stiffness after yield / before", "", positive=True, default=0.0)

@@ -6,18 +6,17 @@ distribution of your own needs these two functions; `density` follows from them.
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf, gammainc, gammaln
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 from vibrid.core.registry import Registry
 
 DISTRIBUTIONS = Registry("distribution")
 
 
-class YieldDistribution(eqx.Module):
+class YieldDistribution(Parameterised):
     """How the yield deformations (m) of distributed elements are spread. Written for x ≥ 0."""
 
     def survival(self, x):
@@ -37,7 +36,7 @@ class YieldDistribution(eqx.Module):
 class UniformYield(YieldDistribution):
     """Yield deformations spread evenly from `low` to `high`."""
 
-    low: object = parameter("smallest yield deformation", "m", positive=True)
+    low: object = parameter("smallest yield deformation", "m", positive=True, zero=True)
     high: object = parameter("largest yield deformation", "m", positive=True)
 
     def survival(self, x):

@@ -19,7 +19,7 @@ class Iwan(MemoryLaw):
     `curve(y) = k_e y + k_p min(y, u_p) +` the curve of `Masing`; the same memory serves all three.
     """
 
-    stiffness: object = parameter("initial stiffness of the breaking elements k", "N/m", positive=True)
+    stiffness: object = parameter("initial stiffness of the breaking elements k", "N/m", positive=True, zero=True)
     distribution: YieldDistribution
     ductility: object = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
     elastic_stiffness: object = parameter("stiffness of the elastic element k_e", "N/m", positive=True, default=0.0)

@@ -12,7 +12,7 @@ from vibrid.laws.base import LAWS, StaticLaw
 class Linear(StaticLaw):
     """A linear spring with an optional linear dashpot beside it: `F = k e + c w`."""
 
-    stiffness: object = parameter("stiffness k", "N/m", positive=True)
+    stiffness: object = parameter("stiffness k", "N/m", positive=True, zero=True)
     damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     is_linear: ClassVar[bool] = True
 
@@ -24,7 +24,7 @@ class Linear(StaticLaw):
 class Viscous(StaticLaw):
     """A linear dashpot: `F = c w`."""
 
-    damping: object = parameter("viscous damping c", "N s/m", positive=True)
+    damping: object = parameter("viscous damping c", "N s/m", positive=True, zero=True)
     is_linear: ClassVar[bool] = True
 
     def force(self, e, w, s):

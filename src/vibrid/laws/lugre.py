@@ -20,7 +20,7 @@ class LuGre(RateLaw):
     """
 
     bristle_stiffness: object = parameter("bristle stiffness σ0", "N/m", positive=True)
-    bristle_damping: object = parameter("bristle damping σ1", "N s/m", positive=True)
+    bristle_damping: object = parameter("bristle damping σ1", "N s/m", positive=True, zero=True)
     coulomb_positive: object = parameter("Coulomb force for w > 0", "N", positive=True)
     coulomb_negative: object = parameter("Coulomb force for w < 0", "N", positive=True)
     static_positive: object = parameter("static force for w > 0", "N", positive=True)

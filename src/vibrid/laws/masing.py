@@ -145,7 +145,7 @@ class Masing(MemoryLaw):
         capacity: turning points that can be remembered; more are an error, never forgotten in silence.
     """
 
-    stiffness: object = parameter("initial stiffness k", "N/m", positive=True)
+    stiffness: object = parameter("initial stiffness k", "N/m", positive=True, zero=True)
     distribution: YieldDistribution
     ductility: object = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
     damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)

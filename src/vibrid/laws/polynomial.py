@@ -12,7 +12,7 @@ from vibrid.laws.base import LAWS, StaticLaw
 class Cubic(StaticLaw):
     """A Duffing spring: `F = k e + k3 e³`; hardening for k3 > 0."""
 
-    stiffness: object = parameter("linear stiffness k", "N/m", positive=True)
+    stiffness: object = parameter("linear stiffness k", "N/m", positive=True, zero=True)
     cubic: object = parameter("cubic stiffness k3", "N/m^3")
 
     def force(self, e, w, s):

@@ -43,7 +43,7 @@ class MenegottoPinto(Material):
     modulus: object = parameter("modulus E", "N/m^2", positive=True, default=200e9)
     hardening_ratio: object = parameter("modulus after yield / before", "", positive=True, default=0.01)
     sharpness: object = parameter("R₀: how sharp the first bend is", "", positive=True, default=18.0)
-    softening: object = parameter("c₁: loss of sharpness", "", positive=True, default=0.925)
+    softening: object = parameter("c₁: loss of sharpness", "", positive=True, zero=True, default=0.925)
     softening_rate: object = parameter("c₂: how soon it is lost", "", positive=True, default=0.15)
 
     def initial_modulus(self):

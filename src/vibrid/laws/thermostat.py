@@ -18,8 +18,8 @@ class Thermostat(RateLaw):
     is driven by the deformation rate of the dashpot.
     """
 
-    initial: object = parameter("damping at the start c(0)", "N s/m", positive=True)
-    rate: object = parameter("growth of the damping Λ", "N s^2/m^3", positive=True)
+    initial: object = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
+    rate: object = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
     bath: object = parameter("pull of the bath b", "N/m", default=0.0)
 
     def start(self):
@@ -40,8 +40,8 @@ class FloorThermostat(RateLaw):
     displacement; no force acts on the second.
     """
 
-    initial: object = parameter("damping at the start c(0)", "N s/m", positive=True)
-    rate: object = parameter("growth of the damping Λ", "N s^2/m^3", positive=True)
+    initial: object = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
+    rate: object = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
     bath: object = parameter("pull of the bath b", "N/m", default=0.0)
     components: ClassVar[int] = 2
 

@@ -14,7 +14,7 @@ from vibrid.laws.base import LAWS, RateLaw, StaticLaw, absolute_power
 class NonlinearViscous(StaticLaw):
     """`F = c |w|^a sign(w)`: a fluid damper; a is usually between 0.2 and 1."""
 
-    coefficient: object = parameter("damping coefficient c", "N (s/m)^a", positive=True)
+    coefficient: object = parameter("damping coefficient c", "N (s/m)^a", positive=True, zero=True)
     exponent: object = parameter("velocity exponent a", "", positive=True)
 
     def force(self, e, w, s):

@@ -6,12 +6,14 @@ import inspect
 
 import numpy as np
 
-from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.errors import FileProblem, InputError, nearest
+from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.project.quantities import in_si
-from vibrid.project.sections import CyclicTable, ExcitationTable, InputTable
+from vibrid.project.sections import CyclicTable, ExcitationTable, InputTable, RecordsTable
 from vibrid.records.motions.synthetic import synthetic_motion
-from vibrid.records.readers import read_record
-from vibrid.records.record import QUANTITIES, Channel, Record
+from vibrid.records.readers import Column, read_described
+from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
+from vibrid.records.units import unit_factor
 
 MOST_SAMPLES = 5_000_000
 """The most samples of a made-up excitation."""
@@ -30,22 +32,21 @@ def make_excitation(project) -> Record:
     elif table.cyclic is not None:
         made = cyclic(table.cyclic, table.quantity, table.place, table.direction)
     else:
-        made = _read(project.beside(table.file), table, table.channels)
+        made = _read(project.beside(table.file), table)
     made = _shape(made, table)
     return made if table.scale == 1.0 else made.scale(table.scale)
 
 
 def read_measured(project, path) -> Record:
-    """A measured file with the names, quantities, places and units that the project gives to its columns."""
-    inputs = _inputs(project.excitation_table)
-    sensors = project.sensors or ()
-    units = dict(project.units) | {c.column: c.unit for c in inputs if c.unit}
-    quantities = {s.label: s.quantity for s in sensors} | {c.column: c.quantity for c in inputs}
-    table = project.records_table
-    record = read_record(path, format=table.format, rate=table.rate, units=units, quantities=quantities)
-    places = {s.label: {"location": s.place} for s in sensors if s.label in record.names}
-    record = record.relabel(places) if places else record
-    return _shape(_driven(record, inputs), table)
+    """A measured file, its columns described by the file and, key by key, by the project, which has the last word."""
+    table: RecordsTable = project.records_table
+    inputs, sensors = _inputs(project.excitation_table), project.sensors or ()
+    known = {s.label: Column(unit=project.units.get(s.label), quantity=s.quantity, location=s.place) for s in sensors}
+    record = read_described(path, known | _known(inputs), format=table.format, rate=table.rate)
+    if project.excitation_table is not None and project.excitation_table.channels:
+        sought = {u.at for u in project.unknown if isinstance(u, UnknownLoad)}
+        record = _driven(path, record, [c for c in inputs if c.column in record.names or c.place not in sought])
+    return _shape(record, table)
 
 
 def _inputs(table: ExcitationTable | None) -> list[InputTable]:
@@ -55,17 +56,53 @@ def _inputs(table: ExcitationTable | None) -> list[InputTable]:
     return [InputTable(column=table.quantity, quantity=table.quantity, place=table.place, direction=table.direction)]
 
 
-def _read(path, table: ExcitationTable, inputs: list[InputTable]) -> Record:
-    units = {c.column: c.unit for c in inputs if c.unit}
-    quantities = {c.column: c.quantity for c in inputs}
-    record = read_record(path, format=table.format, rate=table.rate, units=units or None, quantities=quantities or None)
-    return _driven(record.select([c.column for c in inputs]), inputs) if inputs else record
+def _known(inputs: list[InputTable]) -> dict[str, Column]:
+    """What a project says of the columns that drive; a quantity that it does not give is left to the file."""
+    return {
+        c.column: Column(
+            unit=c.unit or None,
+            quantity=c.quantity if "quantity" in c.model_fields_set else None,
+            location=c.place,
+            direction=c.direction,
+        )
+        for c in inputs
+    }
 
 
-def _driven(record: Record, inputs: list[InputTable]) -> Record:
-    """The record with the places and directions of its excitation channels."""
-    places = {c.column: {"location": c.place, "direction": c.direction} for c in inputs if c.column in record.names}
-    return record.relabel(places) if places else record
+def _driven(path, record: Record, inputs: list[InputTable]) -> Record:
+    """The record driven by the named columns and by no other; one that the file does not call an excitation is made
+    the ground acceleration that it is by default."""
+    for c in inputs:
+        if c.column not in record.names:
+            raise FileProblem(
+                path, f"there is no column '{c.column}', which [excitation] names; {nearest(c.column, record.names)}"
+            )
+        if record.channel(c.column).quantity not in EXCITATIONS:
+            if unit_factor(record.channel(c.column).unit)[1] not in ("", QUANTITIES[c.quantity]):
+                raise FileProblem(
+                    path,
+                    f"column '{c.column}' is in {record.channel(c.column).unit}; say under [excitation] channels which "
+                    f"quantity it is ({', '.join(EXCITATIONS)}).",
+                )
+            record = record.relabel({c.column: {"quantity": c.quantity, "unit": QUANTITIES[c.quantity]}})
+    return record.driven_by([c.column for c in inputs])
+
+
+def _read(path, table: ExcitationTable) -> Record:
+    """The excitation file, or of it the channels that are named."""
+    record = read_described(path, _known(table.channels), format=table.format, rate=table.rate)
+    if table.direction:
+        ground = [c.name for c in record.channels if c.quantity == "ground_acceleration"]
+        if len(ground) != 1 or table.channels:
+            raise FileProblem(
+                path,
+                f"[excitation] gives one direction, '{table.direction}', and {len(ground)} channels move the ground "
+                f"({', '.join(ground)}); give each its own under [excitation] channels.",
+            )
+        return record.driven_by({ground[0]: table.direction})
+    if not table.channels:
+        return record
+    return _driven(path, record, table.channels).select([c.column for c in table.channels])
 
 
 def _shape(record: Record, table) -> Record:

@@ -107,12 +107,20 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
 
 
 def _check_excitation(table: ExcitationTable, structure: Structure, notes: Notes) -> None:
-    """One source at most, and loads at places that exist."""
+    """One source at most, loads at places that exist, ground motions along directions of the structure."""
     sources = [name for name in ("file", "synthetic", "cyclic") if getattr(table, name)]
     if len(sources) > 1:
         notes.add(("excitation",), f"{' and '.join(sources)} are given; an excitation has one source.")
     if not sources and not table.channels:
         notes.add(("excitation",), "give a file, a synthetic motion, a cyclic protocol, or channels of measured files.")
+    for key in ("quantity", "place"):
+        if table.cyclic is None and key in table.model_fields_set:
+            notes.add(("excitation", key), "it describes a cyclic protocol; describe columns of files in channels.")
+    directions = [(("excitation", "channels", i, "direction"), c.direction) for i, c in enumerate(table.channels)]
+    for keys, direction in (*directions, (("excitation", "direction"), table.direction)):
+        if direction:
+            with notes.at(*keys):
+                structure.ground_axis(direction)
     driven = [(("excitation", "channels", i, "place"), c.quantity, c.place) for i, c in enumerate(table.channels)]
     if table.cyclic is not None:
         driven.append((("excitation", "place"), table.quantity, table.place))

@@ -58,22 +58,24 @@ def _known(unit: str | None):
         return None
 
 
-def numbers(value, unit: str | None, positive: bool = False):
+def numbers(value, unit: str | None, positive: bool = False, zero: bool = True):
     """A number, or nested lists of them with equal lengths; `{value = ..., count = n}` repeats a value."""
     if isinstance(value, dict):
         if set(value) != {"value", "count"} or isinstance(value["count"], bool) or not isinstance(value["count"], int):
             raise InputError("a repeated number is written {value = 1.0, count = 3}.")
         if not 1 <= value["count"] <= MOST_NUMBERS:
             raise InputError(f"'count' lies between 1 and {MOST_NUMBERS}.")
-        return [numbers(value["value"], unit, positive)] * value["count"]
+        return [numbers(value["value"], unit, positive, zero)] * value["count"]
     if isinstance(value, list):
-        made = [numbers(v, unit, positive) for v in value]
+        made = [numbers(v, unit, positive, zero) for v in value]
         if len({_shape(v) for v in made}) > 1:
             raise InputError("the rows of a list of numbers must have the same length.")
         return made
     made = in_si(value, unit)
     if positive and made < 0:
         raise InputError(f"this number must not be negative, {value!r} is.")
+    if positive and not zero and made == 0:
+        raise InputError("this number must be positive, not 0.")
     return made
 
 
@@ -120,10 +122,13 @@ OfTheQuantity = Annotated[Any, _of_the_quantity(in_si)]
 """A number of the table's quantity: in SI units, or with a unit."""
 
 
-def array_type(meaning: str = "", unit: str | None = "", positive: bool = False):
-    """The type of a parameter: a number or array, with an optional unit that is checked against `unit`."""
-    schema = WithJsonSchema(_schema(meaning, unit, positive, array=True))
-    return Annotated[Any, _checked(numbers, unit, positive), schema]
+def array_type(meaning: str = "", unit: str | None = "", positive: bool = False, zero: bool = True):
+    """The type of a parameter: a number or array, with an optional unit that is checked against `unit`.
+
+    positive: negative numbers are refused; zero: zero will do all the same.
+    """
+    schema = WithJsonSchema(_schema(meaning, unit, positive, zero, array=True))
+    return Annotated[Any, _checked(numbers, unit, positive, zero), schema]
 
 
 def number_type(meaning: str = "", unit: str | None = "", positive: bool = False):
@@ -135,11 +140,11 @@ def number_type(meaning: str = "", unit: str | None = "", positive: bool = False
             raise InputError(f"a positive number was expected, not {value!r}.")
         return made
 
-    return Annotated[float, _checked(one), WithJsonSchema(_schema(meaning, unit, positive, array=False))]
+    return Annotated[float, _checked(one), WithJsonSchema(_schema(meaning, unit, positive, False, array=False))]
 
 
-def _schema(meaning: str, unit: str | None, positive: bool, array: bool) -> dict:
-    number = {"type": "number", "minimum": 0} if positive else {"type": "number"}
+def _schema(meaning: str, unit: str | None, positive: bool, zero: bool, array: bool) -> dict:
+    number = {"type": "number"} | ({"minimum" if zero else "exclusiveMinimum": 0} if positive else {})
     choices = [number, {"type": "string", "description": "a number with a unit"}]
     if array:
         repeated = {

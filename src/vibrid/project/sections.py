@@ -70,9 +70,11 @@ class InputTable(Section):
 
     words: ClassVar[str] = "an excitation channel"
     column: str = Field(description="name of the column in the file")
-    quantity: Literal[EXCITATIONS] = "ground_acceleration"
+    quantity: Literal[EXCITATIONS] = Field(
+        "ground_acceleration", description="what it is; if not given what the file says, else ground acceleration"
+    )
     place: Text = Field("", description="where a load acts")
-    direction: str = Field("", description="direction of the ground motion, for structures that move in several")
+    direction: str = Field("", description="which way a ground motion acts: x, y, lateral; else what the file says")
     unit: ChannelUnit = Field("", description="unit of the column, where the file does not say")
 
 
@@ -83,10 +85,10 @@ class ExcitationTable(Section):
     file: str = Field("", description="record file, relative to the project file")
     synthetic: SyntheticTable | None = Field(None, description="a synthetic earthquake")
     cyclic: CyclicTable | None = Field(None, description="blocks of sine cycles")
-    channels: list[InputTable] = Field([], max_length=100, description="which columns drive, and what they are")
+    channels: list[InputTable] = Field([], max_length=100, description="the columns that drive, and no others do")
     quantity: Literal[EXCITATIONS] = Field("ground_acceleration", description="what a cyclic protocol is")
     place: Text = Field("", description="where a cyclic load acts")
-    direction: str = Field("", description="direction of a synthetic or cyclic ground motion")
+    direction: str = Field("", description="which way the ground moves, where one component does")
     format: str | None = Field(None, description="format of the file, when it should not be found out")
     rate: number_type("samples per second, where the file does not say", "Hz", positive=True) | None = None
     scale: number_type("factor on the excitation") = 1.0

@@ -187,7 +187,7 @@ class _Maker:
             required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
             declared = f.metadata.get("parameter")
             if declared is not None:
-                kind = array_type(declared.meaning, declared.unit, declared.positive)
+                kind = array_type(declared.meaning, declared.unit, declared.positive, declared.zero)
                 text = declared.meaning + (f", {declared.unit}" if declared.unit else "")
             else:
                 kind = array_type() if f.metadata.get("converter") is as_number else self.translate(hints[f.name])

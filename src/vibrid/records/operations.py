@@ -5,11 +5,11 @@ The mathematics stands in one small module per operation; the methods here only 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from vibrid.core.errors import unknown_name
+from vibrid.core.errors import InputError, unknown_name
 
 
 class Operations:
@@ -30,6 +30,31 @@ class Operations:
                     raise unknown_name("property of a channel", key, allowed)
             channels[self.index(name)] = replace(channels[self.index(name)], **change)
         return self.replace(f"relabelled {', '.join(changes)}", channels=tuple(channels))
+
+    def driven_by(self, channels: str | Sequence[str] | Mapping[str, str]):
+        """The record with no other excitation than the named channels; a mapping gives ground motions a direction too.
+
+        `record.driven_by("NS")` drives a building by one component, `record.driven_by({"NS": "x", "UD": "y"})` a frame
+        by two. Other ground motions, loads and imposed motions are left out; what was measured stays.
+        """
+        from vibrid.records.record import EXCITATIONS
+
+        named = [channels] if isinstance(channels, str) else list(channels)
+        directions = dict(channels) if isinstance(channels, Mapping) else {}
+        for name in named:
+            if self.channel(name).quantity not in EXCITATIONS:
+                raise InputError(
+                    f"Channel '{name}' is {self.channel(name).quantity}, which drives nothing; relabel its quantity "
+                    f"first ({', '.join(EXCITATIONS)})."
+                )
+            if directions.get(name) and self.channel(name).quantity != "ground_acceleration":
+                raise InputError(
+                    f"Channel '{name}' is no ground acceleration, so it has no direction '{directions[name]}'."
+                )
+        kept = [c.name for c in self.channels if c.name in named or c.quantity not in EXCITATIONS]
+        told = {name: {"direction": direction} for name, direction in directions.items() if direction}
+        made = self if len(kept) == len(self.channels) else self.select(kept)
+        return made.relabel(told) if told else made
 
     def scale(self, factor: float):
         """Every channel times `factor`."""

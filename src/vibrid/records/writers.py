@@ -19,14 +19,15 @@ _ROWS = 20_000
 def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, digits: int | None = None) -> Path:
     """Write a record as CSV with headings `name [unit]`, the time first; missing samples are empty cells.
 
-    units: unit per channel name, where it should not be SI; digits: significant digits (all of them when not given).
+    units: unit per channel name, where it should not be SI; digits: significant digits (all of them when not given; of
+    the time always).
     A comment line keeps quantities, locations and history, so `read_record` gives the same record back.
     """
     units = dict(units or {})
     for name in units:
         record.index(name)
     for name in record.names:
-        if any(c in name for c in '",;\t\n\r[]()'):
+        if any(c in name for c in '",;\t\n\r[]()') or not name or name != name.strip():
             raise InputError(f"Channel '{name}' cannot be written as a heading of a CSV file; rename it first.")
     columns, headings = [record.time], ["time [s]"]
     for channel in record.channels:
@@ -44,7 +45,7 @@ def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, d
         "history": list(record.history),
     }
     data = np.column_stack(columns)
-    row_format = ",".join(["%r" if digits is None else f"%.{digits}g"] * data.shape[1])
+    row_format = ",".join(["%r", *["%r" if digits is None else f"%.{digits}g"] * len(record.channels)])
     head = "# vibrid: " + json.dumps(own, ensure_ascii=False, allow_nan=False) + "\n" + ",".join(headings) + "\n"
     with whole_file(path) as stream:
         stream.write(head.encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,8 +12,9 @@ import scipy
 
 from vibrid.core.errors import InputError, nearest
 from vibrid.core.precision import check_precision
-from vibrid.records.record import EXCITATIONS, Record
+from vibrid.records.record import EXCITATIONS, Channel, Record
 from vibrid.structures.device import IMPOSED, ImposedTest
+from vibrid.structures.ground import refuse_repeated
 
 _FILTER = 64  # samples on either side that a band-limited value looks at
 
@@ -92,7 +95,10 @@ def _upsample(known: np.ndarray, factor: int) -> np.ndarray:
 
 
 def loads_of(structure, record: Record) -> tuple[tuple[str, str], ...]:
-    """The inputs a record brings, as `Structure.model` wants them."""
+    """The inputs a record brings, as `Structure.model` wants them: loads at places, ground motions along directions.
+
+    Several ground channels need a direction each, and each another one; see `vibrid.structures.ground`.
+    """
     if isinstance(structure, ImposedTest):
         return IMPOSED
     found = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
@@ -101,7 +107,40 @@ def loads_of(structure, record: Record) -> tuple[tuple[str, str], ...]:
             f"Record '{record.name}' has no excitation: it needs a channel with quantity ground_acceleration or load "
             f"(its channels are {', '.join(f'{c.name}: {c.quantity}' for c in record.channels)})."
         )
-    return tuple((c.quantity, c.direction if c.quantity == "ground_acceleration" else c.location) for c in found)
+    axes = iter(_ground_axes(structure, record, [c for c in found if c.quantity == "ground_acceleration"]))
+    return tuple((c.quantity, c.location if c.quantity == "load" else next(axes)) for c in found)
+
+
+def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:
+    """The structure's direction of every ground channel of a record."""
+    owner, where = f"the {type(structure).__name__}", f"Record '{record.name}'"
+    axes = structure.ground_axes()
+    choose = _choice(owner, ground, axes)
+    silent = [c.name for c in ground if not c.direction]
+    if silent and len(ground) > 1 and len(axes) > 1:
+        raise InputError(
+            f"{where} moves the ground by {len(ground)} channels, and the direction of {', '.join(silent)} is not "
+            f"known. {choose}"
+        )
+    made = []
+    for channel in ground:
+        try:
+            made.append(structure.ground_axis(channel.direction))
+        except InputError as problem:
+            raise InputError(f"{where}, channel '{channel.name}': {problem} {choose}") from None
+    refuse_repeated([_spoken(c) for c in ground], made, owner, where)
+    return made
+
+
+def _choice(owner: str, ground: list[Channel], axes: Mapping[str, str]) -> str:
+    """How to say which channels drive a structure."""
+    names, axis = [c.name for c in ground[:1]], next(iter(axes), "")
+    call = ", ".join(f'{{"{name}": "{axis}"}}' if axis else f'"{name}"' for name in names)
+    return f"Say what moves {owner}: record.driven_by({call}), or [excitation] channels in a project file."
+
+
+def _spoken(channel: Channel) -> str:
+    return f"{channel.name}: {channel.direction}" if channel.direction else channel.name
 
 
 def inputs_of(structure, record: Record) -> np.ndarray:
@@ -110,7 +149,14 @@ def inputs_of(structure, record: Record) -> np.ndarray:
     if record.step is None:
         raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
     if isinstance(structure, ImposedTest):
-        names = {c.quantity: c.name for c in record.channels}
+        imposed = [c for c in record.channels if c.quantity in EXCITATIONS[2:]]
+        names = {c.quantity: c.name for c in imposed}
+        if len(names) < len(imposed):
+            raise InputError(
+                f"Record '{record.name}' imposes the deformation more than once "
+                f"({', '.join(c.name for c in imposed)}); say which channels drive the test, with "
+                'record.driven_by(["name", ...]) or [excitation] channels in a project file.'
+            )
         if "imposed_displacement" not in names:
             raise InputError(f"Record '{record.name}' needs a channel with quantity imposed_displacement.")
         x = record[names["imposed_displacement"]]

@@ -150,6 +150,7 @@ def simulate_many(
     if any(len(r) != len(first) or r.step != first.step for r in records):
         raise InputError("Motions of a batch must have the same length and sampling step; resample and cut them first.")
     changes = changes or {}
+    paths.check_values(structure, changes)
     counts = {len(v) for v in changes.values()} | ({len(records)} if len(records) > 1 else set())
     if len(counts) != 1:
         raise InputError(
@@ -157,6 +158,12 @@ def simulate_many(
         )
     integrator = default_integrator(structure, hold) if integrator is None else integrator
     loads = loads_of(structure, first)
+    for r in records[1:]:
+        if loads_of(structure, r) != loads:
+            raise InputError(
+                f"Record '{r.name}' does not drive the structure as record '{first.name}' does "
+                f"({_inputs_in_words(loads_of(structure, r))}; {_inputs_in_words(loads)}); in a batch all do alike."
+            )
     drives = [drive(inputs_of(structure, r), hold, substeps) for r in records]
     many = len(records) > 1
     driven = jax.tree.map(lambda *a: jnp.stack(a), *drives) if many else drives[0]
@@ -168,6 +175,10 @@ def simulate_many(
         return _run_many(cheap, loads, integrator, batch[1], step, observe, substeps, batch[0], many)
 
     return _shared_among_cores(some, (values, driven), (True, many), counts.pop())
+
+
+def _inputs_in_words(loads) -> str:
+    return ", ".join(" ".join(filter(None, (quantity.replace("_", " "), place))) for quantity, place in loads)
 
 
 def _shared_among_cores(job, batch: tuple, batched: tuple[bool, ...], runs: int):

@@ -36,6 +36,7 @@ class Assembled(Structure, metaclass=_Supported):
     directions: ClassVar[tuple[str, ...]]
     default_direction: ClassVar[str] = ""  # of a place given without one; empty: it must be given
     ground_direction: ClassVar[str]  # of a ground motion given without one
+    upwards: ClassVar[str] = "y"  # the direction that points up; empty: none is known to
 
     def nodes_and_supports(self) -> Nodes:
         raise NotImplementedError
@@ -95,19 +96,17 @@ class Assembled(Structure, metaclass=_Supported):
     def ground_inertia(self, direction=""):
         """M r over free and supported nodes alike: with a consistent mass the supports carry their neighbours along."""
         nodes = self.nodes_and_supports()
-        return self._whole_mass()[nodes.free] @ nodes.rigid(self._ground_direction(direction))
+        return self._whole_mass()[nodes.free] @ nodes.rigid(self.ground_axis(direction))
 
     def ground(self, direction=""):
         nodes = self.nodes_and_supports()
-        return nodes.rigid(self._ground_direction(direction))[nodes.free]
+        return nodes.rigid(self.ground_axis(direction))[nodes.free]
 
-    def _ground_direction(self, direction: str) -> str:
+    def ground_axes(self):
         removed = self.nodes_and_supports().removed
         valid = [d for d in self.directions if d != "rotation" and d not in removed]
-        chosen = direction or self.ground_direction
-        if chosen not in valid:
-            raise unknown_name("direction of ground motion", chosen, valid)
-        return chosen
+        valid.sort(key=lambda d: d != self.ground_direction)
+        return {d: ("vertical" if d == self.upwards else "horizontal") if self.upwards else "" for d in valid}
 
     # -- places ----------------------------------------------------------------------------------------------------
 
@@ -121,7 +120,7 @@ class Assembled(Structure, metaclass=_Supported):
 
     def carried(self, place, direction=""):
         """How far a place, on a support or off it, moves with a unit ground displacement."""
-        return float(self._whole_row(place) @ self.nodes_and_supports().rigid(self._ground_direction(direction)))
+        return float(self._whole_row(place) @ self.nodes_and_supports().rigid(self.ground_axis(direction)))
 
     def _whole_row(self, place: str) -> np.ndarray:
         where, direction = self.nodes_and_supports().split(place)

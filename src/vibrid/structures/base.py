@@ -10,9 +10,11 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.core.errors import InputError, Refusal
+from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 from vibrid.laws.base import Law
 from vibrid.structures.damping import Damping, Explicit
+from vibrid.structures.ground import axis_of, refuse_repeated
 from vibrid.structures.model import Model, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
 
@@ -33,7 +35,7 @@ class Attachment(eqx.Module):
     to: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))
 
 
-class Structure(eqx.Module):
+class Structure(Parameterised):
     """What every structure offers. Subclasses give `matrices`, `row` and, where they have them, `parts`.
 
     Fields that subclasses declare: `damping` (None, a `Damping`, or laws) and `attachments`.
@@ -66,6 +68,10 @@ class Structure(eqx.Module):
     def force_row(self, place: str):
         raise InputError(f"'{place}' is not a part whose force can be measured here.")
 
+    def ground_axes(self) -> dict[str, str]:
+        """The directions in which the ground can move it, the first by default, each "horizontal", "vertical" or ""."""
+        return {"": ""}
+
     def ground(self, direction: str = "") -> np.ndarray:
         """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
         raise NotImplementedError
@@ -92,13 +98,19 @@ class Structure(eqx.Module):
 
     # -- what everyone gets ----------------------------------------------------------------------------------------
 
+    def ground_axis(self, direction: str = "") -> str:
+        """The direction of ground motion that a word means here: one of `ground_axes`, or a word of files for it."""
+        return axis_of(self.ground_axes(), direction, f"the {type(self).__name__}")
+
     def laws(self) -> list[Law]:
         """The laws of all parts and attachments."""
         return [law for _, law, _ in self.parts()] + [a.law for a in getattr(self, "attachments", ())]
 
     def replace(self, changes):
         """A copy with the values at some paths changed: `replace({"storeys[0].stiffness": 50.0})`."""
-        return paths.replace(self, changes)
+        made = paths.replace(self, changes)
+        paths.check(made, changes)
+        return made
 
     def built(self, loads=GROUND) -> Structure | Model:
         """What a run should be compiled for: the structure, or its model where making it is much work."""
@@ -110,6 +122,7 @@ class Structure(eqx.Module):
         A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` stand for those of
         the structure itself where they are known already.
         """
+        loads = self.driven_along(loads)
         mass, stiffness = self.matrices()
         n = mass.shape[-1]
         parts = list(self.parts() if parts is None else parts)
@@ -130,7 +143,7 @@ class Structure(eqx.Module):
             rows=rows,
             groups=groups,
             load_matrix=jnp.stack(columns, axis=1) if columns else jnp.zeros((n, 0)),
-            loads=tuple(loads),
+            loads=loads,
             parts=names,
         )
         damping = getattr(self, "damping", None)
@@ -138,6 +151,14 @@ class Structure(eqx.Module):
             rows, groups, names = stack_laws(parts[:own], n)
             bare = dataclasses.replace(made, rows=rows, groups=groups, parts=names)
             made = dataclasses.replace(made, damping=damping.matrix(made.mass_matrix, bare.initial_matrices()[2]))
+        return made
+
+    def driven_along(self, loads) -> tuple[tuple[str, str], ...]:
+        """The inputs with the structure's own names of directions; two ground motions along one are refused."""
+        made = tuple((q, self.ground_axis(place) if q == "ground_acceleration" else place) for q, place in loads)
+        ground = [i for i, (quantity, _) in enumerate(made) if quantity == "ground_acceleration"]
+        words, axes = [f"'{loads[i][1]}'" for i in ground], [made[i][1] for i in ground]
+        refuse_repeated(words, axes, f"the {type(self).__name__}", "The inputs")
         return made
 
     def sensor_arrays(self, model: Model, sensors) -> SensorArrays:

@@ -51,7 +51,7 @@ class Beam(PlaneFrame):
     modulus: object = parameter("Young's modulus E", "N/m^2", positive=True)
     area: object = parameter("cross-section A", "m^2", positive=True)
     inertia: object = parameter("second moment I of the section", "m^4", positive=True)
-    density: object = parameter("density", "kg/m^3", positive=True)
+    density: object = parameter("density", "kg/m^3", positive=True, zero=True)
     supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(
         static=True, converter=as_supports, default=(("0", ("fixed",)),)
     )
@@ -65,9 +65,10 @@ class Beam(PlaneFrame):
     directions: ClassVar = ("axial", "lateral", "rotation")
     default_direction: ClassVar = "lateral"
     ground_direction: ClassVar = "lateral"
+    upwards: ClassVar = ""  # of a tower it is axial, of a bridge lateral
 
     def __check_init__(self):
-        if len(self.positions) < 2 or np.any(np.diff(self.positions) <= 0):
+        if len(self.positions) < 2 or not np.all(np.diff(self.positions) > 0):
             raise InputError("The positions of a beam's nodes must increase, and there must be two or more.")
         check_per_element(self, len(self.positions) - 1, "element", "modulus", "area", "inertia", "density")
         self.check_places()

@@ -9,13 +9,13 @@ from jax.scipy.linalg import solve_triangular
 
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import damping_function
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 from vibrid.core.registry import Registry
 
 DAMPINGS = Registry("damping")
 
 
-class Damping(eqx.Module):
+class Damping(Parameterised):
     """How a whole structure dissipates: a damping matrix from its mass and initial stiffness."""
 
     def matrix(self, mass, stiffness):
@@ -27,8 +27,8 @@ class Damping(eqx.Module):
 class Rayleigh(Damping):
     """`C = a M + b K`."""
 
-    mass: object = parameter("mass factor a", "1/s", positive=True)
-    stiffness: object = parameter("stiffness factor b", "s", positive=True)
+    mass: object = parameter("mass factor a", "1/s", positive=True, zero=True)
+    stiffness: object = parameter("stiffness factor b", "s", positive=True, zero=True)
 
     def matrix(self, mass, stiffness):
         return self.mass * mass + self.stiffness * stiffness
@@ -51,7 +51,7 @@ class RayleighRatio(Damping):
     The frequencies (Hz) stay as given when the stiffness changes, so that ζ alone can be an unknown.
     """
 
-    ratio: object = parameter("damping ratio at both frequencies", "", positive=True)
+    ratio: object = parameter("damping ratio at both frequencies", "", positive=True, zero=True)
     frequencies: tuple[float, float] = eqx.field(static=True, converter=lambda v: tuple(float(f) for f in v))
 
     def __check_init__(self):
@@ -70,7 +70,7 @@ class Modal(Damping):
     frequencies, and the ratios follow the modes in order of frequency.
     """
 
-    ratios: object = parameter("damping ratio of each mode", "", positive=True)
+    ratios: object = parameter("damping ratio of each mode", "", positive=True, zero=True)
 
     def matrix(self, mass, stiffness):
         n = mass.shape[0]

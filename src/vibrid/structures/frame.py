@@ -171,7 +171,7 @@ class Frame2D(PlaneFrame):
     modulus: object = parameter("Young's modulus E", "N/m^2", positive=True)
     area: object = parameter("cross-section A", "m^2", positive=True)
     inertia: object = parameter("second moment I of the section", "m^4", positive=True)
-    density: object = parameter("density", "kg/m^3", positive=True)
+    density: object = parameter("density", "kg/m^3", positive=True, zero=True)
     supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True, converter=as_supports, default=())
     masses: tuple[PointMass, ...] = eqx.field(converter=as_point_masses, default=())
     damping: Damping | None = eqx.field(converter=as_damping, default=None)

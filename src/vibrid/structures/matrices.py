@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import equinox as eqx
+import jax
 import numpy as np
 
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import parameter
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.damping import Damping
+
+
+def _as_influence(value):
+    """One influence vector, or one for each direction, in a form that never changes; None stays None."""
+    if isinstance(value, Mapping):
+        value = tuple(value.items())
+    if not value:
+        return None
+    if isinstance(value[0], tuple) and len(value[0]) == 2 and isinstance(value[0][0], str):
+        return tuple((str(direction), tuple(float(i) for i in own)) for direction, own in value)
+    return tuple(float(i) for i in value)
 
 
 @STRUCTURES.register("matrices")
@@ -20,7 +34,8 @@ class Matrices(Structure):
         stiffness: N/m, (n, n).
         damping: None, `Rayleigh`, `Modal`, or a matrix C in N s/m.
         attachments: laws between degrees of freedom, or between one and the ground.
-        influence: (n,) displacement of each degree of freedom for a unit ground displacement; ones by default.
+        influence: (n,) displacement of each degree of freedom for a unit ground displacement; ones by default. For
+            ground that moves in several directions one such list each: {"x": [1, 0], "y": [0, 1]}.
         names: what the degrees of freedom are called; "0", "1", … by default.
     """
 
@@ -28,8 +43,8 @@ class Matrices(Structure):
     stiffness: object = parameter("stiffness matrix K", "N/m")
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
-    influence: tuple[float, ...] | None = eqx.field(
-        static=True, default=None, converter=lambda v: None if v is None else tuple(float(i) for i in v)
+    influence: tuple[float, ...] | tuple[tuple[str, tuple[float, ...]], ...] | None = eqx.field(
+        static=True, default=None, converter=_as_influence
     )
     names: tuple[str, ...] = eqx.field(static=True, default=(), converter=lambda v: tuple(str(i) for i in v))
 
@@ -37,9 +52,28 @@ class Matrices(Structure):
         n = self.mass.shape[0]
         if self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
             raise InputError(f"M has shape {self.mass.shape} and K {self.stiffness.shape}; both must be {n} by {n}.")
-        for what, value in (("names", self.names), ("influence", self.influence or ())):
+        self._check_mass()
+        vectors = [(f"influence['{d}']" if d else "influence", v) for d, v in self._influences().items()]
+        for what, value in (("names", self.names), *vectors):
             if value and len(value) != n:
                 raise InputError(f"'{what}' needs one entry for each of the {n} degrees of freedom.")
+            if not all(np.isfinite(v) for v in value if not isinstance(v, str)):
+                raise InputError(f"'{what}' must be finite numbers.")
+
+    def _check_mass(self) -> None:
+        """Refuse a mass that could be moved without force: not symmetric, or not positive in every motion."""
+        if isinstance(self.mass, jax.core.Tracer):
+            return
+        mass = np.asarray(self.mass)
+        mass = np.diag(mass) if mass.ndim == 1 else mass
+        if not np.isfinite(mass).all():
+            return  # which is said of every parameter
+        size = np.abs(mass).max()
+        lowest = float(np.linalg.eigvalsh(0.5 * (mass + mass.T))[0])
+        if not lowest > 1e-14 * size or not np.allclose(mass, mass.T, rtol=0.0, atol=1e-6 * size):
+            raise InputError(
+                f"The mass matrix must be symmetric and positive definite; its smallest eigenvalue is {lowest:g} kg."
+            )
 
     def matrices(self):
         return self.mass, self.stiffness
@@ -51,6 +85,14 @@ class Matrices(Structure):
             raise unknown_name("degree of freedom", place, names)
         return np.eye(n)[names.index(str(place))]
 
+    def _influences(self) -> dict[str, tuple[float, ...]]:
+        """The influence vector of each direction of ground motion; one without a name where it has one only."""
+        if self.influence is None:
+            return {"": (1.0,) * self.mass.shape[0]}
+        return dict(self.influence) if isinstance(self.influence[0], tuple) else {"": self.influence}
+
+    def ground_axes(self):
+        return dict.fromkeys(self._influences(), "")
+
     def ground(self, direction=""):
-        n = self.mass.shape[0]
-        return np.ones(n) if self.influence is None else np.asarray(self.influence)
+        return np.asarray(self._influences()[self.ground_axis(direction)])

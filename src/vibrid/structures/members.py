@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 from vibrid.structures.fiber_elements import DisplacementElement, ElasticElement, ForceElement
 from vibrid.structures.integration import HINGES, RULES, along_member
 from vibrid.structures.nodes import as_choice
@@ -29,7 +29,7 @@ def _ends(value) -> tuple[int, int]:
     return made
 
 
-class FrameMember(eqx.Module):
+class FrameMember(Parameterised):
     """A beam or column between two nodes.
 
     Arguments
@@ -58,14 +58,14 @@ class FrameMember(eqx.Module):
             raise InputError(f"A member has 2 to 20 sections, not {self.points}.")
 
 
-class PermanentLoad(eqx.Module):
+class PermanentLoad(Parameterised):
     """A force at a node that acts before any motion: N, along the direction of the place ("3.y" is up)."""
 
     force: object = parameter("permanent force along the place's direction", "N")
     at: str = eqx.field(static=True, converter=str)
 
 
-class MemberLoad(eqx.Module):
+class MemberLoad(Parameterised):
     """A uniform load across a member that acts before any motion: N/m, positive towards the member's right side (down
     on a beam drawn from left to right)."""
 
@@ -73,7 +73,7 @@ class MemberLoad(eqx.Module):
     member: int = eqx.field(static=True)
 
 
-class LeaningColumn(eqx.Module):
+class LeaningColumn(Parameterised):
     """A column that carries load and resists no drift: its P-Δ forces push the frame over.
 
     Arguments
@@ -82,7 +82,7 @@ class LeaningColumn(eqx.Module):
         top, bottom: places of its ends ("3.x"); a bottom of None is the ground.
     """
 
-    load: object = parameter("axial force of the leaning column", "N", positive=True)
+    load: object = parameter("axial force of the leaning column", "N", positive=True, zero=True)
     height: object = parameter("height of the storey", "m", positive=True)
     top: str = eqx.field(static=True, converter=str)
     bottom: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))

@@ -10,10 +10,10 @@ import equinox as eqx
 import numpy as np
 
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 
 
-class PointMass(eqx.Module):
+class PointMass(Parameterised):
     """A mass fixed to a place of a beam, frame or truss: at a node ("5", "tip"), or between nodes where they allow it.
 
     Arguments
@@ -23,7 +23,7 @@ class PointMass(eqx.Module):
         along: the only direction in which the mass moves with the place ("x"); every direction by default.
     """
 
-    mass: object = parameter("point mass", "kg", positive=True)
+    mass: object = parameter("point mass", "kg", positive=True, zero=True)
     at: str = eqx.field(static=True, converter=str)
     rotary: object = parameter("rotary inertia", "kg m^2", positive=True, default=0.0)
     along: str = eqx.field(static=True, default="")
@@ -50,7 +50,11 @@ def as_supports(value) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def as_points(value) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(c) for c in point) for point in value)
+    made = tuple(tuple(float(c) for c in point) for point in value)
+    for i, point in enumerate(made):
+        if not np.isfinite(point).all():
+            raise InputError(f"Node {i} is at {point}; coordinates are finite numbers.")
+    return made
 
 
 def as_pairs(value) -> tuple[tuple[int, int], ...]:

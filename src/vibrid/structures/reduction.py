@@ -109,6 +109,9 @@ class Reduced(Structure):
     def force_row(self, place):
         return self.full.force_row(place) @ self.matrix
 
+    def ground_axes(self):
+        return self.full.ground_axes()
+
     def ground(self, direction=""):
         raise Refusal("A reduced structure need not be able to move rigidly; use carried(place) or ground_inertia().")
 

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 from vibrid.laws.base import Law
 from vibrid.laws.material import Material
 
 COVER_LAYERS, CORE_LAYERS = 5, 10
 
 
-class ReinforcedSection(eqx.Module):
+class ReinforcedSection(Parameterised):
     """A rectangular section of reinforced concrete, bent about its width.
 
     Arguments
@@ -36,11 +36,11 @@ class ReinforcedSection(eqx.Module):
     name: str = eqx.field(static=True, converter=str)
     width: object = parameter("width of the section", "m", positive=True)
     depth: object = parameter("depth of the section", "m", positive=True)
-    cover: object = parameter("from the faces to the core", "m", positive=True)
+    cover: object = parameter("from the faces to the core", "m", positive=True, zero=True)
     concrete: Law
     core: Law
     steel: Law
-    bar_areas: object = parameter("area of each row of bars", "m^2", positive=True)
+    bar_areas: object = parameter("area of each row of bars", "m^2", positive=True, zero=True)
     bar_heights: object = parameter("height of each row of bars above mid-depth", "m")
     cover_layers: int = eqx.field(static=True, default=COVER_LAYERS)
     core_layers: int = eqx.field(static=True, default=CORE_LAYERS)

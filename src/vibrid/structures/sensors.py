@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameterised, parameter
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
 
 MEASURABLE = tuple(q for q in QUANTITIES if q not in EXCITATIONS and not q.startswith("ground") and q != "other")
 
 
-class Sensor(eqx.Module):
+class Sensor(Parameterised):
     """One sensor: `reading(t) = gain · quantity(t − delay) + noise`.
 
     `place` is what the structure calls the spot (a floor number, a node and direction, a part). `noise` is the standard
@@ -25,7 +25,7 @@ class Sensor(eqx.Module):
     place: str = eqx.field(static=True, converter=str)
     gain: object = parameter("reading / true value", "", default=1.0)
     delay: object = parameter("delay of the reading", "s", default=0.0)
-    noise: object = parameter("standard deviation of the noise", "", positive=True, default=np.nan)
+    noise: object = parameter("standard deviation of the noise", "", positive=True, zero=True, default=np.nan)
     name: str = eqx.field(static=True, default="")
 
     def __check_init__(self):

@@ -72,7 +72,11 @@ class ShearBuilding(Structure):
         i = self._floor(place)
         return self.row(place) - (self.row(str(i - 1)) if i else 0.0)
 
+    def ground_axes(self):
+        return {"": "horizontal"}
+
     def ground(self, direction=""):
+        self.ground_axis(direction)
         return np.ones(self.floors)
 
     def _floor(self, place: str) -> int:

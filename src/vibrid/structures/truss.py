@@ -57,7 +57,7 @@ class Truss(Assembled):
     bars: tuple[tuple[int, int], ...] = eqx.field(static=True, converter=as_pairs)
     modulus: object = parameter("Young's modulus E", "N/m^2", positive=True)
     area: object = parameter("cross-section A", "m^2", positive=True)
-    density: object = parameter("density", "kg/m^3", positive=True)
+    density: object = parameter("density", "kg/m^3", positive=True, zero=True)
     supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True, converter=as_supports, default=())
     masses: tuple[PointMass, ...] = eqx.field(converter=as_point_masses, default=())
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
@@ -78,6 +78,10 @@ class Truss(Assembled):
     @property
     def directions(self) -> tuple[str, ...]:
         return ("x", "y", "z")[: len(self.nodes[0])]
+
+    @property
+    def upwards(self) -> str:
+        return self.directions[-1]
 
     def connectivity(self):
         return np.array(self.bars, dtype=int).reshape(-1, 2)

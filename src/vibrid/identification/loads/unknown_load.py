@@ -48,7 +48,7 @@ class UnknownLoad:
     def inputs(self, structure) -> tuple[tuple[str, str], ...]:
         """The inputs of the structure through which the load acts: its place, or every node for a moving load."""
         if not self.moves:
-            return ((self.quantity, self.at),)
+            return ((self.quantity, self.at if self.quantity == "load" else structure.ground_axis(self.at)),)
         if not hasattr(structure, "rows_at"):
             raise Refusal(f"A load can move along a Beam, not along a {type(structure).__name__}.")
         return tuple(("load", place) for place in structure.lateral_places())

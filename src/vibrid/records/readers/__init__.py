@@ -7,6 +7,9 @@ less particular than it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from vibrid.core.errors import FileProblem, unknown_name
@@ -25,7 +28,7 @@ from vibrid.records.readers import (
     peer,
     uff58,
 )
-from vibrid.records.readers.layout import Layout, make_layout
+from vibrid.records.readers.layout import Column, Layout, make_layout
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
 
@@ -76,12 +79,16 @@ def read_record(
         format: name of the format, when it should not be found out (see `formats()`).
         sidecar: TOML file that describes the columns; without it `<path>.toml` is used where it exists.
         columns: names of the data columns, for files that do not name them.
-        step, rate: seconds between samples, or samples per second, for files that do not say.
+        step, rate: seconds between samples, or samples per second, for files that do not say; one that contradicts the
+            file is refused.
         time: name or number (from 1) of the time column, when it should not be found out.
         units: unit of all columns, or one for each, or a mapping from names to units. `g` is standard gravity.
-        quantities: likewise, from `vibrid.records.QUANTITIES`; without it guessed from units and names.
+        quantities: likewise, from `vibrid.records.QUANTITIES`; without it what the file says, or guessed from units and
+            names.
         name: what the record is called; without it the name of the file.
         limits: what may be spent on the file (`Limits`).
+
+    What is given here overrides what the file says, key by key; a unit that contradicts the file is refused.
 
     A file with several samplings is refused here; `read_records` returns all of them.
     """
@@ -98,6 +105,18 @@ def read_record(
         name=name,
         limits=limits,
     )
+    return _only(path, records)
+
+
+def read_described(
+    path, known: Mapping[str, Column], *, format: str | None = None, rate: float | None = None
+) -> Record:
+    """`read_record` for a project: what is known of columns by name, which need not be in every file, overrides it."""
+    layout = make_layout(path, rate=rate)
+    return _only(path, read_source(Source(path), replace(layout, known=dict(known)), format))
+
+
+def _only(path, records: list[Record]) -> Record:
     if len(records) > 1:
         kinds = "; ".join(f"{len(r.channels)} channels of {len(r)} samples" for r in records[:6])
         raise FileProblem(
@@ -135,4 +154,14 @@ def _run(reader, source: Source, layout: Layout) -> list[Record]:
         return reader.read(source, layout)
 
 
-__all__ = ["READERS", "Layout", "Limits", "formats", "read_record", "read_records", "read_source"]
+__all__ = [
+    "READERS",
+    "Column",
+    "Layout",
+    "Limits",
+    "formats",
+    "read_described",
+    "read_record",
+    "read_records",
+    "read_source",
+]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers.layout import Column, Layout
-from vibrid.records.readers.sampling import looks_like_time, uniform_step
+from vibrid.records.components import component_in
+from vibrid.records.readers.layout import Column, Layout, override
 from vibrid.records.readers.source import Source
+from vibrid.records.readers.time_axis import find_axis, find_time
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.records.units import guess_quantity, unit_factor
-
-TIME_NAME = re.compile(r"^\s*(t|time|times|zeit|temps|tempo|tout|t_?s|sec|seconds|time_?s|relativetime\(s\))\s*$", re.I)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
@@ -27,6 +26,21 @@ def split_unit(header: str) -> tuple[str, str | None]:
     return text, None
 
 
+@dataclass(frozen=True)
+class Told:
+    """What a file that describes itself says besides names, units and numbers.
+
+    columns: quantity, location and direction of each column; axis: its sampling; time: the index of its time column,
+    None where it has none; history: of the record, where the file keeps it; name: of the record.
+    """
+
+    columns: Sequence[Column] | None = None
+    axis: Mapping[str, object] | None = None
+    time: int | None = None
+    history: Sequence[str] | None = None
+    name: str | None = None
+
+
 def assemble(
     source: Source,
     data: np.ndarray,
@@ -36,71 +50,116 @@ def assemble(
     *,
     kind: str,
     step: float | None = None,
-    start: float = 0.0,
     named: bool = True,
     unit_line: int | None = None,
+    told: Told | None = None,
 ) -> Record:
-    """One record from columns of raw numbers.
+    """One record from columns of raw numbers; what the caller or a sidecar says overrides what the file says.
 
     data: (samples, columns) as the file has them; names, units: what the file calls them (unit None: not said);
     kind: the format, for the history; step: seconds between samples where the file says so; named: whether the names
     come from the file (an unnamed first column is taken as time only when it looks like time); unit_line: the line of
-    the units, for sentences.
+    the units, for sentences; told: what else the file says of itself.
     """
-    if data.ndim != 2 or data.shape[0] < 1 or data.shape[1] < 1:
+    if data.ndim != 2 or (data.shape[0] < 1 and told is None) or data.shape[1] < 1:
         raise source.problem("it holds no numbers.")
+    told = told or Told()
+    axis = {"step": step} if told.axis is None and step is not None else told.axis
     try:
-        time_column = _find_time(source, data, names, layout, step, named)
+        time_column = told.time
+        if time_column is None or layout.time not in (None, names[time_column], time_column + 1):
+            time_column = find_time(source, data, names, units, layout, axis, named)
         keep = [i for i in range(data.shape[1]) if i != time_column]
+        clock = Column(unit=units[time_column]) if time_column is not None else Column()
         if layout.columns is not None and len(layout.columns) == data.shape[1] and time_column is not None:
+            clock = override(clock, layout.columns[time_column], "the file", "its description")
             layout = replace(layout, columns=tuple(layout.columns[i] for i in keep))
+        if time_column is not None and isinstance(layout.units, Mapping):
+            given = Column(names[time_column], layout.units.get(names[time_column]))
+            clock = override(clock, given, "the file", "its description")
         if not keep:
             raise source.problem("it holds a time axis and nothing else.")
         if layout.columns is not None and len(layout.columns) != len(keep):
             raise source.problem(
                 f"it has {len(keep)} columns of data and {len(layout.columns)} are described; describe each one."
             )
-        columns, channels = [], []
-        notes = []
-        for position, i in enumerate(keep):
-            known = layout.column(position, names[i], len(keep))
+        layout.check_names(names)
+        said = [replace(told.columns[i] if told.columns else Column(), name=names[i], unit=units[i]) for i in keep]
+        said = numbered(said)
+        columns, channels, unstated, anew = [], [], [], []
+        for position, (i, own) in enumerate(zip(keep, said, strict=True)):
+            known = layout.column(position, own, len(keep))
             if known.skip:
                 continue
-            _check_agreement(names[i], units[i], known)
-            unit = known.unit if known.unit is not None else units[i]
-            channel, factor = _channel(source, known, unit, unit_line)
+            channel, factor = _channel(source, known, unit_line)
             channels.append(channel)
             columns.append(data[:, i] * (factor * known.gain))
-            if unit is None:
-                notes.append(channel.name)
+            if known.unit is None:
+                unstated.append(channel.name)
+            if known != own:
+                anew.append(channel.name)
         if not channels:
             raise source.problem("every column is marked `skip`.")
-        axis = _axis(source, data, time_column, units, layout, step, start)
+        time = None if time_column is None else data[:, time_column] * _seconds(names[time_column], clock.unit)
+        sampling = find_axis(source, time, axis, layout.step)
     except InputError as problem:
         raise source.problem(str(problem), unit_line) from None
-    history = [f"read from {source.name} ({kind})"]
-    if notes:
-        history.append(f"the unit is not stated for {', '.join(notes[:8])}{' ...' if len(notes) > 8 else ''}")
     stacked = np.column_stack(columns)
-    missing = int(np.isnan(stacked).sum())
-    if missing:
-        history.append(f"{missing} samples are missing (NaN)")
-    return build(source, stacked, channels, axis, layout.name or stem(source), history)
+    if told.history is None:
+        history = [f"read from {source.name} ({kind})"]
+        missing = int(np.isnan(stacked).sum())
+        if unstated:
+            history.append(f"the unit is not stated for {_some(unstated)}")
+        if missing:
+            history.append(f"{missing} samples are missing (NaN)")
+    else:
+        history = [*told.history, *([f"described anew when it was read: {_some(anew)}"] if anew else [])]
+    name = layout.name or (stem(source) if told.name is None else told.name)
+    return build(source, stacked, channels, sampling, name, history)
 
 
-def _check_agreement(name: str, stated: str | None, known: Column) -> None:
-    """Refuse a unit that differs from the one in the file: one of them is wrong, and nobody can tell which.
+def described_anew(
+    source: Source, records: Sequence[Record], layout: Layout, units: Sequence[Sequence[str]] | None = None
+) -> list[Record]:
+    """Records of a format that describes itself, overridden by what the caller or a sidecar says.
 
-    A gain may turn one into the other, volts into newtons.
+    units: of the numbers in the file, for every channel of every record, so that another unit is refused; SI when not
+    given. The names of the records are made by the readers.
     """
-    if known.unit is None or not stated or known.gain != 1.0:
-        return
-    (ours, symbol, _), (theirs, other, _) = unit_factor(known.unit), unit_factor(stated)
-    if symbol != other or abs(ours - theirs) > 1e-9 * theirs:
-        raise InputError(
-            f"column '{name}' is in {stated} by the file and in {known.unit} by its description; correct or remove "
-            "the wrong one."
-        )
+    if replace(layout, name=None) == Layout():
+        return list(records)
+    units = units or [[c.unit for c in r.channels] for r in records]
+    try:
+        layout.check_names([name for r in records for name in r.names])
+    except InputError as problem:
+        raise source.problem(str(problem)) from None
+    return [_described_anew(source, r, layout, stated) for r, stated in zip(records, units, strict=True)]
+
+
+def _described_anew(source: Source, record: Record, layout: Layout, units: Sequence[str]) -> Record:
+    columns = [Column(quantity=c.quantity, location=c.location, direction=c.direction) for c in record.channels]
+    axis = {"times": record.times} if record.step is None else {"step": record.step, "start": record.start}
+    told = Told(columns, axis, None, record.history, record.name)
+    raw = record.data / [unit_factor(u)[0] for u in units]
+    stated = [u or None for u in units]
+    return assemble(source, raw, record.names, stated, layout.within(record.names), kind="", told=told)
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:8])}{' ...' if len(names) > 8 else ''}"
+
+
+def numbered(columns: Sequence[Column]) -> list[Column]:
+    """The columns, or channels, with repeated names numbered: acc, acc_2, acc_3."""
+    seen: set[str] = set()
+    result = []
+    for column in columns:
+        name, count = column.name, 2
+        while name in seen:
+            name, count = f"{column.name}_{count}", count + 1
+        seen.add(name)
+        result.append(replace(column, name=name))
+    return result
 
 
 def build(source: Source, data, channels, axis: dict, name: str, history) -> Record:
@@ -111,22 +170,9 @@ def build(source: Source, data, channels, axis: dict, name: str, history) -> Rec
     if len(channels) * len(data) > source.limits.numbers:
         raise source.problem(f"more than {source.limits.numbers} numbers; pass larger `limits` to read it.")
     try:
-        return Record(data, unique(channels), name=name, history=tuple(history), **axis)
+        return Record(data, tuple(numbered(channels)), name=name, history=tuple(history), **axis)
     except InputError as problem:
         raise source.problem(str(problem)) from None
-
-
-def unique(channels: Sequence[Channel]) -> tuple[Channel, ...]:
-    """The channels with repeated names numbered: acc, acc_2, acc_3."""
-    seen: set[str] = set()
-    result = []
-    for channel in channels:
-        name, count = channel.name, 2
-        while name in seen:
-            name, count = f"{channel.name}_{count}", count + 1
-        seen.add(name)
-        result.append(replace(channel, name=name))
-    return tuple(result)
 
 
 def stem(source: Source) -> str:
@@ -134,59 +180,25 @@ def stem(source: Source) -> str:
     return name.rsplit(".", 1)[0] if "." in name[1:] else name
 
 
-def _channel(source: Source, known, unit: str | None, line: int | None) -> tuple[Channel, float]:
-    factor, symbol, _ = unit_factor(unit or "")
-    quantity = known.quantity or guess_quantity(known.name, unit or "")
+def _channel(source: Source, known: Column, line: int | None) -> tuple[Channel, float]:
+    """The channel of a column and the factor of its numbers to SI; a component in its name is its direction."""
+    factor, symbol, _ = unit_factor(known.unit or "")
+    quantity = known.quantity or guess_quantity(known.name, known.unit or "")
     if quantity in QUANTITIES:
         expected = QUANTITIES[quantity]
-        if unit is None:
+        if known.unit is None:
             symbol = expected
         elif quantity != "other" and unit_factor(expected)[1] != symbol:
-            raise source.problem(f"column '{known.name}' is a {quantity} and cannot be measured in '{unit}'.", line)
-    return Channel(known.name, quantity, symbol, known.location, known.direction), factor
+            raise source.problem(
+                f"column '{known.name}' is a {quantity} and cannot be measured in '{known.unit}'.", line
+            )
+    direction = known.direction or (component_in(known.name) if quantity.startswith("ground") else "")
+    return Channel(known.name, quantity, symbol, known.location, direction), factor
 
 
-def _find_time(source, data, names, layout: Layout, step, named) -> int | None:
-    if layout.time is not None:
-        if isinstance(layout.time, int):
-            if not 1 <= layout.time <= data.shape[1]:
-                raise source.problem(f"there is no column {layout.time}; the columns are 1 to {data.shape[1]}.")
-            return layout.time - 1
-        if layout.time not in names:
-            raise source.problem(f"there is no time column called '{layout.time}'; there are {', '.join(names)}.")
-        return list(names).index(layout.time)
-    if named:
-        for i, name in enumerate(names):
-            if TIME_NAME.match(name):
-                return i
-        return None
-    described = layout.columns is not None and len(layout.columns) == data.shape[1]
-    if described and TIME_NAME.match(layout.columns[0].name):
-        return 0
-    if layout.step is not None or step is not None or described or data.shape[1] < 2:
-        return None
-    return 0 if looks_like_time(data[:, 0]) else None
-
-
-def _axis(source, data, time_column, units, layout: Layout, step, start) -> dict:
-    """The sampling of a record: the caller's step first, then the file's step, then its time column."""
-    if layout.step is not None:
-        first = data[0, time_column] if time_column is not None else start
-        return {"step": layout.step, "start": float(first) if np.isfinite(first) else 0.0}
-    if step is not None:
-        return {"step": step, "start": start}
-    if time_column is None:
-        raise source.problem(
-            "the sampling step is not stated and there is no time column; give `step` or `rate`, "
-            "or write it in a sidecar TOML."
-        )
-    time = data[:, time_column] * unit_factor(units[time_column] or "s")[0]
-    if np.isnan(time).any():
-        raise source.problem(f"the time of sample {int(np.argmax(np.isnan(time))) + 1} is missing.")
-    falling = np.flatnonzero(~(np.diff(time) > 0))
-    if falling.size:
-        raise source.problem(f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s).")
-    if time.size == 1:
-        raise source.problem("a single sample has no sampling step; give `step`.")
-    even = uniform_step(time)
-    return {"step": even, "start": float(time[0])} if even is not None else {"times": time}
+def _seconds(name: str, unit: str | None) -> float:
+    """Factor of a time column to seconds."""
+    factor, _, kind = unit_factor(unit or "s")
+    if kind != "time":
+        raise InputError(f"the time column '{name}' is in '{unit}', which is no unit of time; write s, ms or min.")
+    return factor

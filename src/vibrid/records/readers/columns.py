@@ -1,16 +1,20 @@
 """Plain columns of numbers, without headings: one number a line, or several separated by white space, comma, semicolon.
 
 What the columns are is said by the caller or a sidecar TOML. An unnamed first column that rises in equal steps from
-about zero is the time. Lines before the first row of numbers, up to forty, are taken as a title.
+about zero is the time. Lines before the first row of numbers, up to forty, are taken as a title; the last of them names
+the columns where it has as many words and among them a time, or units in brackets.
 """
 
 from __future__ import annotations
 
+from vibrid.core.errors import InputError
 from vibrid.records.readers import numbers
-from vibrid.records.readers.assemble import assemble
+from vibrid.records.readers.assemble import assemble, split_unit
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
+from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
+from vibrid.records.units import unit_factor
 
 NAME = "columns"
 _TITLE_LINES = 40
@@ -42,9 +46,28 @@ def read(source: Source, layout: Layout) -> list[Record]:
         raise source.problem("no rows of numbers were found.")
     index, delimiter, width = found
     lines = source.lines()
-    for _ in range(index):
-        next(lines, None)
+    title = [next(lines, "").strip() for _ in range(index)]
     lines = (line if not line.lstrip().startswith("%") else "" for line in lines)
     data = numbers.table(source, lines, index + 1, delimiter, width)
+    names, units = _named(source, title, delimiter, width, index)
+    if names:
+        return [assemble(source, data, names, units, layout, kind=NAME, unit_line=index)]
     names = [f"column_{i}" for i in range(1, width + 1)]
-    return [assemble(source, data, names, [None] * width, layout, kind=NAME, named=False)]
+    record = assemble(source, data, names, [None] * width, layout, kind=NAME, named=False)
+    above = [line for line in title if line]
+    return [record.replace(f"above the numbers stands: {' | '.join(above)[:200]}") if above else record]
+
+
+def _named(source: Source, title: list[str], delimiter: str | None, width: int, line: int):
+    """Names and units in the line above the numbers, where it is one of headings: a time, or units in brackets."""
+    words = title[-1].lstrip("#% ").split(delimiter) if title else []
+    split = [split_unit(word) for word in words]
+    headings = any(unit is not None for _, unit in split) or any(TIME_NAME.match(name) for name, _ in split)
+    if len(split) != width or not headings or all(numbers.number(name) is not None for name, _ in split):
+        return [], []
+    for name, unit in split:
+        try:
+            unit_factor(unit or "")
+        except InputError as problem:
+            raise source.problem(f"column '{name}': {problem}", line) from None
+    return [name for name, _ in split], [unit for _, unit in split]

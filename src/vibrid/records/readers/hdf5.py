@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers.assemble import build
+from vibrid.records.readers.assemble import Told, assemble
 from vibrid.records.readers.isolated import Hdf5Array, read_hdf5
-from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.layout import Column, Layout
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
-from vibrid.records.record import Channel, Record
+from vibrid.records.record import Record
 from vibrid.records.units import unit_factor
 
 NAME = "HDF5"
@@ -28,8 +28,8 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, layout: Layout) -> list[Record]:
     attributes, arrays = read_hdf5(source)
-    if "vibrid_record" in attributes and layout == Layout():
-        return [_own(source, attributes, {a.name: a for a in arrays})]
+    if "vibrid_record" in attributes:
+        return [_own(source, attributes, {a.name: a for a in arrays}, layout)]
     units = {}
     for array in arrays:
         unit = array.attributes.get("units", array.attributes.get("unit"))
@@ -46,8 +46,8 @@ def _known(unit: str) -> bool:
         return False
 
 
-def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array]) -> Record:
-    """A record that vibrid wrote, as it was."""
+def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout: Layout) -> Record:
+    """A record that vibrid wrote, as it was, but for what is described anew."""
     names, keys = attributes.get("vibrid_channels"), attributes.get("vibrid_variables")
     history = attributes.get("vibrid_history", [])
     whole = isinstance(names, list) and isinstance(keys, list) and isinstance(history, list) and len(names) == len(keys)
@@ -56,17 +56,15 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array]) -> Reco
     columns = [arrays[key].values for key in keys]
     if any(c.ndim != 1 or c.shape != columns[0].shape for c in columns):
         raise source.problem("its channels do not have equal lengths.")
-    channels = []
-    for name, key in zip(names, keys, strict=True):
+    said, units = [], []
+    for key in keys:
         words = arrays[key].attributes
         quantity, unit, location, direction = (
             words.get(k, "") if isinstance(words.get(k, ""), str) else ""
             for k in ("quantity", "units", "location", "direction")
         )
-        try:
-            channels.append(Channel(name, quantity, unit_factor(unit)[1], location, direction))
-        except InputError as problem:
-            raise source.problem(str(problem)) from None
+        said.append(Column(quantity=quantity or "other", location=location, direction=direction))
+        units.append(unit or None)
     step, start = attributes.get("vibrid_step"), attributes.get("vibrid_start", 0.0)
     if isinstance(step, float) and isinstance(start, float) and np.isfinite([step, start]).all():
         axis = {"step": step, "start": start}
@@ -75,5 +73,5 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array]) -> Reco
     else:
         raise source.problem("its sampling step is missing.")
     title = attributes.get("title", "")
-    name = title if isinstance(title, str) else ""
-    return build(source, np.column_stack(columns).astype(float), channels, axis, name, history)
+    told = Told(said, axis, None, history, title if isinstance(title, str) else "")
+    return assemble(source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, told=told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vibrid.core.errors import InputError
 from vibrid.records.journal import SIGNATURE, read_journal, record_of
+from vibrid.records.readers.assemble import described_anew
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Record
@@ -23,6 +24,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
         raise source.problem(f"more than {source.limits.numbers} numbers; pass larger `limits` to read it.")
     kept = kept._replace(name=layout.name or kept.name)
     try:
-        return [record_of(kept, [f"read from {source.name} (journal of a test)"])]
+        record = record_of(kept, [f"read from {source.name} (journal of a test)"])
     except InputError as problem:
         raise source.problem(str(problem)) from None
+    return described_anew(source, [record], layout)

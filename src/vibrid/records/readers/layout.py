@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from vibrid.core.errors import FileProblem, InputError, nearest
@@ -54,20 +54,53 @@ class Layout:
     name: str | None = None
     units: str | Mapping[str, str] | Sequence[str] | None = None
     quantities: str | Mapping[str, str] | Sequence[str] | None = None
+    known: Mapping[str, Column] = field(default_factory=dict)  # by name, of columns that need not be there
 
-    def column(self, index: int, name: str, count: int) -> Column:
-        """What is known about data column `index` (time not counted), called `name` by the file, out of `count`."""
-        known = Column()
-        if self.columns is not None:
-            known = self.columns[index]
-        known = replace(known, name=known.name or name)
-        unit = _pick(self.units, index, known.name, count, "units")
-        quantity = _pick(self.quantities, index, known.name, count, "quantities")
-        return replace(
-            known,
-            unit=known.unit if unit is None else unit,
-            quantity=known.quantity if quantity is None else quantity,
+    def column(self, index: int, said: Column, count: int) -> Column:
+        """All about data column `index` (time not counted) out of `count`: what the file says, overridden key by key.
+
+        said: the column as the file describes it; a unit that was given and differs from the file's is refused.
+        """
+        given = Column() if self.columns is None else self.columns[index]
+        name = given.name or said.name
+        unit = _pick(self.units, index, name, count, "units")
+        quantity = _pick(self.quantities, index, name, count, "quantities")
+        for other in (self.known.get(name, Column()), Column(unit=unit, quantity=quantity)):
+            given = override(given, other, "the sidecar", "the call or the project")
+        return override(said, replace(given, name=name), "the file", "its description")
+
+    def within(self, names: Sequence[str]) -> Layout:
+        """The layout for one of several records: units and quantities by name of its own channels; its name is made."""
+        maps = {k: v for k in ("units", "quantities") if isinstance(v := getattr(self, k), Mapping)}
+        own = {k: {name: v[name] for name in v if name in names} for k, v in maps.items()}
+        return replace(self, name=None, **own)
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse units and quantities for columns that are not there: a misspelt name would leave a column as it is."""
+        renamed = [c.name for c in self.columns or () if c.name]
+        for what, given in (("unit", self.units), ("quantity", self.quantities)):
+            for name in given if isinstance(given, Mapping) else ():
+                if name not in names and name not in renamed:
+                    raise InputError(f"A {what} is given for '{name}', which is no column; {nearest(name, names)}")
+
+
+def override(said: Column, given: Column, who: str, other: str) -> Column:
+    """A column with what is given in place of what was said before; units that differ are refused.
+
+    A gain may turn one unit into another, volts into newtons.
+    """
+    if said.unit and given.unit is not None and given.gain == 1.0 and not _alike(said.unit, given.unit):
+        raise InputError(
+            f"column '{given.name or said.name}' is in {said.unit} by {who} and in {given.unit or 'no unit'} by "
+            f"{other}; correct or remove the wrong one."
         )
+    keys = {f.name: getattr(given, f.name) for f in fields(Column) if getattr(given, f.name) != f.default}
+    return replace(said, **keys)
+
+
+def _alike(one: str, other: str) -> bool:
+    (ours, symbol, _), (theirs, same, _) = unit_factor(one), unit_factor(other)
+    return symbol == same and abs(ours - theirs) <= 1e-9 * theirs
 
 
 def _pick(given, index: int, name: str, count: int, what: str):

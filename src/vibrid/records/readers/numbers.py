@@ -11,7 +11,11 @@ import numpy as np
 from vibrid.records.readers.source import Source
 
 _CHUNK = 100_000  # lines parsed at once
-_MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "#n/a"})
+MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "#n/a"})
+"""What stands for a missing sample, in small letters."""
+
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b.*|\d{1,2}:\d{2}\b.*")
+"""What a date or a time of day begins like."""
 
 
 def number(text: str) -> float | None:
@@ -111,6 +115,11 @@ def table(
 
 def _fast(chunk: list[str], delimiter: str | None, columns: int | None) -> np.ndarray | None:
     """NumPy's own parser; None where it cannot be trusted to say exactly what is wrong."""
+    if delimiter and columns and chunk[0].count(delimiter) == columns and chunk[0].rstrip(" ").endswith(delimiter):
+        trimmed = [line.rstrip(" ") for line in chunk]  # a delimiter at the end of every line
+        if not all(line.endswith(delimiter) for line in trimmed):
+            return None
+        chunk = [line[: -len(delimiter)] for line in trimmed]
     try:
         values = np.loadtxt(chunk, delimiter=delimiter, comments="#", ndmin=2, dtype=np.float64)
     except Exception:
@@ -122,12 +131,12 @@ def _fast(chunk: list[str], delimiter: str | None, columns: int | None) -> np.nd
 def _careful(source, chunk, first_line, delimiter, columns) -> np.ndarray:
     rows = []
     for offset, line in enumerate(chunk):
-        text = line.split("#", 1)[0].strip()
-        if not text:
+        text = line.split("#", 1)[0]
+        if not text.strip():
             continue
         cells = text.split(delimiter) if delimiter else text.split()
-        if delimiter and len(cells) > 1 and columns == len(cells) - 1 and not cells[-1].strip():
-            cells.pop()  # a delimiter at the end of the line
+        while columns and len(cells) > max(columns, 1) and not cells[-1].strip():
+            cells.pop()  # delimiters at the end of the line
         if columns is None:
             columns = len(cells)
         if len(cells) != columns:
@@ -135,9 +144,10 @@ def _careful(source, chunk, first_line, delimiter, columns) -> np.ndarray:
         row = []
         for cell in cells:
             bare = cell.strip().strip('"')
-            value = np.nan if bare.lower() in _MISSING else number(bare)
+            value = np.nan if bare.lower() in MISSING else number(bare)
             if value is None:
-                raise source.problem(f"'{bare[:40]}' is not a number.", first_line + offset)
+                what = "a date; write the time in seconds from the start" if DATE.match(bare) else "not a number"
+                raise source.problem(f"'{bare[:40]}' is {what}.", first_line + offset)
             if np.isinf(value):
                 raise source.problem("a value is infinite; a missing sample is written NaN.", first_line + offset)
             row.append(value)

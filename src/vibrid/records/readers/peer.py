@@ -16,7 +16,7 @@ import re
 
 from vibrid.core.errors import InputError
 from vibrid.records.readers import numbers
-from vibrid.records.readers.assemble import build, stem
+from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Channel, Record
@@ -47,8 +47,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
     if values.size != count:
         what = "the file is cut short" if values.size < count else "the header is wrong"
         raise source.problem(f"NPTS says {count} values and {values.size} follow: {what}.", header + 1)
-    if layout.step is not None:
-        step = layout.step
+    step = layout.step if step is None else step
     if step is None:
         raise source.problem("the header gives no time step DT; give `step`.", header + 1)
     title = lines[1].strip() if header >= 2 else ""
@@ -56,16 +55,10 @@ def read(source: Source, layout: Layout) -> list[Record]:
     direction = component.group(1) if component else ""
     channel = Channel("ground", quantity, location="ground", direction=direction)
     factor = unit_factor(unit)[0]
-    return [
-        build(
-            source,
-            values[:, None] * factor,
-            [channel],
-            {"step": step},
-            layout.name or stem(source),
-            [f"read from {source.name} ({NAME}, {count} values in {unit}): {title}"],
-        )
-    ]
+    history = [f"read from {source.name} ({NAME}, {count} values in {unit}): {title}"]
+    name = layout.name or stem(source)
+    record = build(source, values[:, None] * factor, [channel], {"step": step}, name, history)
+    return described_anew(source, [record], layout, [[unit]])
 
 
 def _count_line(source: Source, lines: list[str]) -> tuple[int, int, float | None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers.assemble import build, stem
+from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Channel, Record
@@ -43,7 +43,7 @@ def gather(source: Source, traces: Sequence[Trace], layout: Layout, kind: str) -
     groups: dict[tuple, list[Trace]] = {}
     for trace in traces:
         groups.setdefault((trace.clock, round(trace.step, 9)), []).append(trace)
-    records = []
+    records, units = [], []
     for index, ((_, _), members) in enumerate(groups.items(), 1):
         members.sort(key=lambda t: t.number)
         longest = max(t.values.size for t in members)
@@ -62,16 +62,23 @@ def gather(source: Source, traces: Sequence[Trace], layout: Layout, kind: str) -
                 )
             data[: trace.values.size, i] = trace.values * factor
             channels.append(_channel(trace, _MOTIONS[symbol], symbol))
-        step = layout.step or members[0].step
         name = layout.name or stem(source)
         short = sum(t.values.size < longest for t in members)
         history = [f"read from {source.name} ({kind}): {members[0].title}"]
         if short:
             history.append(f"{short} channels end before the longest and are continued with NaN")
         records.append(
-            build(source, data, channels, {"step": step}, name if len(groups) == 1 else f"{name} ({index})", history)
+            build(
+                source,
+                data,
+                channels,
+                {"step": members[0].step},
+                name if len(groups) == 1 else f"{name} ({index})",
+                history,
+            )
         )
-    return records
+        units.append([t.unit for t in members])
+    return described_anew(source, records, layout, units)
 
 
 def _channel(trace: Trace, motion: str, symbol: str) -> Channel:

@@ -13,7 +13,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.records.readers import numbers
-from vibrid.records.readers.assemble import build, stem
+from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
 from vibrid.records.record import QUANTITIES, Channel, Record
@@ -35,6 +35,7 @@ _HEADER_LINES = 11
 @dataclass(frozen=True, eq=False)
 class _Function:
     channel: Channel
+    unit: str  # as the file states it
     values: np.ndarray
     start: float
     step: float | None
@@ -64,12 +65,12 @@ def read(source: Source, layout: Layout) -> list[Record]:
     for f in functions:
         axis = (f.step, f.start) if f.times is None else (f.times.tobytes(),)
         groups.setdefault((f.values.size, *axis), []).append(f)
-    records = []
+    records, units = [], []
     for index, members in enumerate(groups.values(), 1):
         axis = (
             {"times": members[0].times}
             if members[0].step is None
-            else {"step": layout.step or members[0].step, "start": members[0].start}
+            else {"step": members[0].step, "start": members[0].start}
         )
         history = [f"read from {source.name} ({NAME}, {len(members)} functions)"]
         if others:
@@ -86,7 +87,8 @@ def read(source: Source, layout: Layout) -> list[Record]:
                 history,
             )
         )
-    return records
+        units.append([f.unit for f in members])
+    return described_anew(source, records, layout, units)
 
 
 def _datasets(source: Source):
@@ -172,8 +174,8 @@ def _function(source: Source, kind: str, line: int, body: bytes, count: int) -> 
             raise source.problem("the dataset gives no sampling step.", line + 7)
     else:
         times, values, step, start = values[::2], values[1::2], None, 0.0
-    channel, factor, note = _channel(source, header, line, count)
-    return _Function(channel, values * factor, float(start), step, times, note)
+    channel, unit, note = _channel(source, header, line, count)
+    return _Function(channel, unit, values * unit_factor(unit)[0], float(start), step, times, note)
 
 
 def _binary(source, title, data: bytes, stored: int, even: int, count: int, line: int) -> np.ndarray:
@@ -192,8 +194,8 @@ def _binary(source, title, data: bytes, stored: int, even: int, count: int, line
     return values
 
 
-def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[Channel, float, str]:
-    """Name, quantity, unit and place from the header; the factor to SI."""
+def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[Channel, str, str]:
+    """Name, quantity and place from the header; the unit of the numbers, and what is to be said of it."""
     node = _field(source, header[5], 41, 10, line + 6)
     direction = _DIRECTIONS.get(_field(source, header[5], 51, 4, line + 6), "")
     code = _field(source, header[8], 0, 10, line + 9)
@@ -203,12 +205,12 @@ def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[
     name = name if name.upper() not in ("NONE", "") else f"node{node}{direction}" if node else f"function_{count}"
     note = "" if unit else "the unit is not stated for some functions: SI is assumed where the quantity is known"
     try:
-        factor, symbol, _ = unit_factor(unit)
+        symbol = unit_factor(unit)[1]
         quantity = _QUANTITIES.get(code) or guess_quantity(name, unit)
         if not unit:
             symbol = QUANTITIES[quantity]
         elif quantity != "other" and QUANTITIES[quantity] != symbol:
             raise source.problem(f"the header speaks of {quantity} in '{unit}', which do not fit.", line + 9)
-        return Channel(name[:60], quantity, symbol, f"node {node}" if node else "", direction), factor, note
+        return Channel(name[:60], quantity, symbol, f"node {node}" if node else "", direction), unit, note
     except InputError as problem:
         raise source.problem(str(problem), line + 9) from None

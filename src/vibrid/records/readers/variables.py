@@ -16,9 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from vibrid.core.errors import nearest
-from vibrid.records.readers.assemble import TIME_NAME, assemble
+from vibrid.records.readers.assemble import assemble
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
+from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
 
 _STEP_NAME = re.compile(r"(^|\.)(dt|ts|step|delta|sampling_?(step|interval|period))$", re.I)
@@ -35,8 +36,7 @@ def from_variables(
 ) -> list[Record]:
     """One record from named arrays of real numbers; `units` as far as the file states them."""
     units = dict(units or {})
-    arrays = {}
-    step = None
+    arrays, steps = {}, {}
     for name, array in variables.items():
         array = np.asarray(array)
         if array.dtype.kind not in "fiub" or array.ndim > 2:
@@ -45,9 +45,9 @@ def from_variables(
             value = float(array.reshape(()))
             if np.isfinite(value) and value > 0:
                 if _STEP_NAME.search(name):
-                    step = value
-                elif _RATE_NAME.search(name) and step is None:
-                    step = 1.0 / value
+                    steps[name] = value
+                elif _RATE_NAME.search(name):
+                    steps[name] = 1.0 / value
             continue
         if array.ndim == 2 and array.shape[0] < array.shape[1]:
             array = array.T  # samples along the longer side
@@ -58,12 +58,25 @@ def from_variables(
             arrays[name] = array
     if not arrays:
         raise source.problem("it holds no array of real numbers that could be a signal.")
-    if layout.columns is not None and any(c.key for c in layout.columns):
-        return [_by_keys(source, arrays, layout, kind, step, units)]
-    return [_by_length(source, arrays, layout, kind, step, units)]
+    keyed = layout.columns is not None and any(c.key for c in layout.columns)
+    record = (_by_keys if keyed else _by_length)(source, arrays, layout, kind, steps, units)
+    others = {n: s for n, s in steps.items() if record.step is None or abs(s - record.step) > 1e-3 * record.step}
+    told = "; ".join(f"'{name}' says a step of {step:g} s" for name, step in list(others.items())[:4])
+    return [record.replace(f"{told}, which the time contradicts: it was not used") if told else record]
 
 
-def _by_length(source, arrays, layout, kind, step, units) -> Record:
+def _stated(source, steps: dict[str, float]) -> float | None:
+    """The sampling step that the file states; two that differ are refused."""
+    for name, step in steps.items():
+        first = next(iter(steps))
+        if abs(step - steps[first]) > 1e-3 * step:
+            raise source.problem(
+                f"'{first}' says a step of {steps[first]:g} s and '{name}' {step:g} s; correct or remove the wrong one."
+            )
+    return next(iter(steps.values()), None)
+
+
+def _by_length(source, arrays, layout, kind, steps, units) -> Record:
     named_time = [n for n in arrays if arrays[n].shape[1] == 1 and TIME_NAME.match(n.rsplit(".", 1)[-1])]
     if isinstance(layout.time, str) and layout.time in arrays:
         named_time = [layout.time]
@@ -101,13 +114,13 @@ def _by_length(source, arrays, layout, kind, step, units) -> Record:
         column_units,
         layout,
         kind=kind,
-        step=None if named_time else step,
+        step=None if named_time else _stated(source, steps),
         named=len(chosen) > 1 or data.shape[1] == 1,
     )
     return record.replace(f"left out: {', '.join(left_out[:8])}") if left_out else record
 
 
-def _by_keys(source, arrays, layout, kind, step, units) -> Record:
+def _by_keys(source, arrays, layout, kind, steps, units) -> Record:
     columns, names, column_units, described = [], [], [], []
     if isinstance(layout.time, str):
         columns.append(_take(source, arrays, layout.time))
@@ -130,7 +143,7 @@ def _by_keys(source, arrays, layout, kind, step, units) -> Record:
         column_units,
         layout,
         kind=kind,
-        step=None if layout.time is not None else step,
+        step=None if layout.time is not None else _stated(source, steps),
     )
 
 

@@ -1,0 +1,130 @@
+"""The time axis of a file: which column it is, and whether the samplings that are stated agree with each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.sampling import looks_like_time, uniform_step
+from vibrid.records.readers.source import Source
+from vibrid.records.units import unit_factor
+
+TIME_NAME = re.compile(r"^\s*(t|time|times|zeit|temps|tempo|tout|t_?s|sec|seconds|time_?s|relativetime\(s\))\s*$", re.I)
+_PRINTED = 1e-3  # a step written with three digits
+
+
+def find_time(
+    source: Source,
+    data: np.ndarray,
+    names: Sequence[str],
+    units: Sequence[str | None],
+    layout: Layout,
+    axis: Mapping | None,
+    named: bool,
+) -> int | None:
+    """The index of the time column, None where there is none. A column that is marked `skip` is never the time."""
+    if layout.time is not None:
+        if axis is not None and layout.time not in names:
+            raise source.problem(f"the file states its sampling; it has no time column {layout.time!r} to choose.")
+        if isinstance(layout.time, int):
+            if not 1 <= layout.time <= data.shape[1]:
+                raise source.problem(f"there is no column {layout.time}; the columns are 1 to {data.shape[1]}.")
+            return layout.time - 1
+        if layout.time not in names:
+            raise source.problem(f"there is no time column called '{layout.time}'; there are {', '.join(names)}.")
+        return list(names).index(layout.time)
+    described = layout.columns is not None and len(layout.columns) == data.shape[1]
+    if named:
+        called = [i for i, name in enumerate(names) if TIME_NAME.match(name)]
+        called = [i for i in called if not (described and layout.columns[i].skip)] if axis is None else []
+        times = [i for i in called if not units[i] or unit_factor(units[i])[2] == "time"]
+        if called and not times and layout.step is None:
+            raise source.problem(
+                f"column '{names[called[0]]}' is called like a time and is in '{units[called[0]]}', which is no unit "
+                "of time; give `time`, the column that is, or the step."
+            )
+        return times[0] if times else None
+    if described and TIME_NAME.match(layout.columns[0].name) and not layout.columns[0].skip:
+        return 0
+    if layout.step is not None or axis is not None or described or data.shape[1] < 2:
+        return None
+    return 0 if looks_like_time(data[:, 0]) else None
+
+
+def find_axis(source: Source, time: np.ndarray | None, axis: Mapping | None, step: float | None) -> dict:
+    """The sampling of a record from what the file states, its time column in seconds and the step that was given.
+
+    A step that was given and contradicts the file is refused: one of them is wrong, and nobody can tell which.
+    """
+    if axis is None and time is None and step is None:
+        raise source.problem(
+            "the sampling step is not stated and there is no time column; give `step` or `rate`, "
+            "or write it in a sidecar TOML."
+        )
+    if axis is not None and time is not None:
+        return _told_beside(source, time, axis, step)
+    if axis is not None:
+        return dict(axis) if step is None else _agreed(axis, step)
+    if time is None:
+        return {"step": step}
+    return _of_column(source, time) if step is None else _along(source, time, step)
+
+
+def _told_beside(source: Source, time: np.ndarray, axis: Mapping, step: float | None) -> dict:
+    """The sampling that the file states beside its time column, where the column agrees; else that of the column."""
+    stated, start = axis.get("step"), axis.get("start", 0.0)
+    if stated is None:
+        return _of_column(source, time, even=False) if step is None else _along(source, time, step)
+    fits = np.all(np.abs(time - start - stated * np.arange(len(time))) <= 0.01 * stated)
+    if not fits:
+        return _of_column(source, time) if step is None else _along(source, time, step)
+    return {"step": stated, "start": start} if step is None else _agreed(axis, step)
+
+
+def _agreed(axis: Mapping, step: float) -> dict:
+    """The stated sampling with the step that was given, where they agree to the digits that files print."""
+    if axis.get("step") is None:
+        raise InputError(
+            f"the file gives every sample a time of its own, and a step of {step:g} s was given; leave the step out "
+            "and resample."
+        )
+    if abs(step - axis["step"]) > _PRINTED * axis["step"]:
+        raise InputError(
+            f"the file states a step of {axis['step']:g} s ({1 / axis['step']:g} Hz), and {step:g} s ({1 / step:g} Hz) "
+            "was given; leave out the step, or correct the file."
+        )
+    return {**axis, "step": step}
+
+
+def _along(source: Source, time: np.ndarray, step: float) -> dict:
+    """The step that was given, where every sample's time lies within half of it of its place."""
+    count = np.arange(len(time))
+    there = np.isfinite(time)
+    if not there.any():
+        return {"step": step}
+    start = float(np.median((time - step * count)[there])) if not there[0] else float(time[0])
+    away = np.abs(time - start - step * count)
+    if np.any(away[there] > 0.5 * step * (1 + 1e-9)):
+        row = int(np.argmax(np.where(there, away, 0.0) > 0.5 * step * (1 + 1e-9)))
+        raise source.problem(
+            f"the time column says {time[row]:g} s at sample {row + 1}, and a step of {step:g} s leads to "
+            f"{start + step * row:g} s; leave out the step, or mark the time column `skip` in a sidecar."
+        )
+    return {"step": step, "start": start}
+
+
+def _of_column(source: Source, time: np.ndarray, even: bool = True) -> dict:
+    """The sampling that a time column says: a step where it is even, else the times themselves."""
+    if np.isnan(time).any():
+        raise source.problem(f"the time of sample {int(np.argmax(np.isnan(time))) + 1} is missing.")
+    falling = np.flatnonzero(~(np.diff(time) > 0))
+    if falling.size:
+        raise source.problem(f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s).")
+    if time.size == 1 and even:
+        raise source.problem("a single sample has no sampling step; give `step`.")
+    step = uniform_step(time) if even else None
+    return {"step": step, "start": float(time[0])} if step is not None else {"times": time}

@@ -1,0 +1,69 @@
+"""Which way the ground moves a structure: its own directions, and the words of files understood where they fit one.
+
+Every structure names the directions in which its ground can move (`Structure.ground_axes`), the first being that of a
+motion without a direction, and says of each whether it is horizontal or vertical, where that is known. Two components
+of a record never drive one direction: they would be added, which is no motion of any ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.records.components import kind_of, plain
+
+
+def axis_of(axes: Mapping[str, str], word: str, owner: str) -> str:
+    """The direction of a structure that a word means; refused when it means none of them, or could mean several.
+
+    axes: the structure's directions and their kinds; word: what the record, the project or the caller says, empty for
+    the first of them; owner: the structure in words, for sentences.
+    """
+    if not axes:
+        raise InputError(f"{owner} does not stand on ground that moves.")
+    if not word:
+        return next(iter(axes))
+    if word in axes:
+        return word
+    if word in ("x", "y", "z") and "x" in axes:  # the structure's own letters, and it has no such direction
+        raise unknown_name("direction of ground motion", word, axes)
+    named = [axis for axis in axes if axis and plain(axis) == plain(word)]
+    kind, choices = kind_of(word), ", ".join(axes)
+    if named and (len(axes) > 2 or plain(word) not in ("x", "y", "z")):
+        return named[0]
+    if named and axes[named[0]] == "vertical" and kind == "horizontal":
+        raise InputError(
+            f"'{word}' may be the vertical '{named[0]}' of {owner} or a second horizontal component; call the "
+            f"direction of the channel '{named[0]}', or leave the channel out."
+        )
+    if kind == "downwards" and "vertical" in axes.values():
+        raise InputError(
+            f"'{word}' is positive downwards; scale the channel by -1 and call its direction as {owner} does "
+            f"({choices})."
+        )
+    fits = [axis for axis, own in axes.items() if kind and own == kind]
+    if len(fits) == 1:
+        return fits[0]
+    if len(fits) > 1:
+        raise InputError(
+            f"'{word}' may be any of the directions {', '.join(fits)} of {owner}; give the channel one of them."
+        )
+    if len(axes) == 1:
+        (axis, own), *_ = axes.items()
+        if own and kind and own != kind:
+            raise InputError(f"'{word}' is vertical, and {owner} is moved by {own} ground motion only.")
+        return axis
+    raise unknown_name("direction of ground motion", word, axes)
+
+
+def refuse_repeated(channels: Sequence[str], axes: Sequence[str], owner: str, where: str) -> None:
+    """Refuse two ground motions along one direction; `channels` says what they are, `where` which record has them."""
+    twice = [axis for axis in dict.fromkeys(axes) if list(axes).count(axis) > 1]
+    if not twice:
+        return
+    both = [c for c, axis in zip(channels, axes, strict=True) if axis == twice[0]]
+    along = f" along '{twice[0]}'" if twice[0] else ""
+    raise InputError(
+        f"{where} would move the ground of {owner}{along} by {len(both)} channels at once ({', '.join(both)}); say "
+        'which one drives it, with record.driven_by("name") or [excitation] channels in a project file.'
+    )
