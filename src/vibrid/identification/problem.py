@@ -11,9 +11,10 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.core.device import on_processor
-from vibrid.core.errors import InputError, Refusal
+from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.loads.unknown_load import UnknownLoad
+from vibrid.identification.scaling import refuse_unscaled
 from vibrid.identification.unknowns import UnknownSet, compile_unknowns
 from vibrid.laws.base import has_rate
 from vibrid.records.record import EXCITATIONS, Record
@@ -312,17 +313,5 @@ def needs_of(problem: Problem) -> frozenset[str]:
         needs.add("unknown noise")
     if problem.unknown_loads:
         needs.add("unknown loads")
-    if any("mass" in p for p in places) and not np.any([q == "load" for d in problem.data for q, _ in d.loads]):
-        scaled = all(s.quantity != "element_force" for s in sensors)
-        if scaled and _everything_scales(structure, places):
-            raise Refusal(
-                "Masses and stiffnesses cannot be found together from ground motion alone: multiplying all of them by "
-                "the same factor leaves the response unchanged. Fix one mass, or measure a force."
-            )
+    refuse_unscaled(problem)
     return frozenset(needs)
-
-
-def _everything_scales(structure, places: list[str]) -> bool:
-    """Whether every mass of a structure is unknown."""
-    masses = paths.expand(structure, "masses") if hasattr(structure, "masses") else []
-    return bool(masses) and all(f"structure.{m}" in places for m in masses)
