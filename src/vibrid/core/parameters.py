@@ -42,8 +42,13 @@ def parameter(meaning: str, unit: str = "", *, positive: bool = False, default=_
 
 
 def parameter_info(owner, name: str) -> ParameterInfo:
-    """The declaration behind `owner.name`; an empty one for fields that are not parameters."""
+    """The declaration behind `owner.name`; an empty one for fields that are not parameters.
+
+    An owner whose units depend on what it is (a sensor) says them in `parameter_units`.
+    """
     for f in dataclasses.fields(owner):
         if f.name == name:
-            return f.metadata.get("parameter", ParameterInfo())
+            info = f.metadata.get("parameter", ParameterInfo())
+            own = getattr(owner, "parameter_units", {})
+            return dataclasses.replace(info, unit=own[name]) if name in own else info
     return ParameterInfo()

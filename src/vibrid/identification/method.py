@@ -22,6 +22,8 @@ NEEDS = {
     "missing samples": "samples are missing",
     "sensor delay": "a sensor is delayed",
     "sensor gain": "the gain of a sensor is unknown",
+    "sensor offset": "the offset of a sensor is unknown",
+    "load offset": "the offset of a measured excitation is unknown",
     "initial state": "the state at the start is unknown",
     "unknown loads": "the history of a load is unknown",
     "unknown noise": "the noise of a sensor is itself an unknown",

@@ -12,13 +12,13 @@ from vibrid.identification.problem import Problem
 
 
 def measured_motion(problem: Problem, record: int = 0):
-    """x, v, a (nt, n) of every degree of freedom from the sensors that read them (gains as stated)."""
+    """x, v, a (nt, n) of every degree of freedom from the sensors that read them (gains and offsets as stated)."""
     data = problem.data[record]
     structure = problem.experiment.structure
     model = structure.model(data.loads)
     arrays = structure.sensor_arrays(model, problem.sensors)
     carried = np.asarray(data.drive.samples) @ np.asarray(arrays.inputs).T
-    y = np.asarray(data.readings) / np.asarray(arrays.gain) - carried
+    y = (np.asarray(data.readings) - np.asarray(arrays.offset)) / np.asarray(arrays.gain) - carried
     read = {q: getattr(arrays, q) for q in ("displacement", "velocity", "acceleration")}
     read = {q: np.zeros((arrays.count, model.size)) if r is None else np.asarray(r) for q, r in read.items()}
     found = []

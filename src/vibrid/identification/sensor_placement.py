@@ -16,7 +16,7 @@ from vibrid.identification.identifiability import Identifiability, describe_info
 from vibrid.identification.loads.recursion import augment, exact_motion
 from vibrid.identification.loads.smoother import factorise, filtered
 from vibrid.identification.loads.unknown_load import UnknownLoad
-from vibrid.identification.unknowns import compile_unknowns
+from vibrid.identification.unknowns import compile_unknowns, listed
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 from vibrid.simulation.run import Readings, Start, run
@@ -75,8 +75,8 @@ def place_sensors(
     candidates = Sensors([*standing, *candidates])
     loads = loads_of(structure, excitation)
     experiment = Experiment(structure, tuple(candidates), (Initial.rest(structure.model(loads).size),))
-    sought = [u for u in unknown if isinstance(u, UnknownLoad)]
-    unknowns = compile_unknowns(experiment, [u for u in unknown if not isinstance(u, UnknownLoad)])
+    sought = [u for u in listed(unknown) if isinstance(u, UnknownLoad)]
+    unknowns = compile_unknowns(experiment, [u for u in listed(unknown) if not isinstance(u, UnknownLoad)])
     driven = drive(inputs_of(structure, excitation), hold, substeps)
     integrator = default_integrator(structure, hold)
     free = jnp.asarray(unknowns.to_free(np.asarray(unknowns.start)))
@@ -101,7 +101,7 @@ def place_sensors(
         chosen.append(max((i for i in every if i not in chosen), key=lambda i: worth([*chosen, i])))
     chosen = _exchanged(chosen, known, every, worth)
     path = [worth(chosen[: n + 1]) for n in range(known, len(chosen))]
-    limits = describe_information(unknowns.names, information(chosen), slope, value, np.asarray(unknowns.scale))
+    limits = describe_information(unknowns, information(chosen), slope, value)
     return Placement(Sensors([candidates[i] for i in chosen[known:]]), np.array(path), limits)
 
 

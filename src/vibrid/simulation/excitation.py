@@ -30,6 +30,10 @@ class Drive(eqx.Module):
     def pieces(self) -> int:
         return self.coefficients.shape[1]
 
+    def shifted(self, by) -> Drive:
+        """The same inputs with a constant (m,) added to each."""
+        return Drive(self.samples + by, self.coefficients.at[:, :, 0].add(by))
+
 
 class Input(eqx.Module):
     """The inputs during one step of the integrator."""
@@ -55,7 +59,7 @@ def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
     """
     if hold not in HOLDS:
         raise InputError(f"There is no hold called '{hold}'; {nearest(hold, HOLDS)}")
-    if hold == "zero":
+    if hold == "zero" or np.shape(samples)[1] == 0:
         samples = jnp.asarray(samples)
         return Drive(samples, samples[:-1, None, None, :])
     if hold == "linear":
@@ -90,20 +94,44 @@ def _upsample(known: np.ndarray, factor: int) -> np.ndarray:
     return fine
 
 
-def loads_of(structure, record: Record) -> tuple[tuple[str, str], ...]:
-    """The inputs a record brings, as `Structure.model` wants them."""
+def free_vibration(duration: float, rate: float, name: str = "free vibration") -> Record:
+    """A record without any excitation: for a structure that is pulled and released.
+
+    Arguments
+        duration: s.
+        rate: samples per second.
+
+    Example
+        >>> simulate(building, free_vibration(10.0, 100.0), start=Initial(displacement=[0.0, 0.01]))
+    """
+    if not (np.isfinite(duration) and np.isfinite(rate) and duration > 0 and rate > 0 and duration * rate >= 1):
+        raise InputError(f"A free vibration needs a positive duration and rate, not {duration} s at {rate} Hz.")
+    samples = round(duration * rate) + 1
+    return Record(np.zeros((samples, 0)), (), step=1.0 / rate, name=name, history=(f"{name}: no excitation",))
+
+
+def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str, str], ...]:
+    """The inputs a record brings, as `Structure.model` wants them; one that moves from the start needs none."""
     if isinstance(structure, ImposedTest):
         return IMPOSED
     found = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
-    if not found:
+    if not found and not moving:
+        channels = ", ".join(f"{c.name}: {c.quantity}" for c in record.channels)
         raise InputError(
             f"Record '{record.name}' has no excitation: it needs a channel with quantity ground_acceleration or load "
-            f"(its channels are {', '.join(f'{c.name}: {c.quantity}' for c in record.channels)})."
+            f"({f'its channels are {channels}' if channels else 'it has no channels'}). A free vibration needs an "
+            "initial state instead: start=Initial(displacement=[...]) in simulate, initial=... in identify, or "
+            "unknowns such as 'initial[0].displacement[0]'."
         )
-    return tuple((c.quantity, c.direction if c.quantity == "ground_acceleration" else c.location) for c in found)
+    return tuple(map(input_of, found))
 
 
-def inputs_of(structure, record: Record) -> np.ndarray:
+def input_of(channel) -> tuple[str, str]:
+    """Quantity and place (or direction) of the input that a channel holds."""
+    return channel.quantity, channel.direction if channel.quantity == "ground_acceleration" else channel.location
+
+
+def inputs_of(structure, record: Record, moving: bool = False) -> np.ndarray:
     """(nt, m) input samples in the order of `loads_of`."""
     if record.step is None:
         raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
@@ -115,7 +143,7 @@ def inputs_of(structure, record: Record) -> np.ndarray:
         v = record[names["imposed_velocity"]] if "imposed_velocity" in names else np.gradient(x, record.step)
         columns = np.stack([x, v], axis=1)
     else:
-        loads_of(structure, record)
+        loads_of(structure, record, moving)
         columns = record.select(quantity=EXCITATIONS[:2]).data
     if not np.all(np.isfinite(columns)):
         row = int(np.argmax(~np.isfinite(columns).all(axis=1)))

@@ -50,7 +50,7 @@ class Response:
         return self.excitation.time
 
     def readings(self, sensors: Sensors) -> np.ndarray:
-        """(samples, sensors) true readings: gain and delay applied, no noise."""
+        """(samples, sensors) true readings: gain, delay and offset applied, no noise."""
         motion = (self.displacement, self.velocity, self.acceleration, self.states, self.inputs)
         y = _outputs(self.structure, self.structure.built(self.loads), self.loads, tuple(sensors), *motion)
         return np.asarray(delayed(y, jnp.stack([s.delay for s in sensors]), self.excitation.step))

@@ -18,6 +18,7 @@ from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
+from vibrid.simulation.initial import Initial, as_start
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Kept, Start, Watched, run
@@ -54,18 +55,19 @@ def simulate(
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
-    start: Start | None = None,
+    start: Initial | Start | dict | None = None,
 ) -> Response:
-    """Move a structure under a recorded excitation.
+    """Move a structure under a recorded excitation, or release it from an initial state.
 
     Arguments
         structure: what moves.
         excitation: a record with ground acceleration (m/s²) or loads (N) at places; for a `Device`, the imposed
-            displacement (m).
+            displacement (m). With a `start` it may have no excitation at all: `free_vibration(duration, rate)`.
         integrator: by default exact for linear structures, Runge–Kutta 4 for laws with rates, else Newmark.
         hold: what the excitation does between samples: "zero", "linear", "cubic" or "band-limited".
         substeps: integrator steps per sample.
-        start: displacement, velocity (and law states) at the first sample; rest by default.
+        start: `Initial(displacement, velocity)` at the first sample, or a table {"displacement": {"roof": 0.02}};
+            a `Start` gives the states of the laws as well. Rest by default.
 
     Example
         >>> response = simulate(building, read_record("kobe.AT2"), substeps=4)
@@ -76,8 +78,9 @@ def simulate(
     if len(excitation) < 2:
         raise InputError(f"Record '{excitation.name}' has {len(excitation)} samples; a simulation needs at least two.")
     integrator = default_integrator(structure, hold) if integrator is None else integrator
-    loads = loads_of(structure, excitation)
-    inputs = inputs_of(structure, excitation)
+    moving = start is not None
+    loads, inputs = loads_of(structure, excitation, moving), inputs_of(structure, excitation, moving)
+    start = None if start is None else as_start(start, structure, structure.model(loads))
     driven = drive(inputs, hold, substeps)
     watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program

@@ -15,10 +15,11 @@ MEASURABLE = tuple(q for q in QUANTITIES if q not in EXCITATIONS and not q.start
 
 
 class Sensor(eqx.Module):
-    """One sensor: `reading(t) = gain · quantity(t − delay) + noise`.
+    """One sensor: `reading(t) = gain · quantity(t − delay) + offset + noise`.
 
     `place` is what the structure calls the spot (a floor number, a node and direction, a part). `noise` is the standard
-    deviation of the reading in its unit; NaN means unknown, to be estimated from the data.
+    deviation of the reading in its unit; NaN means unknown, to be estimated from the data. `offset` is in the unit of
+    the reading.
     """
 
     quantity: str = eqx.field(static=True)
@@ -27,6 +28,7 @@ class Sensor(eqx.Module):
     delay: object = parameter("delay of the reading", "s", default=0.0)
     noise: object = parameter("standard deviation of the noise", "", positive=True, default=np.nan)
     name: str = eqx.field(static=True, default="")
+    offset: object = parameter("constant added to the reading", "", default=0.0)
 
     def __check_init__(self):
         if self.quantity not in MEASURABLE:
@@ -35,6 +37,11 @@ class Sensor(eqx.Module):
     @property
     def label(self) -> str:
         return self.name or f"{self.quantity}_{self.place}"
+
+    @property
+    def parameter_units(self) -> dict[str, str]:
+        """Units that depend on what is measured."""
+        return dict.fromkeys(("noise", "offset"), QUANTITIES[self.quantity])
 
 
 class Sensors(tuple):
@@ -71,7 +78,7 @@ class Sensors(tuple):
 
     def noiseless(self) -> Sensors:
         """The same sensors without noise, for predictions."""
-        return Sensors([Sensor(s.quantity, s.place, s.gain, s.delay, 0.0, s.name) for s in self])
+        return Sensors([Sensor(s.quantity, s.place, s.gain, s.delay, 0.0, s.name, s.offset) for s in self])
 
     def channels(self) -> tuple[Channel, ...]:
         """The record channels these sensors fill."""
@@ -79,7 +86,10 @@ class Sensors(tuple):
 
 
 class SensorArrays(eqx.Module):
-    """Sensors compiled for one structure: `y = gain (Rd x + Rv v + Ra a + Ru u + Rf f)`. None where nothing is read."""
+    """Sensors compiled for one structure: `y = gain (Rd x + Rv v + Ra a + Ru u + Rf f) + offset`.
+
+    None where nothing is read.
+    """
 
     displacement: jax.Array | None
     velocity: jax.Array | None
@@ -87,6 +97,7 @@ class SensorArrays(eqx.Module):
     inputs: jax.Array
     forces: jax.Array | None
     gain: jax.Array
+    offset: jax.Array
 
     @property
     def count(self) -> int:
@@ -127,6 +138,6 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
         kind: jnp.asarray(value) if (traced is not None and kind == "displacement") or np.any(value) else None
         for kind, value in (rows | {"displacement": displacement} | {"forces": force_rows}).items()
     }
-    gain = jnp.stack([jnp.asarray(s.gain) for s in sensors])
-    inputs = jnp.asarray(inputs)
-    return SensorArrays(use["displacement"], use["velocity"], use["acceleration"], inputs, use["forces"], gain)
+    own = (jnp.stack([jnp.asarray(getattr(s, name)) for s in sensors]) for name in ("gain", "offset"))
+    read = (use[q] for q in ("displacement", "velocity", "acceleration"))
+    return SensorArrays(*read, jnp.asarray(inputs), use["forces"], *own)

@@ -13,7 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import FileProblem, InputError
-from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, refuse_impossible
 from vibrid.identification.problem import Data, Problem, needs_of
 from vibrid.identification.unknowns import compile_unknowns
@@ -35,9 +35,11 @@ def live_problem(structure, sensors: Sensors, unknown, first: Record, integrator
         drive(inputs, "linear", substeps), float(first.step), loads, first.name,
     )  # fmt: skip
     size = structure.model(loads).size
-    experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),))
+    experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),), loads_in([loads]))
     integrator = default_integrator(structure) if integrator is None else integrator
     unknowns = compile_unknowns(experiment, unknown)
+    if not any(place.startswith("loads") for own in unknowns.places for place in own):
+        experiment = dataclasses.replace(experiment, loads=())
     nothing = (jnp.zeros_like(data.present),)
     problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, "linear", False, frozenset())
     return dataclasses.replace(problem, needs=needs_of(problem))
