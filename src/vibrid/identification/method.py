@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import equinox as eqx
 import jax
 
-from vibrid.core.errors import Refusal
+from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
 
@@ -41,6 +41,20 @@ class Method(eqx.Module):
     def solve(self, problem, key: int = 0, progress: Progress = SILENT):
         """Answer the problem with an `Identification`."""
         raise NotImplementedError
+
+
+def as_method(given) -> Method:
+    """A method from what a user wrote: the method itself, its class, or the name that project files use."""
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, str):
+        return METHODS[given]()
+    if isinstance(given, type) and issubclass(given, Method):
+        return given()
+    raise InputError(
+        f"A method is one such as TrajectoryFit(), or a name such as 'trajectory', not {given!r}; names are "
+        f"{', '.join(METHODS)}."
+    )
 
 
 class Sample(NamedTuple):

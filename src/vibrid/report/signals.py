@@ -91,7 +91,7 @@ def worst(traces: list[Trace], count: int) -> list[Trace]:
 
 
 def excitation_of(fit: Identification, record: int = 0) -> Record:
-    """The excitation of a fitted record."""
+    """The excitation of a fitted record, its offsets taken off."""
     data = fit.problem.data[record]
     channels = [
         Channel(
@@ -102,7 +102,8 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
         )
         for quantity, place in data.loads
     ]
-    return Record(np.asarray(data.drive.samples), channels, step=data.step, name=data.name)
+    samples = np.asarray(fit.problem.driven(fit.experiment, data).samples)
+    return Record(samples, channels, step=data.step, name=data.name)
 
 
 def response_of(fit: Identification, record: int = 0) -> Response:

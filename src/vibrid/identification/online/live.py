@@ -14,8 +14,9 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.identification.experiment import Experiment, Initial, loads_in
-from vibrid.identification.method import Sample, Sequential, refuse_impossible
-from vibrid.identification.problem import Data, Problem, needs_of
+from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
+from vibrid.identification.needs import needs_of
+from vibrid.identification.problem import Data, Problem
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
 from vibrid.records.writers import whole_file
@@ -55,6 +56,7 @@ class LiveRun:
     """
 
     def __init__(self, method: Sequential, problem: Problem, key: int = 0):
+        method = as_method(method)
         if not isinstance(method, Sequential):
             raise InputError(f"{type(method).__name__} cannot run sample by sample.")
         refuse_impossible(problem, method)
