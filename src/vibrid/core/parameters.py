@@ -30,7 +30,10 @@ def as_number(value):
     if isinstance(value, jax.Array | np.ndarray | float | int):
         return jnp.asarray(value, dtype=jnp.result_type(float))
     try:
-        return jnp.asarray(np.asarray(value, dtype=float))
+        made = np.asarray(value)
+        if made.dtype.kind not in "iufb":
+            raise TypeError
+        return jnp.asarray(made.astype(float))
     except (TypeError, ValueError) as problem:
         raise InputError(f"A number (or an array of numbers) was expected, not {value!r}.") from problem
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from vibrid.core.arguments import Seed, checked
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.method import Method, as_method, refuse_impossible
+from vibrid.identification.method import as_method, refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import make_problem
 from vibrid.identification.result import Identification
 from vibrid.records.record import Record
 
 
+@checked
 def identify(
     structure,
     data: Record | list[Record],
     unknown,
-    method: Method | type[Method] | str | None = None,
+    method=None,
     *,
     sensors=None,
     initial=None,
@@ -23,7 +25,7 @@ def identify(
     hold: str = "linear",
     substeps: int = 1,
     hold_out: float = 0.0,
-    key: int = 0,
+    key: Seed = 0,
     progress: Progress = SILENT,
 ) -> Identification:
     """Find the unknowns of a structure from measurements.

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 import equinox as eqx
 import jax
 
+from vibrid.core.arguments import check_fields
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
@@ -37,6 +38,18 @@ class Method(eqx.Module):
     abilities: ClassVar[frozenset[str]] = frozenset()
     uncertainty: ClassVar[bool] = True  # whether the answer carries a covariance or samples
     online: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **keywords):
+        """Settings are checked against their types before a method looks at their values."""
+        super().__init_subclass__(**keywords)
+        own = cls.__dict__.get("__check_init__")
+
+        def check(self):
+            check_fields(self)
+            if own is not None:
+                own(self)
+
+        cls.__check_init__ = check
 
     def solve(self, problem, key: int = 0, progress: Progress = SILENT):
         """Answer the problem with an `Identification`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 
 import equinox as eqx
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.arguments import checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Experiment, loads_in
@@ -26,7 +28,7 @@ from vibrid.simulation.run import Readings, Start, run
 from vibrid.simulation.simulate import default_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
-from vibrid.structures.sensors import Sensors
+from vibrid.structures.sensors import Sensor, Sensors
 
 
 class Data(eqx.Module):
@@ -133,13 +135,14 @@ class Problem(eqx.Module):
         return found
 
 
+@checked
 def make_problem(
     structure: Structure,
     data: Record | list[Record],
     unknown,
     *,
-    sensors: Sensors | None = None,
-    initial: Initial | list[Initial] | None = None,
+    sensors: Sequence[Sensor] | None = None,
+    initial: Initial | Mapping | Sequence | None = None,
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -10,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.identifiability import Identifiability, describe_information
@@ -21,7 +23,8 @@ from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 from vibrid.simulation.run import Readings, Start, run
 from vibrid.simulation.simulate import default_integrator
-from vibrid.structures.sensors import Sensors
+from vibrid.structures.base import Structure
+from vibrid.structures.sensors import Sensor, Sensors
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,10 @@ class Placement:
         return "\n".join(rows + bounds)
 
 
+@checked
 def place_sensors(
-    structure,
-    candidates: Sensors,
+    structure: Structure,
+    candidates: Sequence[Sensor],
     count: int,
     *,
     excitation: Record,

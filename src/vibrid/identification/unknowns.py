@@ -15,12 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Experiment
 
 KINDS = ("log", "interval", "above", "below", "linear")
 
 
+@checked
 @dataclass(frozen=True)
 class Unknown:
     """One entry of what is to be found; a path with `[*]` stands for one unknown at every index.

@@ -6,16 +6,14 @@ import re
 from contextlib import contextmanager
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
-from vibrid.core.errors import InputError, VibridError
+from vibrid.core.errors import VibridError
 from vibrid.identification.experiment import Experiment, Load
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import Unknown, compile_unknowns
-from vibrid.laws.base import Law
+from vibrid.laws.base import Law, check_law
 from vibrid.project.problems import Keys, Problem
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
@@ -60,7 +58,7 @@ def make(table: Section, keys: Keys, notes: Notes):
     try:
         made = type(table).target(**given)
         if isinstance(made, Law):
-            _check_law(made)
+            check_law(made)
         return made
     except VibridError as problem:
         notes.add(keys, str(problem))
@@ -91,17 +89,6 @@ def _value(value, keys: Keys, notes: Notes):
     if isinstance(value, dict):
         return {k: _value(v, (*keys, k), notes) for k, v in value.items()}
     return value
-
-
-def _check_law(law: Law) -> None:
-    """A law that was given lists where it wants single numbers shows it in the shape of its force."""
-    zero = jnp.zeros(() if law.components == 1 else (law.components,))
-    try:
-        shape = jax.eval_shape(lambda: law.force(zero, zero, law.start())).shape
-    except (TypeError, ValueError, IndexError) as problem:
-        raise InputError(f"the law cannot be evaluated with these values ({problem}).") from None
-    if shape != zero.shape:
-        raise InputError("a list was given where this law wants one number (or one number where it wants a list).")
 
 
 def make_sensors(

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, nearest
-from vibrid.records.record import EXCITATIONS, Record
+from vibrid.records.record import EXCITATIONS, MOST_SAMPLES, Record
 from vibrid.structures.device import IMPOSED, ImposedTest
 
 _FILTER = 64  # samples on either side that a band-limited value looks at
@@ -57,6 +58,8 @@ def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
     "zero" keeps each sample until the next; "linear" joins them; "cubic" is a natural-end spline; "band-limited"
     assumes that nothing was above half the sampling rate: each substep follows the filtered signal as a cubic.
     """
+    if substeps < 1:
+        raise InputError(f"substeps must be 1 or more, not {substeps}.")
     if hold not in HOLDS:
         raise InputError(f"There is no hold called '{hold}'; {nearest(hold, HOLDS)}")
     if hold == "zero" or np.shape(samples)[1] == 0:
@@ -94,6 +97,7 @@ def _upsample(known: np.ndarray, factor: int) -> np.ndarray:
     return fine
 
 
+@checked
 def free_vibration(duration: float, rate: float, name: str = "free vibration") -> Record:
     """A record without any excitation: for a structure that is pulled and released.
 
@@ -106,6 +110,8 @@ def free_vibration(duration: float, rate: float, name: str = "free vibration") -
     """
     if not (np.isfinite(duration) and np.isfinite(rate) and duration > 0 and rate > 0 and duration * rate >= 1):
         raise InputError(f"A free vibration needs a positive duration and rate, not {duration} s at {rate} Hz.")
+    if duration * rate > MOST_SAMPLES:
+        raise InputError(f"{duration:g} s at {rate:g} Hz are more than {MOST_SAMPLES} samples.")
     samples = round(duration * rate) + 1
     return Record(np.zeros((samples, 0)), (), step=1.0 / rate, name=name, history=(f"{name}: no excitation",))
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.arguments import checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import refuse_without_rate
@@ -36,6 +37,7 @@ class _Pace(NamedTuple):
     stiff: bool
 
 
+@checked
 def simulate_reference(
     structure: Structure,
     excitation: Record,

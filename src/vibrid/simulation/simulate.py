@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.arguments import checked
 from vibrid.core.device import accelerated, cores
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import has_rate, simplified
@@ -30,6 +31,7 @@ from vibrid.structures.model import Model
 _RUNS_PER_CORE = 8
 
 
+@checked
 def default_integrator(structure: Structure, hold: str = "linear") -> Integrator:
     """Exact for linear structures, Runge–Kutta 4 where every law has a rate, Newmark for stiff and path laws."""
     if isinstance(structure, ImposedTest):
@@ -48,6 +50,7 @@ def _run(structure, loads, integrator, drive: Drive, dt, observe, start, substep
     return run(model, integrator, drive, dt, observe, start, substeps)
 
 
+@checked
 def simulate(
     structure: Structure,
     excitation: Record,
@@ -126,6 +129,7 @@ def check_equilibrium(failed: np.ndarray, time: np.ndarray, integrator: Integrat
         )
 
 
+@checked
 def simulate_many(
     structure: Structure,
     excitation: Record | list[Record],
@@ -148,11 +152,16 @@ def simulate_many(
     Returns the arrays of `observe` with a leading axis over the runs. A run that grows without bound, or finds no
     equilibrium, holds NaN from there on; the other runs are not disturbed.
     """
-    records = excitation if isinstance(excitation, list) else [excitation]
+    records = [excitation] if isinstance(excitation, Record) else list(excitation)
+    if not records:
+        raise InputError("No record was given.")
     first = records[0]
     if any(len(r) != len(first) or r.step != first.step for r in records):
         raise InputError("Motions of a batch must have the same length and sampling step; resample and cut them first.")
     changes = changes or {}
+    for path, value in changes.items():
+        if not np.ndim(value):
+            raise InputError(f"The change of '{path}' needs one value for each run, not {value!r}.")
     counts = {len(v) for v in changes.values()} | ({len(records)} if len(records) > 1 else set())
     if len(counts) != 1:
         raise InputError(

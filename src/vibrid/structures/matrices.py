@@ -5,10 +5,15 @@ from __future__ import annotations
 import equinox as eqx
 import numpy as np
 
+from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import parameter
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.damping import Damping
+
+
+def _as_names(value) -> tuple[str, ...]:
+    return tuple(map(str, as_entries(value, "names")))
 
 
 @STRUCTURES.register("matrices")
@@ -29,13 +34,13 @@ class Matrices(Structure):
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
     influence: tuple[float, ...] | None = eqx.field(
-        static=True, default=None, converter=lambda v: None if v is None else tuple(float(i) for i in v)
+        static=True, default=None, converter=lambda v: None if v is None else as_floats(v, "influence numbers")
     )
-    names: tuple[str, ...] = eqx.field(static=True, default=(), converter=lambda v: tuple(str(i) for i in v))
+    names: tuple[str, ...] = eqx.field(static=True, default=(), converter=_as_names)
 
     def __check_init__(self):
-        n = self.mass.shape[0]
-        if self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
+        n = self.mass.shape[0] if self.mass.ndim else 0
+        if n == 0 or self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
             raise InputError(f"M has shape {self.mass.shape} and K {self.stiffness.shape}; both must be {n} by {n}.")
         for what, value in (("names", self.names), ("influence", self.influence or ())):
             if value and len(value) != n:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import parameter
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
@@ -31,7 +32,7 @@ class Sensor(eqx.Module):
     offset: object = parameter("constant added to the reading", "", default=0.0)
 
     def __check_init__(self):
-        if self.quantity not in MEASURABLE:
+        if not isinstance(self.quantity, str) or self.quantity not in MEASURABLE:
             raise unknown_name("measurable quantity", self.quantity, MEASURABLE)
 
     @property
@@ -52,11 +53,14 @@ class Sensors(tuple):
     """
 
     def __new__(cls, sensors=(), **by_quantity):
-        made = list(sensors)
+        made = list(as_entries(sensors, "sensors"))
+        for sensor in made:
+            if not isinstance(sensor, Sensor):
+                raise InputError(f"A sensor is written Sensor(quantity, place), not {sensor!r}.")
         for quantity, places in by_quantity.items():
             if isinstance(places, str | int):
                 places = [places]
-            made += [Sensor(quantity, place) for place in places]
+            made += [Sensor(quantity, place) for place in as_entries(places, "places")]
         labels = [s.label for s in made]
         if not made:
             raise InputError("A test needs at least one sensor: Sensors(acceleration=[0, 1, 2]).")

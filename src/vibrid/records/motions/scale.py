@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError
 from vibrid.records.motions.targets import Target
 from vibrid.records.record import Record
@@ -57,7 +58,7 @@ def motion_spectrum(motion: Record | Sequence[Record], periods: np.ndarray, damp
     return np.exp(np.mean(logs, axis=0))
 
 
-def best_factor(spectrum, target, weights=None, space: str = "log"):
+def best_factor(spectrum, target, weights: Numbers | None = None, space: str = "log"):
     """The factor that brings a spectrum nearest to the target, by weighted least squares.
 
     space 'log' minimises Σ w (ln f·Sa − ln target)², so ln f = Σ w ln(target/Sa) / Σ w;
@@ -73,11 +74,12 @@ def best_factor(spectrum, target, weights=None, space: str = "log"):
     raise InputError(f"`space` is 'log' or 'linear', not {space!r}.")
 
 
+@checked
 def scale_to_target(
     motion: Record | Sequence[Record],
     target: Target,
     period_range: tuple[float, float] | None = None,
-    weights=None,
+    weights: Numbers | None = None,
     limit: tuple[float, float] = (0.25, 4.0),
     space: str = "log",
 ) -> Scaling:
