@@ -60,8 +60,10 @@ def as_points(value) -> tuple[tuple[float, ...], ...]:
 def as_pairs(value) -> tuple[tuple[int, int], ...]:
     made = tuple(as_floats(pair, "two node numbers") for pair in as_entries(value, "elements"))
     for i, pair in enumerate(made):
-        if len(pair) != 2 or any(node != int(node) for node in pair):
-            raise InputError(f"Element {i} needs the numbers of two nodes, not {pair}.")
+        if len(pair) != 2:
+            raise InputError(f"Element {i} needs two nodes, not {len(pair)}.")
+        if any(node != int(node) for node in pair):
+            raise InputError(f"Element {i} needs the numbers of its nodes, not {pair}.")
     return tuple((int(a), int(b)) for a, b in made)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +58,7 @@ def motion_spectrum(motion: Record | Sequence[Record], periods: np.ndarray, damp
     return np.exp(np.mean(logs, axis=0))
 
 
-def best_factor(spectrum, target, weights: Numbers | None = None, space: str = "log"):
+def best_factor(spectrum, target, weights=None, space: str = "log"):
     """The factor that brings a spectrum nearest to the target, by weighted least squares.
 
     space 'log' minimises Σ w (ln f·Sa − ln target)², so ln f = Σ w ln(target/Sa) / Σ w;
@@ -79,7 +79,7 @@ def scale_to_target(
     motion: Record | Sequence[Record],
     target: Target,
     period_range: tuple[float, float] | None = None,
-    weights: Numbers | None = None,
+    weights: Numbers | Callable | None = None,
     limit: tuple[float, float] = (0.25, 4.0),
     space: str = "log",
 ) -> Scaling:
