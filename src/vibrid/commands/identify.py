@@ -111,13 +111,14 @@ def compare(
     output.check_ending(plot, (".png", ".pdf", ".svg"))
     with listening(quiet=as_json) as progress:
         loaded, records = _load(project, data, progress)
-        chosen = {name.strip(): vb.METHODS[name.strip()]() for name in methods.split(",") if name.strip()}
+        chosen = {name.strip(): name.strip() for name in methods.split(",") if name.strip()}
         made = vb.compare(
             loaded.structure,
             records,
             loaded.unknown,
             chosen,
             sensors=loaded.sensors,
+            initial=loaded.initial or None,
             key=seed,
             progress=progress,
             **loaded.simulation.arguments,
@@ -231,6 +232,7 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float):
         loaded.unknown,
         method,
         sensors=loaded.sensors,
+        initial=loaded.initial or None,
         hold_out=hold_out,
         key=seed,
         progress=progress,

@@ -70,7 +70,10 @@ def as_number(value):
     if isinstance(value, jax.Array | np.ndarray | float | int):
         return jnp.asarray(value, dtype=jnp.result_type(float))
     try:
-        return jnp.asarray(np.asarray(value, dtype=float))
+        made = np.asarray(value)
+        if made.dtype.kind not in "iufb":
+            raise TypeError
+        return jnp.asarray(made.astype(float))
     except (TypeError, ValueError) as problem:
         raise InputError(f"A number (or an array of numbers) was expected, not {value!r}.") from problem
 
@@ -89,8 +92,13 @@ def parameter(meaning: str, unit: str = "", *, positive: bool = False, zero: boo
 
 
 def parameter_info(owner, name: str) -> ParameterInfo:
-    """The declaration behind `owner.name`; an empty one for fields that are not parameters."""
+    """The declaration behind `owner.name`; an empty one for fields that are not parameters.
+
+    An owner whose units depend on what it is (a sensor) says them in `parameter_units`.
+    """
     for f in dataclasses.fields(owner):
         if f.name == name:
-            return f.metadata.get("parameter", ParameterInfo())
+            info = f.metadata.get("parameter", ParameterInfo())
+            own = getattr(owner, "parameter_units", {})
+            return dataclasses.replace(info, unit=own[name]) if name in own else info
     return ParameterInfo()

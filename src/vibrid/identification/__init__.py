@@ -2,7 +2,6 @@
 
 from vibrid.identification.archive import load_identification
 from vibrid.identification.compare import Comparison, compare
-from vibrid.identification.experiment import Initial
 from vibrid.identification.identify import identify
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.find import find_loads
@@ -36,7 +35,6 @@ __all__ = [
     "ExtendedKalman",
     "GlobalSearch",
     "Identification",
-    "Initial",
     "JointLoads",
     "LeastSquares",
     "LoadEstimate",

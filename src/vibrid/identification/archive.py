@@ -12,7 +12,7 @@ import numpy as np
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.files import whole_hdf5
 from vibrid.identification.diagnostics import ChannelFit
-from vibrid.identification.experiment import Experiment, Initial
+from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate, Weights
 from vibrid.identification.problem import Data, Problem
@@ -42,6 +42,7 @@ def save(fit: Identification, path) -> None:
         "hold": p.hold,
         "delays": p.delays,
         "needs": sorted(p.needs),
+        "inputs": [(load.quantity, load.place) for load in p.experiment.loads],
         "records": [{"step": d.step, "loads": d.loads, "name": d.name} for d in p.data],
         "unknowns": {k: getattr(p.unknowns, k) for k in ("names", "units", "places", "kinds")},
         "fits": [vars(f) for f in fit.fits],
@@ -108,6 +109,7 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
         rebuild(text["structure"]),
         rebuild(text["sensors"]),
         tuple(Initial(arrays[f"records/{i}/displacement"], arrays[f"records/{i}/velocity"]) for i in range(count)),
+        tuple(Load(*one) for one in text.get("inputs", ())),
     )
     names = {k: _tuples(text["unknowns"][k]) for k in ("names", "units", "places", "kinds")}
     unknowns = UnknownSet(**names, **{k: jnp.asarray(arrays[f"unknowns/{k}"]) for k in _UNKNOWN_ARRAYS})

@@ -46,7 +46,8 @@ def _open(problem: Problem, z):
 def move(problem: Problem, z, before, inputs, dt):
     """z one sample later; inputs move linearly from `before` to `inputs`."""
     p = len(problem.unknowns)
-    _, model, x, v, s = _open(problem, z)
+    experiment, model, x, v, s = _open(problem, z)
+    before, inputs = problem.excited(experiment, before), problem.excited(experiment, inputs)
     h = dt / problem.substeps
     constants = problem.integrator.prepare(model, h)
     state = problem.integrator.start(model, constants, x, v, s, before)
@@ -61,6 +62,7 @@ def move(problem: Problem, z, before, inputs, dt):
 def read(problem: Problem, z, inputs):
     """What the sensors read at z."""
     experiment, model, x, v, s = _open(problem, z)
+    inputs = problem.excited(experiment, inputs)
     arrays = experiment.structure.sensor_arrays(model, experiment.sensors)
     return model.output(arrays, x, v, model.acceleration(x, v, s, inputs), s, inputs)
 
@@ -71,7 +73,9 @@ def state_sizes(problem: Problem, free):
     experiment, model = _experiment_and_model(problem, free)
     d, first = problem.data[0], experiment.initial[0]
     start = Start(first.displacement, first.velocity)
-    x, v, _, s = run(model, problem.integrator, d.drive, d.step, Everything(), start, problem.substeps)
+    x, v, _, s = run(
+        model, problem.integrator, problem.driven(experiment, d), d.step, Everything(), start, problem.substeps
+    )
     flat = jax.vmap(lambda *parts: ravel_pytree(parts)[0])(x, v, s)
     return jnp.sqrt(jnp.mean(flat**2, axis=0))
 

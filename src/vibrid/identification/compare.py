@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vibrid.core.errors import VibridError
+from vibrid.core.errors import InputError, VibridError
 from vibrid.core.progress import SILENT
 from vibrid.identification.identify import identify
+from vibrid.identification.method import as_method
 from vibrid.identification.result import Identification
 
 
@@ -93,11 +94,13 @@ def compare(
     """Run several methods on the same problem.
 
     Arguments
-        methods: the methods, or a dictionary of names and methods.
+        methods: the methods, or a dictionary of names and methods; each as for `identify`.
         truth: true values by name, when they are known; the table then shows errors.
         keywords: as for `identify`.
     """
-    named = methods if isinstance(methods, dict) else _named(methods)
+    named = {k: as_method(m) for k, m in methods.items()} if isinstance(methods, dict) else _named(methods)
+    if not named:
+        raise InputError("No method was given to compare; name some, e.g. ['trajectory', 'ukf'].")
     results, refused = {}, {}
     for name, method in named.items():
         try:
@@ -106,13 +109,17 @@ def compare(
             refused[name] = str(problem)
     true = None
     if truth is not None and results:
-        true = np.array([truth[n] for n in next(iter(results.values())).names], dtype=float)
+        names = next(iter(results.values())).names
+        missing = [n for n in names if n not in truth]
+        if missing:
+            raise InputError(f"The true value of {', '.join(missing)} is not given; truth needs one for each unknown.")
+        true = np.array([truth[n] for n in names], dtype=float)
     return Comparison(results, refused, true)
 
 
 def _named(methods) -> dict:
     made: dict = {}
-    for method in methods:
+    for method in map(as_method, methods if isinstance(methods, list | tuple) else [methods]):
         name = type(method).__name__
         made[name if name not in made else f"{name} {len(made) + 1}"] = method
     return made

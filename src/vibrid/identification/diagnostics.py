@@ -17,6 +17,7 @@ class ChannelFit:
     autocorrelation: float  # rms of the residual's autocorrelation at lags 1 … 20; 1/√n for white noise
     white: bool
     held_out: float = float("nan")  # relative error on samples that were kept for scoring
+    constant: float = 0.0  # mean of the residual over its rms, from −1 to 1; near 0 for white noise
 
 
 def relative_error(measured: np.ndarray, predicted: np.ndarray, present: np.ndarray | None = None) -> float:
@@ -36,9 +37,12 @@ def correlation(measured: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -> float:
-    """rms of the normalised autocorrelation at lags 1 … `lags`, missing samples left out."""
+    """rms of the normalised autocorrelation at lags 1 … `lags`, missing samples left out.
+
+    The mean stays in: a constant that is left over is not noise.
+    """
     keep = np.asarray(present, bool)
-    r = np.where(keep, residual - residual[keep].mean(), 0.0)
+    r = np.where(keep, residual, 0.0)
     power = np.mean(r[keep] ** 2)
     if power == 0.0:
         return 0.0
@@ -57,13 +61,14 @@ def channel_fits(problem, predictions: list[np.ndarray], innovations: list[np.nd
     """
     made = []
     for c, sensor in enumerate(problem.sensors):
-        squares = used = signal = 0.0
+        squares = used = signal = added = 0.0
         rho, scored = [], []
         for i, (data, kept, predicted) in enumerate(zip(problem.data, problem.held_out, predictions, strict=True)):
             y, m, k = (np.asarray(a)[:, c] for a in (data.readings, data.present, kept))
             keep = m.astype(bool)
             r = y - predicted[:, c]
             squares += np.sum(r[keep] ** 2)
+            added += np.sum(r[keep])
             used += keep.sum()
             signal += np.sum((y[keep] - y[keep].mean()) ** 2)
             rho.append((autocorrelation(r if innovations is None else innovations[i][:, c], keep), keep.sum()))
@@ -79,6 +84,7 @@ def channel_fits(problem, predictions: list[np.ndarray], innovations: list[np.nd
                 level,
                 bool(level < 3.0 / np.sqrt(total / len(rho))),
                 float(np.mean(scored)) if scored else float("nan"),
+                float(added / np.sqrt(max(used * squares, 1e-300))),
             )
         )
     return made
@@ -99,7 +105,9 @@ def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str
         )
     named = ", ".join(f"{f.name} ({100 * f.relative:.2g} %, autocorrelation {f.autocorrelation:.2f})" for f in bad[:4])
     more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
+    constant = ", ".join(f.name for f in bad if abs(f.constant) > 0.5)
+    offset = f" In {constant} most of it is a constant: name the offset of the sensor as unknown." if constant else ""
     return False, (
-        f"The model does not fit: residuals are not noise in {named}{more}. The standard deviations below assume the "
-        "model is right, so they are too small; try another law or more unknowns."
+        f"The model does not fit: residuals are not noise in {named}{more}.{offset} The standard deviations below "
+        "assume the model is right, so they are too small; try another law or more unknowns."
     )

@@ -1,4 +1,4 @@
-"""The experiment: the structure, the sensors on it, and how it stood when each record began."""
+"""The experiment: the structure, the sensors on it, what drove it, and how it stood when each record began."""
 
 from __future__ import annotations
 
@@ -7,35 +7,73 @@ import jax.numpy as jnp
 
 from vibrid.core import paths
 from vibrid.core.parameters import parameter
+from vibrid.records.record import QUANTITIES, Record
+from vibrid.simulation.excitation import channels_of
+from vibrid.simulation.initial import Initial
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensor
 
 ROOTS = ("structure", "sensors", "initial")
 
 
-class Initial(eqx.Module):
-    """Displacement and velocity of every degree of freedom at the first sample of a record."""
+class Load(eqx.Module):
+    """One measured excitation, a load or a ground motion: `reading(t) = excitation(t) + offset`."""
 
-    displacement: object = parameter("displacement at the start", "m")
-    velocity: object = parameter("velocity at the start", "m/s")
+    quantity: str = eqx.field(static=True)
+    place: str = eqx.field(static=True)  # of a load; the direction of a ground motion
+    offset: object = parameter("constant added to the reading", "", default=0.0)
 
-    @staticmethod
-    def rest(size: int) -> Initial:
-        return Initial(jnp.zeros(size), jnp.zeros(size))
+    @property
+    def parameter_units(self) -> dict[str, str]:
+        return {"offset": QUANTITIES[self.quantity]}
 
 
 class Experiment(eqx.Module):
-    """Everything an unknown can point at: `structure`, `sensors[i]`, `initial[record]`."""
+    """Everything an unknown can point at: `structure`, `sensors[i]`, `initial[record]`, `loads[i].offset`.
+
+    `loads` are the excitation channels of the records, in the order in which they first occur.
+    """
 
     structure: Structure
     sensors: tuple[Sensor, ...]
     initial: tuple[Initial, ...]
+    loads: tuple[Load, ...] = ()
 
     def full_path(self, path: str) -> str:
         """A path from the experiment; one that starts elsewhere belongs to the structure."""
-        first = paths.parse(path)[0]
-        return path if first in ROOTS else f"structure.{path}"
+        tokens = paths.parse(path)
+        return path if tokens[0] in ROOTS or is_load_offset(tokens) else f"structure.{path}"
 
     def short_path(self, path: str) -> str:
         """The same path as an engineer would write it."""
         return path.removeprefix("structure.")
+
+    def offsets(self, inputs):
+        """(m,): the offset of every input (quantity, place), zero where there is none."""
+        known = {(load.quantity, load.place): load.offset for load in self.loads}
+        return jnp.stack([known.get(one, jnp.zeros(())) for one in inputs])
+
+
+def is_load_offset(tokens: tuple) -> bool:
+    """Whether a path means a measured excitation; a structure may have permanent loads of its own, without offset."""
+    return tokens[0] == "loads" and tokens[-1] == "offset"
+
+
+def loads_in(inputs_of_records) -> tuple[Load, ...]:
+    """The excitation channels of several records, each once."""
+    return tuple(Load(*one) for one in dict.fromkeys(one for inputs in inputs_of_records for one in inputs))
+
+
+def about_zero(place: str) -> bool:
+    """Whether zero is a value like any other for the number at a place, so that no share of it can be told."""
+    return place.startswith(("initial", "loads")) or (place.startswith("sensors") and place.endswith("offset"))
+
+
+def without_offsets(record: Record, experiment: Experiment) -> Record:
+    """The record with the offsets of its excitation channels taken off."""
+    known = {(load.quantity, load.place): float(load.offset) for load in experiment.loads}
+    if not any(known.values()):
+        return record
+    inputs = channels_of(experiment.structure, record)
+    own = [known.get(inputs.get(channel.name), 0.0) for channel in record.channels]
+    return record.replace("offsets of the excitation taken off", data=record.data - own)

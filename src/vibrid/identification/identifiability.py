@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.identification.experiment import about_zero
 from vibrid.identification.levenberg import gauss_newton
 
 FAINT = 0.5
@@ -49,12 +50,23 @@ def identifiability(problem, free: np.ndarray, deviations: np.ndarray, informati
     counts = problem.counts()
     for i, sensors in problem.noise_unknowns().items():  # n samples of white noise hold 2 n of information about ln σ
         information[i, i] += 2.0 * counts[list(sensors)].sum() * (slope[i] / value[i]) ** 2
-    return describe_information(problem.unknowns.names, information, slope, value, np.asarray(problem.unknowns.scale))
+    return describe_information(problem.unknowns, information, slope, value)
 
 
-def describe_information(names, information, slope, value, scale) -> Identifiability:
-    """Bounds, correlations and unseen combinations of an information matrix."""
+def describe_information(unknowns, information, slope, value) -> Identifiability:
+    """Bounds, correlations and unseen combinations of an information matrix.
+
+    Bounds are told as shares of the values; of offsets and initial states, for which zero is a value like any other, as
+    shares of their scales where these are larger.
+    """
+    names, scale = unknowns.names, np.asarray(unknowns.scale)
+    around = np.array([about_zero(own[0]) for own in unknowns.places], dtype=bool)
     size = np.where(value != 0, np.abs(value), scale)
+    size = np.where(around, np.maximum(size, scale), size)
+    terms = [
+        f"{n}/({s:.2g} {u})" if z else f"ln({n})"
+        for n, s, u, z in zip(names, size, unknowns.units, around, strict=True)
+    ]
     relative = slope / size  # d ln θ / dφ
     per_log = information / np.outer(relative, relative)  # information about relative changes
     covariance, variances, directions = _inverse(per_log)
@@ -63,7 +75,7 @@ def describe_information(names, information, slope, value, scale) -> Identifiabi
         correlation = covariance / np.outer(deviation, deviation)
     correlation = np.where(np.isfinite(correlation), correlation, np.eye(len(names)))
     faint = tuple(
-        _in_words(names, directions[:, i], np.sqrt(variances[i]))
+        _in_words(terms, directions[:, i], np.sqrt(variances[i]))
         for i in np.argsort(-variances)
         if np.sqrt(variances[i]) > FAINT
     )
@@ -86,13 +98,13 @@ def _inverse(information: np.ndarray):
     return covariance, variances, raw_vectors
 
 
-def _in_words(names, direction: np.ndarray, deviation: float) -> str:
+def _in_words(terms, direction: np.ndarray, deviation: float) -> str:
     """`0.71 ln(k1) − 0.70 ln(c1)`: the combination and how badly it is known."""
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
     order = [i for i in np.argsort(-np.abs(direction)) if abs(direction[i]) > 0.1]
     text = ""
     for i in order:
         sign = ("" if direction[i] > 0 else "−") if not text else (" + " if direction[i] > 0 else " − ")
-        text += f"{sign}{abs(direction[i]):.2f} ln({names[i]})"
+        text += f"{sign}{abs(direction[i]):.2f} {terms[i]}"
     known = "not at all" if not np.isfinite(deviation) or deviation > 1e3 else f"only to ± {100 * deviation:.0f} %"
     return f"{text} is known {known}"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from vibrid.core.arguments import Seed, checked
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.method import Method, refuse_impossible
+from vibrid.identification.method import as_method, refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import make_problem
 from vibrid.identification.result import Identification
 from vibrid.records.record import Record
 
 
+@checked
 def identify(
     structure,
     data: Record | list[Record],
     unknown,
-    method: Method | None = None,
+    method=None,
     *,
     sensors=None,
     initial=None,
@@ -23,7 +25,7 @@ def identify(
     hold: str = "linear",
     substeps: int = 1,
     hold_out: float = 0.0,
-    key: int = 0,
+    key: Seed = 0,
     progress: Progress = SILENT,
 ) -> Identification:
     """Find the unknowns of a structure from measurements.
@@ -31,11 +33,12 @@ def identify(
     Arguments
         structure: what was tested, with first guesses for the unknown parameters.
         data: one record or several (shared parameters), each with its excitation and readings; NaN is missing.
-        unknown: paths such as "storeys[*].stiffness", or `Unknown(path, bounds=…, prior=…, tied=…)`. Everything that is
-            not named stays as it is.
-        method: `TrajectoryFit()` by default.
+        unknown: paths such as "storeys[*].stiffness", or `Unknown(path, bounds=…, prior=…, tied=…)`, one or a list of
+            them. Everything that is not named stays as it is.
+        method: `TrajectoryFit()` by default; also a name of project files, "ukf".
         sensors: what the channels are, when the record does not say it itself.
-        initial: displacement and velocity at the start of each record; rest by default.
+        initial: `Initial(displacement, velocity)` at the start of each record; rest by default. A record of a free
+            vibration has no excitation: it needs an initial state here, or one among the unknowns.
         integrator, hold, substeps: as for `simulate`.
         hold_out: share at the end of each record that is not fitted but scored.
         key: seed of everything random.
@@ -44,7 +47,7 @@ def identify(
         >>> fit = identify(building, record, ["storeys[*].stiffness"])
         >>> print(fit)
     """
-    method = TrajectoryFit() if method is None else method
+    method = TrajectoryFit() if method is None else as_method(method)
     problem = make_problem(
         structure,
         data,

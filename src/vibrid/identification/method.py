@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 import equinox as eqx
 import jax
 
-from vibrid.core.errors import Refusal
+from vibrid.core.arguments import check_fields
+from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
 
@@ -22,6 +23,8 @@ NEEDS = {
     "missing samples": "samples are missing",
     "sensor delay": "a sensor is delayed",
     "sensor gain": "the gain of a sensor is unknown",
+    "sensor offset": "the offset of a sensor is unknown",
+    "load offset": "the offset of a measured excitation is unknown",
     "initial state": "the state at the start is unknown",
     "unknown loads": "the history of a load is unknown",
     "unknown noise": "the noise of a sensor is itself an unknown",
@@ -36,9 +39,35 @@ class Method(eqx.Module):
     uncertainty: ClassVar[bool] = True  # whether the answer carries a covariance or samples
     online: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **keywords):
+        """Settings are checked against their types before a method looks at their values."""
+        super().__init_subclass__(**keywords)
+        own = cls.__dict__.get("__check_init__")
+
+        def check(self):
+            check_fields(self)
+            if own is not None:
+                own(self)
+
+        cls.__check_init__ = check
+
     def solve(self, problem, key: int = 0, progress: Progress = SILENT):
         """Answer the problem with an `Identification`."""
         raise NotImplementedError
+
+
+def as_method(given) -> Method:
+    """A method from what a user wrote: the method itself, its class, or the name that project files use."""
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, str):
+        return METHODS[given]()
+    if isinstance(given, type) and issubclass(given, Method):
+        return given()
+    raise InputError(
+        f"A method is one such as TrajectoryFit(), or a name such as 'trajectory', not {given!r}; names are "
+        f"{', '.join(METHODS)}."
+    )
 
 
 class Sample(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 
 import equinox as eqx
 import jax
@@ -10,20 +11,24 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.arguments import checked
 from vibrid.core.device import on_processor
-from vibrid.core.errors import InputError, Refusal
-from vibrid.identification.experiment import Experiment, Initial
+from vibrid.core.errors import InputError
+from vibrid.identification.experiment import Experiment, loads_in
 from vibrid.identification.loads.unknown_load import UnknownLoad
-from vibrid.identification.unknowns import UnknownSet, compile_unknowns
-from vibrid.laws.base import has_rate
+from vibrid.identification.needs import needs_of
+from vibrid.identification.sizes import sizes_in
+from vibrid.identification.unknowns import UnknownSet, compile_unknowns, listed
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
+from vibrid.simulation.initial import Initial, as_initial
 from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, Start, run
 from vibrid.simulation.simulate import default_integrator
 from vibrid.structures.base import Structure
-from vibrid.structures.sensors import Sensors
+from vibrid.structures.device import IMPOSED, ImposedTest
+from vibrid.structures.sensors import Sensor, Sensors
 
 
 class Data(eqx.Module):
@@ -73,13 +78,22 @@ class Problem(eqx.Module):
         """(nt, ny): what the sensors would read if the unknowns were θ(φ)."""
         return self.predict_data(self.unknowns.apply(self.experiment, free), self.data[record], record)
 
+    def driven(self, experiment: Experiment, data: Data) -> Drive:
+        """What drove a record: its inputs without their offsets."""
+        return data.drive.shifted(-experiment.offsets(data.loads)) if experiment.loads else data.drive
+
+    def excited(self, experiment: Experiment, inputs):
+        """The same of the inputs at one instant of a record with the loads of the first."""
+        return inputs - experiment.offsets(self.data[0].loads) if experiment.loads else inputs
+
     def predict_data(self, experiment: Experiment, data: Data, record: int):
         """(nt, ny): readings of an experiment under the inputs of one record."""
         model = experiment.structure.model(data.loads)
         sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
         first = experiment.initial[record]
         start = Start(first.displacement, first.velocity)
-        y = run(model, self.integrator, data.drive, data.step, Readings(sensors), start, self.substeps)
+        driven = self.driven(experiment, data)
+        y = run(model, self.integrator, driven, data.step, Readings(sensors), start, self.substeps)
         if self.delays:
             y = delayed(y, jnp.stack([s.delay for s in experiment.sensors]), data.step)
         return y
@@ -121,13 +135,14 @@ class Problem(eqx.Module):
         return found
 
 
+@checked
 def make_problem(
     structure: Structure,
     data: Record | list[Record],
     unknown,
     *,
-    sensors: Sensors | None = None,
-    initial: list[Initial] | None = None,
+    sensors: Sequence[Sensor] | None = None,
+    initial: Initial | Mapping | Sequence | None = None,
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
@@ -140,19 +155,21 @@ def make_problem(
     sensors = Sensors.of(records[0]) if sensors is None else Sensors(sensors)
     if not 0.0 <= hold_out < 0.9:
         raise InputError(f"hold_out is the share of each record kept for scoring, from 0 to 0.9, not {hold_out}.")
-    entries = [unknown] if isinstance(unknown, str) else list(unknown)
+    entries = listed(unknown)
     loads = [u for u in entries if isinstance(u, UnknownLoad)]
-    size = structure.model(() if loads else loads_of(structure, records[0])).size
-    experiment = Experiment(
-        structure, tuple(sensors), tuple(initial) if initial else tuple(Initial.rest(size) for _ in records)
-    )
-    if len(experiment.initial) != len(records):
-        raise InputError(f"{len(records)} records need as many initial states, not {len(experiment.initial)}.")
     parameters = [u for u in entries if not isinstance(u, UnknownLoad)]
-    unknowns = compile_unknowns(experiment, parameters, may_be_none=bool(loads))
+    first = _initial(structure, records, initial)
+    inputs = [_inputs(structure, record, loads, True) for record in records]
+    experiment = Experiment(structure, tuple(sensors), first, loads_in(names for names, _, _ in inputs))
+    size_of = sizes_in(experiment, records, channel_of, [own[:2] for own in inputs])
+    unknowns = compile_unknowns(experiment, parameters, may_be_none=bool(loads), size_of=size_of)
+    places = [place for own in unknowns.places for place in own]
+    if not any(place.startswith("loads") for place in places):
+        experiment = dataclasses.replace(experiment, loads=())
     made, kept = [], []
-    for record in records:
-        one, out = _data(structure, record, sensors, hold, substeps, hold_out, loads)
+    for i, record in enumerate(records):
+        moving = first[i].moves or any(place.startswith(f"initial[{i}]") for place in places)
+        one, out = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
         made.append(one)
         kept.append(out)
     integrator = default_integrator(structure, hold) if integrator is None else integrator
@@ -171,16 +188,26 @@ def make_problem(
         tuple(None if load.deviation is None else float(load.deviation) for load in loads),
     )
     problem = dataclasses.replace(problem, needs=needs_of(problem))
-    if not loads:
+    if not loads and "initial state" not in problem.needs:
         with on_processor():
             _check_size(problem)
     return problem
 
 
-def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads):
+def _initial(structure, records: list[Record], given) -> tuple[Initial, ...]:
+    """The state in which the structure stands when each record begins."""
+    size = structure.model(IMPOSED if isinstance(structure, ImposedTest) else ()).size
+    if given is None or not isinstance(given, list | tuple) or isinstance(given, Start):
+        given = [given] * (len(records) if given is None else 1)
+    if len(given) != len(records):
+        raise InputError(f"{len(records)} records need as many initial states, not {len(given)}.")
+    return tuple(as_initial(one, structure, size) for one in given)
+
+
+def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads, moving: bool):
     if len(record) < 20:
         raise InputError(f"Record '{record.name}' has {len(record)} samples; identification needs at least 20.")
-    names, inputs, shares = _inputs(structure, record, loads)
+    names, inputs, shares = _inputs(structure, record, loads, moving)
     columns = []
     for sensor in sensors:
         column = record[channel_of(record, sensor)]
@@ -204,19 +231,21 @@ def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int,
     return data, jnp.asarray((present & last).astype(float))
 
 
-def _inputs(structure, record: Record, loads: list[UnknownLoad]):
+def _inputs(structure, record: Record, loads: list[UnknownLoad], moving: bool):
     """Names of the inputs, their known samples, and how the unknown loads act through them.
 
+    A structure that is `moving` from the start needs no excitation.
     A channel of the record at the place of an unknown load is not read: the load is to be found.
     """
     if not loads:
-        inputs = inputs_of(structure, record)
-        if not np.any(inputs):
+        inputs = inputs_of(structure, record, moving)
+        if not np.any(inputs) and not moving:
             raise InputError(
                 f"The excitation of record '{record.name}' is zero throughout: nothing moves, so nothing can be "
-                "identified."
+                "identified. A free vibration needs an initial state: give initial=Initial(displacement=[...]), or "
+                "unknowns such as 'initial[0].displacement[0]'."
             )
-        return loads_of(structure, record), inputs, None
+        return loads_of(structure, record, moving), inputs, None
     names, known = (), np.zeros((len(record), 0))
     sought = {load.inputs(structure)[0] for load in loads if not load.moves}
     if any(c.quantity in EXCITATIONS[:2] for c in record.channels):
@@ -278,51 +307,3 @@ def _check_size(problem: Problem) -> None:
 def predict(problem: Problem, free, record: int):
     """Compiled `problem.predict`."""
     return problem.predict(free, record)
-
-
-def needs_of(problem: Problem) -> frozenset[str]:
-    """Work out what a method must be able to do to answer."""
-    structure, sensors = problem.experiment.structure, problem.sensors
-    model = structure.model(problem.data[0].loads)
-    needs = set()
-    read = {q: 0 for q in ("displacement", "velocity", "acceleration")}
-    for s in sensors:
-        q = "acceleration" if s.quantity == "absolute_acceleration" else s.quantity
-        read[q] = read.get(q, 0) + 1
-    if min(read[q] for q in ("displacement", "velocity", "acceleration")) < model.size:
-        needs.add("partial sensors")
-    if jax.tree.leaves(model.start()):
-        needs.add("latent states")
-    if not all(has_rate(g.law) for g in model.groups):
-        needs.add("path laws")
-    if not all(g.law.is_averageable for g in model.groups):
-        needs.add("unaveraged memory")
-    if len(problem.data) > 1:
-        needs.add("several records")
-    if not all(bool(np.all(d.present)) for d in problem.data):
-        needs.add("missing samples")
-    if problem.delays:
-        needs.add("sensor delay")
-    places = [p for own in problem.unknowns.places for p in own]
-    if any(p.startswith("initial") for p in places):
-        needs.add("initial state")
-    if any(p.endswith(".gain") for p in places):
-        needs.add("sensor gain")
-    if any(p.endswith(".noise") for p in places):
-        needs.add("unknown noise")
-    if problem.unknown_loads:
-        needs.add("unknown loads")
-    if any("mass" in p for p in places) and not np.any([q == "load" for d in problem.data for q, _ in d.loads]):
-        scaled = all(s.quantity != "element_force" for s in sensors)
-        if scaled and _everything_scales(structure, places):
-            raise Refusal(
-                "Masses and stiffnesses cannot be found together from ground motion alone: multiplying all of them by "
-                "the same factor leaves the response unchanged. Fix one mass, or measure a force."
-            )
-    return frozenset(needs)
-
-
-def _everything_scales(structure, places: list[str]) -> bool:
-    """Whether every mass of a structure is unknown."""
-    masses = paths.expand(structure, "masses") if hasattr(structure, "masses") else []
-    return bool(masses) and all(f"structure.{m}" in places for m in masses)

@@ -12,13 +12,13 @@ from vibrid.identification.problem import Problem
 
 
 def measured_motion(problem: Problem, record: int = 0):
-    """x, v, a (nt, n) of every degree of freedom from the sensors that read them (gains as stated)."""
+    """x, v, a (nt, n) of every degree of freedom from the sensors that read them (gains and offsets as stated)."""
     data = problem.data[record]
     structure = problem.experiment.structure
     model = structure.model(data.loads)
     arrays = structure.sensor_arrays(model, problem.sensors)
     carried = np.asarray(data.drive.samples) @ np.asarray(arrays.inputs).T
-    y = np.asarray(data.readings) / np.asarray(arrays.gain) - carried
+    y = (np.asarray(data.readings) - np.asarray(arrays.offset)) / np.asarray(arrays.gain) - carried
     read = {q: getattr(arrays, q) for q in ("displacement", "velocity", "acceleration")}
     read = {q: np.zeros((arrays.count, model.size)) if r is None else np.asarray(r) for q, r in read.items()}
     found = []
@@ -52,16 +52,18 @@ def states_along(model, x, v, dt):
 def unbalance(problem: Problem, values, motions):
     """M a + f(x, v, s; θ) − L u at every sample of every record, law states integrated along the measured motion.
 
-    Each equation is divided by the rms of its inertia force, so that all count alike.
+    Each equation is divided by the rms of its inertia force at the first guess, so that all count alike.
     """
     parts = []
     experiment = problem.unknowns.place(problem.experiment, values)
+    guess = problem.unknowns.place(problem.experiment, problem.unknowns.start).structure
     for data, (x, v, a) in zip(problem.data, motions, strict=True):
         model = experiment.structure.model(data.loads)
         s = states_along(model, x, v, data.step)
         inertia = jax.vmap(model.mass_times)(a)
         r = inertia + jax.vmap(model.forces)(x, v, s) - jax.vmap(model.load)(data.drive.samples)
-        size = jnp.sqrt(jnp.mean(jax.lax.stop_gradient(inertia) ** 2, axis=0)) + 1e-300
+        guessed = jax.vmap(guess.model(data.loads).mass_times)(a)
+        size = jnp.sqrt(jnp.mean(guessed**2, axis=0)) + 1e-300
         parts.append((r / size).reshape(-1))
     return jnp.concatenate(parts)
 

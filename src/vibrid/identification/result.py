@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from vibrid.core.errors import InputError
 from vibrid.identification.diagnostics import ChannelFit, correlation, relative_error, verdict
+from vibrid.identification.experiment import without_offsets
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.solution import uncertain_rows
@@ -119,13 +120,17 @@ class Identification:
         """The identified structure."""
         return self.experiment.structure
 
-    def predict(self, record: Record) -> Response:
-        """How the identified structure moves under another excitation."""
+    def predict(self, record: Record, start=None) -> Response:
+        """How the identified structure moves under another excitation, or from an initial state as in `simulate`."""
         p = self.problem
-        return simulate(self.structure, record, integrator=p.integrator, hold=p.hold, substeps=p.substeps)
+        settings = {"integrator": p.integrator, "hold": p.hold, "substeps": p.substeps}
+        return simulate(self.structure, record, start=start, **settings)
 
-    def validate(self, record: Record) -> Validation:
-        """Predict a record that was not used and compare with what its sensors read."""
+    def validate(self, record: Record, start=None) -> Validation:
+        """Predict a record that was not used and compare with what its sensors read.
+
+        The sensors and the channels of the excitation are taken to have the offsets that were found.
+        """
         sensors = self.experiment.sensors
         there = []
         for s in sensors:
@@ -135,7 +140,7 @@ class Identification:
                 continue
         if not there:
             raise InputError(f"Record '{record.name}' has none of the sensors {', '.join(s.label for s in sensors)}.")
-        response = self.predict(record)
+        response = self.predict(without_offsets(record, self.experiment), start)
         predicted = response.readings([s for s, _ in there])
         measured = np.stack([record[name] for _, name in there], axis=1)
         return Validation(record, tuple(name for _, name in there), measured, predicted, response)

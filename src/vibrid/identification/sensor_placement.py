@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -10,18 +11,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.identifiability import Identifiability, describe_information
 from vibrid.identification.loads.recursion import augment, exact_motion
 from vibrid.identification.loads.smoother import factorise, filtered
 from vibrid.identification.loads.unknown_load import UnknownLoad
-from vibrid.identification.unknowns import compile_unknowns
+from vibrid.identification.unknowns import compile_unknowns, listed
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 from vibrid.simulation.run import Readings, Start, run
 from vibrid.simulation.simulate import default_integrator
-from vibrid.structures.sensors import Sensors
+from vibrid.structures.base import Structure
+from vibrid.structures.sensors import Sensor, Sensors
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,10 @@ class Placement:
         return "\n".join(rows + bounds)
 
 
+@checked
 def place_sensors(
-    structure,
-    candidates: Sensors,
+    structure: Structure,
+    candidates: Sequence[Sensor],
     count: int,
     *,
     excitation: Record,
@@ -75,8 +79,8 @@ def place_sensors(
     candidates = Sensors([*standing, *candidates])
     loads = loads_of(structure, excitation)
     experiment = Experiment(structure, tuple(candidates), (Initial.rest(structure.model(loads).size),))
-    sought = [u for u in unknown if isinstance(u, UnknownLoad)]
-    unknowns = compile_unknowns(experiment, [u for u in unknown if not isinstance(u, UnknownLoad)])
+    sought = [u for u in listed(unknown) if isinstance(u, UnknownLoad)]
+    unknowns = compile_unknowns(experiment, [u for u in listed(unknown) if not isinstance(u, UnknownLoad)])
     driven = drive(inputs_of(structure, excitation), hold, substeps)
     integrator = default_integrator(structure, hold)
     free = jnp.asarray(unknowns.to_free(np.asarray(unknowns.start)))
@@ -101,7 +105,7 @@ def place_sensors(
         chosen.append(max((i for i in every if i not in chosen), key=lambda i: worth([*chosen, i])))
     chosen = _exchanged(chosen, known, every, worth)
     path = [worth(chosen[: n + 1]) for n in range(known, len(chosen))]
-    limits = describe_information(unknowns.names, information(chosen), slope, value, np.asarray(unknowns.scale))
+    limits = describe_information(unknowns, information(chosen), slope, value)
     return Placement(Sensors([candidates[i] for i in chosen[known:]]), np.array(path), limits)
 
 

@@ -55,12 +55,12 @@ def _model_and_start(problem, free, record):
 
 @eqx.filter_jit
 def _motion(problem, free, record):
-    _, model, first = _model_and_start(problem, free, record)
+    experiment, model, first = _model_and_start(problem, free, record)
     d = problem.data[record]
     x, v, _, s = run(
         model,
         problem.integrator,
-        d.drive,
+        problem.driven(experiment, d),
         d.step,
         Everything(),
         Start(first.displacement, first.velocity),
@@ -79,7 +79,7 @@ def _first_states(problem, free, record, knots) -> np.ndarray:
             row = structure.row(sensor.place)
             if np.count_nonzero(row) == 1:
                 target = x if sensor.quantity == "displacement" else v
-                target[:, int(np.argmax(row))] = np.asarray(data.readings[:, c])
+                target[:, int(np.argmax(row))] = np.asarray(data.readings[:, c]) - float(sensor.offset)
     return np.stack(
         [np.concatenate([x[k], v[k], ravel_pytree(jax.tree.map(lambda a, k=k: a[k], s))[0]]) for k in knots]
     )
@@ -137,7 +137,8 @@ def _segment(problem, q, w, begin, is_first, record, size, length: int, deviatio
     def cut(values, extra):
         return jax.lax.dynamic_slice_in_dim(values, begin, length + extra)
 
-    driven = Drive(cut(data.drive.samples, 1), cut(data.drive.coefficients, 0))
+    whole = problem.driven(experiment, data)
+    driven = Drive(cut(whole.samples, 1), cut(whole.coefficients, 0))
     arrays = experiment.structure.sensor_arrays(model, experiment.sensors)
     watch = _Both(Readings(arrays), Everything())
     y, (x, v, _, s) = run(model, problem.integrator, driven, data.step, watch, start, problem.substeps)

@@ -6,7 +6,7 @@ parameters θ, so that no method can leave the allowed range.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -15,18 +15,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Experiment
 
 KINDS = ("log", "interval", "above", "below", "linear")
 
 
+@checked
 @dataclass(frozen=True)
 class Unknown:
     """One entry of what is to be found; a path with `[*]` stands for one unknown at every index.
 
     Arguments
-        path: where it lives: `storeys[*].stiffness`, `sensors[0].gain`, `initial[0].displacement[2]`, …
+        path: where it lives: `storeys[*].stiffness`, `sensors[0].gain`, `sensors[*].offset`, `loads[0].offset` (of
+            the measured excitation), `initial[0].displacement[2]`, …
         bounds: (low, high), either may be None. Parameters that must be positive are so without bounds.
         start: first guess; the value in the experiment by default. One value, or one for each index of `[*]`.
         prior: (mean, standard deviation) of a normal prior, in the parameter's unit.
@@ -122,12 +125,26 @@ class UnknownSet(eqx.Module):
         return jax.jacfwd(self.prior_residual)(free)
 
 
-def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown], may_be_none: bool = False) -> UnknownSet:
-    """Expand paths, choose transformations, and check that every first guess is allowed."""
+def listed(unknown) -> list:
+    """What is unknown as a list: one path or one `Unknown` may stand alone."""
+    if isinstance(unknown, Iterable) and not isinstance(unknown, str | Mapping):
+        return list(unknown)
+    return [unknown]
+
+
+def compile_unknowns(
+    experiment: Experiment, unknown: Iterable[str | Unknown], may_be_none: bool = False, size_of=None
+) -> UnknownSet:
+    """Expand paths, choose transformations, and check that every first guess is allowed.
+
+    `size_of` gives the natural size of what is guessed to be zero, from its place; None where there is none.
+    """
     rows: list[dict] = []
-    for entry in unknown:
+    for entry in listed(unknown):
         entry = Unknown(entry) if isinstance(entry, str) else entry
-        rows += _expand(experiment, entry)
+        if not isinstance(entry, Unknown):
+            raise InputError(f"An unknown is a path such as 'storeys[*].stiffness' or an Unknown(path), not {entry!r}.")
+        rows += _expand(experiment, entry, size_of or (lambda place: None))
     if not rows and not may_be_none:
         raise InputError("Nothing is unknown: name at least one parameter, e.g. unknown=['storeys[*].stiffness'].")
     taken = [place for row in rows for place in row["places"]]
@@ -152,7 +169,7 @@ def compile_unknowns(experiment: Experiment, unknown: Iterable[str | Unknown], m
     )
 
 
-def _expand(experiment: Experiment, entry: Unknown) -> list[dict]:
+def _expand(experiment: Experiment, entry: Unknown, size_of) -> list[dict]:
     given = [entry.path] if isinstance(entry.path, str) else list(entry.path)
     places = [p for path in given for p in paths.expand(experiment, experiment.full_path(path))]
     groups = [tuple(places)] if entry.tied or not isinstance(entry.path, str) else [(p,) for p in places]
@@ -165,11 +182,11 @@ def _expand(experiment: Experiment, entry: Unknown) -> list[dict]:
         value = float(paths.get(experiment, group[0])) if np.isnan(start) else float(start)
         if not np.isfinite(value):
             raise InputError(f"'{name}' has no finite first guess; give start=... for it.")
-        made.append(_row(name, info, group, value, entry))
+        made.append(_row(name, info, group, value, entry, size_of))
     return made
 
 
-def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown) -> dict:
+def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown, size_of) -> dict:
     low, high = entry.bounds or (None, None)
     low = 0.0 if low is None and info.positive else low
     if low is not None and high is not None and not low < high:
@@ -181,7 +198,7 @@ def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown)
     mean, deviation = entry.prior or (np.nan, np.nan)
     if entry.prior and not deviation > 0:
         raise InputError(f"The prior of '{name}' needs a positive standard deviation, not {deviation}.")
-    scale = entry.scale or abs(value) or (deviation if entry.prior else 1.0)
+    scale = entry.scale or abs(value) or (deviation if entry.prior else size_of(places[0]) or 1.0)
     if low is not None and high is not None:
         kind = "interval"
     elif low == 0.0 and value > 0.0:

@@ -17,7 +17,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from vibrid.core.errors import Refusal
+from vibrid.core.arguments import as_entries
+from vibrid.core.errors import InputError, Refusal
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 
@@ -130,10 +131,26 @@ class StaticLaw(RateLaw):
         return ()
 
 
+def check_law(law: Law) -> None:
+    """A law that was given lists where it wants single numbers shows it in the shape of its force."""
+    zero = jnp.zeros(() if law.components == 1 else (law.components,))
+    try:
+        shape = jax.eval_shape(lambda: law.force(zero, zero, law.start())).shape
+    except (TypeError, ValueError, IndexError) as problem:
+        raise InputError(f"the law cannot be evaluated with these values ({problem}).") from None
+    if shape != zero.shape:
+        raise InputError("a list was given where this law wants one number (or one number where it wants a list).")
+
+
 class Parallel(Law):
     """Several laws that share one deformation; their forces add. Written `Parallel([law, law])`."""
 
-    laws: tuple[Law, ...] = eqx.field(converter=tuple)
+    laws: tuple[Law, ...] = eqx.field(converter=lambda value: as_entries(value, "laws"))
+
+    def __check_init__(self):
+        for law in self.laws:
+            if not isinstance(law, Law):
+                raise InputError(f"Parallel([...]) holds laws such as Linear(stiffness=...), not {law!r}.")
 
     @property
     def is_linear(self):

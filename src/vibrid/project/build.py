@@ -6,21 +6,20 @@ import re
 from contextlib import contextmanager
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
-from vibrid.core.errors import InputError, VibridError
-from vibrid.identification.experiment import Experiment, Initial
+from vibrid.core.errors import VibridError
+from vibrid.identification.experiment import Experiment, Load
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import Unknown, compile_unknowns
-from vibrid.laws.base import Law
+from vibrid.laws.base import Law, check_law
 from vibrid.project.problems import Keys, Problem
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
-from vibrid.project.sections import SensorTable, UnknownLoadTable, UnknownTable
+from vibrid.project.sections import ExcitationTable, InitialTable, SensorTable, UnknownLoadTable, UnknownTable
 from vibrid.project.tables import MOST_PARTS
+from vibrid.simulation.initial import Initial, as_initial
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
@@ -59,7 +58,7 @@ def make(table: Section, keys: Keys, notes: Notes):
     try:
         made = type(table).target(**given)
         if isinstance(made, Law):
-            _check_law(made)
+            check_law(made)
         return made
     except VibridError as problem:
         notes.add(keys, str(problem))
@@ -92,17 +91,6 @@ def _value(value, keys: Keys, notes: Notes):
     return value
 
 
-def _check_law(law: Law) -> None:
-    """A law that was given lists where it wants single numbers shows it in the shape of its force."""
-    zero = jnp.zeros(() if law.components == 1 else (law.components,))
-    try:
-        shape = jax.eval_shape(lambda: law.force(zero, zero, law.start())).shape
-    except (TypeError, ValueError, IndexError) as problem:
-        raise InputError(f"the law cannot be evaluated with these values ({problem}).") from None
-    if shape != zero.shape:
-        raise InputError("a list was given where this law wants one number (or one number where it wants a list).")
-
-
 def make_sensors(
     tables: list[SensorTable], structure: Structure, notes: Notes
 ) -> tuple[Sensors | None, dict[str, str]]:
@@ -116,7 +104,7 @@ def make_sensors(
         for place in table.place:
             own = table.channel if len(table.place) == 1 else ""
             channel = own or re.sub(r"[^\w.=-]+", "_", f"{table.quantity}_{place}").strip("_")
-            sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, channel)
+            sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, channel, table.offset)
             with notes.at("sensors", i, "place"):
                 _traced(structure, lambda whole, model, one=sensor: compile_sensors(whole, model, (one,)))
             made.append(sensor)
@@ -133,10 +121,60 @@ def _traced(structure: Structure, function):
     return eqx.filter_eval_shape(lambda whole: function(whole, whole.model(loads)), structure)
 
 
-def make_unknowns(tables: list[UnknownTable], structure: Structure, sensors: Sensors | None, notes: Notes):
+def _size(structure: Structure) -> int:
+    """Degrees of freedom."""
+    return _traced(structure, lambda whole, model: model.mass).shape[-1]
+
+
+def make_initial(tables: list[InitialTable], structure: Structure, notes: Notes) -> tuple[Initial, ...]:
+    """How each record begins."""
+    made = []
+    for i, table in enumerate(tables):
+        given = {}
+        for name, unit in (("displacement", "m"), ("velocity", "m/s")):
+            value = getattr(table, name)
+            with notes.at("initial", i, name):
+                if isinstance(value, dict):
+                    given[name] = {place: in_si(own, unit) for place, own in value.items()}
+                elif value is not None:
+                    given[name] = [in_si(own, unit) for own in value]
+                if name in given:
+                    as_initial({name: given[name]}, structure, _size(structure))
+        if not given:
+            notes.add(("initial", i), "give a displacement or a velocity; a structure is at rest without this table.")
+        if not notes.found:
+            made.append(as_initial(given, structure, _size(structure)))
+    return tuple(made)
+
+
+def _stand_in(
+    tables: list[UnknownTable], structure: Structure, sensors, excitation: ExcitationTable | None
+) -> Experiment:
+    """An experiment with as many records and excitation channels as the unknowns name: neither is read yet."""
+    most = {"initial": 0, "loads": 0}
+    for table in tables:
+        for path in [table.path] if isinstance(table.path, str) else table.path:
+            for root, index in re.findall(r"^(initial|loads)\[(\d+)\]", path):
+                most[root] = max(most[root], min(int(index), MOST_PARTS))
+    rest = Initial.rest(_size(structure))
+    inputs = [] if excitation is None else [(c.quantity, c.place) for c in excitation.channels]
+    if not inputs:
+        quantity = "ground_acceleration" if excitation is None else excitation.quantity
+        inputs = [(quantity, "")] * (most["loads"] + 1)
+    return Experiment(
+        structure, tuple(sensors or ()), (rest,) * (most["initial"] + 1), tuple(Load(*one) for one in inputs)
+    )
+
+
+def make_unknowns(
+    tables: list[UnknownTable],
+    structure: Structure,
+    sensors: Sensors | None,
+    notes: Notes,
+    excitation: ExcitationTable | None = None,
+):
     """The unknowns, each checked against the experiment."""
-    mass = _traced(structure, lambda whole, model: model.mass)
-    experiment = Experiment(structure, tuple(sensors or ()), (Initial.rest(mass.shape[-1]),))
+    experiment = _stand_in(tables, structure, sensors, excitation) if tables else None
     made = []
     for i, table in enumerate(tables):
         before = len(notes.found)

@@ -14,6 +14,7 @@ from vibrid.records.motions.synthetic import synthetic_motion
 from vibrid.records.readers import Column, read_described
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
 from vibrid.records.units import unit_factor
+from vibrid.simulation.excitation import free_vibration
 
 MOST_SAMPLES = 5_000_000
 """The most samples of a made-up excitation."""
@@ -22,12 +23,16 @@ MOST_SAMPLES = 5_000_000
 def make_excitation(project) -> Record:
     """The record that drives a simulation of the project."""
     table: ExcitationTable | None = project.excitation_table
-    if table is None or not (table.file or table.synthetic or table.cyclic):
+    if table is None or not (table.file or table.synthetic or table.cyclic or table.free):
         raise FileProblem(
             project.path,
-            "nothing drives the structure: give [excitation] a file, a synthetic motion or a cyclic protocol.",
+            "nothing drives the structure: give [excitation] a file, a synthetic motion, a cyclic protocol, or a free "
+            "vibration from an [[initial]] state.",
         )
-    if table.synthetic is not None:
+    if table.free is not None:
+        _bounded(table.free.duration * table.free.rate)
+        made = free_vibration(table.free.duration, table.free.rate)
+    elif table.synthetic is not None:
         made = _synthetic(table)
     elif table.cyclic is not None:
         made = cyclic(table.cyclic, table.quantity, table.place, table.direction)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vibrid.core.errors import FileProblem
-from vibrid.project.build import Notes, make, make_sensors, make_unknown_loads, make_unknowns
+from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.problems import Problem, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
@@ -86,7 +86,8 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
         sensors, units = make_sensors(table.sensors, structure, notes)
     if notes.found:
         return None
-    unknown = make_unknowns(table.unknown, structure, sensors, notes)
+    initial = make_initial(table.initial, structure, notes)
+    unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation)
     unknown += make_unknown_loads(table.unknown_loads, structure, notes)
     if table.excitation is not None:
         _check_excitation(table.excitation, structure, notes)
@@ -96,6 +97,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
         title=table.title or path.stem,
         structure=structure,
         sensors=sensors,
+        initial=initial,
         unknown=unknown,
         method=method,
         simulation=Simulation(integrator, settings.hold, settings.substeps, settings.noise, settings.seed),
@@ -108,11 +110,14 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
 
 def _check_excitation(table: ExcitationTable, structure: Structure, notes: Notes) -> None:
     """One source at most, loads at places that exist, ground motions along directions of the structure."""
-    sources = [name for name in ("file", "synthetic", "cyclic") if getattr(table, name)]
+    sources = [name for name in ("file", "synthetic", "cyclic", "free") if getattr(table, name)]
     if len(sources) > 1:
         notes.add(("excitation",), f"{' and '.join(sources)} are given; an excitation has one source.")
     if not sources and not table.channels:
-        notes.add(("excitation",), "give a file, a synthetic motion, a cyclic protocol, or channels of measured files.")
+        notes.add(
+            ("excitation",),
+            "give a file, a synthetic motion, a cyclic protocol, a free vibration, or channels of measured files.",
+        )
     for key in ("quantity", "place"):
         if table.cyclic is None and key in table.model_fields_set:
             notes.add(("excitation", key), "it describes a cyclic protocol; describe columns of files in channels.")

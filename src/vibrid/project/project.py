@@ -12,6 +12,7 @@ from vibrid.project.hybrid import HybridPlan
 from vibrid.project.sections import ExcitationTable, RecordsTable
 from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
+from vibrid.simulation.initial import Initial
 from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
 from vibrid.structures.base import Structure
@@ -39,7 +40,8 @@ class Project:
     """What a project file describes.
 
     `structure`, `sensors` and `unknown` are what `vibrid.identify` takes; `method` is the method by which to find them,
-    None when the file names none. `units` are the units of channels in files, where they are not SI.
+    None when the file names none. `initial` is how each record begins, empty for rest. `units` are the units of
+    channels in files, where they are not SI.
     """
 
     path: Path
@@ -53,14 +55,17 @@ class Project:
     excitation_table: ExcitationTable | None = None
     records_table: RecordsTable = field(default_factory=RecordsTable)
     hybrid: HybridPlan | None = None
+    initial: tuple[Initial, ...] = ()
 
     def excitation(self) -> Record:
         """The record that drives the structure in a simulation."""
         return make_excitation(self)
 
     def simulate(self, excitation: Record | None = None) -> Response:
-        """The response of the structure to an excitation, by default the project's own."""
-        return simulate(self.structure, excitation or self.excitation(), **self.simulation.arguments)
+        """The response to an excitation, by default the project's own, from its first initial state."""
+        excitation = self.excitation() if excitation is None else excitation
+        start = self.initial[0] if self.initial else None
+        return simulate(self.structure, excitation, start=start, **self.simulation.arguments)
 
     def measure(self, response: Response) -> Record:
         """What the sensors read of a response, with the project's noise."""

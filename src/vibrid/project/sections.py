@@ -35,6 +35,7 @@ class SensorTable(Section):
     unit: ChannelUnit = Field("", description="unit of the channel in files that do not say; SI when not given")
     gain: number_type("reading / true value") = 1.0
     delay: Seconds = 0.0
+    offset: OfTheQuantity = Field(0.0, description="constant added to the reading, in SI units or with a unit")
     noise: OfTheQuantity = Field(None, description="standard deviation of the noise, in SI units or with a unit")
 
 
@@ -65,6 +66,26 @@ class CyclicTable(Section):
     rate: number_type("samples per second", "Hz", positive=True) = 200.0
 
 
+class FreeTable(Section):
+    """A free vibration: nothing drives the structure, it is released from its initial state."""
+
+    words: ClassVar[str] = "a free vibration"
+    duration: number_type("length of the motion", "s", positive=True)
+    rate: number_type("samples per second", "Hz", positive=True) = 200.0
+
+
+class InitialTable(Section):
+    """How the structure stands at the first sample of a record."""
+
+    words: ClassVar[str] = "an initial state"
+    displacement: dict[str, WithUnit] | list[WithUnit] | None = Field(
+        None, description="a table from place to displacement, or one for each degree of freedom [m]"
+    )
+    velocity: dict[str, WithUnit] | list[WithUnit] | None = Field(
+        None, description="a table from place to velocity, or one for each degree of freedom [m/s]"
+    )
+
+
 class InputTable(Section):
     """A column of a file that drives the structure."""
 
@@ -79,12 +100,13 @@ class InputTable(Section):
 
 
 class ExcitationTable(Section):
-    """What drives the structure: a file, a synthetic earthquake, a cyclic protocol, or measured columns."""
+    """What drives the structure: a file, a synthetic earthquake, a cyclic protocol, measured columns, or nothing."""
 
     words: ClassVar[str] = "the excitation"
     file: str = Field("", description="record file, relative to the project file")
     synthetic: SyntheticTable | None = Field(None, description="a synthetic earthquake")
     cyclic: CyclicTable | None = Field(None, description="blocks of sine cycles")
+    free: FreeTable | None = Field(None, description="nothing: a free vibration from [[initial]]")
     channels: list[InputTable] = Field([], max_length=100, description="the columns that drive, and no others do")
     quantity: Literal[EXCITATIONS] = Field("ground_acceleration", description="what a cyclic protocol is")
     place: Text = Field("", description="where a cyclic load acts")
@@ -167,6 +189,7 @@ class ProjectTable(Section):
     structure: Any
     sensors: list[SensorTable] = Field([], max_length=MOST_SENSORS, description="what is measured")
     excitation: ExcitationTable | None = Field(None, description="what drives the structure")
+    initial: list[InitialTable] = Field([], max_length=1000, description="how each record begins; at rest by default")
     unknown: list[UnknownTable] = Field([], max_length=1000, description="what is to be found")
     unknown_loads: list[UnknownLoadTable] = Field([], max_length=100, description="loads that are to be found")
     method: Any = None

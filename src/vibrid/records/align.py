@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import bridge
 from vibrid.records.record import Record
 
 
+@checked
 def cut(record: Record, start: float | None = None, end: float | None = None) -> Record:
     """The samples from `start` to `end` seconds, both included; times stay as they were."""
     time = record.time
@@ -30,6 +32,7 @@ def cut(record: Record, start: float | None = None, end: float | None = None) ->
     return record.replace(note, data=record.data[rows], start=float(time[rows][0]))
 
 
+@checked
 def shift(record: Record, seconds: float) -> Record:
     """The same samples, `seconds` later."""
     if not np.isfinite(seconds):
@@ -40,6 +43,7 @@ def shift(record: Record, seconds: float) -> Record:
     return record.replace(note, start=record.start + seconds)
 
 
+@checked
 def lag(
     record: Record,
     reference: Record,
@@ -74,6 +78,7 @@ def lag(
     return float(lags[top] + offset * record.step)
 
 
+@checked
 def align(
     record: Record,
     reference: Record,
@@ -87,6 +92,7 @@ def align(
     return moved.replace(history=(*record.history, f"aligned with '{reference.name}': shifted by {-delay:g} s"))
 
 
+@checked
 def synchronise(records: Sequence[Record], rate: float | None = None, span: str = "common", name: str = "") -> Record:
     """Several records on one time axis, as one record.
 

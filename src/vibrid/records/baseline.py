@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.integrate import cumulative
 from vibrid.records.record import Record
 
 
+@checked
 def correct_baseline(
     record: Record, degree: int = 1, method: str = "polynomial", before: float | None = None
 ) -> Record:

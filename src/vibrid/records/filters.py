@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.record import Record
 
 
+@checked
 def butterworth(record: Record, low: float | None = None, high: float | None = None, order: int = 4) -> Record:
     """Filtered forwards and backwards, so that nothing shifts in time.
 
@@ -43,6 +45,7 @@ def butterworth(record: Record, low: float | None = None, high: float | None = N
     return record.replace(f"filtered: zero-phase Butterworth {text}, order {order} run twice", data=filtered)
 
 
+@checked
 def taper(record: Record, seconds: float | None = None, share: float = 0.05, ends: str = "both") -> Record:
     """Both ends faded in and out with a half cosine, over `seconds` or a `share` of the record at each end.
 

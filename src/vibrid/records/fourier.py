@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.record import Record
@@ -36,6 +37,7 @@ class FourierSpectrum:
         return FourierSpectrum(f, out, self.phase, self.unit, self.name)
 
 
+@checked
 def fourier_spectrum(record: Record, channel: str | None = None, pad: bool = True) -> FourierSpectrum:
     """The Fourier transform of one channel (the first when not named), with zeros added to a power of two."""
     name = channel or record.names[0]
@@ -71,7 +73,10 @@ class Wavelet:
         return plot_wavelet(self, ax=ax, **options)
 
 
-def wavelet_transform(record: Record, frequencies=None, channel: str | None = None, cycles: float = 6.0) -> Wavelet:
+@checked
+def wavelet_transform(
+    record: Record, frequencies: Numbers | None = None, channel: str | None = None, cycles: float = 6.0
+) -> Wavelet:
     """Continuous wavelet transform with the Morlet wavelet, by the Fourier transform.
 
     ψ(t) = exp(iω₀t) exp(−t²/2), ω₀ = `cycles` (C. Torrence and G. P. Compo, Bulletin of the American Meteorological

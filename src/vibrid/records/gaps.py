@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.record import Record
 
@@ -19,6 +20,7 @@ def bridge(data: np.ndarray) -> np.ndarray:
     return out
 
 
+@checked
 def fill(record: Record, longest: float = np.inf) -> Record:
     """The record with gaps up to `longest` seconds filled by straight lines; longer gaps stay missing."""
     gone = np.isnan(record.data)

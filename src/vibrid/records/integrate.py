@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.record import QUANTITIES, Channel, Record
@@ -27,6 +28,7 @@ def cumulative(data: np.ndarray, step: float) -> np.ndarray:
     return out
 
 
+@checked
 def integrate(record: Record, method: str = "time", lowest: float | None = None) -> Record:
     """The integral of every channel over time.
 
@@ -45,6 +47,7 @@ def integrate(record: Record, method: str = "time", lowest: float | None = None)
     return _renamed(record, result, _INTEGRAL, "integrated", "s", method)
 
 
+@checked
 def differentiate(record: Record, method: str = "time", highest: float | None = None) -> Record:
     """The derivative of every channel with respect to time.
 

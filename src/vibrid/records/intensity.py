@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.integrate import cumulative
@@ -60,6 +61,7 @@ def arias_history(acceleration: np.ndarray, step: float) -> np.ndarray:
     return np.pi / (2 * STANDARD_GRAVITY) * cumulative(acceleration[:, None] ** 2, step)[:, 0]
 
 
+@checked
 def intensity(record: Record, channel: str | None = None, low: float = 0.05, high: float = 0.95) -> Intensity:
     """Intensity measures of one acceleration channel; velocity and displacement are its plain integrals from rest.
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, unknown_name
 
 
@@ -17,6 +18,7 @@ class Operations:
 
     # -- labels ----------------------------------------------------------------------------------------------
 
+    @checked
     def relabel(self, changes: Mapping[str, str | Mapping[str, str]]):
         """Channels renamed (`{"ch05": "deck"}`) or described (`{"ch05": {"quantity": ..., "location": ...}}`)."""
         from vibrid.records.record import Channel
@@ -24,6 +26,10 @@ class Operations:
         channels = list(self.channels)
         allowed = [f.name for f in fields(Channel)]
         for name, change in changes.items():
+            if not isinstance(change, str | Mapping):
+                raise InputError(
+                    f"Channel '{name}' is relabelled by a name or a table of its properties, not {change!r}."
+                )
             change = {"name": change} if isinstance(change, str) else dict(change)
             for key in change:
                 if key not in allowed:
@@ -56,12 +62,14 @@ class Operations:
         made = self if len(kept) == len(self.channels) else self.select(kept)
         return made.relabel(told) if told else made
 
+    @checked
     def scale(self, factor: float):
         """Every channel times `factor`."""
         return self.replace(f"scaled by {factor:g}", data=self.data * float(factor))
 
     # -- cleaning --------------------------------------------------------------------------------------------
 
+    @checked
     def fill(self, longest: float = float("inf")):
         """Gaps up to `longest` seconds filled by straight lines (see `vibrid.records.gaps.fill`)."""
         from vibrid.records.gaps import fill
@@ -114,6 +122,7 @@ class Operations:
 
         return cut(self, start, end)
 
+    @checked
     def shift(self, seconds: float):
         """The same samples, `seconds` later."""
         from vibrid.records.align import shift
@@ -130,6 +139,7 @@ class Operations:
 
     # -- measures --------------------------------------------------------------------------------------------
 
+    @checked
     def spectrum(self, periods=None, damping: float = 0.05, channel: str | None = None, **options):
         """Response spectrum of an acceleration (see `vibrid.records.spectra.response_spectrum`)."""
         from vibrid.records.spectra import response_spectrum

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from vibrid.core.arguments import as_entries, checked
 from vibrid.core.errors import InputError, nearest, unknown_name
 from vibrid.records.operations import Operations
 
@@ -30,10 +32,14 @@ QUANTITIES: dict[str, str] = {
 }
 """Every quantity a channel can carry, with the SI unit it is stored in."""
 
+MOST_SAMPLES = 100_000_000
+"""The most samples of a record that is made and not read."""
+
 EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity")
 """Quantities that drive a structure; all others are answers."""
 
 
+@checked
 @dataclass(frozen=True)
 class Channel:
     """One column of a record: what was measured, where, and in which direction."""
@@ -41,10 +47,11 @@ class Channel:
     name: str
     quantity: str = "other"
     unit: str = ""  # the unit the numbers are in: SI, empty when unknown or dimensionless
-    location: str = ""
+    location: str | int = ""
     direction: str = ""
 
     def __post_init__(self):
+        object.__setattr__(self, "location", str(self.location))
         if self.quantity not in QUANTITIES:
             raise InputError(
                 f"Channel '{self.name}': there is no quantity called '{self.quantity}'; "
@@ -52,6 +59,14 @@ class Channel:
             )
         if not self.unit and QUANTITIES[self.quantity]:
             object.__setattr__(self, "unit", QUANTITIES[self.quantity])
+
+
+def _numbers(value, what: str) -> np.ndarray:
+    """A copy as an array of numbers; NaN may stand for a missing one."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"The {what} of a record must be numbers in rows of equal length ({problem}).") from problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +92,13 @@ class Record(Operations):
     history: tuple[str, ...] = field(default=())
 
     def __post_init__(self):
-        data = np.array(self.data, dtype=np.float64)
+        data = _numbers(self.data, "data")
         if data.ndim == 1:
             data = data[:, None]
-        channels = tuple(self.channels)
+        channels = as_entries(self.channels, "channels")
+        for channel in channels:
+            if not isinstance(channel, Channel):
+                raise InputError(f"A channel is written Channel(name, quantity), not {channel!r}.")
         if data.ndim != 2 or data.shape[1] != len(channels):
             raise InputError(
                 f"A record needs one column per channel: the data have shape {data.shape}, "
@@ -92,10 +110,12 @@ class Record(Operations):
             raise InputError(f"Channel names must be unique; {', '.join(map(repr, twice))} occur more than once.")
         if (self.step is None) == (self.times is None):
             raise InputError("A record needs either the sampling step or a time for each sample.")
-        if self.step is not None and not (np.isfinite(self.step) and self.step > 0):
+        if self.step is not None and not (
+            isinstance(self.step, numbers.Real) and np.isfinite(self.step) and self.step > 0
+        ):
             raise InputError(f"The sampling step must be a positive number of seconds, not {self.step!r}.")
         if self.times is not None:
-            times = np.array(self.times, dtype=np.float64)
+            times = _numbers(self.times, "times")
             if times.shape != data.shape[:1] or not np.all(np.diff(times) > 0):
                 raise InputError("The times of a record must be increasing, one for each sample.")
             times.flags.writeable = False
@@ -143,6 +163,7 @@ class Record(Operations):
             raise InputError(f"Record '{self.name}' is not sampled uniformly; call .resample(rate) first.")
         return 1.0 / self.step
 
+    @checked
     def index(self, name: str) -> int:
         if name not in self.names:
             raise unknown_name("channel", name, self.names)
@@ -158,6 +179,7 @@ class Record(Operations):
         history = changes.pop("history", self.history) + ((note,) if note else ())
         return replace(self, history=history, **changes)
 
+    @checked
     def select(self, names: Iterable[str] | None = None, *, quantity: str | Sequence[str] | None = None) -> Record:
         """The named channels, or those of the given quantities, in the order asked for."""
         if names is not None:

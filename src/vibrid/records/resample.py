@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import bridge
 from vibrid.records.record import Record
@@ -14,6 +15,7 @@ from vibrid.records.record import Record
 _LARGEST_FACTOR = 2000
 
 
+@checked
 def resample(record: Record, rate: float) -> Record:
     """The record at `rate` samples per second.
 

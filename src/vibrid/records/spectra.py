@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError
 from vibrid.records.record import Record
 
@@ -70,9 +71,10 @@ class ResponseSpectrum:
         return plot_spectrum(self, ax=ax, **options)
 
 
+@checked
 def response_spectrum(
     record: Record,
-    periods=None,
+    periods: Numbers | None = None,
     damping: float = 0.05,
     channel: str | None = None,
     true_values: bool = False,
@@ -99,6 +101,7 @@ def response_spectrum(
     return ResponseSpectrum(periods, damping, peaks[0], *(peaks[1:] if true_values else ()), name=record.name)
 
 
+@checked
 def response_history(record: Record, period: float, damping: float = 0.05, channel: str | None = None):
     """Relative displacement (m), relative velocity (m/s) and absolute acceleration (m/s²) of one oscillator."""
     motion = _acceleration(record, channel)

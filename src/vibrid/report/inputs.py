@@ -148,10 +148,12 @@ def sensors_table(fit: Identification) -> Html:
             "given" if given[i] else "estimated",
             number(float(s.gain)),
             number(float(s.delay)),
+            number(float(s.offset)),
         ]
         for i, s in enumerate(fit.experiment.sensors)
     ]
-    return table(["sensor", "quantity", "place", "unit", "noise σ", "", "gain", "delay [s]"], rows, numbers=(4, 6, 7))
+    headings = ["sensor", "quantity", "place", "unit", "noise σ", "", "gain", "delay [s]", "offset"]
+    return table(headings, rows, numbers=(4, 6, 7, 8))
 
 
 def method_facts(fit: Identification) -> Html:

@@ -93,12 +93,14 @@ def worst(traces: list[Trace], count: int) -> list[Trace]:
 
 
 def excitation_of(fit: Identification, record: int = 0) -> Record:
-    """The excitation of a fitted record, with the loads that were found where some were unknown.
+    """The excitation of a fitted record: offsets taken off, and the loads that were found where some were unknown.
 
     Several loads may act at one place (two jacks, the axles of a vehicle): their channels are numbered.
     """
     data = fit.problem.data[record]
-    samples = inputs_with(data, fit.loads[record].values) if fit.loads else data.drive.samples
+    samples = fit.problem.driven(fit.experiment, data).samples
+    if fit.loads:
+        samples = samples + inputs_with(data, fit.loads[record].values) - data.drive.samples
     channels = [
         Channel(
             " ".join(filter(None, (quantity, place))),

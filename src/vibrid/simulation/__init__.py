@@ -3,8 +3,10 @@
 from vibrid.simulation.alpha import KRAlpha, MKRAlpha
 from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, Integrator, State
 from vibrid.simulation.exact import ExactLinear, Imposed
+from vibrid.simulation.excitation import free_vibration
 from vibrid.simulation.explicit import CentralDifference
 from vibrid.simulation.fiber_response import base_shear, fibre_history, frame_summary, section_history
+from vibrid.simulation.initial import Initial
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.pushover import Pushover, pushover
 from vibrid.simulation.reference import simulate_reference
@@ -20,6 +22,7 @@ __all__ = [
     "ExactLinear",
     "ExplicitIntegrator",
     "Imposed",
+    "Initial",
     "Integrator",
     "KRAlpha",
     "MKRAlpha",
@@ -35,6 +38,7 @@ __all__ = [
     "default_integrator",
     "fibre_history",
     "frame_summary",
+    "free_vibration",
     "pushover",
     "run",
     "section_history",

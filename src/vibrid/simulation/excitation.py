@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, nearest
 from vibrid.core.precision import check_precision
-from vibrid.records.record import EXCITATIONS, Channel, Record
+from vibrid.records.record import EXCITATIONS, MOST_SAMPLES, Channel, Record
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.ground import refuse_repeated
 
@@ -33,6 +34,10 @@ class Drive(eqx.Module):
     @property
     def pieces(self) -> int:
         return self.coefficients.shape[1]
+
+    def shifted(self, by) -> Drive:
+        """The same inputs with a constant (m,) added to each."""
+        return Drive(self.samples + by, self.coefficients.at[:, :, 0].add(by))
 
 
 class Input(eqx.Module):
@@ -57,9 +62,11 @@ def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
     "zero" keeps each sample until the next; "linear" joins them; "cubic" is a natural-end spline; "band-limited"
     assumes that nothing was above half the sampling rate: each substep follows the filtered signal as a cubic.
     """
+    if substeps < 1:
+        raise InputError(f"substeps must be 1 or more, not {substeps}.")
     if hold not in HOLDS:
         raise InputError(f"There is no hold called '{hold}'; {nearest(hold, HOLDS)}")
-    if hold == "zero":
+    if hold == "zero" or np.shape(samples)[1] == 0:
         samples = jnp.asarray(samples)
         return Drive(samples, samples[:-1, None, None, :])
     if hold == "linear":
@@ -94,18 +101,41 @@ def _upsample(known: np.ndarray, factor: int) -> np.ndarray:
     return fine
 
 
-def loads_of(structure, record: Record) -> tuple[tuple[str, str], ...]:
+@checked
+def free_vibration(duration: float, rate: float, name: str = "free vibration") -> Record:
+    """A record without any excitation: for a structure that is pulled and released.
+
+    Arguments
+        duration: s.
+        rate: samples per second.
+
+    Example
+        >>> simulate(building, free_vibration(10.0, 100.0), start=Initial(displacement=[0.0, 0.01]))
+    """
+    if not (np.isfinite(duration) and np.isfinite(rate) and duration > 0 and rate > 0 and duration * rate >= 1):
+        raise InputError(f"A free vibration needs a positive duration and rate, not {duration} s at {rate} Hz.")
+    if duration * rate > MOST_SAMPLES:
+        raise InputError(f"{duration:g} s at {rate:g} Hz are more than {MOST_SAMPLES} samples.")
+    samples = round(duration * rate) + 1
+    return Record(np.zeros((samples, 0)), (), step=1.0 / rate, name=name, history=(f"{name}: no excitation",))
+
+
+def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str, str], ...]:
     """The inputs a record brings, as `Structure.model` wants them: loads at places, ground motions along directions.
 
-    Several ground channels need a direction each, and each another one; see `vibrid.structures.ground`.
+    Several ground channels need a direction each, and each another one; see `vibrid.structures.ground`. A
+    structure that moves from the start needs no input.
     """
     if isinstance(structure, ImposedTest):
         return IMPOSED
     found = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
-    if not found:
+    if not found and not moving:
+        channels = ", ".join(f"{c.name}: {c.quantity}" for c in record.channels)
         raise InputError(
             f"Record '{record.name}' has no excitation: it needs a channel with quantity ground_acceleration or load "
-            f"(its channels are {', '.join(f'{c.name}: {c.quantity}' for c in record.channels)})."
+            f"({f'its channels are {channels}' if channels else 'it has no channels'}). A free vibration needs an "
+            "initial state instead: start=Initial(displacement=[...]) in simulate, initial=... in identify, or "
+            "unknowns such as 'initial[0].displacement[0]'."
         )
     axes = iter(_ground_axes(structure, record, [c for c in found if c.quantity == "ground_acceleration"]))
     return tuple((c.quantity, c.location if c.quantity == "load" else next(axes)) for c in found)
@@ -143,7 +173,15 @@ def _spoken(channel: Channel) -> str:
     return f"{channel.name}: {channel.direction}" if channel.direction else channel.name
 
 
-def inputs_of(structure, record: Record) -> np.ndarray:
+def channels_of(structure, record: Record) -> dict[str, tuple[str, str]]:
+    """The channels of a record that drive a structure, by name, and the input that each is (as in `loads_of`)."""
+    if isinstance(structure, ImposedTest):
+        return {c.name: (c.quantity, "") for c in record.channels if c.quantity in EXCITATIONS[2:]}
+    names = [c.name for c in record.channels if c.quantity in EXCITATIONS[:2]]
+    return dict(zip(names, loads_of(structure, record, moving=True), strict=True))
+
+
+def inputs_of(structure, record: Record, moving: bool = False) -> np.ndarray:
     """(nt, m) input samples in the order of `loads_of`."""
     check_precision()
     if record.step is None:
@@ -163,7 +201,7 @@ def inputs_of(structure, record: Record) -> np.ndarray:
         v = record[names["imposed_velocity"]] if "imposed_velocity" in names else np.gradient(x, record.step)
         columns = np.stack([x, v], axis=1)
     else:
-        loads_of(structure, record)
+        loads_of(structure, record, moving)
         columns = record.select(quantity=EXCITATIONS[:2]).data
     if not np.all(np.isfinite(columns)):
         row = int(np.argmax(~np.isfinite(columns).all(axis=1)))

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import Divergence, InputError
 from vibrid.structures.base import Structure
 from vibrid.structures.model import Model
@@ -56,6 +57,7 @@ def _push(structure, pattern, row, targets, iterations):
     return jax.lax.scan(step, start, targets)[1]
 
 
+@checked
 def pushover(
     structure: Structure,
     pattern: Mapping[str, float],

@@ -13,11 +13,13 @@ import numpy as np
 import scipy
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.arguments import checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import refuse_without_rate
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import Input, drive, inputs_of, loads_of
+from vibrid.simulation.initial import Initial, as_start
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Start
 from vibrid.structures.base import Structure
@@ -35,13 +37,14 @@ class _Pace(NamedTuple):
     stiff: bool
 
 
+@checked
 def simulate_reference(
     structure: Structure,
     excitation: Record,
     hold: str = "linear",
     tolerance: float = 1e-10,
     *,
-    start: Start | None = None,
+    start: Initial | Start | dict | None = None,
 ) -> Response:
     """Move a structure with adaptive steps: truth data for tests, benchmarks and identification studies.
 
@@ -55,7 +58,7 @@ def simulate_reference(
         hold: what the excitation does between samples: "zero", "linear", "cubic" or "band-limited".
         tolerance: error allowed in a step, relative to the largest value so far of each displacement, velocity and law
             state.
-        start: displacement, velocity (and law states) at the first sample; rest by default.
+        start: as for `simulate`; rest by default.
 
     Example
         >>> truth = simulate_reference(building, read_record("kobe.AT2"))
@@ -66,18 +69,19 @@ def simulate_reference(
         return _simulated(structure, excitation, hold, tolerance, start)
 
 
-def _simulated(structure: Structure, excitation: Record, hold: str, tolerance: float, start: Start | None) -> Response:
-    loads, inputs = loads_of(structure, excitation), inputs_of(structure, excitation)
+def _simulated(structure: Structure, excitation: Record, hold: str, tolerance: float, start) -> Response:
+    moving = start is not None
+    loads, inputs = loads_of(structure, excitation, moving), inputs_of(structure, excitation, moving)
     model = structure.model(loads)
     for group in model.groups:
         refuse_without_rate(group.law)
     imposed = isinstance(structure, ImposedTest)
     driven = drive(inputs, hold, _BAND_LIMITED_PIECES)
-    pieces = np.asarray(driven.coefficients).reshape(-1, *driven.coefficients.shape[2:])
+    pieces = np.concatenate(np.asarray(driven.coefficients))
     step = excitation.step / driven.pieces
 
     n = model.size
-    start = Start(jnp.zeros(n), jnp.zeros(n)) if start is None else start
+    start = as_start(start, structure, model) or Start(jnp.zeros(n), jnp.zeros(n))
     states = model.start() if start.s is None else start.s
     first, unravel = ravel_pytree(states if imposed else (start.x, start.v, states))
 

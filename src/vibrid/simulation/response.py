@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -9,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.structures.base import Structure
 from vibrid.structures.model import Model
-from vibrid.structures.sensors import Sensors
+from vibrid.structures.sensors import Sensor, Sensors
 
 
 @eqx.filter_jit
@@ -49,18 +51,24 @@ class Response:
     def time(self) -> np.ndarray:
         return self.excitation.time
 
-    def readings(self, sensors: Sensors) -> np.ndarray:
-        """(samples, sensors) true readings: gain and delay applied, no noise."""
+    @checked
+    def readings(self, sensors: Sequence[Sensor]) -> np.ndarray:
+        """(samples, sensors) true readings: gain, delay and offset applied, no noise."""
+        sensors = Sensors(sensors)
         motion = (self.displacement, self.velocity, self.acceleration, self.states, self.inputs)
         y = _outputs(self.structure, self.structure.built(self.loads), self.loads, tuple(sensors), *motion)
         return np.asarray(delayed(y, jnp.stack([s.delay for s in sensors]), self.excitation.step))
 
-    def measure(self, sensors: Sensors, noise: float = 0.0, key: int = 0) -> Record:
+    @checked
+    def measure(self, sensors: Sequence[Sensor], noise: float = 0.0, key: Seed = 0) -> Record:
         """A record as a laboratory would have made it: the excitation and the sensors' readings with noise.
 
         `noise` is the standard deviation of the noise over that of the clean signal, for sensors that do not give their
         own. The same `key` gives the same noise.
         """
+        if not (np.isfinite(noise) and noise >= 0):
+            raise InputError(f"The noise is a share of each signal, zero or more, not {noise}.")
+        sensors = Sensors(sensors)
         y = self.readings(sensors)
         own = np.array([float(s.noise) for s in sensors])
         sigma = np.where(np.isfinite(own), own, noise * y.std(axis=0))
@@ -72,9 +80,10 @@ class Response:
         return self.excitation.replace(
             f"measured by {len(sensors)} sensors, noise {noise:g} of each signal, key {key}",
             data=np.concatenate([drive.data, y], axis=1),
-            channels=drive.channels + Sensors(sensors).channels(),
+            channels=drive.channels + sensors.channels(),
         )
 
+    @checked
     def part(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Deformation (m) and force (N) of one part, e.g. "storeys[0]": the two axes of a hysteresis loop."""
         place = self.shape_of_model().part_index(name)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.arguments import checked
 from vibrid.core.device import accelerated, cores
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import has_rate, simplified
@@ -18,6 +19,7 @@ from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
+from vibrid.simulation.initial import Initial, as_start
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Kept, Start, Watched, run
@@ -29,6 +31,7 @@ from vibrid.structures.model import Model
 _RUNS_PER_CORE = 8
 
 
+@checked
 def default_integrator(structure: Structure, hold: str = "linear") -> Integrator:
     """Exact for linear structures, Runge–Kutta 4 where every law has a rate, Newmark for stiff and path laws."""
     if isinstance(structure, ImposedTest):
@@ -47,6 +50,7 @@ def _run(structure, loads, integrator, drive: Drive, dt, observe, start, substep
     return run(model, integrator, drive, dt, observe, start, substeps)
 
 
+@checked
 def simulate(
     structure: Structure,
     excitation: Record,
@@ -54,18 +58,19 @@ def simulate(
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
-    start: Start | None = None,
+    start: Initial | Start | dict | None = None,
 ) -> Response:
-    """Move a structure under a recorded excitation.
+    """Move a structure under a recorded excitation, or release it from an initial state.
 
     Arguments
         structure: what moves.
         excitation: a record with ground acceleration (m/s²) or loads (N) at places; for a `Device`, the imposed
-            displacement (m).
+            displacement (m). With a `start` it may have no excitation at all: `free_vibration(duration, rate)`.
         integrator: by default exact for linear structures, Runge–Kutta 4 for laws with rates, else Newmark.
         hold: what the excitation does between samples: "zero", "linear", "cubic" or "band-limited".
         substeps: integrator steps per sample.
-        start: displacement, velocity (and law states) at the first sample; rest by default.
+        start: `Initial(displacement, velocity)` at the first sample, or a table {"displacement": {"roof": 0.02}};
+            a `Start` gives the states of the laws as well. Rest by default.
 
     Example
         >>> response = simulate(building, read_record("kobe.AT2"), substeps=4)
@@ -76,8 +81,9 @@ def simulate(
     if len(excitation) < 2:
         raise InputError(f"Record '{excitation.name}' has {len(excitation)} samples; a simulation needs at least two.")
     integrator = default_integrator(structure, hold) if integrator is None else integrator
-    loads = loads_of(structure, excitation)
-    inputs = inputs_of(structure, excitation)
+    moving = start is not None
+    loads, inputs = loads_of(structure, excitation, moving), inputs_of(structure, excitation, moving)
+    start = None if start is None else as_start(start, structure, structure.model(loads))
     driven = drive(inputs, hold, substeps)
     watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
@@ -123,6 +129,7 @@ def check_equilibrium(failed: np.ndarray, time: np.ndarray, integrator: Integrat
         )
 
 
+@checked
 def simulate_many(
     structure: Structure,
     excitation: Record | list[Record],
@@ -145,11 +152,16 @@ def simulate_many(
     Returns the arrays of `observe` with a leading axis over the runs. A run that grows without bound, or finds no
     equilibrium, holds NaN from there on; the other runs are not disturbed.
     """
-    records = excitation if isinstance(excitation, list) else [excitation]
+    records = [excitation] if isinstance(excitation, Record) else list(excitation)
+    if not records:
+        raise InputError("No record was given.")
     first = records[0]
     if any(len(r) != len(first) or r.step != first.step for r in records):
         raise InputError("Motions of a batch must have the same length and sampling step; resample and cut them first.")
     changes = changes or {}
+    for path, value in changes.items():
+        if not np.ndim(value):
+            raise InputError(f"The change of '{path}' needs one value for each run, not {value!r}.")
     paths.check_values(structure, changes)
     counts = {len(v) for v in changes.values()} | ({len(records)} if len(records) > 1 else set())
     if len(counts) != 1:

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
-from vibrid.laws.base import Law
+from vibrid.laws.base import Law, check_law
 from vibrid.structures.damping import Damping, Explicit
 from vibrid.structures.ground import axis_of, refuse_repeated
 from vibrid.structures.model import Model, stack_laws
@@ -33,6 +34,11 @@ class Attachment(eqx.Module):
     law: Law
     at: str = eqx.field(static=True, converter=str)
     to: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))
+
+    def __check_init__(self):
+        if not isinstance(self.law, Law):
+            raise InputError(f"An attachment needs a law such as Linear(stiffness=...), not {self.law!r}.")
+        check_law(self.law)
 
 
 class Structure(Parameterised):
@@ -176,7 +182,7 @@ def as_damping(value):
 
 
 def as_attachments(value) -> tuple[Attachment, ...]:
-    made = tuple(value)
+    made = as_entries(value, "attachments")
     for item in made:
         if not isinstance(item, Attachment):
             raise InputError(f"An attachment is written Attachment(law, at=place), not {item!r}.")

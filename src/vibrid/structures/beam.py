@@ -7,6 +7,7 @@ from typing import ClassVar
 import equinox as eqx
 import numpy as np
 
+from vibrid.core.arguments import as_floats
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import parameter
 from vibrid.structures import elements as el
@@ -47,7 +48,7 @@ class Beam(PlaneFrame):
         >>> modes(beam, 7)
     """
 
-    positions: tuple[float, ...] = eqx.field(static=True, converter=lambda v: tuple(float(x) for x in v))
+    positions: tuple[float, ...] = eqx.field(static=True, converter=lambda v: as_floats(v, "positions"))
     modulus: object = parameter("Young's modulus E", "N/m^2", positive=True)
     area: object = parameter("cross-section A", "m^2", positive=True)
     inertia: object = parameter("second moment I of the section", "m^4", positive=True)

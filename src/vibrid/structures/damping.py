@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
+from vibrid.core.arguments import as_floats
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import damping_function
 from vibrid.core.parameters import Parameterised, parameter
@@ -36,7 +37,8 @@ class Rayleigh(Damping):
     @staticmethod
     def from_ratios(frequencies, ratios) -> Rayleigh:
         """Rayleigh damping with the given ratios at two frequencies in Hz."""
-        f1, f2 = (2.0 * np.pi * float(f) for f in frequencies)
+        given = as_floats(frequencies, "frequencies")
+        f1, f2 = (2.0 * np.pi * f for f in given) if len(given) == 2 else (0.0, 0.0)
         if not 0 < f1 < f2:
             raise InputError("Rayleigh damping needs two frequencies in Hz, the lower one first.")
         r1, r2 = np.broadcast_to(np.asarray(ratios, float), (2,))
@@ -52,7 +54,7 @@ class RayleighRatio(Damping):
     """
 
     ratio: object = parameter("damping ratio at both frequencies", "", positive=True, zero=True)
-    frequencies: tuple[float, float] = eqx.field(static=True, converter=lambda v: tuple(float(f) for f in v))
+    frequencies: tuple[float, float] = eqx.field(static=True, converter=lambda v: as_floats(v, "frequencies"))
 
     def __check_init__(self):
         if len(self.frequencies) != 2:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.laws.base import Law
+from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Structure
 
 IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
@@ -60,6 +60,11 @@ class Device(ImposedTest):
 
     law: Law
     place: ClassVar[str] = "device"
+
+    def __check_init__(self):
+        if not isinstance(self.law, Law):
+            raise InputError(f"A device needs a law such as Bilinear(...), not {self.law!r}.")
+        check_law(self.law)
 
     def specimen(self):
         return self.law

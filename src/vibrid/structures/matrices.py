@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import parameter
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
@@ -18,11 +19,15 @@ def _as_influence(value):
     """One influence vector, or one for each direction, in a form that never changes; None stays None."""
     if isinstance(value, Mapping):
         value = tuple(value.items())
-    if not value:
+    if value is None or not as_entries(value, "influence numbers"):
         return None
     if isinstance(value[0], tuple) and len(value[0]) == 2 and isinstance(value[0][0], str):
-        return tuple((str(direction), tuple(float(i) for i in own)) for direction, own in value)
-    return tuple(float(i) for i in value)
+        return tuple((str(direction), as_floats(own, "influence numbers")) for direction, own in value)
+    return as_floats(value, "influence numbers")
+
+
+def _as_names(value) -> tuple[str, ...]:
+    return tuple(map(str, as_entries(value, "names")))
 
 
 @STRUCTURES.register("matrices")
@@ -46,11 +51,11 @@ class Matrices(Structure):
     influence: tuple[float, ...] | tuple[tuple[str, tuple[float, ...]], ...] | None = eqx.field(
         static=True, default=None, converter=_as_influence
     )
-    names: tuple[str, ...] = eqx.field(static=True, default=(), converter=lambda v: tuple(str(i) for i in v))
+    names: tuple[str, ...] = eqx.field(static=True, default=(), converter=_as_names)
 
     def __check_init__(self):
-        n = self.mass.shape[0]
-        if self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
+        n = self.mass.shape[0] if self.mass.ndim else 0
+        if n == 0 or self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
             raise InputError(f"M has shape {self.mass.shape} and K {self.stiffness.shape}; both must be {n} by {n}.")
         self._check_mass()
         vectors = [(f"influence['{d}']" if d else "influence", v) for d, v in self._influences().items()]

@@ -246,7 +246,7 @@ class Model(eqx.Module):
             y = y + self.times(sensors.acceleration, a)
         if sensors.forces is not None:
             y = y + self.times(sensors.forces, self.part_forces(x, v, s))
-        return sensors.gain * y
+        return sensors.gain * y + sensors.offset
 
 
 class Stack(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 from jax.scipy.linalg import solve_triangular
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.structures.base import Structure
 
@@ -84,6 +85,7 @@ class Modes:
         return "\n".join(lines)
 
 
+@checked
 def modes(structure: Structure, count: int | None = None, direction: str = "") -> Modes:
     """The modes of small motions about rest, every law (attachments too) replaced by its first slope.
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import equinox as eqx
 import numpy as np
 
+from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import Parameterised, parameter
 
@@ -36,7 +37,7 @@ class PointMass(Parameterised):
 
 
 def as_point_masses(value) -> tuple[PointMass, ...]:
-    made = tuple(value)
+    made = as_entries(value, "point masses")
     for item in made:
         if not isinstance(item, PointMass):
             raise InputError(f"A point mass is written PointMass(mass, at=place), not {item!r}.")
@@ -45,31 +46,32 @@ def as_point_masses(value) -> tuple[PointMass, ...]:
 
 def as_supports(value) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """`{node: "fixed"}` or `{node: ["x", "rotation"]}` in a form that never changes."""
-    pairs = value.items() if isinstance(value, Mapping) else value
+    pairs = tuple(value.items()) if isinstance(value, Mapping) else as_entries(value, "supports")
+    for pair in pairs:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[1], str | tuple | list)):
+            raise InputError(f'Supports are written {{node: "fixed"}} or {{node: ["x", "y"]}}, not {value!r}.')
     return tuple((str(node), (held,) if isinstance(held, str) else tuple(map(str, held))) for node, held in pairs)
 
 
 def as_points(value) -> tuple[tuple[float, ...], ...]:
-    made = tuple(tuple(float(c) for c in point) for point in value)
-    for i, point in enumerate(made):
-        if not np.isfinite(point).all():
-            raise InputError(f"Node {i} is at {point}; coordinates are finite numbers.")
-    return made
+    return tuple(as_floats(point, "coordinates of a node") for point in as_entries(value, "nodes"))
 
 
 def as_pairs(value) -> tuple[tuple[int, int], ...]:
-    made = tuple(tuple(int(i) for i in pair) for pair in value)
+    made = tuple(as_floats(pair, "two node numbers") for pair in as_entries(value, "elements"))
     for i, pair in enumerate(made):
         if len(pair) != 2:
             raise InputError(f"Element {i} needs two nodes, not {len(pair)}.")
-    return made
+        if any(node != int(node) for node in pair):
+            raise InputError(f"Element {i} needs the numbers of its nodes, not {pair}.")
+    return tuple((int(a), int(b)) for a, b in made)
 
 
 def as_choice(what: str, *choices: str):
     """A converter that accepts one of a few words."""
 
     def convert(value):
-        if value not in choices:
+        if not isinstance(value, str) or value not in choices:
             raise unknown_name(what, value, choices)
         return value
 

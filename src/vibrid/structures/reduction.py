@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.structures.base import GROUND, Structure
 
@@ -122,6 +123,7 @@ class Reduced(Structure):
         return self.full.carried(place, direction)
 
 
+@checked
 def reduce(structure: Structure, keep: Sequence[str], method: str = "guyan", modes: int | None = None) -> Reduced:
     """The same structure with fewer degrees of freedom.
 

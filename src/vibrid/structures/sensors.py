@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import Parameterised, parameter
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
@@ -15,10 +16,11 @@ MEASURABLE = tuple(q for q in QUANTITIES if q not in EXCITATIONS and not q.start
 
 
 class Sensor(Parameterised):
-    """One sensor: `reading(t) = gain · quantity(t − delay) + noise`.
+    """One sensor: `reading(t) = gain · quantity(t − delay) + offset + noise`.
 
     `place` is what the structure calls the spot (a floor number, a node and direction, a part). `noise` is the standard
-    deviation of the reading in its unit; NaN means unknown, to be estimated from the data.
+    deviation of the reading in its unit; NaN means unknown, to be estimated from the data. `offset` is in the unit of
+    the reading.
     """
 
     quantity: str = eqx.field(static=True)
@@ -27,14 +29,20 @@ class Sensor(Parameterised):
     delay: object = parameter("delay of the reading", "s", default=0.0)
     noise: object = parameter("standard deviation of the noise", "", positive=True, zero=True, default=np.nan)
     name: str = eqx.field(static=True, default="")
+    offset: object = parameter("constant added to the reading", "", default=0.0)
 
     def __check_init__(self):
-        if self.quantity not in MEASURABLE:
+        if not isinstance(self.quantity, str) or self.quantity not in MEASURABLE:
             raise unknown_name("measurable quantity", self.quantity, MEASURABLE)
 
     @property
     def label(self) -> str:
         return self.name or f"{self.quantity}_{self.place}"
+
+    @property
+    def parameter_units(self) -> dict[str, str]:
+        """Units that depend on what is measured."""
+        return dict.fromkeys(("noise", "offset"), QUANTITIES[self.quantity])
 
 
 class Sensors(tuple):
@@ -45,11 +53,14 @@ class Sensors(tuple):
     """
 
     def __new__(cls, sensors=(), **by_quantity):
-        made = list(sensors)
+        made = list(as_entries(sensors, "sensors"))
+        for sensor in made:
+            if not isinstance(sensor, Sensor):
+                raise InputError(f"A sensor is written Sensor(quantity, place), not {sensor!r}.")
         for quantity, places in by_quantity.items():
             if isinstance(places, str | int):
                 places = [places]
-            made += [Sensor(quantity, place) for place in places]
+            made += [Sensor(quantity, place) for place in as_entries(places, "places")]
         labels = [s.label for s in made]
         if not made:
             raise InputError("A test needs at least one sensor: Sensors(acceleration=[0, 1, 2]).")
@@ -71,7 +82,7 @@ class Sensors(tuple):
 
     def noiseless(self) -> Sensors:
         """The same sensors without noise, for predictions."""
-        return Sensors([Sensor(s.quantity, s.place, s.gain, s.delay, 0.0, s.name) for s in self])
+        return Sensors([Sensor(s.quantity, s.place, s.gain, s.delay, 0.0, s.name, s.offset) for s in self])
 
     def channels(self) -> tuple[Channel, ...]:
         """The record channels these sensors fill."""
@@ -79,7 +90,10 @@ class Sensors(tuple):
 
 
 class SensorArrays(eqx.Module):
-    """Sensors compiled for one structure: `y = gain (Rd x + Rv v + Ra a + Ru u + Rf f)`. None where nothing is read."""
+    """Sensors compiled for one structure: `y = gain (Rd x + Rv v + Ra a + Ru u + Rf f) + offset`.
+
+    None where nothing is read.
+    """
 
     displacement: jax.Array | None
     velocity: jax.Array | None
@@ -87,6 +101,7 @@ class SensorArrays(eqx.Module):
     inputs: jax.Array
     forces: jax.Array | None
     gain: jax.Array
+    offset: jax.Array
 
     @property
     def count(self) -> int:
@@ -127,6 +142,6 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
         kind: jnp.asarray(value) if (traced is not None and kind == "displacement") or np.any(value) else None
         for kind, value in (rows | {"displacement": displacement} | {"forces": force_rows}).items()
     }
-    gain = jnp.stack([jnp.asarray(s.gain) for s in sensors])
-    inputs = jnp.asarray(inputs)
-    return SensorArrays(use["displacement"], use["velocity"], use["acceleration"], inputs, use["forces"], gain)
+    own = (jnp.stack([jnp.asarray(getattr(s, name)) for s in sensors]) for name in ("gain", "offset"))
+    read = (use[q] for q in ("displacement", "velocity", "acceleration"))
+    return SensorArrays(*read, jnp.asarray(inputs), use["forces"], *own)

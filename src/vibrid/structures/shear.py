@@ -5,9 +5,10 @@ from __future__ import annotations
 import equinox as eqx
 import numpy as np
 
+from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import parameter
-from vibrid.laws.base import Law
+from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.damping import Damping
 
@@ -28,7 +29,7 @@ class ShearBuilding(Structure):
     """
 
     masses: object = parameter("floor masses", "kg", positive=True)
-    storeys: tuple[Law, ...] = eqx.field(converter=tuple)
+    storeys: tuple[Law, ...] = eqx.field(converter=lambda value: as_entries(value, "storey laws"))
     damping: Damping | Law | tuple[Law, ...] | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
 
@@ -42,6 +43,9 @@ class ShearBuilding(Structure):
         for i, law in enumerate(self.storeys):
             if not isinstance(law, Law):
                 raise InputError(f"Storey {i} needs a law such as Linear(stiffness=...), not {law!r}.")
+        laws = self.damping if isinstance(self.damping, tuple) else (self.damping,)
+        for law in {id(law): law for law in (*self.storeys, *laws) if isinstance(law, Law)}.values():
+            check_law(law)
         if isinstance(self.damping, tuple) and len(self.damping) != n:
             raise InputError(f"Give one damping law for each of the {n} storeys, not {len(self.damping)}.")
 

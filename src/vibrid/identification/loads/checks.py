@@ -24,7 +24,6 @@ def refuse_unanswerable(problem: Problem) -> tuple[str, ...]:
             "out instead and compare its readings with `reconstruct`."
         )
     _count(problem, loads, sensors)
-    _masses(problem)
     _sight(problem)
     slow = [s for s in problem.sensors if s.quantity in POSITION]
     if not slow:
@@ -43,20 +42,6 @@ def _count(problem: Problem, loads: int, sensors: int) -> None:
         )
     if sensors < loads:
         raise Refusal(f"{loads} unknown loads need at least as many sensors, not {sensors}.")
-
-
-def _masses(problem: Problem) -> None:
-    places = [p for own in problem.unknowns.places for p in own]
-    massive = [p for p in places if "mass" in p.split("structure.")[-1].split("damping")[0] or p.endswith("density")]
-    known = any(
-        q == "load" and not np.any(np.asarray(d.shares)[:, i]) for d in problem.data for i, (q, _) in enumerate(d.loads)
-    )
-    if massive and not known:
-        raise Refusal(
-            f"{massive[0].removeprefix('structure.')} cannot be found together with unknown loads: multiplying masses, "
-            "damping, stiffness and loads by one factor leaves every reading unchanged. Fix the masses, or apply a "
-            "known load as well."
-        )
 
 
 def _sight(problem: Problem) -> None:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, Refusal
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class UnknownLoad:
     """A load of unknown history at a known place, named among the unknowns of a problem.
@@ -24,7 +26,7 @@ class UnknownLoad:
         quantity: "load", or "ground_acceleration" for an unmeasured base motion.
     """
 
-    at: str
+    at: str | int
     positions: np.ndarray | None = None
     deviation: float | None = None
     quantity: str = "load"

@@ -64,6 +64,8 @@ class _Kalman(Sequential):
             "path laws",
             "missing samples",
             "sensor gain",
+            "sensor offset",
+            "load offset",
             "initial state",
             "several records",
         }

@@ -14,7 +14,7 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, Sample, Sequential
-from vibrid.identification.online.measured import has_snapshots
+from vibrid.identification.online.measured import force_read, has_snapshots
 from vibrid.identification.online.reservoir import Reservoir, admit, empty_reservoir
 from vibrid.identification.online.runs import run_record
 from vibrid.identification.online.smoothing import LagSmoother, SmoothingState
@@ -122,7 +122,7 @@ class OnlineRecall(Sequential):
         x = jnp.where(known, sample.inputs[0], state.smoothing.motion[0, -1])
         v = jnp.where(known, sample.inputs[1], 0.0)
         smoothing, x, v, ready = self.smoother().step(state.smoothing, x, v, sample.dt)
-        reading = jnp.stack([sample.readings[0], sample.present[0] * known])
+        reading = jnp.stack([force_read(problem, sample), sample.present[0] * known])
         delayed = jnp.concatenate([state.delayed[:, 1:], reading[:, None]], axis=1)
         moved, _ = remember(begun(state.memory, x), x)
         memory = jax.tree.map(lambda new, old: jnp.where(ready, new, old), moved, state.memory)

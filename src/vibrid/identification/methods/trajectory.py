@@ -10,6 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations, settings_of
@@ -26,6 +27,10 @@ _SHORTEST = 10  # samples of a segment
 _FAR = 3.0  # times the first guess, or a third of it
 _POOR = 0.3  # of a signal left over
 _MOST_STATES = 8  # states for every unknown: with more, finding those where segments begin costs too much
+
+
+def _stage(value) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else as_entries(value, "names of unknowns")
 
 
 @METHODS.register("trajectory")
@@ -53,7 +58,7 @@ class TrajectoryFit(Method):
     spread: float = eqx.field(static=True, default=0.4)
     segments: int | None = eqx.field(static=True, default=None)
     stages: tuple[tuple[str, ...], ...] = eqx.field(
-        static=True, default=(), converter=lambda v: tuple((s,) if isinstance(s, str) else tuple(s) for s in v)
+        static=True, default=(), converter=lambda v: tuple(_stage(s) for s in as_entries(v, "stages"))
     )
     iterations: int = eqx.field(static=True, default=60)
     rounds: int = eqx.field(static=True, default=4)

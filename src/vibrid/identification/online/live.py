@@ -14,9 +14,10 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.files import write_arrays
-from vibrid.identification.experiment import Experiment, Initial
-from vibrid.identification.method import Sample, Sequential, refuse_impossible
-from vibrid.identification.problem import Data, Problem, needs_of
+from vibrid.identification.experiment import Experiment, Initial, loads_in
+from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
+from vibrid.identification.needs import needs_of
+from vibrid.identification.problem import Data, Problem
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
@@ -35,9 +36,11 @@ def live_problem(structure, sensors: Sensors, unknown, first: Record, integrator
         drive(inputs, "linear", substeps), float(first.step), loads, first.name,
     )  # fmt: skip
     size = structure.model(loads).size
-    experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),))
+    experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),), loads_in([loads]))
     integrator = default_integrator(structure) if integrator is None else integrator
     unknowns = compile_unknowns(experiment, unknown)
+    if not any(place.startswith("loads") for own in unknowns.places for place in own):
+        experiment = dataclasses.replace(experiment, loads=())
     nothing = (jnp.zeros_like(data.present),)
     problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, "linear", False, frozenset())
     return dataclasses.replace(problem, needs=needs_of(problem))
@@ -53,6 +56,7 @@ class LiveRun:
     """
 
     def __init__(self, method: Sequential, problem: Problem, key: int = 0):
+        method = as_method(method)
         if not isinstance(method, Sequential):
             raise InputError(f"{type(method).__name__} cannot run sample by sample.")
         refuse_impossible(problem, method)

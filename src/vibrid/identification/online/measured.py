@@ -21,8 +21,9 @@ from vibrid.structures.device import Device
 class MeasuredMotion(eqx.Module):
     """Which readings are the motion and which are to be predicted."""
 
-    to_displacement: jax.Array  # (n, ny): x = to_displacement @ readings
+    to_displacement: jax.Array  # (n, ny): x = to_displacement @ (readings − offset)
     to_velocity: jax.Array
+    offset: jax.Array  # (ny,)
     imposed: bool = eqx.field(static=True)  # the inputs are the motion: a device in a testing machine
     compared: tuple[int, ...] = eqx.field(static=True)  # readings that are predicted
 
@@ -30,7 +31,8 @@ class MeasuredMotion(eqx.Module):
         """x, v (n,) at a sample."""
         if self.imposed:
             return sample.inputs[:1], sample.inputs[1:2]
-        return self.to_displacement @ sample.readings, self.to_velocity @ sample.readings
+        readings = sample.readings - self.offset
+        return self.to_displacement @ readings, self.to_velocity @ readings
 
     def known(self, sample: Sample):
         """Whether the motion of a sample is there; 1 or 0."""
@@ -52,9 +54,10 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)
     n, ny, name = model.size, len(sensors), type(method).__name__
+    gain, offset = (jnp.stack([getattr(s, part) for s in sensors]) for part in ("gain", "offset"))
     if isinstance(structure, Device):
         nothing = jnp.zeros((1, ny))
-        return MeasuredMotion(nothing, nothing, True, tuple(range(ny)))
+        return MeasuredMotion(nothing, nothing, offset, True, tuple(range(ny)))
     found = []
     for quantity in ("displacement", "velocity"):
         own = [i for i, s in enumerate(sensors) if s.quantity == quantity]
@@ -66,16 +69,22 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
             )
         matrix = np.zeros((n, ny))
         matrix[:, own] = np.linalg.pinv(rows)
-        found.append(matrix)
+        found.append(jnp.asarray(matrix) / gain)
     compared = tuple(i for i, s in enumerate(sensors) if s.quantity not in ("displacement", "velocity"))
     if not compared:
         raise Refusal(
             f"{name} predicts forces or accelerations from measured motion; give it at least one such sensor."
         )
-    return MeasuredMotion(*map(jnp.asarray, found), False, compared)
+    return MeasuredMotion(*found, offset, False, compared)
 
 
 def has_snapshots(problem: Problem) -> bool:
     """Whether the memory of past samples serves any parameters: one law with such a memory under imposed motion."""
     structure = problem.experiment.structure
     return isinstance(structure, Device) and isinstance(structure.law, MemoryLaw)
+
+
+def force_read(problem: Problem, sample: Sample):
+    """The force that the first sensor means, its gain and offset taken off."""
+    sensor = problem.sensors[0]
+    return (sample.readings[0] - sensor.offset) / sensor.gain

@@ -59,18 +59,18 @@ def ground_of(problem: Problem, record: int = 0) -> Ground:
     data = problem.data[record]
     structure = problem.experiment.structure
     n = structure.model(data.loads).size
-    carried = np.stack(
+    carried = np.array(
         [np.asarray(structure.ground(place)) if quantity == "ground_acceleration" else np.zeros(n)
          for quantity, place in data.loads]
-    )  # fmt: skip
+    ).reshape(-1, n)  # fmt: skip
     c = np.asarray(data.drive.coefficients)
     step = data.step / c.shape[1]
-    c = c.reshape(-1, *c.shape[2:])
+    c = np.concatenate(c)
     power = np.arange(c.shape[1])
     gained = step * np.einsum("p,kpm->km", 1.0 / (power + 1), c)
     v = np.concatenate([np.zeros((1, c.shape[2])), np.cumsum(gained, axis=0)])
     moved = step * v[:-1] + step**2 * np.einsum("p,kpm->km", 1.0 / ((power + 1) * (power + 2)), c)
     x = np.concatenate([np.zeros((1, c.shape[2])), np.cumsum(moved, axis=0)])
     time = step * np.arange(len(x))
-    slope, level = np.polyfit(time, x, 1)
+    slope, level = np.polyfit(time, x, 1) if x.size else np.zeros((2, 0))
     return Ground(step, c, carried, v - slope, x - slope * time[:, None] - level)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vibrid.identification import Initial, Unknown, make_problem
+from vibrid.identification import Unknown, make_problem
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.identifiability import identifiability
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.laws import BoucWen, Cubic, FloorThermostat, Linear, Thermostat
 from vibrid.records import Channel, Record, asce7_target, read_record, scale_to_target, synthetic_motion
-from vibrid.simulation import Response, RungeKutta4, simulate, simulate_reference
+from vibrid.simulation import Initial, Response, RungeKutta4, simulate, simulate_reference
 from vibrid.structures import Sensors, ShearBuilding
 
 RATE = 10.0  # Γ/RT0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError
 from vibrid.records.motions.targets import Target
 from vibrid.records.record import Record
@@ -73,11 +74,12 @@ def best_factor(spectrum, target, weights=None, space: str = "log"):
     raise InputError(f"`space` is 'log' or 'linear', not {space!r}.")
 
 
+@checked
 def scale_to_target(
     motion: Record | Sequence[Record],
     target: Target,
     period_range: tuple[float, float] | None = None,
-    weights=None,
+    weights: Numbers | Callable | None = None,
     limit: tuple[float, float] = (0.25, 4.0),
     space: str = "log",
 ) -> Scaling:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError
 
 _NAMES = ("significant_duration", "middle", "frequency", "frequency_slope", "bandwidth")
@@ -40,8 +41,9 @@ _CORRELATION = np.array(
 )
 
 
+@checked
 def scenario_parameters(
-    magnitude: float, distance: float, shear_velocity: float, reverse: bool = False, key: int | None = None
+    magnitude: float, distance: float, shear_velocity: float, reverse: bool = False, key: Seed | None = None
 ) -> dict[str, float]:
     """Arguments for `synthetic_motion` from an earthquake and a site.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError
 from vibrid.records.motions.scale import Scaling, matching_periods, motion_spectrum
 from vibrid.records.motions.targets import Target, correlation
@@ -41,6 +42,7 @@ class Suite:
         return plot_suite(self, ax=ax, **options)
 
 
+@checked
 def select_suite(
     candidates: Sequence[Record | Sequence[Record]],
     target: Target,
@@ -49,7 +51,7 @@ def select_suite(
     limit: tuple[float, float] = (0.25, 4.0),
     deviation_weight: float = 1.0,
     rounds: int = 3,
-    key: int = 0,
+    key: Seed = 0,
 ) -> Suite:
     """Choose `count` motions from the candidates (records, or pairs of them) and scale each.
 

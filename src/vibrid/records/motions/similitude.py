@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.record import Record
 
@@ -32,6 +33,7 @@ _POWERS = {
 }
 
 
+@checked
 @dataclass(frozen=True)
 class Similitude:
     """Factors from model to prototype for the length factor Λ (4 for a quarter-scale model)."""

@@ -13,19 +13,23 @@ come to rest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError
-from vibrid.records.record import Channel, Record
+from vibrid.records.record import MOST_SAMPLES, Channel, Record
 from vibrid.records.units import STANDARD_GRAVITY
 
 _HOLD = 0.05  # seconds during which the filter's frequency is held constant
 _LOWEST = 0.3  # Hz, the filter's frequency never falls below it (the paper's lower limit)
 
 
+@checked
 def synthetic_motion(
-    key=0,
+    key: Seed | Sequence[Seed] | np.random.Generator = 0,
     duration: float = 30.0,
     rate: float = 200.0,
     *,
@@ -71,6 +75,8 @@ def synthetic_motion(
     for label, value in (("pga", pga), ("arias", arias)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise InputError(f"The {label} of a synthetic motion must be positive, not {value!r}.")
+    if duration * rate > MOST_SAMPLES:
+        raise InputError(f"{duration:g} s at {rate:g} Hz are more than {MOST_SAMPLES} samples.")
     step, count = 1.0 / rate, round(duration * rate)
     if count < 16:
         raise InputError(f"A synthetic motion needs at least 16 samples; {duration} s at {rate} Hz gives {count}.")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.records.units import STANDARD_GRAVITY, unit_factor
 
@@ -64,12 +65,16 @@ class Target:
 _PERIODS = np.geomspace(0.01, 10.0, 200)
 
 
-def table_target(periods, acceleration, unit: str = "g", deviation=None, name: str = "target") -> Target:
+@checked
+def table_target(
+    periods: Numbers, acceleration: Numbers, unit: str = "g", deviation: Numbers | None = None, name: str = "target"
+) -> Target:
     """A target from a table: periods in s, accelerations in `unit`, deviations of ln Sa where there are any."""
     return Target(periods, np.asarray(acceleration, dtype=float) * unit_factor(unit)[0], deviation, name)
 
 
-def asce7_target(short: float, one_second: float, long_period: float = 8.0, periods=None) -> Target:
+@checked
+def asce7_target(short: float, one_second: float, long_period: float = 8.0, periods: Numbers | None = None) -> Target:
     """The design spectrum of ASCE/SEI 7-16, section 11.4.6.
 
     short, one_second: S_DS and S_D1 in g; long_period: T_L in s.
@@ -104,7 +109,10 @@ _EUROCODE = {  # EN 1998-1:2004 tables 3.2 and 3.3: S, T_B, T_C, T_D
 }
 
 
-def eurocode8_target(ground: float, soil: str = "B", kind: int = 1, damping: float = 0.05, periods=None) -> Target:
+@checked
+def eurocode8_target(
+    ground: float, soil: str = "B", kind: int = 1, damping: float = 0.05, periods: Numbers | None = None
+) -> Target:
     """The horizontal elastic spectrum of EN 1998-1:2004, section 3.2.2.2.
 
     ground: design acceleration a_g on type A ground in g, importance included; soil: A to E; kind: spectrum 1 or 2;
@@ -131,6 +139,7 @@ def eurocode8_target(ground: float, soil: str = "B", kind: int = 1, damping: flo
     )
 
 
+@checked
 def uniform_hazard_target(periods, levels, rates, return_period: float, unit: str = "g") -> Target:
     """The spectrum whose every ordinate is exceeded once in `return_period` years on average.
 
@@ -169,6 +178,7 @@ def correlation(first, second) -> np.ndarray:
     return np.where(high < 0.109, c2, np.where(low > 0.109, c1, np.where(high < 0.2, np.minimum(c2, c4), c4)))
 
 
+@checked
 def conditional_mean_target(periods, median, deviation, period: float, acceleration: float, unit: str = "g") -> Target:
     """The conditional mean spectrum: what comes with the given acceleration at one period.
 

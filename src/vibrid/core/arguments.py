@@ -1,0 +1,188 @@
+"""Arguments checked against their declared types at the front door, so that a wrong one is told in a sentence.
+
+`@checked` reads the annotations of a public function (or dataclass) and refuses what does not fit before anything is
+computed: a text where a number is wanted, half a count, a list of the wrong things, NaN. What is inside the range of a
+type, such as a damping ratio, is the function's own business.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import numbers
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from vibrid.core.errors import InputError
+
+
+class Numbers:
+    """Annotation of an array argument: one finite number or more, of any shape that NumPy reads."""
+
+
+class Seed:
+    """Annotation of a key: a whole number, not negative, that fixes everything random."""
+
+
+def checked(thing):
+    """Decorate a public function, a method or a dataclass: its arguments are what their annotations say."""
+    if isinstance(thing, type):
+        thing.__init__ = _checking(thing.__init__, thing.__name__, owner=thing)
+        return thing
+    return _checking(thing, thing.__name__)
+
+
+def _checking(function: Callable, name: str, owner=None):
+    signature = inspect.signature(function)
+    hints: dict = {}
+
+    @functools.wraps(function)
+    def call(*positional, **named):
+        if not hints:
+            hints.update(typing.get_type_hints(owner or function))
+        given = signature.bind(*positional, **named).arguments
+        for argument, value in given.items():
+            variable = signature.parameters[argument].kind in (
+                inspect.Parameter.VAR_KEYWORD,
+                inspect.Parameter.VAR_POSITIONAL,
+            )
+            if argument in hints and not variable:
+                check(value, hints[argument], argument, name)
+        return function(*positional, **named)
+
+    return call
+
+
+def as_entries(value, what: str) -> tuple:
+    """The entries of a list that a user gave; a text, a number or a single thing is none."""
+    if _is_list(value):
+        return tuple(value)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return tuple(value)
+    raise InputError(f"A list of {what} was expected, not {_shown(value)}.")
+
+
+def as_floats(value, what: str) -> tuple[float, ...]:
+    """A list of finite numbers as a tuple."""
+    made = as_entries(value, what)
+    for one in made:
+        if not (_is_finite(one) and np.isfinite(one)):
+            raise InputError(f"A list of {what} holds finite numbers, not {_shown(one)}.")
+    return tuple(float(one) for one in made)
+
+
+def check_fields(module) -> None:
+    """Refuse fields of a class with settings (`eqx.Module`) that are not what their annotations say."""
+    hints = typing.get_type_hints(type(module))
+    for field in dataclasses.fields(module):
+        check(getattr(module, field.name), hints[field.name], field.name, type(module).__name__)
+
+
+def check(value, hint, argument: str, where: str) -> None:
+    """Refuse a value that is not of the declared kind."""
+    if not _fits(value, hint):
+        raise InputError(f"'{argument}' of {where} is {_words(hint)}, not {_shown(value)}.")
+
+
+def _fits(value, hint) -> bool:
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in inside)
+    if origin is tuple or hint is tuple:
+        return _is_list(value) and _each(value, inside)
+    if origin in (list, Sequence, Iterable):
+        return _is_list(value) and all(_fits(one, inside[0]) for one in value)
+    if origin in (dict, Mapping) or hint is dict:
+        return isinstance(value, Mapping)
+    if origin is type:
+        return isinstance(value, type)
+    if hint is None or hint is type(None):
+        return value is None
+    if hint in _PLAIN:
+        return _PLAIN[hint][0](value)
+    return isinstance(value, hint) if isinstance(hint, type) and hint is not object else True
+
+
+def _is_list(value) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _each(value, inside) -> bool:
+    """Whether the entries of a list fit `tuple[...]`."""
+    if not inside:
+        return True
+    if inside[-1] is Ellipsis:
+        return all(_fits(one, inside[0]) for one in value)
+    return len(value) == len(inside) and all(_fits(one, own) for one, own in zip(value, inside, strict=True))
+
+
+def _is_number(value) -> bool:
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "dtype"):
+        return np.issubdtype(value.dtype, np.integer) or np.issubdtype(value.dtype, np.floating)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_finite(value) -> bool:
+    """A number that is not NaN; infinity may be meant. What is traced has no value yet."""
+    return _is_number(value) and (not isinstance(value, numbers.Real) or not np.isnan(value))
+
+
+def _is_whole(value) -> bool:
+    if not _is_number(value):
+        return False
+    if hasattr(value, "dtype"):
+        return np.issubdtype(value.dtype, np.integer)
+    return isinstance(value, numbers.Integral)
+
+
+def _are_numbers(value) -> bool:
+    try:
+        made = np.asarray(value)
+    except (TypeError, ValueError):
+        return False
+    real = made.dtype.kind in "iuf"
+    return real and made.size > 0 and bool(np.all(np.isfinite(made)))
+
+
+_PLAIN = {
+    float: (_is_finite, "a number"),
+    int: (_is_whole, "a whole number"),
+    str: (lambda value: isinstance(value, str), "a text"),
+    bool: (lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    Numbers: (_are_numbers, "a finite number or an array of them"),
+    Seed: (lambda value: _is_whole(value) and value >= 0, "a whole number that is not negative"),
+    Callable: (callable, "a function"),
+}
+
+
+def _words(hint) -> str:
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_words(one) for one in inside))
+    if origin is tuple and inside and inside[-1] is not Ellipsis:
+        return f"({', '.join(map(_words, inside))})"
+    if origin in (list, tuple, Sequence, Iterable):
+        return f"a list (each {_words(inside[0])})" if inside else "a list"
+    if origin in (dict, Mapping) or hint is dict:
+        return "a table"
+    if origin is type:
+        return "a class"
+    if hint is None or hint is type(None):
+        return "None"
+    if hint in _PLAIN:
+        return _PLAIN[hint][1]
+    name = getattr(hint, "__name__", str(hint))
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+
+
+def _shown(value) -> str:
+    """A value in an error: itself when it is short, else what it is."""
+    if isinstance(value, str | numbers.Number | type(None)):
+        return repr(value) if len(repr(value)) < 60 else f"a {type(value).__name__}"
+    if isinstance(value, list | tuple) and len(repr(value)) < 60:
+        return repr(value)
+    return f"{'an' if type(value).__name__[:1] in 'aeiouAEIOU' else 'a'} {type(value).__name__}"

@@ -1,0 +1,49 @@
+"""What a problem asks of a method, worked out from its structure, sensors, unknowns and data."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from vibrid.identification.scaling import refuse_unscaled
+from vibrid.laws.base import has_rate
+
+
+def needs_of(problem) -> frozenset[str]:
+    """Work out what a method must be able to do to answer."""
+    structure, sensors = problem.experiment.structure, problem.sensors
+    model = structure.model(problem.data[0].loads)
+    needs = set()
+    read = {q: 0 for q in ("displacement", "velocity", "acceleration")}
+    for s in sensors:
+        q = "acceleration" if s.quantity == "absolute_acceleration" else s.quantity
+        read[q] = read.get(q, 0) + 1
+    if min(read[q] for q in ("displacement", "velocity", "acceleration")) < model.size:
+        needs.add("partial sensors")
+    if jax.tree.leaves(model.start()):
+        needs.add("latent states")
+    if not all(has_rate(g.law) for g in model.groups):
+        needs.add("path laws")
+    if not all(g.law.is_averageable for g in model.groups):
+        needs.add("unaveraged memory")
+    if len(problem.data) > 1:
+        needs.add("several records")
+    if not all(bool(np.all(d.present)) for d in problem.data):
+        needs.add("missing samples")
+    if problem.delays:
+        needs.add("sensor delay")
+    places = [p for own in problem.unknowns.places for p in own]
+    if any(p.startswith("initial") for p in places):
+        needs.add("initial state")
+    if any(p.endswith(".gain") for p in places):
+        needs.add("sensor gain")
+    if any(p.startswith("sensors") and p.endswith(".offset") for p in places):
+        needs.add("sensor offset")
+    if any(p.startswith("loads") for p in places):
+        needs.add("load offset")
+    if any(p.endswith(".noise") for p in places):
+        needs.add("unknown noise")
+    if problem.unknown_loads:
+        needs.add("unknown loads")
+    refuse_unscaled(problem)
+    return frozenset(needs)

@@ -1,0 +1,106 @@
+"""How a structure stands when a record begins: pulled and released, or already moving."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.parameters import as_number, parameter
+from vibrid.simulation.run import Start
+
+
+class Initial(eqx.Module):
+    """Displacement (m) and velocity (m/s) of every degree of freedom at the first sample; what is not given is zero.
+
+    The laws begin in their state at rest: a hysteretic part that was loaded before the release is not described by it.
+
+    Example
+        >>> simulate(building, free_vibration(duration=10.0, rate=100.0), start=Initial([0.0, 0.0, 0.02]))
+    """
+
+    displacement: object = parameter("displacement at the start", "m")
+    velocity: object = parameter("velocity at the start", "m/s")
+
+    def __init__(self, displacement=None, velocity=None):
+        if displacement is None and velocity is None:
+            raise InputError("An initial state needs a displacement or a velocity for each degree of freedom.")
+        x, v = (None if given is None else as_number(given) for given in (displacement, velocity))
+        self.displacement = jnp.zeros_like(v) if x is None else x
+        self.velocity = jnp.zeros_like(x) if v is None else v
+
+    @staticmethod
+    def rest(size: int) -> Initial:
+        return Initial(jnp.zeros(size), jnp.zeros(size))
+
+    @property
+    def moves(self) -> bool:
+        """Whether it differs from rest."""
+        return bool(np.any(np.asarray(self.displacement)) or np.any(np.asarray(self.velocity)))
+
+
+def as_initial(given, structure, size: int) -> Initial:
+    """The initial state that a user wrote, of a structure with `size` degrees of freedom.
+
+    `given` is None (rest), an `Initial`, a `Start`, or a table with "displacement" and "velocity": each a list with one
+    number for each degree of freedom, or a table of places, {"roof": 0.02}.
+    """
+    if given is None:
+        return Initial.rest(size)
+    if isinstance(given, Start):
+        given = {"displacement": given.x, "velocity": given.v}
+    elif isinstance(given, Initial):
+        given = {"displacement": given.displacement, "velocity": given.velocity}
+    if not isinstance(given, Mapping):
+        raise InputError(
+            "An initial state is written Initial(displacement=[...], velocity=[...]), or as a table of them, "
+            f"not {type(given).__name__}."
+        )
+    wrong = [name for name in given if name not in ("displacement", "velocity")]
+    if wrong:
+        raise unknown_name("part of an initial state", wrong[0], ("displacement", "velocity"))
+    values = [_values(given.get(name), name, structure, size) for name in ("displacement", "velocity")]
+    return Initial(*values)
+
+
+def as_start(given, structure, model) -> Start | None:
+    """What `run` begins with, from what a user wrote; None is rest."""
+    if given is None:
+        return None
+    first = as_initial(given, structure, model.size)
+    states = given.s if isinstance(given, Start) else None
+    if states is not None:
+        rest = jax.eval_shape(model.start)
+        if jax.tree.structure(states) != jax.tree.structure(rest) or any(
+            np.shape(own) != there.shape
+            for own, there in zip(jax.tree.leaves(states), jax.tree.leaves(rest), strict=True)
+        ):
+            raise InputError("The states of the laws in 'start' do not fit this structure; leave them out for rest.")
+    return Start(first.displacement, first.velocity, states)
+
+
+def _values(given, name: str, structure, size: int):
+    """(size,) numbers of every degree of freedom."""
+    if given is None:
+        return jnp.zeros(size)
+    if isinstance(given, Mapping):
+        made = np.zeros(size)
+        for place, value in given.items():
+            row = np.asarray(structure.row(str(place)))
+            if np.count_nonzero(row) != 1:
+                raise InputError(f"'{place}' is no degree of freedom of its own, so its initial {name} is not enough.")
+            made[int(np.argmax(np.abs(row)))] = float(as_number(value)) / float(row[np.argmax(np.abs(row))])
+        return jnp.asarray(made)
+    made = as_number(given)
+    if made.shape != (size,):
+        raise InputError(
+            f"The initial {name} needs one number for each of the {size} degrees of freedom, not an array of shape "
+            f"{made.shape}."
+        )
+    if not np.all(np.isfinite(np.asarray(made))):
+        raise InputError(f"The initial {name} has numbers that are not finite.")
+    return made
