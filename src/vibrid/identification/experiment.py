@@ -31,7 +31,8 @@ class Experiment(eqx.Module):
     sensors: tuple[Sensor, ...]
     initial: tuple[Initial, ...]
 
-    def full_path(self, path: str) -> str:
+    @staticmethod
+    def full_path(path: str) -> str:
         """A path from the experiment; one that starts elsewhere belongs to the structure."""
         first = paths.parse(path)[0]
         return path if first in ROOTS else f"structure.{path}"
