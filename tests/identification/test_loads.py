@@ -9,6 +9,7 @@ import pytest
 import vibrid as vb
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.identifiability import identifiability
+from vibrid.identification.known_frequencies import KnownFrequencies
 from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.estimate import Weights
 from vibrid.identification.loads.online import LoadFilter, run_filter
@@ -237,7 +238,10 @@ def test_prior_frequencies_hold_the_stiffness():
 
     problem = vb.make_problem(GUESS, measured(0.02), UNKNOWN)
     weights = Weights(0.02 * problem.signal_size(), np.array([100.0]), np.array([100.0]))
-    without, held = (Projection(problem, weights, "size", f).one(problem.start) for f in ((), ((1, 1.0, 1e-3),)))
+    without, held = (
+        Projection(problem, weights, "size", KnownFrequencies.of(f, 3)).one(problem.start)
+        for f in ((), ((1, 1.0, 1e-3),))
+    )
     assert held[0] > without[0] and np.all(np.linalg.eigvalsh(held[2] - without[2]) > -1e-6)
 
 
