@@ -175,10 +175,12 @@ SETTINGS = {
     "damping found as well": (EXACT, [STIFFNESS, RATIOS]),
     "nothing imposed": ((), [STIFFNESS, RATIOS]),
 }
-RULE = """The setting was chosen before the measured force was looked at, from what the readings alone can say. The first
-two frequencies are imposed, as the peaks of the output spectra show them: one mode rules each of these peaks. Damping
-ratios stay at 2 %: a force on a floor can do all that damping does, so readings without the force cannot tell the two
-apart. The first guess is the chain nearest to the first two frequencies and shapes of the output spectra."""
+RULE = (
+    "The first row follows a rule that uses the readings alone, never the measured force. The first two frequencies "
+    "are imposed as the peaks of the output spectra show them, because one mode rules each of these peaks. Damping "
+    "ratios stay at 2 %: a force on a floor can do all that damping does, so readings without the force cannot tell "
+    "the two apart. The first guess is the chain nearest to the first two frequencies and shapes of the output spectra."
+)
 
 
 def unknown(run, displacement: bool, setting: str, rivals: bool):
@@ -229,10 +231,10 @@ def unknown_force(run) -> Outcome:
     return Outcome(
         rows,
         checks,
-        f"{' '.join(RULE.split())} With nothing imposed the fit is better (noise left {freed['noise left']:.3f} instead of "
-        f"{rows[0]['noise left']:.3f}) and the force worse ({freed['correlation']:.2f} instead of {correlation:.2f}): five "
-        "springs are too simple for this tower, and what they lack goes into the force. Rivals start from chains that "
-        "share three frequencies only. Of the first row the result says: "
+        f"{RULE} With nothing imposed the noise left is {freed['noise left']:.3f} of the signals instead of "
+        f"{rows[0]['noise left']:.3f}, and the correlation {freed['correlation']:.2f} instead of {correlation:.2f}: "
+        "the misfit cannot choose. Five springs are too simple for this tower, and what they lack goes into the force. "
+        "Rivals start from chains that share three frequencies only. Of the first row the result says: "
         f"{own.certificate} {' '.join(own.warnings)}",
         _figure(own, force),
     )
