@@ -242,6 +242,14 @@ def test_a_descent_that_has_not_reached_a_minimum_says_so():
     assert "Not converged (projected gradient" in str(fit) and "not a minimum" in fit.certificate
 
 
+def test_where_the_gradient_is_no_number_nothing_has_converged():
+    def evaluate(free):
+        return np.array([1.0]), np.full((1, 2), np.nan), np.eye(2)[None]
+
+    made = descend(None, np.zeros((1, 2)), None, box=Box.of([-1.0, -1.0], [1.0, 1.0]), evaluate=evaluate)
+    assert not made.converged[0] and not np.isfinite(made.cost[0])
+
+
 def test_global_search_ends_at_a_bound_as_well():
     fit = vb.identify(TWO_GUESS, two(0.02), DAMPED, vb.GlobalSearch(population=2, generations=2))
     np.testing.assert_allclose(fit.estimate[2:], 0.3, rtol=1e-12)

@@ -96,46 +96,37 @@ def descend(
         box: bounds and longest steps; those of the problem's unknowns by default.
         evaluate: free (starts, p) → cost, gradient, normal matrix; the problem's own by default.
     """
-    evaluate = evaluate or (lambda free: gauss_newton(problem, jnp.asarray(free), jnp.asarray(deviations)))
+    evaluate = _sound(evaluate or (lambda free: gauss_newton(problem, jnp.asarray(free), jnp.asarray(deviations))))
     box = problem.unknowns.box() if box is None else box
     free = box.clip(np.array(starts, dtype=float))
     count, p = free.shape
     active = np.ones(p, bool) if active is None else active
-    cost, gradient, normal = (np.array(a) for a in evaluate(free))
+    cost, gradient, normal = evaluate(free)
     damping, reach = np.full(count, 1e-3), np.tile(box.longest, (count, 1))
-    exact = _EXACT * cost + (0.0 if deviations is None else problem.rounding(deviations))
+    rounding = _EXACT * cost + (0.0 if deviations is None else problem.rounding(deviations))
     done = ~np.isfinite(cost)
     nothing, root = np.zeros(count, bool), float(np.sqrt(tolerance))
     made = Descent(free, cost, gradient, normal, 0, nothing, np.full(count, np.nan), box.side(free), root)
     if done.all():
         return made
     made.history.append((free[made.best].copy(), float(cost[made.best])))
-
-    def limits(b: int, longest) -> tuple[np.ndarray, np.ndarray]:
-        """How far a step of a start may go down and up."""
-        longest = np.where(active, longest, 0.0)
-        return np.maximum(box.low - free[b], -longest), np.minimum(box.high - free[b], longest)
-
-    def left_to_win(b: int) -> float:
-        step = bounded_step(normal[b], gradient[b], _UNDAMPED, *limits(b, box.trust))
-        return promise(normal[b], gradient[b], step)
-
     try:
         for it in range(1, iterations + 1):
             step, gain = np.zeros_like(free), np.zeros(count)
             for b in np.flatnonzero(~done):
-                step[b] = bounded_step(normal[b], gradient[b], damping[b], *limits(b, reach[b]))
+                step[b] = bounded_step(normal[b], gradient[b], damping[b], *_limits(free[b], box, active, reach[b]))
                 gain[b] = promise(normal[b], gradient[b], step[b])
-                enough = tolerance * cost[b] + exact[b]
-                done[b] = gain[b] <= enough and left_to_win(b) <= enough
+                enough = tolerance * cost[b] + rounding[b]
+                done[b] = gain[b] <= enough and _left_to_win(made, b, box, active) <= enough
             if done.all():
                 break
             trial = np.where(done[:, None], free, box.clip(free + step))
-            t_cost, t_gradient, t_normal = (np.array(a) for a in evaluate(trial))
+            t_cost, t_gradient, t_normal = evaluate(trial)
             better = ~done & (t_cost < cost)
             worse = ~done & ~better
-            kept = np.where(better, (cost - t_cost) / np.maximum(gain, 1e-300), 0.0)  # of what was promised
-            damping = np.where(better, np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12), damping)
+            kept = np.zeros(count)  # of what was promised
+            kept[better] = (cost - t_cost)[better] / np.maximum(gain[better], 1e-300)
+            damping[better] = np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12)[better]
             reach[(np.abs(step) >= 0.999 * reach) & (kept > 0.5)[:, None]] *= 2.0
             reach[worse] = np.minimum(reach[worse], box.longest)
             damping[worse] *= 8.0
@@ -149,7 +140,30 @@ def descend(
         made.cut_short = True
     made.side = box.side(free)
     for b in np.flatnonzero(np.isfinite(cost)):
-        win = max(left_to_win(b), 0.0)
+        win = _left_to_win(made, b, box, active)
         made.projected[b] = np.sqrt(win / cost[b]) if cost[b] > 0 else 0.0
-        made.converged[b] = win <= tolerance * cost[b] + exact[b]
+        made.converged[b] = win <= tolerance * cost[b] + rounding[b]
     return made
+
+
+def _sound(evaluate):
+    """The same evaluation with an infinite cost wherever it, its gradient or its matrix is no number."""
+
+    def evaluated(free):
+        cost, gradient, normal = (np.array(part) for part in evaluate(free))
+        sound = np.isfinite(cost) & np.isfinite(gradient).all(axis=1) & np.isfinite(normal).all(axis=(1, 2))
+        return np.where(sound, cost, np.inf), gradient, normal
+
+    return evaluated
+
+
+def _limits(free: np.ndarray, box: Box, active: np.ndarray, longest: np.ndarray):
+    """How far a step may go down and up."""
+    longest = np.where(active, longest, 0.0)
+    return np.maximum(box.low - free, -longest), np.minimum(box.high - free, longest)
+
+
+def _left_to_win(made: Descent, b: int, box: Box, active: np.ndarray) -> float:
+    """By how much the undamped model of a start could lower its cost inside the box."""
+    step = bounded_step(made.normal[b], made.gradient[b], _UNDAMPED, *_limits(made.free[b], box, active, box.trust))
+    return max(promise(made.normal[b], made.gradient[b], step), 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from vibrid.core.errors import InputError
-from vibrid.identification.diagnostics import ChannelFit, correlation, relative_error, verdict
+from vibrid.identification.diagnostics import ChannelFit, convergence_sentence, correlation, relative_error, verdict
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.solution import uncertain_rows
@@ -240,21 +240,6 @@ def _twice(row: dict) -> str:
     """What the column ± 2σ shows."""
     held = row["at_bound"] and not np.isfinite(row["standard_deviation"])
     return "at bound" if held else f"{2 * row['standard_deviation']:.3g}"
-
-
-def convergence_sentence(convergence: dict) -> str:
-    """The certificate of a descent in words; empty where there was none."""
-    if "projected_gradient" not in convergence:
-        return ""
-    gradient, tolerance = convergence["projected_gradient"], convergence["gradient_tolerance"]
-    numbers = f"projected gradient {gradient:.1g} of the residuals, tolerance {tolerance:.1g}"
-    held = convergence["at_bound"]
-    standing = f"; at a bound: {', '.join(held)}" if held else ""
-    if not convergence["converged"]:
-        return f"Not converged ({numbers}{standing}): this is where the descent ended, not a minimum."
-    if gradient > tolerance:
-        return f"Converged (residuals are zero but for rounding{standing})."
-    return f"Converged ({numbers}{standing})."
 
 
 @dataclass(frozen=True, eq=False)
