@@ -234,7 +234,8 @@ def unknown_force(run) -> Outcome:
         f"{RULE} With nothing imposed the noise left is {freed['noise left']:.3f} of the signals instead of "
         f"{rows[0]['noise left']:.3f}, and the correlation {freed['correlation']:.2f} instead of {correlation:.2f}: "
         "the misfit cannot choose. Five springs are too simple for this tower, and what they lack goes into the force. "
-        "Rivals start from chains that share three frequencies only. Of the first row the result says: "
+        "Rivals start from chains that share three frequencies only. The force is found too small because the readings "
+        "are too small for the masses assumed: see the gain in tower-known-force. Of the first row the result says: "
         f"{own.certificate} {' '.join(own.warnings)}",
         _figure(own, force),
     )
