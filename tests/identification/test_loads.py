@@ -9,6 +9,7 @@ import pytest
 import vibrid as vb
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.identifiability import identifiability
+from vibrid.identification.known_frequencies import KnownFrequencies
 from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.estimate import Weights
 from vibrid.identification.loads.online import LoadFilter, run_filter
@@ -242,7 +243,10 @@ def test_prior_frequencies_hold_the_stiffness():
 
     problem = vb.make_problem(GUESS, measured(0.02), UNKNOWN)
     weights = Weights(0.02 * problem.signal_size(), np.array([100.0]), np.array([100.0]))
-    without, held = (Projection(problem, weights, "size", f).one(problem.start) for f in ((), ((1, 1.0, 1e-3),)))
+    without, held = (
+        Projection(problem, weights, "size", KnownFrequencies.of(f, 3)).one(problem.start)
+        for f in ((), ((1, 1.0, 1e-3),))
+    )
     assert held[0] > without[0] and np.all(np.linalg.eigvalsh(held[2] - without[2]) > -1e-6)
 
 
@@ -330,3 +334,50 @@ def test_sensors_are_placed_for_what_loads_do_not_explain():
     assert chosen.log_determinant[-1] > other.log_determinant[-1]
     with pytest.raises(InputError, match="expected history of every unknown load"):
         vb.place_sensors(CHAIN, candidates, 2, **(options | {"unknown": [UNKNOWN[0], vb.UnknownLoad("0")]}))
+
+
+def known_frequency() -> float:
+    return float(vb.modes(CHAIN, 1).frequencies[0])
+
+
+def test_a_frequency_that_must_be_met_is_met():
+    """Three percent beside the truth: a loose prior is overruled by the data and says so, an exact one is met."""
+    wrong = 1.03 * known_frequency()
+    exact = vb.identify(GUESS, measured(0.02), UNKNOWN, vb.JointLoads(frequencies=[(1, wrong, 0.0)]))
+    assert float(vb.modes(exact.structure, 1).frequencies[0]) == pytest.approx(wrong, rel=2e-6)
+    assert exact.convergence["natural_frequencies"]["1"] == pytest.approx(wrong, rel=2e-6)
+    assert exact.convergence["converged"] and not any("could not be held" in w for w in exact.warnings)
+    slope = exact.estimate - joint().estimate
+    assert np.linalg.norm(slope / TRUTH) > 0.01  # the data had found another one
+    loose = vb.identify(GUESS, measured(0.02), UNKNOWN, vb.JointLoads(frequencies=[(1, wrong, 2e-3 * wrong)]))
+    assert any("The prior of natural frequency 1" in w and "is contradicted" in w for w in loose.warnings)
+    right = vb.identify(GUESS, measured(0.02), UNKNOWN, vb.JointLoads(frequencies=[(1, known_frequency(), 0.02)]))
+    assert not any("contradicted" in w for w in right.warnings)
+
+
+def test_a_frequency_that_bounds_forbid_is_said_not_to_be_held():
+    narrow = [vb.Unknown("storeys[*].stiffness", bounds=(400.0, 1000.0)), vb.UnknownLoad("2")]
+    high = 1.5 * known_frequency()
+    fit = vb.identify(GUESS, measured(0.02), narrow, vb.JointLoads(frequencies=[(1, high, 0.0)], iterations=15))
+    assert any("Natural frequency 1 could not be held" in w for w in fit.warnings)
+    assert np.all(fit.estimate <= 1000.0)
+
+
+@pytest.mark.parametrize("wrong", [(0, 1.0, 0.1), (1, -1.0, 0.1), (1, 1.0, -0.1)])
+def test_statements_about_frequencies_that_mean_nothing_are_refused(wrong):
+    with pytest.raises(InputError, match="known frequency is"):
+        vb.JointLoads(frequencies=[wrong])
+
+
+def test_known_frequencies_are_never_ignored():
+    with pytest.raises(InputError, match="stated once"):
+        vb.JointLoads(frequencies=[(1, 1.0, 0.1), (1, 1.1, 0.1)])
+    with pytest.raises(InputError, match="know no frequencies"):
+        vb.JointLoads(frequencies=[(1, 1.0, 0.1)], faithful=True)
+    with pytest.raises(InputError, match="has 3 modes"):
+        vb.identify(GUESS, measured(0.02), UNKNOWN, vb.JointLoads(frequencies=[(4, 1.0, 0.1)]))
+    known = measured(0.02)
+    channels = [vb.Channel("load", "load", "N", "2"), *known.channels]
+    with_load = vb.Record(np.column_stack([load(TIME), known.data]), channels, step=STEP, name="known")
+    with pytest.raises(Refusal, match="only where a load is unknown"):
+        vb.identify(GUESS, with_load, UNKNOWN[:1], vb.JointLoads(frequencies=[(1, 1.0, 0.1)]))

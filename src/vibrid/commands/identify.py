@@ -179,6 +179,7 @@ def answer_of(fit, checks) -> dict:
         "parameters": fit.table(),
         "fits": fit.model_fits,
         "verdict": fit.verdict,
+        "certificate": fit.certificate or None,
         "warnings": list(fit.warnings),
         "channels": [vars(f) for f in fit.fits],
         "held_out": fit.held_out,

@@ -44,7 +44,7 @@ def save(fit: Identification, path) -> None:
         "needs": sorted(p.needs),
         "inputs": [(load.quantity, load.place) for load in p.experiment.loads],
         "records": [{"step": d.step, "loads": d.loads, "name": d.name} for d in p.data],
-        "unknowns": {k: getattr(p.unknowns, k) for k in ("names", "units", "places", "kinds")},
+        "unknowns": {k: getattr(p.unknowns, k) for k in ("names", "units", "places", "kinds", "positive")},
         "fits": [vars(f) for f in fit.fits],
         "faint": fit.limits.faint,
         "unknown_loads": p.unknown_loads,
@@ -112,7 +112,9 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
         tuple(Load(*one) for one in text.get("inputs", ())),
     )
     names = {k: _tuples(text["unknowns"][k]) for k in ("names", "units", "places", "kinds")}
-    unknowns = UnknownSet(**names, **{k: jnp.asarray(arrays[f"unknowns/{k}"]) for k in _UNKNOWN_ARRAYS})
+    positive = _tuples(text["unknowns"].get("positive", [kind == "log" for kind in names["kinds"]]))  # older files
+    numbers = {k: jnp.asarray(arrays[f"unknowns/{k}"]) for k in _UNKNOWN_ARRAYS}
+    unknowns = UnknownSet(**names, positive=positive, **numbers)
     integrator = INTEGRATORS[text["integrator"]["name"]]
     data = tuple(
         Data(

@@ -49,7 +49,7 @@ class Comparison:
                 size = np.where(self.truth != 0, np.abs(self.truth), 1.0)
                 mean, ratio = float(np.mean(error / size)), float(np.sqrt(np.mean((error / self.bound) ** 2)))
             else:
-                mean, ratio = float("nan"), float(np.mean(r.deviation / self.bound))
+                mean, ratio = float("nan"), float(np.nanmean(r.deviation / self.bound))
             made.append(
                 {
                     "method": name,

@@ -35,8 +35,17 @@ def predictions_at(problem: Problem, free) -> list[np.ndarray]:
         return [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
 
 
-def covariance_of(normal: np.ndarray) -> np.ndarray:
-    """Inverse of a Gauss–Newton matrix; huge, not failing, where the data say nothing."""
+def covariance_of(normal: np.ndarray, held: np.ndarray | None = None) -> np.ndarray:
+    """Inverse of a Gauss–Newton matrix; huge, not failing, where the data say nothing.
+
+    `held` are unknowns that stand at a bound: the covariance is that of the others while these stay there, zero for
+    themselves.
+    """
+    if held is not None and held.any():
+        made, free = np.zeros_like(normal), np.flatnonzero(~held)
+        if free.size:
+            made[np.ix_(free, free)] = covariance_of(normal[np.ix_(free, free)])
+        return made
     diagonal = np.diag(normal)
     scale = np.sqrt(np.maximum(diagonal, 1e-30 * np.max(diagonal) + 1e-300))
     values, vectors = np.linalg.eigh(normal / np.outer(scale, scale))
@@ -90,6 +99,18 @@ def conclude(
     )
 
 
+CONTRADICTED = 3.0
+"""Standard deviations of a prior from its mean at which an answer contradicts it."""
+
+
+def contradicted(what: str, stated: str, found: str, away: float) -> str:
+    """The sentence for a prior that the data overrule."""
+    return (
+        f"The prior of {what}, {stated}, is contradicted: the answer is {found}, {abs(away):.1f} standard deviations "
+        "away. Either the prior or the model is wrong."
+    )
+
+
 def compile_conclusion(problem: Problem) -> None:
     """Have the programs of `conclude` compiled, beside a training on an accelerator that leaves the processor idle."""
     free = problem.start
@@ -117,18 +138,19 @@ def _warnings(problem: Problem, free, limits) -> list[str]:
     u = problem.unknowns
     value = np.asarray(u.to_physical(jnp.asarray(free)))
     notes = []
+    sides = u.at_bound(free)
     for i, name in enumerate(u.names):
-        low, high = float(u.low[i]), float(u.high[i])
-        if u.kinds[i] == "interval":
-            share = (value[i] - low) / (high - low)
-            if share < 0.01 or share > 0.99:
-                notes.append(
-                    f"'{name}' sits on its bound {low if share < 0.5 else high:g}; widen the bounds or doubt it."
-                )
+        if sides[i]:
+            bound = float(u.low[i] if sides[i] < 0 else u.high[i])
+            notes.append(f"'{name}' sits on its bound {bound:g}; widen the bounds or doubt it.")
         elif u.kinds[i] == "log" and (abs(free[i]) > 7):
             notes.append(
                 f"'{name}' has run away to {value[i]:.3g} from {float(u.start[i]):.3g}; the data hardly hold it."
             )
+    away = np.asarray(u.prior_residual(jnp.asarray(free)))
+    for i in np.flatnonzero(np.abs(away) > CONTRADICTED):
+        stated = (f"{float(u.prior_mean[i]):.4g} ± {float(u.prior_deviation[i]):.2g}", f"{value[i]:.4g}")
+        notes.append(contradicted(f"'{u.names[i]}'", *stated, away[i]))
     weak = [n for n, ok in zip(u.names, limits.identifiable, strict=True) if not ok]
     if weak:
         notes.append(f"Not identifiable from these data: {', '.join(weak)}.")

@@ -1,4 +1,4 @@
-"""Does the answer fit? Residual whiteness, scores, and words for both."""
+"""Does the answer fit, and is it a minimum? Residual whiteness, scores, and words for all."""
 
 from __future__ import annotations
 
@@ -111,3 +111,18 @@ def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str
         f"The model does not fit: residuals are not noise in {named}{more}.{offset} The standard deviations below "
         "assume the model is right, so they are too small; try another law or more unknowns."
     )
+
+
+def convergence_sentence(convergence: dict) -> str:
+    """The certificate of a descent in words; empty where there was none."""
+    if "projected_gradient" not in convergence:
+        return ""
+    gradient, tolerance = convergence["projected_gradient"], convergence["gradient_tolerance"]
+    numbers = f"projected gradient {gradient:.1g} of the residuals, tolerance {tolerance:.1g}"
+    held = convergence["at_bound"]
+    standing = f"; at a bound: {', '.join(held)}" if held else ""
+    if not convergence["converged"]:
+        return f"Not converged ({numbers}{standing}): this is where the descent ended, not a minimum."
+    if gradient > tolerance:
+        return f"Converged (residuals are zero but for rounding{standing})."
+    return f"Converged ({numbers}{standing})."

@@ -39,7 +39,8 @@ class Experiment(eqx.Module):
     initial: tuple[Initial, ...]
     loads: tuple[Load, ...] = ()
 
-    def full_path(self, path: str) -> str:
+    @staticmethod
+    def full_path(path: str) -> str:
         """A path from the experiment; one that starts elsewhere belongs to the structure."""
         tokens = paths.parse(path)
         return path if tokens[0] in ROOTS or is_load_offset(tokens) else f"structure.{path}"

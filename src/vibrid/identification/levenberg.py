@@ -1,4 +1,12 @@
-"""Levenberg–Marquardt for many starts at once: every start has its own damping, all are evaluated together."""
+"""Levenberg–Marquardt between bounds, for many starts at once: every start has its own damping, all are evaluated
+together.
+
+A step minimises the damped quadratic model inside the box of the unknowns (`box.py`): bounds are respected by the step
+itself. The test for the end does not look at the step that was taken but at what the undamped model could still win
+inside the box. That is the norm of the **projected gradient** in the measure of the Gauss–Newton matrix, beside the
+norm of the residuals: the share of the residuals that the unknowns which may move could still explain (without bounds
+it is the cosine of the angle between the residuals and all columns of the Jacobian). It has no unit and no scale.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +18,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.box import Box, bounded_step, promise
+
+_EXACT = 1e-22  # a cost that falls to this share of its first value is zero but for rounding
+_UNDAMPED = 1e-12
 
 
 @dataclass
 class Descent:
-    """Where each start ended: free vectors (starts, p), costs ½‖r‖², Gauss–Newton matrices, and how it went."""
+    """Where each start ended: free vectors (starts, p), costs ½‖r‖², Gauss–Newton matrices, and how it went.
+
+    `projected` is the norm of the projected gradient relative to the residuals; a start has converged when it is not
+    above `tolerance`. `side` is −1 and 1 where an unknown stands at its lower or upper bound.
+    """
 
     free: np.ndarray
     cost: np.ndarray
@@ -22,12 +38,25 @@ class Descent:
     normal: np.ndarray
     iterations: int
     converged: np.ndarray
+    projected: np.ndarray
+    side: np.ndarray
+    tolerance: float
     history: list[tuple[np.ndarray, float]] = field(default_factory=list)  # (φ, cost) of the best start
     cut_short: bool = False
 
     @property
     def best(self) -> int:
-        return int(np.nanargmin(self.cost))
+        return int(np.argmin(np.where(np.isfinite(self.cost), self.cost, np.inf)))
+
+    def certificate(self, names: tuple[str, ...]) -> dict:
+        """What is known of the best start's end, for a result's `convergence`."""
+        b = self.best
+        return {
+            "converged": bool(self.converged[b]),
+            "projected_gradient": float(self.projected[b]),
+            "gradient_tolerance": self.tolerance,
+            "at_bound": [name for name, side in zip(names, self.side[b], strict=False) if side],
+        }
 
 
 @eqx.filter_jit
@@ -50,46 +79,56 @@ def descend(
     deviations: np.ndarray,
     *,
     active: np.ndarray | None = None,
+    box: Box | None = None,
     iterations: int = 60,
     tolerance: float = 1e-9,
     progress: Progress = SILENT,
     evaluate=None,
 ) -> Descent:
-    """Minimise ½‖residuals‖² from every row of `starts`.
+    """Minimise ½‖residuals‖² from every row of `starts`, inside a box.
 
-    A start is done when its quadratic model promises to lower the cost by less than `tolerance` of it, or when damping
+    A start has converged when the quadratic model promises to lower the cost by less than `tolerance` of it, however
+    far the unknowns moved inside the box; so the projected gradient is below √tolerance. It is given up when damping
     has grown past use. Ctrl-C keeps the best so far.
 
     Arguments
         active: which unknowns may move; all by default.
+        box: bounds and longest steps; those of the problem's unknowns by default.
         evaluate: free (starts, p) → cost, gradient, normal matrix; the problem's own by default.
     """
-    evaluate = evaluate or (lambda free: gauss_newton(problem, jnp.asarray(free), jnp.asarray(deviations)))
-    free = np.array(starts, dtype=float)
+    evaluate = _sound(evaluate or (lambda free: gauss_newton(problem, jnp.asarray(free), jnp.asarray(deviations))))
+    box = problem.unknowns.box() if box is None else box
+    free = box.clip(np.array(starts, dtype=float))
     count, p = free.shape
     active = np.ones(p, bool) if active is None else active
-    cost, gradient, normal = (np.array(a) for a in evaluate(free))
-    damping = np.full(count, 1e-3)
+    cost, gradient, normal = evaluate(free)
+    damping, reach = np.full(count, 1e-3), np.tile(box.longest, (count, 1))
+    rounding = _EXACT * cost + (0.0 if deviations is None else problem.rounding(deviations))
     done = ~np.isfinite(cost)
-    made = Descent(free, cost, gradient, normal, 0, np.zeros(count, bool))
+    nothing, root = np.zeros(count, bool), float(np.sqrt(tolerance))
+    made = Descent(free, cost, gradient, normal, 0, nothing, np.full(count, np.nan), box.side(free), root)
     if done.all():
         return made
     made.history.append((free[made.best].copy(), float(cost[made.best])))
     try:
         for it in range(1, iterations + 1):
-            step = np.zeros_like(free)
+            step, gain = np.zeros_like(free), np.zeros(count)
             for b in np.flatnonzero(~done):
-                step[b, active] = _step(normal[b][np.ix_(active, active)], gradient[b][active], damping[b])
-                gain = -(gradient[b] @ step[b] + 0.5 * step[b] @ normal[b] @ step[b])
-                if gain <= tolerance * cost[b] + 1e-28:  # nothing left to win
-                    done[b] = made.converged[b] = True
+                step[b] = bounded_step(normal[b], gradient[b], damping[b], *_limits(free[b], box, active, reach[b]))
+                gain[b] = promise(normal[b], gradient[b], step[b])
+                enough = tolerance * cost[b] + rounding[b]
+                done[b] = gain[b] <= enough and _left_to_win(made, b, box, active) <= enough
             if done.all():
                 break
-            trial = np.where(done[:, None], free, free + step)
-            t_cost, t_gradient, t_normal = (np.array(a) for a in evaluate(trial))
+            trial = np.where(done[:, None], free, box.clip(free + step))
+            t_cost, t_gradient, t_normal = evaluate(trial)
             better = ~done & (t_cost < cost)
             worse = ~done & ~better
-            damping[better] = np.maximum(damping[better] / 9.0, 1e-12)
+            kept = np.zeros(count)  # of what was promised
+            kept[better] = (cost - t_cost)[better] / np.maximum(gain[better], 1e-300)
+            damping[better] = np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12)[better]
+            reach[(np.abs(step) >= 0.999 * reach) & (kept > 0.5)[:, None]] *= 2.0
+            reach[worse] = np.minimum(reach[worse], box.longest)
             damping[worse] *= 8.0
             done |= worse & (damping > 1e10)
             free[better], cost[better] = trial[better], t_cost[better]
@@ -99,16 +138,32 @@ def descend(
             progress.update(it, f"misfit {2 * cost[made.best]:.4g}")
     except KeyboardInterrupt:
         made.cut_short = True
+    made.side = box.side(free)
+    for b in np.flatnonzero(np.isfinite(cost)):
+        win = _left_to_win(made, b, box, active)
+        made.projected[b] = np.sqrt(win / cost[b]) if cost[b] > 0 else 0.0
+        made.converged[b] = win <= tolerance * cost[b] + rounding[b]
     return made
 
 
-def _step(normal: np.ndarray, gradient: np.ndarray, damping: float, longest: float = 1.5) -> np.ndarray:
-    """The damped Gauss–Newton step, no component longer than `longest` (the free space is logarithmic)."""
-    scale = np.sqrt(np.maximum(np.diag(normal), 1e-30 * max(np.max(np.diag(normal)), 1e-300)))
-    scaled = normal / np.outer(scale, scale) + damping * np.eye(len(scale))
-    try:
-        step = -np.linalg.solve(scaled, gradient / scale) / scale
-    except np.linalg.LinAlgError:
-        step = -gradient / scale**2
-    size = np.max(np.abs(step))
-    return step * (longest / size) if size > longest else step
+def _sound(evaluate):
+    """The same evaluation with an infinite cost wherever it, its gradient or its matrix is no number."""
+
+    def evaluated(free):
+        cost, gradient, normal = (np.array(part) for part in evaluate(free))
+        sound = np.isfinite(cost) & np.isfinite(gradient).all(axis=1) & np.isfinite(normal).all(axis=(1, 2))
+        return np.where(sound, cost, np.inf), gradient, normal
+
+    return evaluated
+
+
+def _limits(free: np.ndarray, box: Box, active: np.ndarray, longest: np.ndarray):
+    """How far a step may go down and up."""
+    longest = np.where(active, longest, 0.0)
+    return np.maximum(box.low - free, -longest), np.minimum(box.high - free, longest)
+
+
+def _left_to_win(made: Descent, b: int, box: Box, active: np.ndarray) -> float:
+    """By how much the undamped model of a start could lower its cost inside the box."""
+    step = bounded_step(made.normal[b], made.gradient[b], _UNDAMPED, *_limits(made.free[b], box, active, box.trust))
+    return max(promise(made.normal[b], made.gradient[b], step), 0.0)

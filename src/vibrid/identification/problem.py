@@ -74,6 +74,10 @@ class Problem(eqx.Module):
         """φ of the first guess."""
         return self.unknowns.to_free(np.asarray(self.unknowns.start))
 
+    def boxed(self) -> Problem:
+        """The same problem with φ between edges, for descents."""
+        return dataclasses.replace(self, unknowns=self.unknowns.boxed())
+
     def predict(self, free, record: int = 0):
         """(nt, ny): what the sensors would read if the unknowns were θ(φ)."""
         return self.predict_data(self.unknowns.apply(self.experiment, free), self.data[record], record)
@@ -117,6 +121,10 @@ class Problem(eqx.Module):
             sums += np.stack([m.sum(axis=0), (y * m).sum(axis=0), (y * y * m).sum(axis=0)])
         mean = sums[1] / sums[0]
         return np.sqrt(np.maximum(sums[2] / sums[0] - mean**2, 0.0)) + 1e-300
+
+    def rounding(self, deviations) -> float:
+        """½ χ² of readings that are predicted to 11 digits: less says nothing."""
+        return 0.5 * float(np.sum(self.counts() * (1e-11 * self.signal_size() / np.asarray(deviations)) ** 2))
 
     def given_deviations(self) -> np.ndarray:
         """Noise of every sensor as stated; NaN where it is to be estimated."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from vibrid.core.errors import InputError
-from vibrid.identification.diagnostics import ChannelFit, correlation, relative_error, verdict
+from vibrid.identification.diagnostics import ChannelFit, convergence_sentence, correlation, relative_error, verdict
 from vibrid.identification.experiment import without_offsets
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
@@ -74,11 +74,24 @@ class Identification:
 
     @property
     def deviation(self) -> np.ndarray:
-        """Standard deviation of every estimate, in its unit."""
-        return np.sqrt(np.diag(self.covariance))
+        """Standard deviation of every estimate, in its unit; NaN for an unknown that is held by its bound."""
+        return np.where(self._held, np.nan, np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def at_bound(self) -> tuple[str | None, ...]:
+        """ "low" or "high" for every unknown that stands at its bound, None for the others."""
+        return tuple((None, "high", "low")[side] for side in self.problem.unknowns.at_bound(self.free))
+
+    @property
+    def _held(self) -> np.ndarray:
+        """Unknowns that a descent left on an edge: no normal distribution describes what is known of them."""
+        return self.problem.unknowns.box().side(self.free) != 0
 
     def interval(self, level: float = 0.95) -> np.ndarray:
-        """(p, 2) limits that hold the true value with the given probability if the model is right."""
+        """(p, 2) limits that hold the true value with the given probability if the model is right.
+
+        They stay within the bounds; an unknown held by its bound has none (NaN).
+        """
         if self.samples is not None:
             tail = 50 * (1 - level)
             return np.percentile(self.samples, [tail, 100 - tail], axis=0).T
@@ -86,7 +99,7 @@ class Identification:
             return np.full((len(self.names), 2), np.nan)
         reach = ndtri(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
         ends = [np.asarray(self.problem.unknowns.to_physical(jnp.asarray(self.free + s * reach))) for s in (-1, 1)]
-        return np.sort(np.stack(ends, axis=1), axis=1)
+        return np.where(self._held[:, None], np.nan, np.sort(np.stack(ends, axis=1), axis=1))
 
     @property
     def values(self) -> dict[str, float]:
@@ -101,6 +114,11 @@ class Identification:
     def verdict(self) -> str:
         """One sentence on whether the model explains the data."""
         return verdict(self.fits)[1]
+
+    @property
+    def certificate(self) -> str:
+        """One sentence on whether the descent reached a minimum; empty for methods that do not descend."""
+        return convergence_sentence(self.convergence)
 
     @property
     def held_out(self) -> float:
@@ -165,7 +183,8 @@ class Identification:
         return Reconstruction(tuple(s.label for s in sensors), values, deviation)
 
     def table(self) -> list[dict]:
-        """One row an unknown: name, unit, estimate, deviation, interval, bounds, Cramér–Rao bound, identifiable."""
+        """One row an unknown: name, unit, estimate, deviation, interval, at a bound or not, bounds, Cramér–Rao bound,
+        identifiable."""
         u, interval = self.problem.unknowns, self.interval()
         return [
             {
@@ -174,6 +193,7 @@ class Identification:
                 "estimate": float(self.estimate[i]),
                 "standard_deviation": float(self.deviation[i]),
                 "interval_95": [float(v) for v in interval[i]],
+                "at_bound": self.at_bound[i],
                 "bounds": [None if not np.isfinite(b[i]) else float(b[i]) for b in (u.low, u.high)],
                 "cramer_rao_bound": float(self.limits.bound[i]),
                 "identifiable": bool(self.limits.identifiable[i]),
@@ -185,12 +205,12 @@ class Identification:
         width = max(len(n) for n in self.names) + 2
         head = f"{'parameter':<{width}}{'estimate':>12}{'± 2σ':>12}{'bound':>12}  identifiable"
         rows = [
-            f"{r['name']:<{width}}{r['estimate']:>12.6g}{2 * r['standard_deviation']:>12.3g}"
+            f"{r['name']:<{width}}{r['estimate']:>12.6g}{_twice(r):>12}"
             f"{r['cramer_rao_bound']:>12.3g}  {'yes' if r['identifiable'] else 'no'}"
             + (f"  [{r['unit']}]" if r["unit"] else "")
             for r in self.table()
         ]
-        notes = [self.verdict, *self.warnings]
+        notes = [self.verdict, *filter(None, [self.certificate]), *self.warnings]
         ending = " (cut short)" if self.cut_short else ""
         found = [str(own) for own in self.loads]
         return "\n".join([f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *found, *notes])
@@ -219,6 +239,12 @@ class Identification:
         from vibrid.report.html import write_report
 
         write_report(self, path, **keywords)
+
+
+def _twice(row: dict) -> str:
+    """What the column ± 2σ shows."""
+    held = row["at_bound"] and not np.isfinite(row["standard_deviation"])
+    return "at bound" if held else f"{2 * row['standard_deviation']:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ def shoot(problem, free, deviations, segments: int, iterations: int = 40, progre
     sizes = tuple(jnp.asarray(np.maximum(s.std(axis=0), 1e-3 * np.abs(s).max() + 1e-12)) for s in states)
     inner = [(s[1:] / np.asarray(size)).reshape(-1) for s, size in zip(states, sizes, strict=True)]
     z = np.concatenate([free, *inner])
+    box = problem.unknowns.box().extended(len(z) - p)
     noise = jnp.asarray(deviations)
     for weight in (1.0, 10.0, 100.0, 1000.0):
 
@@ -33,7 +34,14 @@ def shoot(problem, free, deviations, segments: int, iterations: int = 40, progre
             return tuple(a[None] for a in made)
 
         made = descend(
-            problem, z[None], deviations, iterations=iterations, tolerance=1e-4, progress=progress, evaluate=evaluate
+            problem,
+            z[None],
+            deviations,
+            box=box,
+            iterations=iterations,
+            tolerance=1e-4,
+            progress=progress,
+            evaluate=evaluate,
         )
         z = made.free[0]
         if made.cut_short:
@@ -70,16 +78,27 @@ def _motion(problem, free, record):
 
 
 def _first_states(problem, free, record, knots) -> np.ndarray:
-    """(segments, states) starting values: measured where sensors read displacement and velocity, else simulated."""
+    """(segments, states) starting values: measured where sensors read displacement and velocity, else simulated.
+
+    A reading is what the sensor makes of the motion, so it is divided by the sensor's gain; between readings that are
+    there, missing ones follow a straight line, and before the first and after the last the simulation stands.
+    """
     x, v, s = (jax.tree.map(np.asarray, part) for part in _motion(problem, jnp.asarray(free), record))
     x, v = x.copy(), v.copy()
-    structure, data = problem.experiment.structure, problem.data[record]
-    for c, sensor in enumerate(problem.sensors):
+    data = problem.data[record]
+    experiment = problem.unknowns.apply(problem.experiment, jnp.asarray(free))
+    number = np.arange(data.samples)
+    for c, sensor in enumerate(experiment.sensors):
         if sensor.quantity in ("displacement", "velocity"):
-            row = structure.row(sensor.place)
-            if np.count_nonzero(row) == 1:
+            row = np.asarray(experiment.structure.row(sensor.place))
+            there = np.flatnonzero(np.asarray(data.present[:, c]))
+            factor = float(sensor.gain) * row.sum()
+            if np.count_nonzero(row) == 1 and there.size and factor != 0.0:
                 target = x if sensor.quantity == "displacement" else v
-                target[:, int(np.argmax(row))] = np.asarray(data.readings[:, c]) - float(sensor.offset)
+                inside = slice(there[0], there[-1] + 1)
+                values = np.asarray(data.readings)[there, c] - float(sensor.offset)
+                read = np.interp(number[inside], there, values / factor)
+                target[inside, int(np.argmax(row != 0))] = read
     return np.stack(
         [np.concatenate([x[k], v[k], ravel_pytree(jax.tree.map(lambda a, k=k: a[k], s))[0]]) for k in knots]
     )

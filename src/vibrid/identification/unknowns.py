@@ -1,11 +1,17 @@
 """Unknowns: what is to be found, stated apart from the model as paths into the experiment.
 
-Methods work in a free space φ of plain real numbers; bounds and signs are built into the map from φ to the physical
-parameters θ, so that no method can leave the allowed range.
+Methods work in a free space φ of plain numbers, from which θ, the physical parameters, follow; θ never leaves its
+bounds, whatever φ is. There are two such spaces, and a set of unknowns is in one of them:
+
+- The **smooth** one has no edges: bounds are reached at infinity. Filters, samplers and networks need that.
+- The **box** (`boxed`) has edges, which a step can reach and stand on: φ is ln(θ/start) for what must be positive and
+  (θ − start)/scale for the rest. Descents need that: in the smooth space everything dies away towards a bound, gradient
+  and all, and a descent stalls there.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +23,7 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
+from vibrid.identification.box import STEP, Box
 from vibrid.identification.experiment import Experiment
 
 KINDS = ("log", "interval", "above", "below", "linear")
@@ -54,6 +61,7 @@ class UnknownSet(eqx.Module):
     units: tuple[str, ...] = eqx.field(static=True)
     places: tuple[tuple[str, ...], ...] = eqx.field(static=True)
     kinds: tuple[str, ...] = eqx.field(static=True)
+    positive: tuple[bool, ...] = eqx.field(static=True)  # must be so by what it means, with or without bounds
     low: jax.Array
     high: jax.Array
     start: jax.Array  # θ at φ = 0 for "log" and "linear"
@@ -77,11 +85,17 @@ class UnknownSet(eqx.Module):
         out = jnp.where(self._is("log"), self.start * e, out)
         out = jnp.where(self._is("interval"), interval, out)
         out = jnp.where(self._is("above"), low + self.scale * e, out)
-        return jnp.where(self._is("below"), high - self.scale * e, out)
+        out = jnp.where(self._is("below"), high - self.scale * e, out)
+        moving = out - jax.lax.stop_gradient(out)  # zero; keeps the slope where rounding ends just outside a bound
+        out = jnp.where(out < self.low, self.low + moving, out)
+        return jnp.where(out > self.high, self.high + moving, out)
 
     def to_free(self, physical) -> np.ndarray:
-        """φ from θ; values on or outside a bound are moved a little inside."""
+        """φ from θ; values outside a bound are moved to it, in the smooth space a little inside."""
         out = []
+        if self.is_box:
+            edges = (np.where(np.isfinite(b), b, e) for b, e in ((self.low, -np.inf), (self.high, np.inf)))
+            physical = np.clip(np.asarray(physical, dtype=float), *edges)
         columns = (np.asarray(part, dtype=float) for part in (physical, self.start, self.scale, self.low, self.high))
         for kind, value, start, scale, low, high in zip(self.kinds, *columns, strict=True):
             if kind == "log":
@@ -96,6 +110,58 @@ class UnknownSet(eqx.Module):
             else:
                 out.append((value - start) / scale)
         return np.array(out)
+
+    @property
+    def is_box(self) -> bool:
+        return all(kind in ("log", "linear") for kind in self.kinds)
+
+    def boxed(self) -> UnknownSet:
+        """The same unknowns in the space with edges.
+
+        Logarithms are for what must be positive: a bound at zero is then never quite reached. Any other unknown can
+        stand on a bound at zero, so it is taken as it is.
+        """
+        start, low = np.asarray(self.start), np.asarray(self.low)
+        log = (np.array(self.positive, bool) | (low > 0.0)) & (start > 0.0)
+        return dataclasses.replace(self, kinds=tuple("log" if yes else "linear" for yes in log))
+
+    def box(self) -> Box:
+        """Where φ may be. The smooth space has no edges."""
+        bounds = []
+        for edge, none in ((self.low, -np.inf), (self.high, np.inf)):
+            edge, own = np.asarray(edge), np.full(len(self), none)
+            for i, kind in enumerate(self.kinds):
+                if kind == "log" and edge[i] > 0.0:
+                    own[i] = np.log(edge[i] / float(self.start[i]))
+                elif kind == "linear" and np.isfinite(edge[i]):
+                    own[i] = (edge[i] - float(self.start[i])) / float(self.scale[i])
+            bounds.append(own)
+        log = np.array([kind == "log" for kind in self.kinds], bool)
+        return Box(*bounds, np.full(len(self), STEP), np.where(log, STEP, np.inf))
+
+    def named(self, patterns: Iterable[str]) -> np.ndarray:
+        """(p,): the unknowns that any of the patterns names: a name, or a path in which `[*]` is any index and nothing
+        else. A path may end early: `storeys` is everything in the storeys."""
+        chosen = np.zeros(len(self), bool)
+        for pattern in patterns:
+            own = np.array([pattern == name for name in self.names], bool)
+            if not own.any():
+                asked = paths.parse(Experiment.full_path(pattern))
+                own = np.array([any(_begins(paths.parse(p), asked) for p in places) for places in self.places])
+            if not own.any():
+                raise InputError(
+                    f"The stage '{pattern}' names no unknown; write a name or a path of these: {', '.join(self.names)}."
+                )
+            chosen |= own
+        return chosen
+
+    def at_bound(self, free) -> np.ndarray:
+        """(p,): −1 and 1 where θ(φ) stands at its lower or upper bound (smooth: within 1 % of the interval)."""
+        side = self.box().side(np.asarray(free))
+        for i in np.flatnonzero(np.array(self.kinds) == "interval"):
+            share = float(jax.nn.sigmoid(free[i]))
+            side[i] = int(share > 0.99) - int(share < 0.01)
+        return side
 
     @eqx.filter_jit
     def slope(self, free):
@@ -123,6 +189,12 @@ class UnknownSet(eqx.Module):
     def prior_slope(self, free):
         """d prior_residual / dφ, (p, p)."""
         return jax.jacfwd(self.prior_residual)(free)
+
+
+def _begins(path: tuple, pattern: tuple) -> bool:
+    """Whether a path begins with a pattern in which `*` is any index."""
+    pairs = zip(path, pattern, strict=False)
+    return len(pattern) <= len(path) and all(a == b or (b == "*" and isinstance(a, int)) for a, b in pairs)
 
 
 def listed(unknown) -> list:
@@ -160,6 +232,7 @@ def compile_unknowns(
         units=tuple(r["unit"] for r in rows),
         places=tuple(r["places"] for r in rows),
         kinds=tuple(r["kind"] for r in rows),
+        positive=tuple(r["positive"] for r in rows),
         low=column("low"),
         high=column("high"),
         start=column("start"),
@@ -198,7 +271,8 @@ def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown,
     mean, deviation = entry.prior or (np.nan, np.nan)
     if entry.prior and not deviation > 0:
         raise InputError(f"The prior of '{name}' needs a positive standard deviation, not {deviation}.")
-    scale = entry.scale or abs(value) or (deviation if entry.prior else size_of(places[0]) or 1.0)
+    half = 0.5 * (high - low) if low is not None and high is not None else 1.0
+    scale = entry.scale or abs(value) or (deviation if entry.prior else size_of(places[0]) or half)
     if low is not None and high is not None:
         kind = "interval"
     elif low == 0.0 and value > 0.0:
@@ -214,6 +288,7 @@ def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown,
         "unit": info.unit,
         "places": places,
         "kind": kind,
+        "positive": bool(info.positive),
         "low": np.nan if low is None else low,
         "high": np.nan if high is None else high,
         "start": value,

@@ -73,7 +73,7 @@ def parameters_section(fit: Identification, figure: Figures) -> Html:
                 unit(r["unit"]),
                 number(float(start[i]), 5),
                 Html(f"<b>{rounded(r['estimate'], deviation)}</b>"),
-                number(2 * deviation, 2),
+                "at bound" if r["at_bound"] and np.isnan(deviation) else number(2 * deviation, 2),
                 _interval(*r["interval_95"], deviation),
                 _allowed(r["bounds"]),
                 number(r["cramer_rao_bound"], 2),
@@ -148,7 +148,7 @@ def loads_section(fit: Identification, figure: Figures) -> Html:
 
 def convergence_section(fit: Identification, figure: Figures) -> Html:
     said = [(k.replace("_", " "), _plain(v)) for k, v in fit.convergence.items()]
-    text = facts(said) if said else ""
+    text = (paragraph(fit.certificate) if fit.certificate else "") + (facts(said) if said else "")
     if len(fit.history.get("estimate", ())) > 1:
         text += figure(
             plots.convergence_figure(fit),
@@ -164,6 +164,8 @@ def _plain(value) -> str:
         return ", ".join(f"{k}: {_plain(v)}" for k, v in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or "none"
     return number(value, 4) if isinstance(value, float) else str(value)
 
 

@@ -13,9 +13,11 @@ import numpy as np
 from vibrid.core.errors import require
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
+from vibrid.identification.levenberg import gauss_newton
 from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
+from vibrid.identification.unknowns import UnknownSet
 
 
 @METHODS.register("bayes")
@@ -41,10 +43,9 @@ class Bayes(Method):
         blackjax = require("blackjax", "bayes", "Bayes")
         started = time.perf_counter()
         fit = TrajectoryFit().solve(problem, key, progress)
-        centre = jnp.asarray(fit.free)
-        prior_normal = np.eye(len(centre)) / 9.0
-        root = jnp.asarray(np.linalg.cholesky(np.linalg.inv(np.linalg.inv(fit.free_covariance) + prior_normal)))
-        noise = jnp.asarray(fit.noise)
+        centre, noise = jnp.asarray(_inside(problem.unknowns, fit.estimate)), jnp.asarray(fit.noise)
+        _, _, normal = gauss_newton(problem, centre[None], noise)
+        root = jnp.asarray(np.linalg.cholesky(np.linalg.inv(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0)))
 
         def density(xi):
             return _log_posterior(problem, centre, root, noise, xi)
@@ -69,13 +70,12 @@ class Bayes(Method):
                 progress.update(i + 1)
         except KeyboardInterrupt:
             cut_short = True
-        return self._conclude(problem, blackjax, fit, np.array(kept), divergent, started, key, cut_short)
+        by_chain = np.moveaxis(np.array(kept), 0, 1)  # (chains, draws, p)
+        free = np.asarray(centre) + by_chain @ np.asarray(root).T
+        return self._conclude(problem, blackjax, fit, by_chain, free, divergent, started, key, cut_short)
 
-    def _conclude(self, problem, blackjax, fit, draws, divergent, started, key, cut_short):
+    def _conclude(self, problem, blackjax, fit, by_chain, free, divergent, started, key, cut_short):
         """Samples → mean, covariance, R̂ and effective sample size."""
-        by_chain = np.moveaxis(draws, 0, 1)  # (chains, draws, p)
-        root = np.linalg.cholesky(np.linalg.inv(np.linalg.inv(fit.free_covariance) + np.eye(draws.shape[-1]) / 9.0))
-        free = fit.free + by_chain @ root.T
         flat = free.reshape(-1, free.shape[-1])
         samples = np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(flat)))
         r_hat = np.asarray(blackjax.diagnostics.potential_scale_reduction(by_chain))
@@ -106,6 +106,16 @@ class Bayes(Method):
             seed=key,
             cut_short=cut_short,
         )
+
+
+def _inside(u: UnknownSet, values: np.ndarray) -> np.ndarray:
+    """φ of the values, those at a bound moved a little inside: the sampler's space has no edge to stand on."""
+    kinds = np.array(u.kinds)
+    low, high, scale = (np.asarray(part) for part in (u.low, u.high, u.scale))
+    margin = 0.02 * np.where(kinds == "interval", high - low, scale)
+    least = np.where(np.isin(kinds, ["interval", "above"]), low + margin, -np.inf)
+    most = np.where(np.isin(kinds, ["interval", "below"]), high - margin, np.inf)
+    return u.to_free(np.clip(values, least, most))
 
 
 def _log_posterior(problem, centre, root, noise, xi):

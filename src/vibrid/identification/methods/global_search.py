@@ -13,7 +13,7 @@ import scipy
 
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations
-from vibrid.identification.levenberg import descend, gauss_newton
+from vibrid.identification.levenberg import descend
 from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.problem import Problem
 
@@ -73,27 +73,27 @@ class GlobalSearch(Method):
             )
         except KeyboardInterrupt:
             cut_short = True
-        free = seen[-1][0] if seen else problem.start
+        found = [np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in seen]
+        problem = problem.boxed()
+        free = problem.unknowns.to_free(found[-1] if seen else problem.unknowns.start)
         if self.polish and not cut_short:
             progress.stage("polishing", 60)
             free = descend(problem, free[None], noise, progress=progress).free[0]
         noise = np.where(np.isfinite(given), given, residual_deviations(problem, predictions_at(problem, free)))
-        if self.polish and not cut_short:
-            free = descend(problem, free[None], noise, progress=progress).free[0]
-        _, _, normal = gauss_newton(problem, jnp.asarray(free)[None], jnp.asarray(noise))
-        history = [*seen, (free, np.nan)]
+        last = descend(problem, free[None], noise, iterations=60 if self.polish and not cut_short else 0)
+        free = last.free[0]
         return conclude(
             problem,
             self,
             free,
             started=started,
-            covariance=covariance_of(np.asarray(normal[0])),
+            covariance=covariance_of(last.normal[0], last.side[0] != 0),
             noise=noise,
             history={
-                "cost": np.array([c for _, c in history]),
-                "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
+                "cost": np.array([*(c for _, c in seen), np.nan]),
+                "estimate": np.array([*found, np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))]),
             },
-            convergence={"improvements": len(seen)},
+            convergence={"improvements": len(seen)} | last.certificate(problem.unknowns.names),
             seed=key,
             cut_short=cut_short,
         )

@@ -6,14 +6,14 @@ import time
 from typing import ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of
-from vibrid.identification.levenberg import descend
+from vibrid.identification.known_frequencies import KnownFrequencies, check_frequencies
+from vibrid.identification.levenberg import Descent, descend
 from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.find import describe_loads, estimate_of
 from vibrid.identification.loads.recursion import PENALTIES
@@ -23,8 +23,8 @@ from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.joint_faithful import alternate
 from vibrid.identification.methods.trajectory import TrajectoryFit, first_guesses, second_minimum
 from vibrid.identification.problem import Problem
-from vibrid.structures.modes import natural_frequencies
 
+_MOST_DESCENTS = 12  # until exact frequencies are met
 _STEADY = 1e-9  # gains of the filter are followed so far while the parameters still move
 
 
@@ -45,10 +45,13 @@ class JointLoads(Method):
         looseness: while parameters move the loads may be this much larger than the penalty wants, so that it does not
             bias the parameters.
         initial: "rest" (or what the problem states), or "unknown": the motion at the first sample is found as well.
-        frequencies: what is known of natural frequencies: (mode from 1, Hz, standard deviation in Hz), …
+        frequencies: what is known of natural frequencies: (mode from 1, Hz, standard deviation in Hz), …; a deviation
+            of 0 is a frequency that the answer must have.
         starts: first guesses tried, as in `TrajectoryFit`, with the same spread; more than one looks for rivals.
         iterations: the most steps in one descent.
         rounds: the most times the weights are chosen anew and the fit repeated.
+        tolerance: as in `TrajectoryFit`. Where much is left over, descents are slow at their end: 1e-7 of ½ χ² still is
+            a small part of a standard deviation unless there are millions of samples.
         faithful: the paper's alternating updates instead (`joint_faithful.py`): one record, no uncertainty, many more
             iterations; `start_load` is its first guess of every load in N.
     """
@@ -64,6 +67,7 @@ class JointLoads(Method):
     spread: float = eqx.field(static=True, default=0.4)
     iterations: int = eqx.field(static=True, default=40)
     rounds: int = eqx.field(static=True, default=2)
+    tolerance: float = eqx.field(static=True, default=1e-9)
     faithful: bool = eqx.field(static=True, default=False)
     start_load: float = eqx.field(static=True, default=100.0)
 
@@ -77,8 +81,13 @@ class JointLoads(Method):
             raise InputError(f"The penalty on loads is one of {', '.join(PENALTIES)}, not '{self.penalty}'.")
         if self.initial not in ("rest", "unknown"):
             raise InputError(f"The initial motion is 'rest' or 'unknown', not '{self.initial}'.")
+        check_frequencies(self.frequencies)
+        if self.faithful and self.frequencies:
+            raise InputError("The paper's updates (faithful=True) know no frequencies; leave one of the two out.")
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
+        if self.frequencies and not problem.unknown_loads:
+            raise Refusal("JointLoads uses known frequencies only where a load is unknown; leave them out.")
         if not problem.unknown_loads:  # nothing to eliminate: the plain fit is the same method
             fit = TrajectoryFit(starts=self.starts, spread=self.spread).solve(problem, key, progress)
             return fit.replace(method=type(self).__name__)
@@ -88,15 +97,18 @@ class JointLoads(Method):
         warnings = refuse_unanswerable(problem)
         if self.faithful:
             return self._alternate(problem, started, warnings, progress, key)
+        problem = problem.boxed()
+        known = KnownFrequencies.of(self.frequencies, problem.experiment.structure.model(()).size)
         starts = first_guesses(problem, self.starts, self.spread, key)
         weights = free_weights(problem, starts[0], self._motion)
         around, histories, rivals = None, [], None
         for again in range(self.rounds + 1):
             progress.stage(f"fitting, round {again + 1}", self.iterations)
-            evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, self.frequencies)
-            made = descend(problem, starts, None, iterations=self.iterations, progress=progress, evaluate=evaluate)
-            rivals = made if rivals is None else rivals
-            histories += made.history
+            evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, known)
+            descents = self._fit(problem, starts, evaluate, progress)
+            made, known = descents[-1], evaluate.known
+            rivals = descents[0] if rivals is None else rivals
+            histories += [pair for own in descents for pair in own.history]
             if made.cut_short or not np.isfinite(made.cost[made.best]):
                 break
             starts, before = made.free[made.best][None], weights
@@ -112,8 +124,9 @@ class JointLoads(Method):
             ).weights
             if again > 0 and np.max(np.abs(np.log(weights.noise / before.noise))) < 0.05:
                 break
-        free = made.free[made.best]
-        covariance = covariance_of(made.normal[made.best])
+        free, held = made.free[made.best], made.side[made.best] != 0
+        information = made.normal[made.best] - evaluate.prior_information(free)
+        covariance = covariance_of(information + evaluate.prior_information(free, known.rigid()), held)
         solutions = [
             solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i))
             for i in range(len(problem.data))
@@ -129,18 +142,21 @@ class JointLoads(Method):
             started=started,
             covariance=covariance,
             noise=weights.noise,
-            information=made.normal[made.best] - evaluate.prior_information(free),
+            information=information,
             innovations=[unloaded_innovations(s, weights.noise) for s in solutions],
-            warnings=warnings + second_minimum(problem, rivals),
+            warnings=warnings + known.sentences(problem, free) + second_minimum(problem, rivals),
             history={
                 "cost": np.array([c for _, c in histories]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in histories]),
             },
-            convergence={
-                "converged": bool(made.converged[made.best]),
+            convergence=made.certificate(problem.unknowns.names)
+            | {
                 "iterations": len(histories) - 1,
                 "innovation": weights.spread.tolist(),
                 "relative_noise": float(np.mean(weights.noise / problem.signal_size())),
+                "natural_frequencies": dict(
+                    zip(map(str, known.modes), known.found(problem, free).tolist(), strict=True)
+                ),
             },
             seed=key,
             cut_short=made.cut_short,
@@ -149,13 +165,33 @@ class JointLoads(Method):
             ),
         )
 
+    def _fit(self, problem: Problem, starts, evaluate: Projection, progress) -> list[Descent]:
+        """Descents, each from the best end of the one before, until frequencies that must be met are met."""
+        made: list[Descent] = []
+        while True:
+            own = descend(
+                problem,
+                starts,
+                None,
+                iterations=self.iterations,
+                tolerance=self.tolerance,
+                progress=progress,
+                evaluate=evaluate,
+            )
+            made.append(own)
+            stop = own.cut_short or not np.isfinite(own.cost[own.best]) or len(made) == _MOST_DESCENTS
+            tighter = None if stop else evaluate.known.tightened(problem, own.free[own.best])
+            if tighter is None:
+                return made
+            evaluate.known, starts = tighter, own.free[own.best][None]
+
     def _alternate(self, problem: Problem, started: float, warnings, progress, key):
         """The answer of the paper's updates; what the data could say at best is computed beside it."""
         progress.stage("alternating updates", self.iterations)
         made = alternate(problem, self.start_load, iterations=self.iterations, progress=progress)
         free = problem.unknowns.to_free(made.theta)
         weights = choose_weights(problem, free, self.penalty, self.weight).weights
-        evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty)
+        evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, KnownFrequencies.of((), 0))
         return conclude(
             put_loads(problem, 0, made.loads),
             self,
@@ -183,8 +219,8 @@ class JointLoads(Method):
 class Projection:
     """Cost, gradient and normal matrix of the unknowns with all loads eliminated, for `descend`."""
 
-    def __init__(self, problem: Problem, weights, penalty: str, frequencies=()):
-        self.problem, self.weights, self.penalty, self.frequencies = problem, weights, penalty, frequencies
+    def __init__(self, problem: Problem, weights, penalty: str, known: KnownFrequencies):
+        self.problem, self.weights, self.penalty, self.known = problem, weights, penalty, known
         self.loads: dict[int, np.ndarray] = {}  # where a nonlinear structure starts the next time
         self._lowest: dict[int, float] = {}
 
@@ -206,30 +242,10 @@ class Projection:
             cost, gradient, normal = cost + c, gradient + g, normal + n
         if not np.isfinite(gradient).all():
             return np.inf, gradient, normal
-        r, slope = self._priors(free)
+        r, slope = self.known.residuals(self.problem, free)
         return cost + 0.5 * r @ r, gradient + slope.T @ r, normal + slope.T @ slope
 
-    def prior_information(self, free) -> np.ndarray:
+    def prior_information(self, free, known: KnownFrequencies | None = None) -> np.ndarray:
         """What priors, not data, say about φ."""
-        slope = self._priors(free)[1]
+        slope = (known or self.known).residuals(self.problem, free)[1]
         return slope.T @ slope
-
-    def _priors(self, free):
-        r, slope = _prior_residuals(self.problem, self.frequencies, jnp.asarray(free))
-        return np.asarray(r), np.asarray(slope)
-
-
-@eqx.filter_jit
-def _prior_residuals(problem: Problem, frequencies, free):
-    """Misfit of the priors on parameters and on natural frequencies, and its slopes."""
-
-    def residual(free):
-        own = problem.unknowns.prior_residual(free)
-        if not frequencies:
-            return own
-        structure = problem.unknowns.apply(problem.experiment, free).structure
-        mass, _, stiffness = structure.model(()).initial_matrices()
-        found = natural_frequencies(mass, stiffness)
-        return jnp.concatenate([own, jnp.stack([(found[m - 1] - f) / d for m, f, d in frequencies])])
-
-    return residual(free), jax.jacfwd(residual)(free)

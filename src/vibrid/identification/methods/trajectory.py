@@ -15,7 +15,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations, settings_of
 from vibrid.identification.diagnostics import verdict
-from vibrid.identification.levenberg import Descent, descend
+from vibrid.identification.levenberg import Descent, descend, gauss_newton
 from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.problem import Problem
 from vibrid.identification.result import Identification
@@ -48,10 +48,12 @@ class TrajectoryFit(Method):
             begins with 1 and tries 8 as well where that seems to have gone astray: residuals are not noise, and an
             unknown left its first guess by a factor of three, or 30 % of a signal are left over. The more likely answer
             stays.
-        stages: unknowns (names or their beginnings) released one group after the other before all are fitted together.
+        stages: unknowns released one group after the other before all are fitted together: their names, or paths with
+            `[*]` for any index. A path may end early: "storeys" is everything in the storeys.
         iterations: the most Levenberg–Marquardt steps in one descent.
         rounds: the most times the noise is re-estimated.
-        tolerance: relative fall of the misfit that counts as finished.
+        tolerance: fall of the misfit, as a share of it, that is not worth another step; the projected gradient,
+            relative to the residuals, is then below its root.
     """
 
     starts: int = eqx.field(static=True, default=1)
@@ -72,6 +74,7 @@ class TrajectoryFit(Method):
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
+        problem = problem.boxed()
         fit = self._shot(problem, self.segments or 1, key, progress, started)
         if self.segments is not None or fit.cut_short or not astray(fit):
             return fit
@@ -99,7 +102,7 @@ class TrajectoryFit(Method):
             iterations = 0 if cut_short else iterations
         for stage in self.stages:
             progress.stage(f"fitting {', '.join(stage)}", iterations)
-            active = self._active(problem, stage) & movable
+            active = problem.unknowns.named(stage) & movable
             part = descend(problem, starts, noise, active=active, iterations=iterations, progress=progress)
             starts, cut_short = part.free, cut_short or part.cut_short
             iterations = 0 if cut_short else iterations
@@ -108,10 +111,11 @@ class TrajectoryFit(Method):
         made = descend(
             problem, starts, noise, active=movable, iterations=iterations, tolerance=loose, progress=progress
         )
-        history, rivals, best = list(made.history), made, made.free[made.best]
+        history, rivals, best, weights = list(made.history), made, made.free[made.best], noise
         for again in range(0 if known.all() else self.rounds):
-            if cut_short or made.cut_short:
+            if cut_short or made.cut_short or not np.isfinite(made.cost[made.best]):
                 break
+            weights = noise
             left = residual_deviations(problem, predictions_at(problem, best))
             updated = np.where(known, given, left)
             negligible = np.max(updated / problem.signal_size()) < 1e-4  # weights matter little where all fits so well
@@ -120,18 +124,16 @@ class TrajectoryFit(Method):
             if settled:
                 break
             progress.stage(f"fitting with estimated noise, round {again + 1}", iterations)
-            made = descend(
-                problem,
-                best[None],
-                noise,
-                active=movable,
-                iterations=iterations,
-                tolerance=self.tolerance,
-                progress=progress,
-            )
+            made = self._finish(problem, best, noise, movable, iterations, progress)
             best = made.free[made.best]
             history += made.history
-        best, covariance = _with_noise(problem, best, covariance_of(made.normal[made.best]), noise)
+        if made is rivals and loose > self.tolerance and not (cut_short or made.cut_short):
+            made = self._finish(problem, best, weights, movable, iterations, progress)
+            best = made.free[made.best]
+            history += made.history
+        _, _, normal = gauss_newton(problem, jnp.asarray(best)[None], jnp.asarray(noise))
+        covariance = covariance_of(np.asarray(normal)[0], made.side[made.best] != 0)
+        best, covariance = _with_noise(problem, best, covariance, noise)
         return conclude(
             problem,
             self,
@@ -144,21 +146,21 @@ class TrajectoryFit(Method):
                 "cost": np.array([c for _, c in history]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
             },
-            convergence={
-                "converged": bool(made.converged[made.best]),
-                "iterations": len(history),
-                "segments": segments,
-            },
+            convergence=made.certificate(problem.unknowns.names) | {"iterations": len(history), "segments": segments},
             seed=key,
             cut_short=cut_short or made.cut_short,
         )
 
-    def _active(self, problem: Problem, stage: tuple[str, ...]) -> np.ndarray:
-        names = problem.unknowns.names
-        active = np.array([any(n.startswith(s.split("[*]")[0]) for s in stage) for n in names])
-        if not active.any():
-            raise InputError(f"The stage {stage} names no unknown; unknowns are {', '.join(names)}.")
-        return active
+    def _finish(self, problem: Problem, free, noise, movable, iterations: int, progress) -> Descent:
+        return descend(
+            problem,
+            free[None],
+            noise,
+            active=movable,
+            iterations=iterations,
+            tolerance=self.tolerance,
+            progress=progress,
+        )
 
 
 def astray(fit: Identification) -> bool:
@@ -185,12 +187,18 @@ def unlikelihood(fit: Identification) -> float:
 
 
 def first_guesses(problem: Problem, count: int, spread: float, key: int) -> np.ndarray:
-    """(count, p): the problem's own first guess, and others spread around it in φ."""
+    """(count, p): the problem's own first guess, and others spread around it; between two bounds, all over them."""
     rng = np.random.default_rng(key)
-    first = problem.start
-    reach = np.where(np.array(problem.unknowns.kinds) == "interval", 1.5, spread)
-    others = first + reach * rng.standard_normal((count - 1, len(first)))
-    return np.concatenate([first[None], others])
+    u, first = problem.unknowns, problem.start
+    between = np.isfinite(np.asarray(u.low)) & np.isfinite(np.asarray(u.high))
+    low, high = np.where(between, u.low, 0.0), np.where(between, u.high, 1.0)
+    share = np.clip((np.asarray(u.start) - low) / (high - low), 0.05, 0.95)
+    made = [first]
+    for draw in rng.standard_normal((count - 1, len(first))):
+        odds = share / (1.0 - share) * np.exp(1.5 * draw)
+        inside = u.to_free(np.where(between, low + (high - low) * odds / (1.0 + odds), u.start))
+        made.append(np.where(between, inside, u.box().clip(first + spread * draw)))
+    return np.stack(made)
 
 
 def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, noise: np.ndarray):

@@ -64,6 +64,7 @@ class WeakCollocation(Method):
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
+        problem = problem.boxed()
         check_rates(problem)
         begin, notes = self.begin(problem, progress)
         made = anneal(problem, begin, self.softness, self.tolerance, self.iterations, progress)
@@ -73,7 +74,7 @@ class WeakCollocation(Method):
             self,
             made.point.free,
             started=started,
-            covariance=covariance_of(made.solved.information),
+            covariance=covariance_of(made.solved.information, problem.unknowns.at_bound(made.point.free) != 0),
             noise=made.noise,
             warnings=(*notes, *([] if diagnosis["right"] else [diagnosis["sentence"]])),
             history=_history(problem, made),
@@ -90,9 +91,10 @@ class WeakCollocation(Method):
         spacing = self.spacing or shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
         if not determined(problem):
             fit = TrajectoryFit().solve(problem, 0, progress)
-            spacing = self.spacing or shortest_period(problem, fit.free) / _INTERVALS_A_PERIOD
+            free = problem.unknowns.to_free(fit.estimate)
+            spacing = self.spacing or shortest_period(problem, free) / _INTERVALS_A_PERIOD
             note = "Not every degree of freedom is read, so this started from a trajectory fit."
-            return simulated_start(problem, fit.free, fit.noise, spacing), [note]
+            return simulated_start(problem, free, fit.noise, spacing), [note]
         begin = regression_start(problem, spacing, progress)
         finer = self.spacing or shortest_period(problem, begin.free) / _INTERVALS_A_PERIOD
         if finer < 0.8 * spacing:

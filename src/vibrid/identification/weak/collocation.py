@@ -288,12 +288,8 @@ def trial(problem: Problem, point: Point, solved: Solved, damping: float, hold: 
     """
     free, step, promise = point.free, np.zeros_like(point.free), solved.promise
     if not hold and len(step):
-        scale = np.sqrt(np.maximum(np.diag(solved.information), 1e-30 * np.max(np.diag(solved.information)) + 1e-300))
-        matrix = solved.information / np.outer(scale, scale) + damping * np.eye(len(scale))
-        step = np.linalg.lstsq(matrix, solved.side / scale, rcond=1e-13)[0] / scale
-        step *= min(1.0, _LONGEST / np.max(np.abs(step), initial=1e-300))
+        step, free = straight(problem, free, solved.information, -solved.side, damping, _LONGEST)
         promise += float(solved.side @ step - 0.5 * step @ solved.information @ step)
-        free = straight(problem, free, step)
     records = [
         record.moved(record.piece.weights + part.weights_step(step).reshape(record.piece.weights.shape))
         for record, part in zip(point.records, solved.parts, strict=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
+from vibrid.identification.box import bounded_step
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import states_along
 from vibrid.identification.weak.equations import flatten_states, model_at
@@ -79,10 +80,7 @@ def _regress(problem: Problem, free: np.ndarray, grids, progress, iterations: in
     cost, gradient, normal = _equation_error(problem, jnp.asarray(free), grids)
     damping = 1e-9
     for number in range(iterations):
-        scale = np.sqrt(np.maximum(np.diag(normal), 1e-30 * np.max(np.diag(normal)) + 1e-300))
-        matrix = np.asarray(normal) / np.outer(scale, scale) + damping * np.eye(len(scale))
-        step = np.linalg.lstsq(matrix, -np.asarray(gradient) / scale, rcond=1e-13)[0] / scale
-        there = straight(problem, free, step)
+        _, there = straight(problem, free, np.asarray(normal), np.asarray(gradient), damping)
         made = _equation_error(problem, jnp.asarray(there), grids)
         progress.update(number + 1, f"equations left {2 * min(float(made[0]), float(cost)):.4g}")
         if not made[0] < cost:
@@ -102,12 +100,20 @@ def _physical(problem: Problem, free):
     return problem.unknowns.to_physical(free), problem.unknowns.slope(free)
 
 
-def straight(problem: Problem, free: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """φ after a step that is straight in the physical unknowns; no positive one falls below a third of itself."""
+def straight(problem: Problem, free, normal, gradient, damping: float, longest: float = np.inf):
+    """The Gauss–Newton step, straight in the physical unknowns and inside their bounds, and φ after it.
+
+    No positive unknown falls below a third of itself, and none moves by more than `longest` in φ; what holds one of
+    them back does not shorten the others.
+    """
+    u = problem.unknowns
     value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
-    moved = value + slope * step
-    positive = np.array([kind == "log" for kind in problem.unknowns.kinds])
-    return problem.unknowns.to_free(np.where(positive, np.maximum(moved, value / 3.0), moved))
+    positive = np.array([kind == "log" for kind in u.kinds], bool)
+    low, high = (np.where(np.isfinite(b), b, e) for b, e in ((u.low, -np.inf), (u.high, np.inf)))
+    least = np.where(positive, np.maximum(low, value / 3.0), low)
+    down, up = np.minimum((least - value) / slope, 0.0), np.maximum((high - value) / slope, 0.0)
+    step = bounded_step(normal, gradient, damping, np.maximum(down, -longest), np.minimum(up, longest))
+    return step, u.to_free(value + slope * step)
 
 
 def _grid(piece: Piece):

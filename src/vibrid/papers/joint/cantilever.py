@@ -147,7 +147,7 @@ def loads_along(run, result, picks):
     p = result.problem
     bare = make_problem(
         p.experiment.structure, measured(run.once(truth), SENSORS, FINER), [*UNKNOWN, vb.UnknownLoad("12")]
-    )
+    ).boxed()
     weights = choose_weights(bare, result.free).weights
     found = {}
     for k in picks:

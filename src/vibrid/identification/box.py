@@ -1,0 +1,94 @@
+"""The least value of a quadratic model between bounds: the step of a descent that may not leave them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+STEP = 1.5
+"""The longest first step of one unknown in φ: a factor of 4.5 where φ is a logarithm."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where a descent may go: bounds of every component (infinite where there is none) and how far a step may reach.
+
+    `longest` is where the first steps end (they may grow); `trust` is how far a quadratic model is believed at all,
+    infinite except for logarithms, along which a model of second order promises what no logarithm can keep.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    longest: np.ndarray
+    trust: np.ndarray
+
+    @staticmethod
+    def of(low, high) -> Box:
+        """Bounds alone; steps are as long as damping lets them be."""
+        low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        return Box(low, high, np.full(low.shape, np.inf), np.full(low.shape, np.inf))
+
+    def extended(self, count: int) -> Box:
+        """The box with as many components more, without bounds, whose first steps are no longer than `STEP`."""
+        ends = (np.full(count, value) for value in (-np.inf, np.inf, STEP, np.inf))
+        own = (self.low, self.high, self.longest, self.trust)
+        return Box(*(np.concatenate(pair) for pair in zip(own, ends, strict=True)))
+
+    def clip(self, free: np.ndarray) -> np.ndarray:
+        return np.clip(free, self.low, self.high)
+
+    def side(self, free: np.ndarray) -> np.ndarray:
+        """−1 at the lower bound, 1 at the upper one, 0 between."""
+        edges = (np.nan_to_num(1e-12 * np.abs(edge), posinf=0.0) for edge in (self.low, self.high))
+        below, above = (free - next(edges) <= self.low, free + next(edges) >= self.high)
+        return above.astype(int) - below.astype(int)
+
+
+def bounded_step(normal: np.ndarray, gradient: np.ndarray, damping: float, low, high) -> np.ndarray:
+    """The step s with low ≤ s ≤ high that minimises gᵀs + ½ sᵀ(N + damping · diag N) s; low ≤ 0 ≤ high.
+
+    Components are scaled by their own curvature, so units do not matter. A component that ends at its limit is held
+    there and the others are solved for again (projected Newton steps with an active set): it never shortens them.
+    """
+    largest = np.max(np.diag(normal), initial=0.0)
+    scale = np.sqrt(np.maximum(np.diag(normal), 1e-30 * max(largest, 1e-270)))
+    matrix = normal / np.outer(scale, scale) + max(damping, 1e-13) * np.eye(len(scale))
+    side, ends, (low, high) = gradient / scale, (low, high), (low * scale, high * scale)
+    step = np.zeros_like(scale)
+    value = 0.0
+    for _ in range(10 + 4 * len(scale)):
+        slope = side + matrix @ step
+        held = ((step <= low) & (slope >= 0.0)) | ((step >= high) & (slope <= 0.0))
+        if held.all() or np.max(np.abs(slope[~held])) <= 1e-14 * np.max(np.abs(side)):
+            break
+        move = np.zeros_like(step)
+        move[~held] = -_solve(matrix[np.ix_(~held, ~held)], slope[~held])
+        step, value, lower = _projected(matrix, side, step, move, slope, value, low, high)
+        if not lower:
+            break
+    return np.clip(step / scale, *ends)
+
+
+def promise(normal: np.ndarray, gradient: np.ndarray, step: np.ndarray) -> float:
+    """By how much the quadratic model falls along a step."""
+    return -float(gradient @ step + 0.5 * step @ normal @ step)
+
+
+def _projected(matrix, side, step, move, slope, value, low, high):
+    """The farthest of move, move/2, … whose projection lowers the model enough: step, value, whether one did."""
+    length = 1.0
+    while length > 1e-12:
+        there = np.clip(step + length * move, low, high)
+        found = side @ there + 0.5 * there @ matrix @ there
+        if found < value and found <= value + 0.1 * slope @ (there - step):
+            return there, found, True
+        length *= 0.5
+    return step, value, False
+
+
+def _solve(matrix: np.ndarray, side: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.solve(matrix, side)
+    except np.linalg.LinAlgError:
+        return side / np.diag(matrix)
