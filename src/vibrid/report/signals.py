@@ -9,7 +9,7 @@ import numpy as np
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.loads.solution import inputs_with
 from vibrid.identification.result import Identification, Validation
-from vibrid.records.readers.assemble import unique
+from vibrid.records.readers.assemble import numbered
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Start
@@ -110,7 +110,7 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
         )
         for quantity, place in data.loads
     ]
-    return Record(np.asarray(samples), unique(channels), step=data.step, name=data.name)
+    return Record(np.asarray(samples), tuple(numbered(channels)), step=data.step, name=data.name)
 
 
 def response_of(fit: Identification, record: int = 0) -> Response:

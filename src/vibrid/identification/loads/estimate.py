@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vibrid.records.readers.assemble import unique
+from vibrid.records.readers.assemble import numbered
 from vibrid.records.record import Channel, Record
 
 
@@ -59,7 +59,9 @@ class LoadEstimate:
         channels = [Channel(f"load {n}", kind[u], u, n if u == "N" else "") for n, u in pairs]
         channels += [Channel(f"deviation {n}", "other", u) for n, u in pairs]
         data = np.concatenate([self.values, self.deviation], axis=1)
-        return Record(data, unique(channels), step=float(self.time[1] - self.time[0]), name=f"loads of {self.record}")
+        return Record(
+            data, tuple(numbered(channels)), step=float(self.time[1] - self.time[0]), name=f"loads of {self.record}"
+        )
 
     def table(self) -> list[dict]:
         """One row a load: name, unit, largest value, rms, and the median of its standard deviation."""
