@@ -66,7 +66,8 @@ def test_identify_writes_answer_report_and_result(folder):
     assert values["storeys[0].stiffness"]["estimate"] == pytest.approx(60.0, rel=0.01)
     assert values["storeys[1].stiffness"]["unit"] == "N/m" and values["storeys[1].stiffness"]["identifiable"] is True
     assert set(values["storeys[0].stiffness"]) == {
-        "name", "unit", "estimate", "standard_deviation", "interval_95", "bounds", "cramer_rao_bound", "identifiable",
+        "name", "unit", "estimate", "standard_deviation", "interval_95", "at_bound", "bounds",
+        "cramer_rao_bound", "identifiable",
     }  # fmt: skip
     assert max(answer["validation"][0]["relative_error"].values()) < 0.05
     assert files["html"].stat().st_size > 10_000 and "two storeys" in files["html"].read_text()

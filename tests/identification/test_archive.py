@@ -1,6 +1,7 @@
 """Results in files: whole, readable again, and harmless."""
 
 import dataclasses
+import errno
 
 import h5py
 import numpy as np
@@ -45,8 +46,11 @@ def test_a_damaged_file_is_a_sentence(fit, tmp_path):
 
 
 def test_nothing_half_written_is_left(fit, tmp_path, monkeypatch):
-    monkeypatch.setattr("vibrid.identification.archive._write", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(vb.FileProblem, match="disk full"):
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(vb.FileProblem, match="disk is full"):
         fit.save(tmp_path / "fit.h5")
     assert list(tmp_path.iterdir()) == []
 
