@@ -250,6 +250,20 @@ def test_where_the_gradient_is_no_number_nothing_has_converged():
     assert not made.converged[0] and not np.isfinite(made.cost[0])
 
 
+def test_a_logarithm_that_runs_away_ends_where_it_can_still_be_differentiated():
+    """The data fall with an unknown for ever: it ends at a wall of arithmetic, which is not called a bound."""
+    box = compile_unknowns(experiment(), ["storeys[0].stiffness", "sensors[0].gain"]).boxed().box()
+
+    def evaluate(free):
+        r, slope = 1.0 + np.exp(free[0, 0]), np.array([np.exp(free[0, 0]), 0.0])
+        return np.array([0.5 * r * r]), (slope * r)[None], np.outer(slope, slope)[None]
+
+    made = descend(None, np.zeros((1, 2)), None, box=box, evaluate=evaluate, tolerance=0.0, iterations=40)
+    assert made.free[0, 0] == -30.0 and not made.side.any() and made.free[0, 1] == 0.0
+    loose = descend(None, np.zeros((1, 2)), None, box=box, evaluate=evaluate)
+    assert loose.converged[0] and loose.free[0, 0] > -30.0
+
+
 def test_global_search_ends_at_a_bound_as_well():
     fit = vb.identify(TWO_GUESS, two(0.02), DAMPED, vb.GlobalSearch(population=2, generations=2))
     np.testing.assert_allclose(fit.estimate[2:], 0.3, rtol=1e-12)

@@ -9,34 +9,44 @@ import numpy as np
 STEP = 1.5
 """The longest first step of one unknown in φ: a factor of 4.5 where φ is a logarithm."""
 
+WALL = 30.0
+"""Where a logarithm without bounds ends, at a factor of 1e13: beyond, rounding leaves nothing to differentiate."""
+
 
 @dataclass(frozen=True)
 class Box:
     """Where a descent may go: bounds of every component (infinite where there is none) and how far a step may reach.
 
-    `longest` is where the first steps end (they may grow); `trust` is how far a quadratic model is believed at all,
-    infinite except for logarithms, along which a model of second order promises what no logarithm can keep.
+    `longest` is where the first steps end (they may grow up to `trust`); `trust` is how far a quadratic model is
+    believed at all, infinite except for logarithms, along which a model of second order promises what no logarithm can
+    keep. `wall` is a limit of arithmetic, not a bound: nothing is said to stand there.
     """
 
     low: np.ndarray
     high: np.ndarray
     longest: np.ndarray
     trust: np.ndarray
+    wall: np.ndarray
 
     @staticmethod
     def of(low, high) -> Box:
         """Bounds alone; steps are as long as damping lets them be."""
         low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
-        return Box(low, high, np.full(low.shape, np.inf), np.full(low.shape, np.inf))
+        return Box(low, high, *np.full((3, *low.shape), np.inf))
 
     def extended(self, count: int) -> Box:
         """The box with as many components more, without bounds, whose first steps are no longer than `STEP`."""
-        ends = (np.full(count, value) for value in (-np.inf, np.inf, STEP, np.inf))
-        own = (self.low, self.high, self.longest, self.trust)
+        ends = (np.full(count, value) for value in (-np.inf, np.inf, STEP, np.inf, np.inf))
+        own = (self.low, self.high, self.longest, self.trust, self.wall)
         return Box(*(np.concatenate(pair) for pair in zip(own, ends, strict=True)))
 
     def clip(self, free: np.ndarray) -> np.ndarray:
-        return np.clip(free, self.low, self.high)
+        return np.clip(free, np.maximum(self.low, -self.wall), np.minimum(self.high, self.wall))
+
+    def room(self, free: np.ndarray, longest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How far a step no longer than `longest` may go down (≤ 0) and up (≥ 0)."""
+        down = np.maximum(np.maximum(self.low, -self.wall) - free, -longest)
+        return np.minimum(down, 0.0), np.maximum(np.minimum(np.minimum(self.high, self.wall) - free, longest), 0.0)
 
     def side(self, free: np.ndarray) -> np.ndarray:
         """−1 at the lower bound, 1 at the upper one, 0 between."""

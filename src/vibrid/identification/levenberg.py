@@ -114,7 +114,9 @@ def descend(
         for it in range(1, iterations + 1):
             step, gain = np.zeros_like(free), np.zeros(count)
             for b in np.flatnonzero(~done):
-                step[b] = bounded_step(normal[b], gradient[b], damping[b], *_limits(free[b], box, active, reach[b]))
+                step[b] = bounded_step(
+                    normal[b], gradient[b], damping[b], *box.room(free[b], np.where(active, reach[b], 0.0))
+                )
                 gain[b] = promise(normal[b], gradient[b], step[b])
                 enough = tolerance * cost[b] + rounding[b]
                 done[b] = gain[b] <= enough and _left_to_win(made, b, box, active) <= enough
@@ -128,6 +130,7 @@ def descend(
             kept[better] = (cost - t_cost)[better] / np.maximum(gain[better], 1e-300)
             damping[better] = np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12)[better]
             reach[(np.abs(step) >= 0.999 * reach) & (kept > 0.5)[:, None]] *= 2.0
+            reach = np.minimum(reach, np.maximum(box.trust, box.longest))
             reach[worse] = np.minimum(reach[worse], box.longest)
             damping[worse] *= 8.0
             done |= worse & (damping > 1e10)
@@ -157,13 +160,9 @@ def _sound(evaluate):
     return evaluated
 
 
-def _limits(free: np.ndarray, box: Box, active: np.ndarray, longest: np.ndarray):
-    """How far a step may go down and up."""
-    longest = np.where(active, longest, 0.0)
-    return np.maximum(box.low - free, -longest), np.minimum(box.high - free, longest)
-
-
 def _left_to_win(made: Descent, b: int, box: Box, active: np.ndarray) -> float:
     """By how much the undamped model of a start could lower its cost inside the box."""
-    step = bounded_step(made.normal[b], made.gradient[b], _UNDAMPED, *_limits(made.free[b], box, active, box.trust))
+    step = bounded_step(
+        made.normal[b], made.gradient[b], _UNDAMPED, *box.room(made.free[b], np.where(active, box.trust, 0.0))
+    )
     return max(promise(made.normal[b], made.gradient[b], step), 0.0)

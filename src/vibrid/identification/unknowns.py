@@ -23,7 +23,7 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
-from vibrid.identification.box import STEP, Box
+from vibrid.identification.box import STEP, WALL, Box
 from vibrid.identification.experiment import Experiment
 
 KINDS = ("log", "interval", "above", "below", "linear")
@@ -137,7 +137,8 @@ class UnknownSet(eqx.Module):
                     own[i] = (edge[i] - float(self.start[i])) / float(self.scale[i])
             bounds.append(own)
         log = np.array([kind == "log" for kind in self.kinds], bool)
-        return Box(*bounds, np.full(len(self), STEP), np.where(log, STEP, np.inf))
+        longest, trust, wall = np.full(len(self), STEP), np.where(log, STEP, np.inf), np.where(log, WALL, np.inf)
+        return Box(*bounds, longest, trust, wall)
 
     def named(self, patterns: Iterable[str]) -> np.ndarray:
         """(p,): the unknowns that any of the patterns names: a name, or a path in which `[*]` is any index and nothing

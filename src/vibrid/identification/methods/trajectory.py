@@ -98,7 +98,9 @@ class TrajectoryFit(Method):
             progress.stage("multiple shooting (compiling)", iterations)
             for i, start in enumerate(starts):
                 if not cut_short:
-                    starts[i], cut_short = shoot(problem, start, noise, segments, iterations, progress)
+                    moved, cut_short = shoot(problem, start, noise, segments, iterations, progress)
+                    follows = np.isfinite(descend(problem, moved[None], noise, iterations=0).cost[0])
+                    starts[i] = moved if follows else start  # else one run through the whole record is lost there
             iterations = 0 if cut_short else iterations
         for stage in self.stages:
             progress.stage(f"fitting {', '.join(stage)}", iterations)
