@@ -1,5 +1,6 @@
 """Offsets of sensors and of the measured excitation: found, honoured where known, refused where they cannot be."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -51,18 +52,24 @@ def test_without_them_the_model_does_not_fit():
     assert not fit.model_fits and "displacement_1" in fit.verdict and "most of it is a constant" in fit.verdict
 
 
+U = np.array([[0.3], [0.7]])
+
+
 def test_a_filter_moves_by_the_excitation_and_reads_with_the_offset():
     """The filters carry the unknowns in their state: `(0.01 m, 0.15 m/s²)` there is the same as taken off by hand."""
     some = shifted(ground=0.15).select(["ground", "displacement_0"])
     problem = vb.make_problem(TWO, some, ["sensors[0].offset", "loads[0].offset"])
     assert problem.needs <= vb.ExtendedKalman.abilities and problem.needs <= vb.UnscentedKalman.abilities
-    none = first_state(problem, jnp.zeros(2))
-    there = first_state(problem, jnp.asarray(problem.unknowns.to_free([0.01, 0.15])))
-    u = np.array([[0.3], [0.7]])
-    moved = [move(problem, z, *inputs, 0.02) for z, inputs in ((none, u), (there, u + 0.15))]
-    np.testing.assert_allclose(moved[0][:4], moved[1][:4], rtol=1e-12)
-    read_there = read(problem, moved[1], u[1] + 0.15) - read(problem, moved[0], u[1])
-    np.testing.assert_allclose(read_there, 0.01, rtol=1e-9)
+
+    @jax.jit
+    def step(free, before, after):
+        z = move(problem, first_state(problem, free), before, after, 0.02)
+        return z[:4], read(problem, z, after)
+
+    plain, there = jnp.zeros(2), jnp.asarray(problem.unknowns.to_free([0.01, 0.15]))
+    (motion, reading), (same, shifted_reading) = step(plain, *U), step(there, *(U + 0.15))
+    np.testing.assert_allclose(motion, same, rtol=1e-12)
+    np.testing.assert_allclose(shifted_reading - reading, 0.01, rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["least-squares", "weak-collocation"])

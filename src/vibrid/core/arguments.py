@@ -108,7 +108,7 @@ def _fits(value, hint) -> bool:
 
 
 def _is_list(value) -> bool:
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    return isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0
 
 
 def _each(value, inside) -> bool:

@@ -124,7 +124,7 @@ class Reduced(Structure):
 
 
 @checked
-def reduce(structure: Structure, keep: Sequence[str], method: str = "guyan", modes: int | None = None) -> Reduced:
+def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan", modes: int | None = None) -> Reduced:
     """The same structure with fewer degrees of freedom.
 
     Arguments

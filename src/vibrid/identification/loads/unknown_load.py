@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vibrid.core.arguments import checked
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError, Refusal
 
 
@@ -27,7 +27,7 @@ class UnknownLoad:
     """
 
     at: str | int
-    positions: np.ndarray | None = None
+    positions: Numbers | None = None
     deviation: float | None = None
     quantity: str = "load"
     speed: float | None = None
