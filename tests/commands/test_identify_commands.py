@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -76,6 +77,16 @@ def test_identify_writes_answer_report_and_result(folder):
     assert predicted.exit_code == 0, predicted.output
     assert max(json.loads(predicted.stdout)["validation"]["relative_error"].values()) < 0.05
     assert vb.read_record(folder / "predicted.csv").names[0] == "ground"
+
+    motion = vb.read_record(folder / "other.csv").select(["ground"])
+    both = [motion.channels[0], vb.Channel("other", "ground_acceleration", direction="E-W")]
+    vb.Record(np.repeat(motion.data, 2, axis=1), both, step=motion.step).write_csv(folder / "both.csv")
+    refused = run("predict", files["h5"], folder / "both.csv")
+    assert refused.exit_code == 1 and "2 channels at once" in refused.output + refused.stderr
+    chosen = run("predict", files["h5"], folder / "both.csv", "--drive", "ground", "--out", folder / "chosen.csv")
+    assert chosen.exit_code == 0, chosen.output
+    one, other = (vb.read_record(folder / f"{name}.csv") for name in ("predicted", "chosen"))
+    np.testing.assert_array_equal(one.data, other.data)
 
 
 def test_json_on_the_screen_is_only_json(folder):

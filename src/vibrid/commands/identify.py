@@ -140,7 +140,14 @@ MotionFile = Annotated[Path, typer.Argument(metavar="RECORD", help="Excitation t
 Out = Annotated[Path | None, typer.Option(help="Write the predicted readings: .csv, .h5 or .nc.", show_default=False)]
 
 
-def predict(result: ResultFile, record: MotionFile, out: Out = None, as_json: AsJson = False) -> None:
+Drive = Annotated[
+    str, typer.Option("--drive", help="Channels that drive, of several: NS, or with directions NS=x,UD=y.")
+]
+
+
+def predict(
+    result: ResultFile, record: MotionFile, out: Out = None, drive: Drive = "", as_json: AsJson = False
+) -> None:
     """Predict how an identified structure moves under another excitation; compare where the record has its sensors.
 
     Example: vibrid predict frame.h5 RSN182.AT2 --out predicted.csv
@@ -154,6 +161,8 @@ def predict(result: ResultFile, record: MotionFile, out: Out = None, as_json: As
     with listening(quiet=as_json) as progress:
         progress.stage("reading")
         fit, motion = vb.load_identification(result), vb.read_record(record)
+        if drive:
+            motion = motion.driven_by(dict((*c.split("=", 1), "")[:2] for c in drive.split(",")))
         progress.stage("compiling and predicting")
         readings = fit.predict(motion).measure(vb.Sensors(fit.experiment.sensors).noiseless())
         measured = set(readings.names) & set(motion.names) - {

@@ -65,5 +65,6 @@ def refuse_repeated(channels: Sequence[str], axes: Sequence[str], owner: str, wh
     along = f" along '{twice[0]}'" if twice[0] else ""
     raise InputError(
         f"{where} would move the ground of {owner}{along} by {len(both)} channels at once ({', '.join(both)}); say "
-        'which one drives it, with record.driven_by("name") or [excitation] channels in a project file.'
+        'which one drives it: record.driven_by("name"), [excitation] channels in a project file, or `vibrid predict '
+        "--drive name`."
     )
