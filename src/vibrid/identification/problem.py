@@ -21,7 +21,7 @@ from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, Start, run
-from vibrid.simulation.simulate import default_integrator
+from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensors
 
@@ -155,8 +155,7 @@ def make_problem(
         one, out = _data(structure, record, sensors, hold, substeps, hold_out, loads)
         made.append(one)
         kept.append(out)
-    integrator = default_integrator(structure, hold) if integrator is None else integrator
-    delays = any(".delay" in p for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
+    integrator = chosen_integrator(structure, integrator, hold, substeps)
     problem = Problem(
         experiment,
         unknowns,
@@ -165,7 +164,7 @@ def make_problem(
         integrator,
         substeps,
         hold,
-        delays,
+        has_delays(sensors, unknowns),
         frozenset(),
         tuple(load.at for load in loads),
         tuple(None if load.deviation is None else float(load.deviation) for load in loads),
@@ -274,6 +273,11 @@ def _check_size(problem: Problem) -> None:
             )
 
 
+def has_delays(sensors, unknowns: UnknownSet) -> bool:
+    """Whether a sensor is delayed, or may be."""
+    return any(p.endswith(".delay") for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
+
+
 @eqx.filter_jit
 def predict(problem: Problem, free, record: int):
     """Compiled `problem.predict`."""
@@ -299,6 +303,8 @@ def needs_of(problem: Problem) -> frozenset[str]:
         needs.add("unaveraged memory")
     if len(problem.data) > 1:
         needs.add("several records")
+    if len({d.loads for d in problem.data}) > 1:
+        needs.add("different loads")
     if not all(bool(np.all(d.present)) for d in problem.data):
         needs.add("missing samples")
     if problem.delays:
@@ -312,6 +318,8 @@ def needs_of(problem: Problem) -> frozenset[str]:
         needs.add("unknown noise")
     if problem.unknown_loads:
         needs.add("unknown loads")
+    if np.any(np.isfinite(problem.unknowns.prior_mean)):
+        needs.add("priors")
     if any("mass" in p for p in places) and not np.any([q == "load" for d in problem.data for q, _ in d.loads]):
         scaled = all(s.quantity != "element_force" for s in sensors)
         if scaled and _everything_scales(structure, places):

@@ -42,8 +42,7 @@ class Bayes(Method):
         started = time.perf_counter()
         fit = TrajectoryFit().solve(problem, key, progress)
         centre = jnp.asarray(fit.free)
-        prior_normal = np.eye(len(centre)) / 9.0
-        root = jnp.asarray(np.linalg.cholesky(np.linalg.inv(np.linalg.inv(fit.free_covariance) + prior_normal)))
+        root = jnp.asarray(_root(fit.free_covariance))
         noise = jnp.asarray(fit.noise)
 
         def density(xi):
@@ -74,12 +73,11 @@ class Bayes(Method):
     def _conclude(self, problem, blackjax, fit, draws, divergent, started, key, cut_short):
         """Samples → mean, covariance, R̂ and effective sample size."""
         by_chain = np.moveaxis(draws, 0, 1)  # (chains, draws, p)
-        root = np.linalg.cholesky(np.linalg.inv(np.linalg.inv(fit.free_covariance) + np.eye(draws.shape[-1]) / 9.0))
-        free = fit.free + by_chain @ root.T
+        free = fit.free + by_chain @ _root(fit.free_covariance).T
         flat = free.reshape(-1, free.shape[-1])
         samples = np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(flat)))
-        r_hat = np.asarray(blackjax.diagnostics.potential_scale_reduction(by_chain))
-        effective = np.asarray(blackjax.diagnostics.effective_sample_size(by_chain))
+        r_hat = np.atleast_1d(blackjax.diagnostics.potential_scale_reduction(by_chain))  # one unknown: a bare number
+        effective = np.atleast_1d(blackjax.diagnostics.effective_sample_size(by_chain))
         notes = []
         if np.max(r_hat) > 1.05 or np.min(effective) < 100:
             notes.append(
@@ -106,6 +104,23 @@ class Bayes(Method):
             seed=key,
             cut_short=cut_short,
         )
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """A matrix R with R Rᵀ = (covariance⁻¹ + I/9)⁻¹: what the fit says, and the widest prior.
+
+    By eigenvalues of matrices of unit diagonal: directions that the data leave open make a covariance singular in
+    rounding, and a Cholesky factor fail.
+    """
+    inner = _inverse_root(covariance)
+    return _inverse_root(inner @ inner.T + np.eye(len(covariance)) / 9.0)
+
+
+def _inverse_root(matrix: np.ndarray) -> np.ndarray:
+    """W with W Wᵀ = matrix⁻¹."""
+    size = np.sqrt(np.diag(matrix))
+    values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
+    return vectors / np.sqrt(np.maximum(values, 1e-14)) / size[:, None]
 
 
 def _log_posterior(problem, centre, root, noise, xi):

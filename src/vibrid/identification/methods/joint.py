@@ -69,7 +69,7 @@ class JointLoads(Method):
 
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "several records", "missing samples", "sensor gain", "initial state"}
-        | {"unknown loads"}
+        | {"unknown loads", "different loads", "priors"}
     )
 
     def __check_init__(self):

@@ -15,31 +15,37 @@ from jax.flatten_util import ravel_pytree
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.method import Sample, Sequential, refuse_impossible
-from vibrid.identification.problem import Data, Problem, needs_of
+from vibrid.identification.problem import Data, Problem, has_delays, needs_of
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
 from vibrid.records.writers import whole_file
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
-from vibrid.simulation.simulate import default_integrator
+from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.device import Device
 from vibrid.structures.sensors import Sensors
 
 
-def live_problem(structure, sensors: Sensors, unknown, first: Record, integrator=None, substeps: int = 1) -> Problem:
-    """A problem whose data are still to come; `first` holds its first samples, however quiet they are."""
+def live_problem(
+    structure, sensors: Sensors, unknown, first: Record, integrator=None, substeps: int = 1, hold: str = "linear"
+) -> Problem:
+    """A problem whose data are still to come; `first` holds its first samples, however quiet they are.
+
+    A `hold` that looks at samples to come serves methods that use values at the samples alone; others refuse it.
+    """
     loads, inputs = loads_of(structure, first), inputs_of(structure, first)
     readings = np.stack([first[s.label] for s in sensors], axis=1)
     present = np.isfinite(readings)
     data = Data(
         jnp.asarray(np.where(present, readings, 0.0)), jnp.asarray(present.astype(float)),
-        drive(inputs, "linear", substeps), float(first.step), loads, first.name,
+        drive(inputs, hold, substeps), float(first.step), loads, first.name,
     )  # fmt: skip
     size = structure.model(loads).size
     experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),))
-    integrator = default_integrator(structure) if integrator is None else integrator
+    integrator = chosen_integrator(structure, integrator, hold, substeps)
     unknowns = compile_unknowns(experiment, unknown)
     nothing = (jnp.zeros_like(data.present),)
-    problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, "linear", False, frozenset())
+    late = has_delays(sensors, unknowns)
+    problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, hold, late, frozenset())
     return dataclasses.replace(problem, needs=needs_of(problem))
 
 

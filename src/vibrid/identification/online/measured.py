@@ -66,13 +66,28 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
             )
         matrix = np.zeros((n, ny))
         matrix[:, own] = np.linalg.pinv(rows)
-        found.append(matrix)
+        found.append(matrix / jnp.stack([jnp.asarray(s.gain) for s in sensors]))
     compared = tuple(i for i, s in enumerate(sensors) if s.quantity not in ("displacement", "velocity"))
     if not compared:
         raise Refusal(
             f"{name} predicts forces or accelerations from measured motion; give it at least one such sensor."
         )
-    return MeasuredMotion(*map(jnp.asarray, found), False, compared)
+    return MeasuredMotion(*found, False, compared)
+
+
+def check_force(problem: Problem, method) -> None:
+    """Refuse sensors other than the one that reads the force of a device."""
+    if [s.quantity for s in problem.sensors] != ["element_force"]:
+        read = ", ".join(s.label for s in problem.sensors)
+        raise Refusal(
+            f"{type(method).__name__} compares the force of a device whose law has a memory (masing, iwan): give it "
+            f"one sensor of element_force and no other (the sensors are {read})."
+        )
+
+
+def read_force(problem: Problem, sample: Sample):
+    """The force that the one sensor of a device has read, its gain taken off."""
+    return sample.readings[0] / problem.sensors[0].gain
 
 
 def has_snapshots(problem: Problem) -> bool:

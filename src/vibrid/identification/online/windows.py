@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.identification.method import Sample
-from vibrid.identification.online.measured import MeasuredMotion
+from vibrid.identification.online.measured import MeasuredMotion, read_force
 from vibrid.identification.problem import Problem
 from vibrid.laws.masing import Memory, begun, empty_memory, entry, remember
 
@@ -66,7 +66,7 @@ class Snapshots(eqx.Module):
         memory, at = remember(before, x)
         at_turns = jnp.where(jnp.arange(memory.extremes.shape[0]) == at, last[:, None], data.at_turns)
         kept = (data.memories, data.turns, data.velocity, data.readings, data.present)
-        new = (memory, at_turns, v, sample.readings[0], sample.present[0] * known)
+        new = (memory, at_turns, v, read_force(problem, sample), sample.present[0] * known)
         return SnapshotData(memory, at_turns, *_shift(kept, new))
 
     def residuals(self, problem: Problem, data: SnapshotData, values):
