@@ -170,6 +170,6 @@ def test_the_smoother_keeps_parabolas_and_drops_noise():
     made, t = LagSmoother.make(8), np.arange(-8.0, 9.0)
     parabola = np.stack([2.0 - 0.3 * t + 0.05 * t**2, -0.3 + 0.1 * t])
     out = np.einsum("cort,rt->co", made.weights, parabola)
-    np.testing.assert_allclose(out, np.tile([2.0, -0.3], (len(out), 1)), atol=1e-7)
+    np.testing.assert_allclose(out, np.tile([2.0, -0.3], (len(out), 1)), atol=1e-9)
     gains = np.sum(made.weights[:, 0, 0] ** 2, axis=1)
     assert gains.min() < 0.2 and gains.max() < 1.01

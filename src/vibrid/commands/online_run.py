@@ -89,7 +89,7 @@ class Session:
         first = self.columns.record(np.array([s.values for s in self.gathered]), self.step_seconds)
         problem = live_problem(
             self.loaded.structure, self.loaded.sensors, self.loaded.unknown, first,
-            self.loaded.simulation.integrator, self.loaded.simulation.substeps,
+            **self.loaded.simulation.arguments,
         )  # fmt: skip
         self.run_ = LiveRun(self.method, problem, self.seed)
         if self.resume:

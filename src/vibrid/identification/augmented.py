@@ -1,4 +1,8 @@
-"""The joint state of motion and unknowns that filters carry: z = (x, v, law states, φ)."""
+"""The joint state of motion and unknowns that filters carry: z = (x, v, law states, φ).
+
+Functions take the loads of the problem's first record: a filter that goes through several hands over a problem with
+the data of one at a time, and says by its number how it began.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.problem import Problem
-from vibrid.simulation.excitation import Input
-from vibrid.simulation.run import Everything, Start, run
+from vibrid.simulation.excitation import drive
+from vibrid.simulation.run import Everything, Start, advance_sample, run
 
 
 def _experiment_and_model(problem: Problem, free):
@@ -43,20 +48,28 @@ def _open(problem: Problem, z):
     return experiment, model, z[:n], z[n : 2 * n], unravel(z[2 * n : -p])
 
 
-def move(problem: Problem, z, before, inputs, dt):
-    """z one sample later; inputs move linearly from `before` to `inputs`."""
+def move(problem: Problem, z, before, inputs, dt, between=None):
+    """z one sample later. What the inputs do from `before` to `inputs` is `between` (pieces, powers, m), the
+    polynomials of a `Drive`; without them the problem's hold says it, where the two samples are enough for that."""
     p = len(problem.unknowns)
     experiment, model, x, v, s = _open(problem, z)
+    constants = problem.integrator.prepare(model, dt / problem.substeps)
+    between = _polynomials(problem.hold, before, inputs) if between is None else between
+    between = between.at[:, 0].set(problem.excited(experiment, between[:, 0]))
     before, inputs = problem.excited(experiment, before), problem.excited(experiment, inputs)
-    h = dt / problem.substeps
-    constants = problem.integrator.prepare(model, h)
     state = problem.integrator.start(model, constants, x, v, s, before)
-    share = 1.0 / problem.substeps
-    for j in range(problem.substeps):
-        end = before + (j + 1) * share * (inputs - before)
-        u = Input(jnp.stack([before, inputs - before]), j * share, share, end)
-        state = problem.integrator.step(model, constants, state, u, h)
+    state = advance_sample(model, problem.integrator, constants, state, between, inputs, dt, problem.substeps)
     return jnp.concatenate([state.x, state.v, ravel_pytree(state.s)[0], z[-p:]])
+
+
+def _polynomials(hold: str, before, inputs):
+    """(1, powers, m): the inputs from one sample to the next, from these two alone."""
+    if hold not in ("zero", "linear"):
+        raise InputError(
+            f"A '{hold}' hold looks at samples that are still to come, which a run sample by sample does not have: use "
+            "'linear' or 'zero', or identify from the whole record."
+        )
+    return drive(jnp.stack([before, inputs]), hold).coefficients[0]
 
 
 def read(problem: Problem, z, inputs):
@@ -67,11 +80,34 @@ def read(problem: Problem, z, inputs):
     return model.output(arrays, x, v, model.acceleration(x, v, s, inputs), s, inputs)
 
 
+def check_steps(problem: Problem) -> None:
+    """Refuse integrators whose step cannot begin at a joint state."""
+    if not problem.integrator.begins_anywhere:
+        raise Refusal(
+            f"A filter moves x, v and the laws' states from sample to sample, and the accelerations that "
+            f"{type(problem.integrator).__name__} carries besides would be lost: take another integrator (Newmark, "
+            "say), or TrajectoryFit with this one."
+        )
+
+
+def at_priors(problem: Problem, free) -> np.ndarray:
+    """φ with the unknowns that have a prior at its mean, where a filter must begin."""
+    u = problem.unknowns
+    mean, low, high = (np.asarray(part) for part in (u.prior_mean, u.low, u.high))
+    given = np.isfinite(mean)
+    for i in np.flatnonzero(given & ((mean <= low) | (mean >= high))):
+        raise InputError(
+            f"The prior of '{u.names[i]}' has its mean {mean[i]:g} on or outside the bounds ({low[i]:g}, {high[i]:g}): "
+            "a filter begins there, so give it inside them, or use TrajectoryFit."
+        )
+    return np.where(given, u.to_free(np.where(given, mean, np.asarray(u.start))), np.asarray(free))
+
+
 @eqx.filter_jit
-def state_sizes(problem: Problem, free):
-    """rms of x, v and law states over the first record when simulated with φ: the natural scales of the filter."""
+def state_sizes(problem: Problem, free, record: int = 0):
+    """rms of x, v and law states over a record when simulated with φ: the natural scales of the filter."""
     experiment, model = _experiment_and_model(problem, free)
-    d, first = problem.data[0], experiment.initial[0]
+    d, first = problem.data[0], experiment.initial[record]
     start = Start(first.displacement, first.velocity)
     x, v, _, s = run(
         model, problem.integrator, problem.driven(experiment, d), d.step, Everything(), start, problem.substeps
@@ -89,8 +125,8 @@ def noise_guess(problem: Problem) -> np.ndarray:
     given = problem.given_deviations()
     rough = []
     for c in range(len(problem.sensors)):
-        d = problem.data[0]
-        y = np.asarray(d.readings)[np.asarray(d.present)[:, c] > 0, c]
-        rough.append(np.median(np.abs(np.diff(y, 3))) / 0.6745 / np.sqrt(20.0))
+        each = [np.asarray(d.readings)[np.asarray(d.present)[:, c] > 0, c] for d in problem.data]
+        jumps = np.concatenate([np.abs(np.diff(y, 3)) for y in each if len(y) > 3] or [np.zeros(1)])
+        rough.append(np.median(jumps) / 0.6745 / np.sqrt(20.0))
     guess = np.maximum(rough, 1e-3 * problem.signal_size())
     return np.where(np.isfinite(given), given, guess)

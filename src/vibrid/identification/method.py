@@ -20,7 +20,8 @@ NEEDS = {
     "path laws": "a law remembers the path of its deformation",
     "unaveraged memory": "a law's memory cannot be averaged over guesses",
     "several records": "there are several records",
-    "missing samples": "samples are missing",
+    "different loads": "the records bring different loads",
+    "missing samples": "samples are missing or held out",
     "sensor delay": "a sensor is delayed",
     "sensor gain": "the gain of a sensor is unknown",
     "sensor offset": "the offset of a sensor is unknown",
@@ -28,14 +29,25 @@ NEEDS = {
     "initial state": "the state at the start is unknown",
     "unknown loads": "the history of a load is unknown",
     "unknown noise": "the noise of a sensor is itself an unknown",
+    "priors": "an unknown has a prior",
 }
 """What a problem can ask of a method, each with the reason in words."""
 
 
+SETTINGS = ("hold", "substeps", "integrator")
+"""What `identify` is told of the way from sample to sample."""
+
+
 class Method(eqx.Module):
-    """A way to answer a `Problem`. `abilities` names the needs it can meet."""
+    """A way to answer a `Problem`.
+
+    `abilities` names the needs it can meet; `independent_of` the settings (of `SETTINGS`) that its estimate does not
+    depend on, by its construction. The others it honours, or refuses the problem. Predictions, fits and bounds that
+    stand beside an estimate are simulated, with all settings.
+    """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
+    independent_of: ClassVar[frozenset[str]] = frozenset()
     uncertainty: ClassVar[bool] = True  # whether the answer carries a covariance or samples
     online: ClassVar[bool] = False
 
@@ -78,6 +90,7 @@ class Sample(NamedTuple):
     before: jax.Array  # inputs at the previous sample
     inputs: jax.Array  # inputs at this sample
     dt: float
+    between: jax.Array | None = None  # (pieces, powers, inputs): the way between the two, as `Drive` has it
 
 
 class Sequential(Method):

@@ -28,6 +28,8 @@ def needs_of(problem) -> frozenset[str]:
         needs.add("unaveraged memory")
     if len(problem.data) > 1:
         needs.add("several records")
+    if len({d.loads for d in problem.data}) > 1:
+        needs.add("different loads")
     if not all(bool(np.all(d.present)) for d in problem.data):
         needs.add("missing samples")
     if problem.delays:
@@ -45,5 +47,7 @@ def needs_of(problem) -> frozenset[str]:
         needs.add("unknown noise")
     if problem.unknown_loads:
         needs.add("unknown loads")
+    if np.any(np.isfinite(problem.unknowns.prior_mean)):
+        needs.add("priors")
     refuse_unscaled(problem)
     return frozenset(needs)

@@ -25,7 +25,7 @@ from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, Start, run
-from vibrid.simulation.simulate import default_integrator
+from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors
@@ -180,8 +180,7 @@ def make_problem(
         one, out = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
         made.append(one)
         kept.append(out)
-    integrator = default_integrator(structure, hold) if integrator is None else integrator
-    delays = any(".delay" in p for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
+    integrator = chosen_integrator(structure, integrator, hold, substeps)
     problem = Problem(
         experiment,
         unknowns,
@@ -190,7 +189,7 @@ def make_problem(
         integrator,
         substeps,
         hold,
-        delays,
+        has_delays(sensors, unknowns),
         frozenset(),
         tuple(load.at for load in loads),
         tuple(None if load.deviation is None else float(load.deviation) for load in loads),
@@ -309,6 +308,11 @@ def _check_size(problem: Problem) -> None:
                 f"The readings of '{sensor.label}' are {m / p:.2g} times what the model predicts from the first guess "
                 f"({m:.3g} against {p:.3g} in SI units): check the unit of this channel, or the first guess."
             )
+
+
+def has_delays(sensors, unknowns: UnknownSet) -> bool:
+    """Whether a sensor is delayed, or may be."""
+    return any(p.endswith(".delay") for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
 
 
 @eqx.filter_jit

@@ -31,6 +31,7 @@ class KRAlpha(ExplicitIntegrator):
     dissipation: object = eqx.field(converter=as_number, default=0.5)
     weigh: str = eqx.field(static=True, default="force")
     modified: ClassVar[bool] = False
+    begins_anywhere: ClassVar[bool] = False  # a₀ is not that of the equation of motion
 
     def __check_init__(self):
         if self.weigh not in ("force", "displacement"):

@@ -40,6 +40,7 @@ class Integrator(eqx.Module):
 
     needs_rates: ClassVar[bool] = False  # ds/dt of every law: path laws are refused
     iterates: ClassVar[bool] = False  # a step seeks equilibrium and may not find it
+    begins_anywhere: ClassVar[bool] = True  # x, v and law states are all that a step needs of the past
 
     def prepare(self, model, dt):
         """Constants of a run."""

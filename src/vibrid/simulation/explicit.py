@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 
 from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, State, Trial
@@ -14,6 +16,8 @@ class CentralDifference(ExplicitIntegrator):
     `x₁ = x₀ + dt v₀ + dt²/2 a₀`; forces are taken at x₁ and the predicted velocity `v₀ + dt a₀`; damping of the first
     slope is treated implicitly: `(M + dt/2 C) a₁ = L u₁ − f + dt/2 C a₀`, then `v₁ = v₀ + dt/2 (a₀ + a₁)`.
     """
+
+    begins_anywhere: ClassVar[bool] = False  # a₀ belongs to the predicted velocity where damping changes
 
     def prepare(self, model, dt):
         mass, damping, _ = model.initial_matrices()

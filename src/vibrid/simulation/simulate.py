@@ -44,6 +44,21 @@ def default_integrator(structure: Structure, hold: str = "linear") -> Integrator
     return Newmark()
 
 
+def chosen_integrator(structure: Structure, integrator: Integrator | None, hold: str, substeps: int) -> Integrator:
+    """The integrator as given, or the default; refused where it would take the inputs for another hold than `hold`."""
+    if integrator is None:
+        return default_integrator(structure, hold)
+    if isinstance(integrator, ExactLinear):
+        fitting = {"zero": ("zero",), "linear": ("first", "cubic")}.get(hold, ("cubic",))
+        by_chords = integrator.hold == "first" and hold != "zero" and substeps > 1
+        if integrator.hold not in fitting and not by_chords:
+            raise InputError(
+                f"ExactLinear('{integrator.hold}') would not follow inputs with a '{hold}' hold: take "
+                f"ExactLinear('{fitting[0]}'), or leave the integrator out."
+            )
+    return integrator
+
+
 @eqx.filter_jit
 def _run(structure, loads, integrator, drive: Drive, dt, observe, start, substeps):
     model = structure if isinstance(structure, Model) else structure.model(loads)
@@ -80,7 +95,7 @@ def simulate(
         raise InputError(f"substeps must be 1 or more, not {substeps}.")
     if len(excitation) < 2:
         raise InputError(f"Record '{excitation.name}' has {len(excitation)} samples; a simulation needs at least two.")
-    integrator = default_integrator(structure, hold) if integrator is None else integrator
+    integrator = chosen_integrator(structure, integrator, hold, substeps)
     moving = start is not None
     loads, inputs = loads_of(structure, excitation, moving), inputs_of(structure, excitation, moving)
     start = None if start is None else as_start(start, structure, structure.model(loads))
@@ -168,7 +183,7 @@ def simulate_many(
         raise InputError(
             f"The runs of a batch disagree in number: {sorted(counts)}. Give every change one value a run."
         )
-    integrator = default_integrator(structure, hold) if integrator is None else integrator
+    integrator = chosen_integrator(structure, integrator, hold, substeps)
     loads = loads_of(structure, first)
     for r in records[1:]:
         if loads_of(structure, r) != loads:

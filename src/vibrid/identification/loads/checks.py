@@ -18,6 +18,11 @@ def refuse_unanswerable(problem: Problem) -> tuple[str, ...]:
     """Refuse problems without an answer; return warnings for those with a poor one."""
     check_hold(problem)
     loads, sensors = len(problem.unknown_loads), len(problem.sensors)
+    if problem.delays:
+        raise Refusal(
+            "Unknown loads cannot be found from delayed sensors: shift their channels by the delay first (and state a "
+            "delay of 0)."
+        )
     if any(bool(np.any(k)) for k in problem.held_out):
         raise Refusal(
             "With unknown loads no part of a record can be held out: its loads would be unknown too. Leave a sensor "

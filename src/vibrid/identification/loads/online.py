@@ -64,6 +64,9 @@ class LoadFilter(eqx.Module):
         noise = np.array([float(s.noise) for s in sensors])
         if not np.all(noise > 0):
             raise InputError("A load filter needs the noise of every sensor: Sensor('acceleration', 2, noise=0.01).")
+        late = [s.label for s in sensors if float(s.delay)]
+        if late:
+            raise InputError(f"A load filter cannot wait for delayed sensors ({', '.join(late)}); align them first.")
         if penalty not in PENALTIES:
             raise InputError(f"The penalty on loads is one of {', '.join(PENALTIES)}, not '{penalty}'.")
         places = [loads] if isinstance(loads, str | int) else list(loads)

@@ -23,7 +23,7 @@ from jax.flatten_util import ravel_pytree
 from vibrid.core.errors import Refusal
 from vibrid.core.linalg import input_integrals
 from vibrid.simulation.exact import ExactLinear
-from vibrid.simulation.excitation import Input
+from vibrid.simulation.excitation import Input, drive
 
 PENALTIES = {"size": (), "difference": (1.0,), "second-difference": (2.0, -1.0)}
 """How the next load follows from the last ones when its innovation is zero."""
@@ -132,7 +132,7 @@ def exact_motion(structure, sensors, inputs, step: float, hold: str) -> Motion:
     return Motion(a_d[None], lags[None], c[None], d[None])
 
 
-def linearised_motion(experiment, data, integrator, record: int) -> tuple[Motion, jax.Array]:
+def linearised_motion(experiment, data, integrator, record: int, hold: str) -> tuple[Motion, jax.Array]:
     """The recursion of any structure about its motion under the inputs of `data`, step by step of an integrator.
 
     Returns also the readings (samples, ny) of that motion.
@@ -148,7 +148,7 @@ def linearised_motion(experiment, data, integrator, record: int) -> tuple[Motion
 
     def step(flat, before, after):
         state = eqx.combine(rebuild(flat), fixed)
-        inside = Input(jnp.stack([before, after - before]), 0.0, 1.0, after)
+        inside = Input(drive(jnp.stack([before, after]), hold).coefficients[0, 0], 0.0, 1.0, after)
         following = integrator.step(model, constants, state, inside, data.step)
         return ravel_pytree(eqx.filter(following, eqx.is_inexact_array))[0]
 
@@ -224,6 +224,16 @@ def check_hold(problem) -> None:
     """Refuse what the recursion cannot represent."""
     if problem.hold not in DEGREES:
         raise Refusal(f"Unknown loads follow a hold of {', '.join(DEGREES)} between samples, not '{problem.hold}'.")
+    if problem.hold == "cubic" and not is_exact(problem):
+        raise Refusal(
+            f"{type(problem.integrator).__name__} follows unknown loads from sample to sample by a 'linear' or 'zero' "
+            "hold: a cubic one needs a linear structure and ExactLinear."
+        )
+    if not is_exact(problem) and not problem.integrator.begins_anywhere:
+        raise Refusal(
+            f"The readings under unknown loads follow from x, v and the laws' states, not from the accelerations that "
+            f"{type(problem.integrator).__name__} carries besides: take another integrator, Newmark say."
+        )
     if problem.substeps != 1:
         raise Refusal("Unknown loads are found at the samples of the record: substeps must be 1; resample instead.")
 

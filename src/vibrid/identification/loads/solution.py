@@ -76,7 +76,7 @@ def _exact(problem: Problem, free, record: int, penalty: str):
 def _linearised(problem: Problem, free, record: int, penalty: str):
     experiment = problem.unknowns.apply(problem.experiment, free)
     data = problem.data[record]
-    motion, readings = recursion.linearised_motion(experiment, data, problem.integrator, record)
+    motion, readings = recursion.linearised_motion(experiment, data, problem.integrator, record, problem.hold)
     return recursion.augment(motion, data.shares, penalty), readings
 
 

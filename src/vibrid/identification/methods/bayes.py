@@ -45,7 +45,7 @@ class Bayes(Method):
         fit = TrajectoryFit().solve(problem, key, progress)
         centre, noise = jnp.asarray(_inside(problem.unknowns, fit.estimate)), jnp.asarray(fit.noise)
         _, _, normal = gauss_newton(problem, centre[None], noise)
-        root = jnp.asarray(np.linalg.cholesky(np.linalg.inv(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0)))
+        root = jnp.asarray(_inverse_root(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0))  # and the widest prior
 
         def density(xi):
             return _log_posterior(problem, centre, root, noise, xi)
@@ -78,8 +78,8 @@ class Bayes(Method):
         """Samples → mean, covariance, R̂ and effective sample size."""
         flat = free.reshape(-1, free.shape[-1])
         samples = np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(flat)))
-        r_hat = np.asarray(blackjax.diagnostics.potential_scale_reduction(by_chain))
-        effective = np.asarray(blackjax.diagnostics.effective_sample_size(by_chain))
+        r_hat = np.atleast_1d(blackjax.diagnostics.potential_scale_reduction(by_chain))  # one unknown: a bare number
+        effective = np.atleast_1d(blackjax.diagnostics.effective_sample_size(by_chain))
         notes = []
         if np.max(r_hat) > 1.05 or np.min(effective) < 100:
             notes.append(
@@ -116,6 +116,16 @@ def _inside(u: UnknownSet, values: np.ndarray) -> np.ndarray:
     least = np.where(np.isin(kinds, ["interval", "above"]), low + margin, -np.inf)
     most = np.where(np.isin(kinds, ["interval", "below"]), high - margin, np.inf)
     return u.to_free(np.clip(values, least, most))
+
+
+def _inverse_root(matrix: np.ndarray) -> np.ndarray:
+    """W with W Wᵀ = matrix⁻¹, by eigenvalues of a matrix of unit diagonal.
+
+    Directions that the data leave open make a matrix singular in rounding, and a Cholesky factor fail.
+    """
+    size = np.sqrt(np.diag(matrix))
+    values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
+    return vectors / np.sqrt(np.maximum(values, 1e-14)) / size[:, None]
 
 
 def _log_posterior(problem, centre, root, noise, xi):

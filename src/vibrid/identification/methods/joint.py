@@ -73,7 +73,7 @@ class JointLoads(Method):
 
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "several records", "missing samples", "sensor gain", "initial state"}
-        | {"unknown loads", "sensor offset"}
+        | {"unknown loads", "different loads", "priors", "sensor offset"}
     )
 
     def __check_init__(self):

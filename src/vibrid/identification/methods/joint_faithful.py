@@ -95,8 +95,10 @@ def alternate(
     """
     data = problem.data[0]
     present = np.asarray(data.present)
-    if len(problem.data) > 1 or not is_exact(problem) or not present.all():
-        raise Refusal("The faithful updates take one complete record of a linear structure; leave faithful out.")
+    if len(problem.data) > 1 or not is_exact(problem) or not present.all() or "priors" in problem.needs:
+        raise Refusal(
+            "The faithful updates take one complete record of a linear structure, and no priors; leave faithful out."
+        )
     shape = np.sqrt(np.mean(np.asarray(data.readings) ** 2, axis=0) * present.size)
     theta = np.asarray(problem.unknowns.start, float).copy()
     scale, first = np.abs(theta), theta.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import ClassVar, NamedTuple
 
@@ -43,8 +44,8 @@ class _Kalman(Sequential):
     """What the two filters share: start, square-root update, and the run over a record.
 
     Arguments
-        spread: standard deviation of each unknown at the start, in its free unit (0.3 is about ± 30 %); a prior's own
-            deviation where one is given.
+        spread: standard deviation of each unknown at the start, in its free unit (0.3 is about ± 30 %). Where a prior
+            is given, every pass begins at its mean, with its deviation.
         process_noise: what the motion gains in one second, as a share of its rms; keeps the filter awake when the model
             is not quite right.
         parameter_drift: what each unknown gains in one second^½, in its free unit; 0 for constants.
@@ -68,6 +69,8 @@ class _Kalman(Sequential):
             "load offset",
             "initial state",
             "several records",
+            "different loads",
+            "priors",
         }
     )
 
@@ -75,10 +78,10 @@ class _Kalman(Sequential):
 
     def init(self, problem: Problem, key: int = 0, *, free=None, noise=None, record: int = 0) -> Belief:
         """The belief before the first sample."""
-        free = jnp.asarray(problem.start if free is None else free)
-        return _first_belief(
-            self, problem, free, jnp.asarray(augmented.noise_guess(problem) if noise is None else noise), record
-        )
+        augmented.check_steps(problem)
+        free = augmented.at_priors(problem, problem.start if free is None else free)
+        noise = augmented.noise_guess(problem) if noise is None else noise
+        return _first_belief(self, problem, jnp.asarray(free), jnp.asarray(noise), record)
 
     def step(self, problem: Problem, state: Belief, sample: Sample) -> Belief:
         """Move to the next sample and learn from its readings."""
@@ -96,6 +99,7 @@ class _Kalman(Sequential):
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
+        augmented.check_steps(problem)
         known = np.isfinite(problem.given_deviations()).all()
         noise = augmented.noise_guess(problem)
         last, cut_short = _unlearned(self, problem, noise), False
@@ -128,11 +132,12 @@ class _Kalman(Sequential):
 
     def _pass(self, problem: Problem, free: np.ndarray, noise: np.ndarray, progress) -> _Pass:
         """Once through all records; what is learnt about the unknowns goes from one to the next."""
-        p, root = len(problem.unknowns), None
+        p, root, free = len(problem.unknowns), None, augmented.at_priors(problem, free)
         paths, bands, squares, counts = [], [], 0.0, 0.0
         for r in range(len(problem.data)):
-            belief = _first_belief(self, problem, jnp.asarray(free), jnp.asarray(noise), r, root)
-            belief, (path, band, innovation, present) = _filter(self, problem, belief, r)
+            own = dataclasses.replace(problem, data=(problem.data[r],))  # with the loads of this record
+            belief = _first_belief(self, own, jnp.asarray(free), jnp.asarray(noise), r, root)
+            belief, (path, band, innovation, present) = _filter(self, own, belief)
             free, root = belief.mean[-p:], belief.root
             paths.append(np.asarray(path))
             bands.append(np.asarray(band))
@@ -203,7 +208,8 @@ class UnscentedKalman(_Kalman):
 
     def _predict(self, problem, mean, root, sample, root_drift):
         points, mean_weights, weights = self._points(mean, root)
-        moved = jax.vmap(lambda z: augmented.move(problem, z, sample.before, sample.inputs, sample.dt))(points)
+        way = (sample.before, sample.inputs, sample.dt, sample.between)
+        moved = jax.vmap(lambda z: augmented.move(problem, z, *way))(points)
         mean = mean_weights @ moved
         deviations = jnp.sqrt(weights)[:, None] * (moved - mean)
         return mean, jnp.linalg.qr(jnp.concatenate([deviations, root_drift]), mode="r")
@@ -222,7 +228,7 @@ class ExtendedKalman(_Kalman):
 
     def _predict(self, problem, mean, root, sample, root_drift):
         def advance(z):
-            return augmented.move(problem, z, sample.before, sample.inputs, sample.dt)
+            return augmented.move(problem, z, sample.before, sample.inputs, sample.dt, sample.between)
 
         slope = jax.jacfwd(advance)(mean)
         return advance(mean), jnp.linalg.qr(jnp.concatenate([root @ slope.T, root_drift]), mode="r")
@@ -236,9 +242,17 @@ class ExtendedKalman(_Kalman):
 
 def _unlearned(method, problem: Problem, noise: np.ndarray) -> _Pass:
     """The answer before any data: the first guess with its spread."""
-    free, p = problem.start, len(problem.unknowns)
-    band = method.spread * np.abs(np.asarray(problem.unknowns.slope(jnp.asarray(free))))
-    return _Pass(free, method.spread**2 * np.eye(p), free[None], band[None], noise, method.spread)
+    free = problem.start
+    deviation = np.asarray(_first_deviation(method, problem, jnp.asarray(free)))
+    band = deviation * np.abs(np.asarray(problem.unknowns.slope(jnp.asarray(free))))
+    return _Pass(free, np.diag(deviation**2), free[None], band[None], noise, float(deviation.min()))
+
+
+@eqx.filter_jit
+def _first_deviation(method, problem: Problem, free):
+    """(p,): how uncertain φ is at first."""
+    prior = problem.unknowns.prior_deviation / jnp.abs(problem.unknowns.slope(free))
+    return jnp.where(jnp.isfinite(prior), prior, method.spread)
 
 
 @eqx.filter_jit
@@ -249,12 +263,10 @@ def _first_belief(method, problem, free, noise, record, root=None) -> Belief:
     """
     p = len(problem.unknowns)
     mean = augmented.first_state(problem, free, record)
-    u = problem.unknowns
-    prior = u.prior_deviation / jnp.abs(u.slope(free))
-    deviation = jnp.where(jnp.isfinite(prior), prior, method.spread)
+    deviation = _first_deviation(method, problem, free)
     start = jnp.diag(deviation) if root is None else root[:, -p:]
     slope = jax.jacfwd(lambda q: augmented.first_state(problem, q, record))(free)
-    sizes = augmented.state_sizes(problem, free)
+    sizes = augmented.state_sizes(problem, free, record)
     own = jnp.concatenate([1e-6 * sizes + 1e-12, jnp.full(p, 1e-9)])
     made = jnp.linalg.qr(jnp.concatenate([start @ slope.T, jnp.diag(own)]), mode="r")
     drift = jnp.concatenate([method.process_noise * sizes + 1e-12, jnp.full(p, method.parameter_drift + 1e-9)])
@@ -262,16 +274,17 @@ def _first_belief(method, problem, free, noise, record, root=None) -> Belief:
 
 
 @eqx.filter_jit
-def _filter(method, problem, belief: Belief, record: int):
-    """Run over one record: final belief, and φ, deviations, innovations and masks at every sample."""
-    d = problem.data[record]
+def _filter(method, problem, belief: Belief):
+    """Run over the record of a problem: final belief, and φ, deviations, innovations and masks at every sample."""
+    d = problem.data[0]
     p = len(problem.unknowns)
     belief = method._update(
         problem, belief, Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step)
     )
 
     def body(belief, row):
-        belief = method.step(problem, belief, Sample(*row, d.step))
+        *now, between = row
+        belief = method.step(problem, belief, Sample(*now, d.step, between))
         sd = jnp.sqrt(jnp.sum(belief.root[:, -p:] ** 2, axis=0))
         return belief, (
             belief.mean[-p:],
@@ -280,5 +293,5 @@ def _filter(method, problem, belief: Belief, record: int):
             row[1],
         )
 
-    rows = (d.readings[1:], d.present[1:], d.drive.samples[:-1], d.drive.samples[1:])
+    rows = (d.readings[1:], d.present[1:], d.drive.samples[:-1], d.drive.samples[1:], d.drive.coefficients)
     return jax.lax.scan(body, belief, rows)

@@ -13,16 +13,29 @@ import scipy
 from vibrid.core.errors import require
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
-from vibrid.identification.method import METHODS, Method
+from vibrid.identification.method import METHODS, SETTINGS, Method
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import regression
 
 
-def _free_covariance(problem: Problem, free, a: np.ndarray, b: np.ndarray, theta: np.ndarray, kept) -> np.ndarray:
-    """Covariance of the kept terms of a regression in the free space, from the scatter it leaves."""
-    scatter = np.sum((a @ theta - b) ** 2) / max(len(b) - len(kept), 1)
+def _scatter(a: np.ndarray, b: np.ndarray, theta: np.ndarray, kept) -> float:
+    """Variance of what a regression leaves."""
+    return float(np.sum((a @ theta - b) ** 2) / max(len(b) - len(kept), 1))
+
+
+def _free_covariance(problem: Problem, free, a: np.ndarray, scatter: float, kept) -> np.ndarray:
+    """Covariance of the kept terms of a regression in the free space, its rows having the variance `scatter`."""
     slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))[kept]
-    return scatter * np.linalg.pinv(a[:, kept].T @ a[:, kept]) / np.outer(slope, slope)
+    root = np.linalg.pinv(a[:, kept])
+    return scatter * root @ root.T / np.outer(slope, slope)
+
+
+def _prior_rows(problem: Problem, scatter: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and right sides of the priors, in the unit of equations that scatter so much."""
+    u = problem.unknowns
+    given = np.flatnonzero(np.isfinite(u.prior_mean))
+    weight = np.sqrt(scatter) / np.asarray(u.prior_deviation)[given]
+    return weight[:, None] * np.eye(len(u))[given], weight * np.asarray(u.prior_mean)[given]
 
 
 @METHODS.register("least-squares")
@@ -33,7 +46,10 @@ class LeastSquares(Method):
     the unknowns enter linearly. Noise in the measured motion biases it: the more noise, the smaller the stiffness.
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({"latent states", "path laws", "several records"})
+    abilities: ClassVar[frozenset[str]] = frozenset(
+        {"latent states", "path laws", "several records", "different loads", "priors"}
+    )
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
@@ -42,8 +58,17 @@ class LeastSquares(Method):
         low = np.where(np.isfinite(u.low), u.low, -np.inf)
         high = np.where(np.isfinite(u.high), u.high, np.inf)
         scale = np.linalg.norm(a, axis=0) + 1e-300
-        bounds = (low * scale, high * scale)
-        theta = scipy.optimize.lsq_linear(a / scale, b, bounds, lsq_solver="exact").x / scale
+
+        def solved(rows, sides):
+            bounds = (low * scale, high * scale)
+            return scipy.optimize.lsq_linear(rows / scale, sides, bounds, lsq_solver="exact").x / scale
+
+        theta, every = solved(a, b), np.arange(len(scale))
+        rows, scatter = a, _scatter(a, b, theta, every)
+        believed, sides = _prior_rows(problem, scatter)
+        if len(sides):
+            rows = np.concatenate([a, believed])
+            theta = solved(rows, np.concatenate([b, sides]))
         free = u.to_free(theta)
         left = float(np.sqrt(np.mean((a @ theta - b) ** 2)))
         warning = (
@@ -59,7 +84,7 @@ class LeastSquares(Method):
             self,
             free,
             started=started,
-            covariance=_free_covariance(problem, free, a, b, theta, np.arange(len(theta))),
+            covariance=_free_covariance(problem, free, rows, scatter, every),
             warnings=warning,
             convergence={"unbalance": left, "condition": float(np.linalg.cond(a / scale))},
             seed=key,
@@ -79,7 +104,10 @@ class SparseRegression(Method):
 
     threshold: float = eqx.field(static=True, default=0.02)
     ridge: float = eqx.field(static=True, default=1e-6)
-    abilities: ClassVar[frozenset[str]] = frozenset({"latent states", "path laws", "several records"})
+    abilities: ClassVar[frozenset[str]] = frozenset(
+        {"latent states", "path laws", "several records", "different loads"}
+    )
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
@@ -92,7 +120,7 @@ class SparseRegression(Method):
         free = problem.unknowns.to_free(theta)
         kept = np.flatnonzero(theta)
         covariance = np.zeros((len(theta),) * 2)
-        covariance[np.ix_(kept, kept)] = _free_covariance(problem, free, a, b, theta, kept)
+        covariance[np.ix_(kept, kept)] = _free_covariance(problem, free, a, _scatter(a, b, theta, kept), kept)
         dropped = [n for i, n in enumerate(problem.unknowns.names) if i not in kept]
         warning = (
             f"Set to zero, because they carry less than {100 * self.threshold:g} % of the force: {', '.join(dropped)}.",

@@ -13,8 +13,8 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
-from vibrid.identification.method import METHODS, Sample, Sequential
-from vibrid.identification.online.measured import has_snapshots, measured_motion
+from vibrid.identification.method import METHODS, SETTINGS, Sample, Sequential
+from vibrid.identification.online.measured import check_force, has_snapshots, measured_motion
 from vibrid.identification.online.runs import run_record
 from vibrid.identification.online.windows import Level, Replay, Snapshots
 from vibrid.identification.problem import Problem
@@ -76,6 +76,7 @@ class OnlineMasing(Sequential):
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "path laws", "unaveraged memory", "missing samples", "several records"}
     )
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
 
     def __check_init__(self):
         if not (self.window >= 2 * self.stride >= 2 and self.window % self.stride == 0):
@@ -93,6 +94,7 @@ class OnlineMasing(Sequential):
         """The kind of window that suits the problem."""
         motion = measured_motion(problem, self)
         if has_snapshots(problem):
+            check_force(problem, self)
             return Snapshots(motion, self.window, self.stride, self.objective)
         if self.objective == 2:
             raise InputError("Objective 2 needs the turning points of a Masing law; use objective 1 for other laws.")

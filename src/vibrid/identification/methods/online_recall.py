@@ -13,8 +13,8 @@ import numpy as np
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
-from vibrid.identification.method import METHODS, Sample, Sequential
-from vibrid.identification.online.measured import force_read, has_snapshots
+from vibrid.identification.method import METHODS, SETTINGS, Sample, Sequential
+from vibrid.identification.online.measured import check_force, force_read, has_snapshots
 from vibrid.identification.online.reservoir import Reservoir, admit, empty_reservoir
 from vibrid.identification.online.runs import run_record
 from vibrid.identification.online.smoothing import LagSmoother, SmoothingState
@@ -78,6 +78,7 @@ class OnlineRecall(Sequential):
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "path laws", "unaveraged memory", "missing samples"}
     )
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
 
     def __check_init__(self):
         for name, least in (("lag", 1), ("every", 1), ("points", 20), ("members", 1)):
@@ -87,11 +88,12 @@ class OnlineRecall(Sequential):
     # -- sample by sample ----------------------------------------------------------------------------------------
 
     def init(self, problem: Problem, key: int = 0, *, free=None) -> Recollection:
-        if not has_snapshots(problem) or len(problem.sensors) != 1:
+        if not has_snapshots(problem):
             raise Refusal(
                 "OnlineRecall needs a device with imposed deformation, one force sensor, and a law whose memory does "
                 "not depend on its parameters (masing, iwan). Use online-masing, ukf or trajectory for others."
             )
+        check_force(problem, self)
         capacity, p = problem.experiment.structure.law.capacity, len(problem.unknowns)
         first = jnp.asarray(problem.start if free is None else free)
         scatter = self.spread * jax.random.normal(jax.random.PRNGKey(key), (self.members, p))

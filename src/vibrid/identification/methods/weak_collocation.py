@@ -53,8 +53,10 @@ class WeakCollocation(Method):
     polish: bool = eqx.field(static=True, default=False)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
-        {"partial sensors", "latent states", "several records", "missing samples", "initial state"}
+        {"partial sensors", "latent states", "several records", "different loads", "missing samples", "initial state"}
+        | {"priors"}
     )
+    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not go step by step
 
     def __check_init__(self):
         if not self.softness or min(self.softness) <= 0 or list(self.softness) != sorted(self.softness, reverse=True):

@@ -17,32 +17,38 @@ from vibrid.core.files import write_arrays
 from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
 from vibrid.identification.needs import needs_of
-from vibrid.identification.problem import Data, Problem
+from vibrid.identification.problem import Data, Problem, has_delays
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
-from vibrid.simulation.simulate import default_integrator
+from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.device import Device
 from vibrid.structures.sensors import Sensors
 
 
-def live_problem(structure, sensors: Sensors, unknown, first: Record, integrator=None, substeps: int = 1) -> Problem:
-    """A problem whose data are still to come; `first` holds its first samples, however quiet they are."""
+def live_problem(
+    structure, sensors: Sensors, unknown, first: Record, integrator=None, substeps: int = 1, hold: str = "linear"
+) -> Problem:
+    """A problem whose data are still to come; `first` holds its first samples, however quiet they are.
+
+    A `hold` that looks at samples to come serves methods that use values at the samples alone; others refuse it.
+    """
     loads, inputs = loads_of(structure, first), inputs_of(structure, first)
     readings = np.stack([first[s.label] for s in sensors], axis=1)
     present = np.isfinite(readings)
     data = Data(
         jnp.asarray(np.where(present, readings, 0.0)), jnp.asarray(present.astype(float)),
-        drive(inputs, "linear", substeps), float(first.step), loads, first.name,
+        drive(inputs, hold, substeps), float(first.step), loads, first.name,
     )  # fmt: skip
     size = structure.model(loads).size
     experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),), loads_in([loads]))
-    integrator = default_integrator(structure) if integrator is None else integrator
+    integrator = chosen_integrator(structure, integrator, hold, substeps)
     unknowns = compile_unknowns(experiment, unknown)
     if not any(place.startswith("loads") for own in unknowns.places for place in own):
         experiment = dataclasses.replace(experiment, loads=())
     nothing = (jnp.zeros_like(data.present),)
-    problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, "linear", False, frozenset())
+    late = has_delays(sensors, unknowns)
+    problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, hold, late, frozenset())
     return dataclasses.replace(problem, needs=needs_of(problem))
 
 

@@ -78,6 +78,16 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
     return MeasuredMotion(*found, offset, False, compared)
 
 
+def check_force(problem: Problem, method) -> None:
+    """Refuse sensors other than the one that reads the force of a device."""
+    if [s.quantity for s in problem.sensors] != ["element_force"]:
+        read = ", ".join(s.label for s in problem.sensors)
+        raise Refusal(
+            f"{type(method).__name__} compares the force of a device whose law has a memory (masing, iwan): give it "
+            f"one sensor of element_force and no other (the sensors are {read})."
+        )
+
+
 def has_snapshots(problem: Problem) -> bool:
     """Whether the memory of past samples serves any parameters: one law with such a memory under imposed motion."""
     structure = problem.experiment.structure

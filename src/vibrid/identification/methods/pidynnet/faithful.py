@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.device import accelerated
+from vibrid.core.errors import Refusal
 from vibrid.core.progress import Progress
 from vibrid.identification.methods.pidynnet.letter import (
     Letter,
@@ -93,6 +94,10 @@ class Training:
         self.method, self.letter, self.key = method, letter, key
         self.progress, self.checkpoint, self.last_saved = progress, checkpoint, time.monotonic()
         problem, seeds, p = letter.problem, method.seeds, len(letter.problem.unknowns)
+        if problem.needs & {"missing samples", "priors"}:
+            raise Refusal(
+                "PIDynNet to the letter takes a record without gaps, all of it, and no priors; leave faithful out."
+            )
         self.motion = tuple(np.asarray(part) for part in measured_motion(problem))
         data = problem.data[0]
         count = max(round((data.samples - 1) * data.step / (method.window or SUBPERIOD)), 1)

@@ -101,7 +101,8 @@ class PIDynNet(Method):
     layers: int = eqx.field(static=True, default=5)
     ground_input: bool = eqx.field(static=True, default=True)
 
-    abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples"})
+    abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples", "priors"})
+    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not go step by step
 
     def __check_init__(self):
         if self.network not in NETWORKS:

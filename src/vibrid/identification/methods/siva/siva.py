@@ -19,7 +19,7 @@ from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT
 from vibrid.identification.acceleration import AccelerationMap, Measured, acceleration_map, compared, measure
 from vibrid.identification.conclude import conclude
-from vibrid.identification.method import METHODS, Method
+from vibrid.identification.method import METHODS, SETTINGS, Method
 from vibrid.identification.methods.siva.adversary import ADVERSARIES, Epoch, Samples, Values
 from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
@@ -88,7 +88,10 @@ class SIVA(Method):
     polish: bool = eqx.field(static=True, default=False)
     faithful: bool = eqx.field(static=True, default=False)
 
-    abilities: ClassVar[frozenset[str]] = frozenset({"latent states", "path laws", "several records"})
+    abilities: ClassVar[frozenset[str]] = frozenset(
+        {"latent states", "path laws", "several records", "different loads"}
+    )
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
 
     def __check_init__(self):
         if self.adversary not in ADVERSARIES:
