@@ -146,7 +146,7 @@ def stand_ins(monkeypatch, fit, folder):
         save=lambda p: files.write_arrays(p, x=np.zeros(1)),
     )  # fmt: skip
     run.problem = Stand(unknowns=Stand(names=("k",), units=("N/m",)))
-    monkeypatch.setattr(online_run, "live_problem", lambda *_: run.problem)
+    monkeypatch.setattr(online_run, "live_problem", lambda *_, **__: run.problem)
     monkeypatch.setattr(online_run, "LiveRun", lambda *_: run)
     # a paper of one item
     paper = Paper("tiny", "Nobody (2026).")

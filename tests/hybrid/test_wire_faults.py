@@ -57,7 +57,8 @@ def test_the_server_is_killed_in_mid_test(tmp_path):
     command = [sys.executable, "-m", "vibrid.cli", "hybrid", "serve", str(file), "--port", "0"]
     command += ["--record", str(tmp_path / "server.h5"), "--log", str(tmp_path / "server.log")]
     source = str(Path(vb.__file__).resolve().parents[1])
-    environment = os.environ | {"PYTHONPATH": source, "JAX_PLATFORMS": "cpu"}
+    places = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    environment = os.environ | {"PYTHONPATH": places, "JAX_PLATFORMS": "cpu"}
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
         port = int(server.stdout.readline().rsplit(":", 1)[1])
