@@ -19,7 +19,7 @@ from vibrid.core.progress import SILENT
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import states_along
 from vibrid.identification.weak.equations import flatten_states, model_at
-from vibrid.identification.weak.pieces import Piece, project, smooth, unread
+from vibrid.identification.weak.pieces import Piece, project, smooth, spectral_noise, unread
 from vibrid.identification.weak.readings import sensor_rows
 from vibrid.simulation.run import Everything, Start, run
 
@@ -43,9 +43,12 @@ def shortest_period(problem: Problem, free) -> float:
 
 
 def determined(problem: Problem) -> bool:
-    """Whether some sensor reads every degree of freedom."""
-    rows = sensor_rows(problem)[0]
-    return np.linalg.matrix_rank(rows) == rows.shape[1]
+    """Whether some sensor reads displacement or velocity of every degree of freedom.
+
+    Accelerations alone leave the displacement to drift: what a regression along it would find is not the stiffness.
+    """
+    rows, orders, *_ = sensor_rows(problem)
+    return np.linalg.matrix_rank(rows[orders < 2]) == rows.shape[1]
 
 
 @eqx.filter_jit
@@ -102,6 +105,17 @@ def _physical(problem: Problem, free):
     return problem.unknowns.to_physical(free), problem.unknowns.slope(free)
 
 
+def lengths(problem: Problem, free: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """(p,): how long a step is for every unknown, a positive one by its value, or half the first guess.
+
+    A damping that a poor start has put near zero would else have to grow by powers, and hold all others back.
+    """
+    value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
+    positive = np.array([kind == "log" for kind in problem.unknowns.kinds])
+    usual = np.maximum(np.abs(value), 0.5 * np.asarray(problem.unknowns.scale))
+    return np.where(positive, np.abs(slope * step) / usual, np.abs(step))
+
+
 def straight(problem: Problem, free: np.ndarray, step: np.ndarray) -> np.ndarray:
     """φ after a step that is straight in the physical unknowns; no positive one falls below a third of itself."""
     value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
@@ -150,7 +164,11 @@ def _states(problem, free, record, x, v, step):
 
 
 def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
-    """Begin at the motion that the structure would make with the unknowns at φ: for few sensors."""
+    """Begin at the motion that the structure would make with the unknowns at φ: for few sensors.
+
+    `noise` (sensors,) is what that motion leaves of the readings. What a wrong model leaves is not noise: where it is
+    not stated, it is no more than the spectra of the readings allow.
+    """
     pieces = []
     for r in range(len(problem.data)):
         piece = unread(problem, spacing, r)
@@ -160,7 +178,9 @@ def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
         used = time <= piece.splines.edges[-1] * (1.0 + 1e-9)
         weights = project(piece.splines, time[used], np.concatenate([y, s], axis=1)[used])
         pieces.append(replace(piece, weights=weights))
-    return Beginning(np.asarray(free), np.asarray(noise), tuple(pieces))
+    stated = np.isfinite(problem.given_deviations())
+    noise = np.where(stated, noise, np.minimum(noise, spectral_noise(pieces)))
+    return Beginning(np.asarray(free), noise, tuple(pieces))
 
 
 @eqx.filter_jit
