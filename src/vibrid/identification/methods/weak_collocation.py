@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import ClassVar
 
 import equinox as eqx
@@ -16,7 +17,7 @@ from vibrid.identification.conclude import conclude, covariance_of
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.trajectory import TrajectoryFit, polished
 from vibrid.identification.problem import Problem
-from vibrid.identification.weak.annealing import RIGHT, Annealed, anneal
+from vibrid.identification.weak.annealing import Annealed, anneal
 from vibrid.identification.weak.equations import check_rates, state_names
 from vibrid.identification.weak.start import Beginning, determined, regression_start, shortest_period, simulated_start
 
@@ -35,8 +36,9 @@ class WeakCollocation(Method):
     guess. A wrong one stops earlier: how early says how wrong it is, and the unknowns found there suffer less from it
     than those of a fit that must obey the equations exactly.
 
-    Needs laws with rate equations and, for a start without a good guess, some reading of every degree of freedom;
-    with fewer sensors it starts from a trajectory fit.
+    Needs laws with rate equations and, for a start without a good guess, displacement or velocity of every degree of
+    freedom; with fewer sensors, or accelerometers alone, it starts from a trajectory fit. Before it blames the model it
+    tries that start as well.
 
     Arguments
         spacing: length in s of the intervals of the splines; 1/15 of the structure's shortest period by default.
@@ -69,7 +71,9 @@ class WeakCollocation(Method):
         problem = problem.boxed()
         check_rates(problem)
         begin, notes = self.begin(problem, progress)
-        made = anneal(problem, begin, self.softness, self.tolerance, self.iterations, progress)
+        made = self._annealed(problem, begin, progress)
+        if determined(problem) and not made.right and not made.cut_short:
+            made, notes = self._second(problem, made, progress)
         diagnosis = self.diagnosis(problem, made)
         fit = conclude(
             problem,
@@ -89,19 +93,35 @@ class WeakCollocation(Method):
         return polished(self, fit, problem, key, progress, started)
 
     def begin(self, problem: Problem, progress=SILENT) -> tuple[Beginning, list[str]]:
-        """Regression along the smooth motion; a trajectory fit where some degree of freedom is not read."""
-        spacing = self.spacing or shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
+        """Regression along the smooth motion; a trajectory fit where some displacement can only drift."""
         if not determined(problem):
-            fit = TrajectoryFit().solve(problem, 0, progress)
-            free = problem.unknowns.to_free(fit.estimate)
-            spacing = self.spacing or shortest_period(problem, free) / _INTERVALS_A_PERIOD
-            note = "Not every degree of freedom is read, so this started from a trajectory fit."
-            return simulated_start(problem, free, fit.noise, spacing), [note]
+            note = "Accelerations do not hold a displacement, or no sensor does: this started from a trajectory fit."
+            return self._from_a_fit(problem, progress), [note]
+        spacing = self.spacing or shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
         begin = regression_start(problem, spacing, progress)
         finer = self.spacing or shortest_period(problem, begin.free) / _INTERVALS_A_PERIOD
         if finer < 0.8 * spacing:
             begin = regression_start(problem, finer, progress, begin.free)
         return begin, []
+
+    def _from_a_fit(self, problem: Problem, progress) -> Beginning:
+        fit = TrajectoryFit().solve(problem, 0, progress)
+        free = problem.unknowns.to_free(fit.estimate)  # PIDynNet's space is another one than that of a fit
+        spacing = self.spacing or shortest_period(problem, free) / _INTERVALS_A_PERIOD
+        return simulated_start(problem, free, fit.noise, spacing)
+
+    def _annealed(self, problem: Problem, begin: Beginning, progress) -> Annealed:
+        return anneal(problem, begin, self.softness, self.tolerance, self.iterations, progress)
+
+    def _second(self, problem: Problem, first: Annealed, progress) -> tuple[Annealed, list[str]]:
+        """Before the model is blamed, once more from a trajectory fit: noise may have led the regression astray."""
+        try:
+            other = self._annealed(problem, self._from_a_fit(problem, progress), progress)
+        except KeyboardInterrupt:
+            return replace(first, cut_short=True), []
+        if not other.beyond(first):
+            return first, []
+        return other, ["A regression along the smooth motion ended elsewhere, so this started from a trajectory fit."]
 
     def diagnosis(self, problem: Problem, made: Annealed) -> dict:
         """How far the readings let the equations be believed, in numbers and in a sentence."""
@@ -110,7 +130,7 @@ class WeakCollocation(Method):
         names = [f"motion of degree of freedom {i}" for i in range(n)]
         names += [f"state of {name}" for name in state_names(problem)]
         worst = int(np.argmax(left[:n])) if n else 0
-        if made.refused is None or made.softness <= RIGHT:
+        if made.right:
             sentence = (
                 f"The readings let every equation be believed to {100 * made.softness:g} % of its size: the model is "
                 "as right as these data can tell" + ("." if made.refused is None else " with splines of this spacing.")
@@ -124,7 +144,7 @@ class WeakCollocation(Method):
             )
         return {
             "sentence": sentence,
-            "right": made.refused is None or made.softness <= RIGHT,
+            "right": made.right,
             "softness_reached": made.softness,
             "softness_refused": made.refused,
             "rise_of_misfit": made.rise,

@@ -8,13 +8,15 @@ The smallest ε that the readings allow says how wrong the model is, and the unk
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from vibrid.core.progress import SILENT
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.collocation import Point, Solved, cost_of, eliminate, point_at, record_of, trial
-from vibrid.identification.weak.pieces import finer, noise_left
+from vibrid.identification.weak.pieces import finer, followed, noise_left, spectral_noise
+from vibrid.identification.weak.readings import DRAWS
 from vibrid.identification.weak.start import Beginning
 
 _HELD = 2  # first iterations, in which the motion settles and the unknowns wait
@@ -40,6 +42,17 @@ class Annealed:
     history: list[tuple[float, float, np.ndarray]]  # softness, cost and φ of every step
     cut_short: bool
 
+    @property
+    def right(self) -> bool:
+        """Whether the model is as right as the readings, and the splines, can tell."""
+        return self.refused is None or self.softness <= RIGHT
+
+    def beyond(self, other: Annealed) -> bool:
+        """Whether the equations are believed further here than in another answer, or as far with less left over."""
+        if self.softness != other.softness:
+            return self.softness < other.softness
+        return float(np.sum(np.log(self.noise / other.noise))) < -1e-3
+
     def left_over(self) -> np.ndarray:
         """(equations,): rms of what each equation leaves, as a share of its size."""
         squares = [(own.residual / r.sizes) ** 2 for r, own in zip(self.point.records, self.point.slopes, strict=True)]
@@ -57,7 +70,8 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
     noise, given = begin.noise, problem.given_deviations()
     records = [record_of(problem, begin.free, piece, i, noise) for i, piece in enumerate(begin.pieces)]
     point = point_at(problem, begin.free, records)
-    kept, loosest, history, rise, before, refined = None, None, [], 0.0, np.inf, False
+    kept, history, rise, before, refined = None, [], 0.0, np.inf, False
+    loosest = Loosest.before(problem, begin.pieces)
     try:
         for number, softness in enumerate(stages):
             progress.stage(f"equations to {100 * softness:g} % of their size", iterations)
@@ -66,10 +80,11 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
             while True:
                 believed = beliefs(point, softness, stages[-1])
                 point, solved = _minimise(problem, point, noise, believed, held, last, iterations, history, progress)
-                paid = solved.paid(point, noise)
-                seen = noise_left([r.piece for r in point.records], paid)
-                loosest = (seen, paid) if loosest is None else loosest
-                rise, chance = _rise(seen, *loosest, problem, point)
+                spent = solved.spent(point, noise)
+                pieces = [r.piece for r in point.records]
+                seen = noise_left(pieces, spent, noise)
+                loosest = loosest.after(problem, pieces, seen, spent, number == 0)
+                rise, chance = _rise(seen, loosest, problem, point)
                 refused = kept is not None and rise > tolerance + 3.0 * chance
                 disobeyed = _disobeyed(point, believed)
                 coarse = disobeyed > max(before * softness / stages[max(number - 1, 0)], _SEEN)
@@ -152,14 +167,48 @@ def _minimise(problem, point: Point, noise, softness, held, to_the_end, iteratio
     return point, solved
 
 
-def _rise(now: np.ndarray, loosest: np.ndarray, paid: np.ndarray, problem: Problem, point: Point):
+class Loosest(NamedTuple):
+    """(sensors,): noise as loose equations leave it, the relative variance of its square, whether splines have followed
+    every reading so far, and whether the noise is found from readings and motion.
+
+    Where the splines follow a sensor one by one, its noise is as stated, or that of the highest fifth of its spectrum,
+    an upper limit; the first stage in which they do not may then find less.
+    """
+
+    level: np.ndarray
+    variance: np.ndarray
+    blind: np.ndarray
+    found: np.ndarray
+
+    @classmethod
+    def before(cls, problem: Problem, pieces) -> Loosest:
+        given, none = problem.given_deviations(), np.zeros(len(problem.sensors))
+        stated = np.isfinite(given)
+        variance = np.where(stated, 0.0, 3.0 / (0.1 * problem.counts()))
+        return cls(np.where(stated, given, spectral_noise(pieces)), variance, none == 0.0, none > 0.0)
+
+    def after(self, problem: Problem, pieces, seen: np.ndarray, spent: np.ndarray, first: bool) -> Loosest:
+        """With what a stage has found. What weights took of the noise is a random number, known from a few draws."""
+        left = np.maximum(problem.counts() - spent, 1.0)
+        variance = 2.0 * spent / left**2 + 2.0 / (DRAWS[0] * left)
+        sees = self.blind & ~followed(pieces, spent)
+        better = sees & ((seen < self.level) | first)
+        return Loosest(
+            np.where(better, seen, self.level),
+            np.where(better, variance, self.variance),
+            self.blind & ~sees,
+            self.found | better,
+        )
+
+
+def _rise(now: np.ndarray, loosest: Loosest, problem: Problem, point: Point):
     """By how much χ² of displacements and velocities has risen, as a share, and by how much it may rise by chance.
 
-    Of all sensors where none reads these. `loosest` is the noise found in the first stage, `paid` the weights that the
-    readings determined there: what these fitted of the noise is a random number of that many degrees of freedom.
+    Of all sensors where none reads these.
     """
     slow = point.records[0].piece.readings.orders < 2
     chosen = slow if slow.any() else np.ones_like(slow)
-    level = np.maximum(loosest, _NEGLIGIBLE * problem.signal_size())[chosen]
-    rise = np.mean((now[chosen] ** 2 - loosest[chosen] ** 2) / level**2)
-    return float(rise), float(np.sqrt(2.0 * paid[chosen].sum()) / (problem.counts() - paid)[chosen].sum())
+    level = np.maximum(loosest.level, _NEGLIGIBLE * problem.signal_size())
+    level = np.where(loosest.found, level, np.maximum(level, now))[chosen]  # a spectrum may say too little by chance
+    rise = np.mean((now[chosen] ** 2 - loosest.level[chosen] ** 2) / level**2)
+    return float(rise), float(np.sqrt(loosest.variance[chosen].sum()) / chosen.sum())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
+from vibrid.core.errors import Divergence
 from vibrid.identification.weak.splines import REACH
 
 
@@ -60,6 +62,23 @@ def gather_rows(rows: np.ndarray) -> np.ndarray:
     return total
 
 
+def factorise(band: np.ndarray) -> np.ndarray:
+    """Cholesky factor of the lower band of a symmetric matrix without negative eigenvalues.
+
+    Weights that readings and equations hardly touch (few samples in a period, accelerations alone) leave it singular
+    in rounding; its diagonal is then raised by the smallest share that gives a factor, which damps such weights.
+    """
+    if np.isfinite(band).all():
+        for raised in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
+            with suppress(np.linalg.LinAlgError):
+                lifted = np.concatenate([band[:1] * (1.0 + raised), band[1:]])
+                return cholesky_banded(lifted, lower=True, overwrite_ab=True, check_finite=False)
+    raise Divergence(
+        "The splines of the motion are not held by readings and equations: give WeakCollocation a longer spacing, or "
+        "more samples in a period."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Bordered:
     """Normal equations [A B; Bᵀ D] with a banded A (weights) and a small border (unknowns), and their right sides."""
@@ -74,7 +93,7 @@ class Bordered:
         """Factorise A (1 + damping on its diagonal) and eliminate the weights: S = D − Bᵀ A⁻¹ B."""
         band = self.band.copy()
         band[0] *= 1.0 + damping
-        factor = cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False)
+        factor = factorise(band)
         p = len(self.corner)
         sides = np.concatenate([self.border, self.weights_side[:, None]], axis=1)
         solved = cho_solve_banded((factor, True), sides, check_finite=False)

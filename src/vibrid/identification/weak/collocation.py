@@ -33,7 +33,7 @@ from vibrid.identification.weak.start import straight
 
 POINTS = 4  # Gauss points in an interval
 _FIRST_HELD = 1e-4  # how tightly the state at the start is held, as a share of the rms of each
-_LONGEST = 0.3  # the longest step of an unknown in one iteration: φ is logarithmic
+_LONGEST = 0.3  # the longest step of an unknown in one iteration
 
 
 ENDS = np.array([0, 1, -2, -1])
@@ -254,15 +254,15 @@ class Solved(NamedTuple):
     side: np.ndarray  # (p,)
     promise: float  # fall of the cost if only the weights moved
 
-    def paid(self, point: Point, noise: np.ndarray) -> np.ndarray:
-        """(sensors,): how many weights of the splines the readings of each sensor determine."""
+    def spent(self, point: Point, noise: np.ndarray) -> np.ndarray:
+        """(sensors,): how many samples of each sensor are spent on weights."""
         found = 0.0
         for part, record in zip(self.parts, point.records, strict=True):
 
             def solve(sides, factor=part.factor):
                 return cho_solve_banded((factor, True), sides, check_finite=False)
 
-            found = found + record.piece.readings.paid(noise, solve, record.piece.weights.shape[1])
+            found = found + record.piece.readings.spent(noise, solve, record.piece.weights.shape[1])
         return found
 
 
@@ -281,7 +281,7 @@ def eliminate(point: Point, softness: np.ndarray, damping: float = 0.0) -> Solve
 
 
 def trial(problem: Problem, point: Point, solved: Solved, damping: float, hold: bool) -> tuple[Point, float]:
-    """The point one Gauss–Newton step away, and the fall of the cost that the step promises.
+    """The point one Gauss–Newton step away, and the fall of the cost that the whole step would promise.
 
     `hold` keeps the unknowns where they are. The step is straight in the physical unknowns: most of them enter the
     equations linearly.

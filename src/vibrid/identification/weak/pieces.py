@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.linalg import cho_solve_banded
 
 from vibrid.identification.problem import Problem
-from vibrid.identification.weak.banded import add_block, diagonals, from_diagonals, gather_rows, squares
+from vibrid.identification.smoothing import noise_levels
+from vibrid.identification.weak.banded import add_block, diagonals, factorise, from_diagonals, gather_rows, squares
 from vibrid.identification.weak.equations import Motion
 from vibrid.identification.weak.ground import Ground, ground_of
 from vibrid.identification.weak.readings import Readings, readings_of, summed
 from vibrid.identification.weak.splines import REACH, Splines
 
+_FOLLOWED = 0.8  # share of samples spent on weights from which on noise cannot be told from the motion
 _FIRST_HELD = 1e-4  # how tightly a known state at the start is held, as a share of the rms of the motion
 
 
@@ -72,31 +74,52 @@ def smooth(problem: Problem, pieces: list[Piece], rounds: int = 6) -> tuple[np.n
 
     Every reading of one motion counts: slow motion follows displacements, quick motion accelerations.
     """
-    given = problem.given_deviations()
-    noise = np.where(np.isfinite(given), given, 0.05 * problem.signal_size())
+    given, size = problem.given_deviations(), problem.signal_size()
+    noise = np.where(np.isfinite(given), given, np.clip(spectral_noise(pieces), 1e-3 * size, 0.05 * size))
     for _ in range(1 if np.isfinite(given).all() else rounds):
         made = [_smooth_one(problem, piece, noise, r) for r, piece in enumerate(pieces)]
         pieces, before = [piece for piece, _ in made], noise
-        seen = noise_left(pieces, sum(paid for _, paid in made))
+        seen = noise_left(pieces, sum(spent for _, spent in made), noise)
         noise = np.where(np.isfinite(given), given, seen)
         if np.max(np.abs(np.log(noise / before))) < 0.02:
             break
     return noise, pieces
 
 
-def noise_left(pieces, paid) -> np.ndarray:
-    """Noise of every sensor from what motions leave of its readings.
+def followed(pieces, spent) -> np.ndarray:
+    """(sensors,): whether splines follow the readings of a sensor nearly one by one: then they say nothing of noise.
 
-    `paid` (sensors,) is how many weights of the splines the readings of each sensor have determined.
+    `spent` (sensors,) is how many samples of each sensor went into weights of the splines.
     """
+    return spent > _FOLLOWED * sum(piece.readings.counts for piece in pieces)
+
+
+def spectral_noise(pieces) -> np.ndarray:
+    """(sensors,): white noise by the highest fifth of the spectra of the readings, of absolute motion: an upper limit.
+
+    No less than a millionth of the readings.
+    """
+    squares, size = [], []
+    for piece in pieces:
+        y, there = piece.readings.targets, piece.readings.present > 0
+        place = np.arange(len(y))
+        whole = [np.interp(place, place[own], column[own]) for column, own in zip(y.T, there.T, strict=True)]
+        squares.append(noise_levels(np.stack(whole, axis=1)) ** 2)
+        size.append(np.mean(np.square(whole), axis=1))
+    return np.sqrt(np.maximum(np.mean(squares, axis=0), 1e-12 * np.mean(size, axis=0)))
+
+
+def noise_left(pieces, spent, before) -> np.ndarray:
+    """Noise of every sensor from what motions leave of its readings; `before` where they follow these one by one."""
     left = sum(piece.readings.misfit(piece.weights) for piece in pieces)
     counts = sum(piece.readings.counts for piece in pieces)
     size = np.sqrt(sum(np.sum((p.readings.targets * p.readings.present) ** 2, axis=0) for p in pieces) / counts)
-    return np.maximum(np.sqrt(left / np.maximum(counts - paid, 0.2 * counts)), 1e-6 * size)
+    seen = np.sqrt(left / np.maximum(counts - spent, (1.0 - _FOLLOWED) * counts))
+    return np.where(followed(pieces, spent), before, np.maximum(seen, 1e-6 * size))
 
 
 def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Piece, np.ndarray]:
-    """The piece with smooth motion, and how many weights each sensor has paid for."""
+    """The piece with smooth motion, and how many samples of each sensor are spent on it."""
     n, splines = piece.size, piece.splines
     band, side = piece.readings.normal(noise, n)
     size = np.mean(band[0])
@@ -112,10 +135,10 @@ def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Pie
     third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))  # a trace of stiffness; more across gaps
     bridge = np.sqrt(np.where(piece.unread, 1e-4, 1e-14) * size)
     band += squares(np.einsum("k,en,nm->enkm", third, bridge, np.eye(n)).reshape(splines.count, n, REACH * n))
-    factor = (cholesky_banded(band, lower=True), True)
+    factor = (factorise(band), True)
     solved = cho_solve_banded(factor, side)
-    paid = piece.readings.paid(noise, lambda signs: cho_solve_banded(factor, signs), n)
-    return replace(piece, weights=solved.reshape(splines.weights, n)), paid
+    spent = piece.readings.spent(noise, lambda sides: cho_solve_banded(factor, sides), n)
+    return replace(piece, weights=solved.reshape(splines.weights, n)), spent
 
 
 def project(splines: Splines, time, values) -> np.ndarray:
@@ -127,4 +150,4 @@ def project(splines: Splines, time, values) -> np.ndarray:
     third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))
     bend = squares(np.broadcast_to(1e-6 * np.sqrt(gram[0].mean()) * third, (splines.count, 1, REACH)))
     band = from_diagonals(gram[..., None, None]) + bend
-    return cho_solve_banded((cholesky_banded(band, lower=True), True), side)
+    return cho_solve_banded((factorise(band), True), side)

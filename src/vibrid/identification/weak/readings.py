@@ -12,6 +12,8 @@ from vibrid.identification.weak.banded import diagonals, from_diagonals, gather_
 from vibrid.identification.weak.ground import Ground
 from vibrid.identification.weak.splines import REACH, Splines
 
+DRAWS, _MANY = (2, 12), 2000
+"""Draws of noise by which what weights take of it is found: fewer where there are many weights."""
 _ORDERS = ("displacement", "velocity", "acceleration")
 
 
@@ -54,18 +56,33 @@ class Readings:
         """(sensors,): Σ (reading − spline)² over the samples of each sensor."""
         return np.sum(((self.targets - self.predicted(weights)) * self.present) ** 2, axis=0)
 
-    def paid(self, noise: np.ndarray, solve, channels: int) -> np.ndarray:
-        """(sensors,): how many weights the readings of each sensor determine, trace(A⁻¹ A_sensor), by random signs.
+    def spent(self, noise: np.ndarray, solve, channels: int) -> np.ndarray:
+        """(sensors,): how many of the samples of each sensor are spent on weights: what splines take of pure noise.
 
         `solve` applies A⁻¹ to columns (weights × channels, k), A the normal equations of everything that is believed.
+        Noise of a few draws goes through the fit; what is left of a right model's readings is left of it. (Counting
+        weights, trace(A⁻¹ A_sensor), would call the noise too small where equations are soft.)
         """
-        size = self.splines.weights * channels
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, 2 if size > 2000 else 12))
-        total = np.zeros(len(self.rows))
-        for z, u in zip(signs.T, solve(signs).T, strict=True):
-            seen = [self.predicted(own.reshape(self.splines.weights, channels)) for own in (z, u)]
-            total += np.sum(seen[0] * seen[1] * self.present, axis=0)
-        return np.clip(total / signs.shape[1] / np.asarray(noise) ** 2, 0.0, self.counts)
+        size, noise = self.splines.weights * channels, np.asarray(noise)
+        shape = (DRAWS[0] if size > _MANY else DRAWS[1], *self.targets.shape)
+        draws = np.random.default_rng(0).choice([-1.0, 1.0], size=shape) * noise * self.present
+        solved = solve(np.stack([self._side(own / noise**2, channels) for own in draws], axis=1)).T
+        left = [
+            own - self.present * self.predicted(w.reshape(-1, channels)) for own, w in zip(draws, solved, strict=True)
+        ]
+        return np.clip(self.counts - np.mean(np.sum(np.square(left), axis=1), axis=0) / noise**2, 0.0, self.counts)
+
+    def _side(self, values: np.ndarray, channels: int) -> np.ndarray:
+        """(weights × channels,): Σ b · value over the samples (nt, sensors), as the sensors read the motion."""
+        interval, fraction = self.splines.place(self.inside)
+        n = self.rows.shape[1]
+        made = np.zeros((self.splines.weights, channels))
+        for order in np.unique(self.orders):
+            own = self.orders == order
+            pushed = self.splines.local(fraction, order)[:, :, None] * (values[:, own] @ self.rows[own])[:, None, :]
+            blocks = summed(pushed, interval, self.splines.count).reshape(self.splines.count, -1)
+            made[:, :n] += gather_rows(blocks).reshape(self.splines.weights, n)
+        return made.reshape(-1)
 
     def normal(self, noise: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]:
         """Lower band and right side of Σ (reading − spline)²/σ², with `channels` a weight, the motion's first."""

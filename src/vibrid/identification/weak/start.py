@@ -20,7 +20,7 @@ from vibrid.identification.box import bounded_step
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import states_along
 from vibrid.identification.weak.equations import flatten_states, model_at
-from vibrid.identification.weak.pieces import Piece, project, smooth, unread
+from vibrid.identification.weak.pieces import Piece, project, smooth, spectral_noise, unread
 from vibrid.identification.weak.readings import sensor_rows
 from vibrid.simulation.run import Everything, Start, run
 
@@ -44,9 +44,12 @@ def shortest_period(problem: Problem, free) -> float:
 
 
 def determined(problem: Problem) -> bool:
-    """Whether some sensor reads every degree of freedom."""
-    rows = sensor_rows(problem)[0]
-    return np.linalg.matrix_rank(rows) == rows.shape[1]
+    """Whether some sensor reads displacement or velocity of every degree of freedom.
+
+    Accelerations alone leave the displacement to drift: what a regression along it would find is not the stiffness.
+    """
+    rows, orders, *_ = sensor_rows(problem)
+    return np.linalg.matrix_rank(rows[orders < 2]) == rows.shape[1]
 
 
 @eqx.filter_jit
@@ -103,8 +106,9 @@ def _physical(problem: Problem, free):
 def straight(problem: Problem, free, normal, gradient, damping: float, longest: float = np.inf):
     """The Gauss–Newton step, straight in the physical unknowns and inside their bounds, and φ after it.
 
-    No positive unknown falls below a third of itself, and none moves by more than `longest` in φ; what holds one of
-    them back does not shorten the others.
+    No positive unknown falls below a third of itself. None moves by more than `longest` in φ, or a positive one by
+    more than `longest` times its value or half its first guess: a damping that a poor start has put near zero would
+    else have to grow by powers. What holds one of them back does not shorten the others.
     """
     u = problem.unknowns
     value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
@@ -112,6 +116,8 @@ def straight(problem: Problem, free, normal, gradient, damping: float, longest: 
     low, high = (np.where(np.isfinite(b), b, e) for b, e in ((u.low, -np.inf), (u.high, np.inf)))
     least = np.where(positive, np.maximum(low, value / 3.0), low)
     down, up = np.minimum((least - value) / slope, 0.0), np.maximum((high - value) / slope, 0.0)
+    usual = np.maximum(np.abs(value), 0.5 * np.asarray(u.scale))
+    longest = np.where(positive, longest * usual / np.abs(slope), longest)
     step = bounded_step(normal, gradient, damping, np.maximum(down, -longest), np.minimum(up, longest))
     return step, u.to_free(value + slope * step)
 
@@ -156,7 +162,11 @@ def _states(problem, free, record, x, v, step):
 
 
 def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
-    """Begin at the motion that the structure would make with the unknowns at φ: for few sensors."""
+    """Begin at the motion that the structure would make with the unknowns at φ: for few sensors.
+
+    `noise` (sensors,) is what that motion leaves of the readings. What a wrong model leaves is not noise: where it is
+    not stated, it is no more than the spectra of the readings allow.
+    """
     pieces = []
     for r in range(len(problem.data)):
         piece = unread(problem, spacing, r)
@@ -166,7 +176,9 @@ def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
         used = time <= piece.splines.edges[-1] * (1.0 + 1e-9)
         weights = project(piece.splines, time[used], np.concatenate([y, s], axis=1)[used])
         pieces.append(replace(piece, weights=weights))
-    return Beginning(np.asarray(free), np.asarray(noise), tuple(pieces))
+    stated = np.isfinite(problem.given_deviations())
+    noise = np.where(stated, noise, np.minimum(noise, spectral_noise(pieces)))
+    return Beginning(np.asarray(free), noise, tuple(pieces))
 
 
 @eqx.filter_jit

@@ -17,7 +17,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.core.device import accelerated, on_processor
-from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import compile_conclusion, conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
@@ -37,6 +37,10 @@ from vibrid.records.record import Record
 
 SOFTNESS = (0.3, 0.1, 0.03, 0.01, 0.003)
 _FEATURES_A_PERIOD = 6  # periods of the quickest feature in the shortest period of the structure
+_FEWEST_A_PERIOD = 2  # the same, where readings are few
+_FEATURES_A_READING = (
+    0.4  # features (two to a frequency) for one reading of a degree of freedom: else they follow noise
+)
 _WINDOW = 0.9  # s
 
 
@@ -56,7 +60,8 @@ class PIDynNet(Method):
         hidden: widths of its layers; () leaves the skip path alone.
         seeds: initialisations trained side by side; the answer is their mean.
         window: length of a window in s; 0.9 by default, 5 (the paper's subperiod) for the faithful setting.
-        bandwidth: highest frequency of the features in Hz; six a shortest period of the structure by default.
+        bandwidth: highest frequency of the features in Hz; six a shortest period of the structure by default, fewer
+            where a record has few samples in it.
         softness: how far equations are believed in each stage, as a share of their size; falling.
         steps: L-BFGS steps after each factorisation.
         polish: hand the answer over to a trajectory fit, for a model that is believed to be right.
@@ -137,7 +142,17 @@ class PIDynNet(Method):
 
     def layout(self, problem: Problem, free) -> Layout:
         """Windows and features for a structure with unknowns at φ."""
-        bandwidth = self.bandwidth or _FEATURES_A_PERIOD / shortest_period(problem, free)
+        period, step = shortest_period(problem, free), problem.data[0].step
+        readings = max(len(problem.sensors) / problem.experiment.initial[0].displacement.shape[0], 1.0)
+        most = 0.5 * _FEATURES_A_READING * readings / step
+        if self.bandwidth is None and most < _FEWEST_A_PERIOD / period:
+            spacing = period * most * step / _FEWEST_A_PERIOD
+            raise Refusal(
+                f"The record has {period / step:.2g} samples in the structure's shortest period ({period:.3g} s): "
+                f"networks would follow its noise. Give samples at most {spacing:.3g} s apart, or read velocity and "
+                "acceleration as well; or choose a bandwidth in Hz."
+            )
+        bandwidth = self.bandwidth or min(_FEATURES_A_PERIOD / period, most)
         return Layout(self.window or _WINDOW, bandwidth)
 
     def descent(self, task: Task, skip: np.ndarray, fixed: bool = False) -> Descent:
