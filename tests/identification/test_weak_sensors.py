@@ -9,6 +9,7 @@ import vibrid as vb
 from identification.small import TWO, TWO_GUESS, TWO_TRUTH, TWO_UNKNOWN, motion
 from vibrid.core.errors import Divergence
 from vibrid.identification.problem import make_problem
+from vibrid.identification.smoothing import consistent_motion
 from vibrid.identification.weak.banded import factorise, squares
 from vibrid.identification.weak.pieces import smooth, spectral_noise, unread
 from vibrid.identification.weak.splines import REACH
@@ -103,3 +104,23 @@ def test_a_singular_band_is_damped_and_a_spoilt_one_refused():
     assert np.isfinite(factor).all() and (factor[0] > 0).all()
     with pytest.raises(Divergence, match="longer spacing"):
         factorise(np.full_like(band, np.nan))
+
+
+def test_a_structure_without_stiffness_about_rest_asks_for_a_spacing():
+    cubic = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[vb.Polynomial([0.0, 0.0, 40.0])] * 2, damping=vb.Viscous(0.8))
+    data = vb.simulate(cubic, motion(), substeps=10).measure(ONLY["displacement"], noise=0.01)
+    with pytest.raises(vb.Refusal, match="no stiffness about rest"):
+        vb.identify(cubic, data, ["storeys[0].coefficients[2]"], vb.WeakCollocation())
+
+
+@pytest.mark.parametrize("ratio", [1e-6, 1.0, 1e6, 1e12])
+def test_consistent_motion_takes_any_ratio_of_noise(ratio):
+    """Where displacement is 1e6 times noisier than velocity (in one step), normal equations are singular."""
+    t = 1e-3 * np.arange(5000)
+    x, v, noise = np.sin(t)[:, None], np.cos(t)[:, None], np.random.default_rng(0).standard_normal((5000, 1))
+    deviations = (np.array([0.1 * min(ratio, 1.0)]), np.array([0.1 / max(ratio, 1.0)]))
+    smooth_x, smooth_v = consistent_motion(x + deviations[0] * noise, v, deviations, 1e-3)
+    assert np.sqrt(np.mean((smooth_x - x) ** 2)) <= 1.01 * deviations[0]
+    assert np.isfinite(smooth_v).all()
+    if ratio >= 1e6:  # the velocities say how it moves; the noise of displacements is left at the ends alone
+        assert np.std((smooth_x - x)[200:-200]) < 0.001 and np.abs(smooth_v - v)[3:-3].max() < 1e-9

@@ -28,20 +28,25 @@ def consistent_motion(x, v, noise, step: float) -> tuple[np.ndarray, np.ndarray]
     quick motion the velocity, and there is no corner frequency to choose. The measured acceleration stays out of it:
     it is what the states are to explain, and noise that both sides share would bias the answer.
 
+    The correction is found in the velocities, X = x + r² Dᵀ λ with (I + r² D Dᵀ) λ = v − D x and r = σx/σv: the matrix
+    is well conditioned however much better one reading is than the other. (I + r² Dᵀ D is not: D does not see a
+    constant.)
+
     Arguments
         noise: (σx, σv), each (n,).
         step: seconds between samples.
     """
     count = len(x)
     derivative = _band(_FIRST / step, count)
-    square = _upper(derivative.T @ derivative, count)
+    square = _upper(derivative @ derivative.T)
     smooth_x, smooth_v = np.array(x, dtype=float), np.array(v, dtype=float)
     inside = slice(_REACH, count - _REACH)
     for c in range(x.shape[1]):
         weight = (noise[0][c] / noise[1][c]) ** 2
         matrix = weight * square
         matrix[-1] += 1.0
-        smooth_x[:, c] = solveh_banded(matrix, x[:, c] + weight * (derivative.T @ v[inside, c]))
+        correction = solveh_banded(matrix, v[inside, c] - derivative @ x[:, c])
+        smooth_x[:, c] = x[:, c] + weight * (derivative.T @ correction)
         smooth_v[inside, c] = derivative @ smooth_x[:, c]
     return smooth_x, smooth_v
 
@@ -61,9 +66,9 @@ def _band(stencil: np.ndarray, count: int):
     return sparse.diags_array(list(stencil), offsets=list(range(len(stencil))), shape=(rows, count)).tocsr()
 
 
-def _upper(matrix, count: int) -> np.ndarray:
+def _upper(matrix) -> np.ndarray:
     """The upper diagonals of a symmetric banded matrix, as LAPACK stores them."""
-    width = 2 * _REACH
+    width, count = 2 * _REACH, matrix.shape[0]
     made = np.zeros((width + 1, count))
     for k in range(width + 1):
         made[width - k, k:] = matrix.diagonal(k)

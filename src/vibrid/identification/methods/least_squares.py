@@ -57,7 +57,8 @@ class LeastSquares(Method):
         u = problem.unknowns
         low = np.where(np.isfinite(u.low), u.low, -np.inf)
         high = np.where(np.isfinite(u.high), u.high, np.inf)
-        scale = np.linalg.norm(a, axis=0) + 1e-300
+        size = np.linalg.norm(a, axis=0)
+        scale = np.where(size > 0.0, size, 1.0)  # an unknown without any force keeps its bounds apart
 
         def solved(rows, sides):
             bounds = (low * scale, high * scale)

@@ -23,6 +23,7 @@ from vibrid.identification.weak.start import Beginning, determined, regression_s
 
 SOFTNESS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 _INTERVALS_A_PERIOD = 15  # splines in the shortest period of the structure
+_FEWEST_SAMPLES = 7  # in that period
 
 
 @METHODS.register("weak-collocation")
@@ -71,9 +72,11 @@ class WeakCollocation(Method):
         problem = problem.boxed()
         check_rates(problem)
         begin, notes = self.begin(problem, progress)
+        notes += self._sampling(problem, begin.free)
         made = self._annealed(problem, begin, progress)
         if determined(problem) and not made.right and not made.cut_short:
-            made, notes = self._second(problem, made, progress)
+            made, more = self._second(problem, made, progress)
+            notes += more
         diagnosis = self.diagnosis(problem, made)
         fit = conclude(
             problem,
@@ -103,6 +106,16 @@ class WeakCollocation(Method):
         if finer < 0.8 * spacing:
             begin = regression_start(problem, finer, progress, begin.free)
         return begin, []
+
+    def _sampling(self, problem: Problem, free) -> list[str]:
+        """A warning where the samples of a record cannot hold the shortest period."""
+        slowest = max(data.step for data in problem.data)
+        if self.spacing or slowest * _FEWEST_SAMPLES <= (period := shortest_period(problem, free)):
+            return []
+        return [
+            f"There are only {period / slowest:.2g} samples in the structure's shortest period ({period:.3g} s), which "
+            f"splines cannot follow: if that mode matters, sample every {period / _FEWEST_SAMPLES:.2g} s or faster."
+        ]
 
     def _from_a_fit(self, problem: Problem, progress) -> Beginning:
         fit = TrajectoryFit().solve(problem, 0, progress)

@@ -40,6 +40,11 @@ def shortest_period(problem: Problem, free) -> float:
     """s: the shortest period of small motions about rest with the unknowns at φ."""
     mass, stiffness = (np.asarray(part) for part in _matrices(problem, jnp.asarray(free)))
     largest = np.max(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))))
+    if not largest > 0.0:
+        raise Refusal(
+            "The structure has no stiffness about rest, so its shortest period is not known: say how short the splines "
+            "are to be, WeakCollocation(spacing=…) in s, about a fifteenth of the shortest period of its motion."
+        )
     return float(2.0 * np.pi / np.sqrt(largest))
 
 

@@ -142,18 +142,22 @@ class PIDynNet(Method):
 
     def layout(self, problem: Problem, free) -> Layout:
         """Windows and features for a structure with unknowns at φ."""
+        bandwidth = self.bandwidth or self._bandwidth(problem, free)
+        return Layout(self.window or _WINDOW, bandwidth)
+
+    def _bandwidth(self, problem: Problem, free) -> float:
+        """Hz: as the structure needs it, and no more than the readings hold."""
         period, step = shortest_period(problem, free), problem.data[0].step
         readings = max(len(problem.sensors) / problem.experiment.initial[0].displacement.shape[0], 1.0)
         most = 0.5 * _FEATURES_A_READING * readings / step
-        if self.bandwidth is None and most < _FEWEST_A_PERIOD / period:
-            spacing = period * most * step / _FEWEST_A_PERIOD
+        if most < _FEWEST_A_PERIOD / period:
+            enough = period * most * step / _FEWEST_A_PERIOD
             raise Refusal(
                 f"The record has {period / step:.2g} samples in the structure's shortest period ({period:.3g} s): "
-                f"networks would follow its noise. Give samples at most {spacing:.3g} s apart, or read velocity and "
+                f"networks would follow its noise. Give samples at most {enough:.3g} s apart, or read velocity and "
                 "acceleration as well; or choose a bandwidth in Hz."
             )
-        bandwidth = self.bandwidth or min(_FEATURES_A_PERIOD / period, most)
-        return Layout(self.window or _WINDOW, bandwidth)
+        return min(_FEATURES_A_PERIOD / period, most)
 
     def descent(self, task: Task, skip: np.ndarray, fixed: bool = False) -> Descent:
         """How one initialisation is trained."""
