@@ -1,6 +1,8 @@
+import gc
 import os
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -18,6 +20,19 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if missing and "shared_data" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="the folder of real records is not here"))
+
+
+MOST_MAPS = 15_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_programs():
+    """Compiled programs go when they are many: each holds pieces of memory, and Linux lets a process have 65 530."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture(scope="session")
