@@ -116,6 +116,7 @@ def test_an_image_may_be_made_while_another_is(tmp_path):
 
 INTERRUPTED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us deaf to it
 import vibrid.cli
 from vibrid.core import files
 
