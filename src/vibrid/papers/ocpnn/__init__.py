@@ -6,6 +6,7 @@ from vibrid.papers.ocpnn import (  # noqa: F401  (their items)
     filters,
     motions,
     open_loop,
+    published,
     real_device,
     rths,
     semi_active,
