@@ -6,6 +6,8 @@ The public names of the rooms are gathered here on first use, so that `vibrid --
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from vibrid.report.attached import attach_report as _attach_report
+
 if TYPE_CHECKING:
     from vibrid.core import *  # noqa: F403
     from vibrid.hybrid import *  # noqa: F403
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from vibrid.structures import *  # noqa: F403
 
 __version__ = "0.1.0"
+
+_attach_report()
 
 _ROOMS = ("core", "laws", "records", "structures", "simulation", "identification", "hybrid")
 

@@ -9,6 +9,7 @@ import h5py
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.attached import attach
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.files import whole_hdf5
 from vibrid.identification.diagnostics import ChannelFit
@@ -56,6 +57,9 @@ def save(fit: Identification, path) -> None:
         file.attrs["vibrid"] = FORMAT
         file.create_dataset("text", data=json.dumps(text))
         _write(file, fit)
+
+
+attach(Identification, save=save)
 
 
 def _write(file: h5py.File, fit: Identification) -> None:

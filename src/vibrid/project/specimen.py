@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import LoopDevice
-from vibrid.hybrid.learned.in_loop import NetworkFile
+from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.replay import ReplayFile
 from vibrid.hybrid.wire.door import Door
