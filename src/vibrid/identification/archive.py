@@ -122,28 +122,28 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
     integrator = INTEGRATORS[text["integrator"]["name"]]
     data = tuple(
         Data(
-            jnp.asarray(arrays[f"records/{i}/readings"]),
-            jnp.asarray(arrays[f"records/{i}/present"]),
-            drive(arrays[f"records/{i}/inputs"], text["hold"], text["substeps"]),
-            float(r["step"]),
-            _tuples(r["loads"]),
-            r["name"],
-            jnp.asarray(arrays[f"records/{i}/shares"]) if f"records/{i}/shares" in arrays else None,
+            readings=jnp.asarray(arrays[f"records/{i}/readings"]),
+            present=jnp.asarray(arrays[f"records/{i}/present"]),
+            drive=drive(arrays[f"records/{i}/inputs"], text["hold"], text["substeps"]),
+            step=float(r["step"]),
+            loads=_tuples(r["loads"]),
+            name=r["name"],
+            shares=jnp.asarray(arrays[f"records/{i}/shares"]) if f"records/{i}/shares" in arrays else None,
         )
         for i, r in enumerate(text["records"])
     )
     problem = Problem(
-        experiment,
-        unknowns,
-        data,
-        tuple(jnp.asarray(arrays[f"records/{i}/held_out"]) for i in range(count)),
-        integrator(**{k: rebuild(v) for k, v in text["integrator"]["settings"].items()}),
-        int(text["substeps"]),
-        text["hold"],
-        bool(text["delays"]),
-        frozenset(text["needs"]),
-        _tuples(text["unknown_loads"]),
-        _tuples(text["load_deviations"]),
+        experiment=experiment,
+        unknowns=unknowns,
+        unknown_loads=_tuples(text["unknown_loads"]),
+        load_deviations=_tuples(text["load_deviations"]),
+        data=data,
+        held_out=tuple(jnp.asarray(arrays[f"records/{i}/held_out"]) for i in range(count)),
+        integrator=integrator(**{k: rebuild(v) for k, v in text["integrator"]["settings"].items()}),
+        substeps=int(text["substeps"]),
+        hold=text["hold"],
+        delays=bool(text["delays"]),
+        needs=frozenset(text["needs"]),
     )
     limits = Identifiability(
         unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])
