@@ -215,10 +215,43 @@ def test_importing_the_package_is_light():
     assert not loaded_after("import vibrid") & {"jax", "scipy", "matplotlib", "typer", "rich", "pydantic"}
 
 
-def test_slow_rooms_of_scipy_wait_until_they_are_used():
-    """They are slow to load. `import scipy` and `scipy.signal.butter(…)`: SciPy loads a room at its first use."""
+def test_a_project_waits_for_what_only_some_commands_need():
+    """A project file may name any law or method, so their rooms are there; figures, papers and searches are not.
+
+    Parts of SciPy that are slow to load are named `scipy.signal.butter(…)` after `import scipy`, which loads them then.
+    """
     slow = {f"scipy.{room}" for room in ("signal", "stats", "optimize", "integrate", "interpolate")}
-    assert not loaded_after("import vibrid.project, vibrid.hybrid") & slow
+    loaded = loaded_after("import vibrid.project, vibrid.hybrid")
+    assert not loaded & (slow | {"matplotlib", "rich", "optuna", "blackjax", "pysindy", "onnx"})
+    assert rooms_in(loaded) == {"core", "records", "laws", "structures", "simulation", "networks", "identification",
+                                "hybrid", "project", "report"}  # fmt: skip
+    assert {m for m in loaded if m.startswith("vibrid.report.")} == {"vibrid.report.attached"}
+
+
+def rooms_in(loaded: set[str]) -> set[str]:
+    return {room_of(module) for module in loaded if room_of(module)}
+
+
+def test_a_command_imports_only_what_it_needs(tmp_path):
+    """`--help` needs no room but the front, a look at a record only records: no JAX, no figures."""
+    (tmp_path / "a.csv").write_text("time [s],ground [m/s^2]\n0,0\n0.01,1\n0.02,2\n0.03,1\n")
+    lines = f"""
+import contextlib, io, json, sys
+from vibrid.cli import app
+after = []
+for command in (["--help"], ["record", "info", {str(tmp_path / "a.csv")!r}]):
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        app(command, standalone_mode=False)
+    after.append([shown.getvalue(), sorted(sys.modules)])
+print(json.dumps(after))
+"""
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    (text, loaded), (told, more) = json.loads(done.stdout.splitlines()[-1])
+    assert "Usage" in text and rooms_in(loaded) == {"core", "report", "front"}
+    assert not {"jax", "scipy", "matplotlib", "pydantic", "pint", "h5py"} & set(loaded)
+    assert "m/s^2" in told and rooms_in(more) == {"core", "records", "report", "front"}
+    assert not {"jax", "equinox", "matplotlib", "h5py", "scipy.signal"} & set(more)
+    assert {m for m in more if m.startswith("vibrid.report.")} == {"vibrid.report.attached"}
 
 
 # -- one safe way to write a file ----------------------------------------------------------------------------------
