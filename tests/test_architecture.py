@@ -248,7 +248,7 @@ print(json.dumps(after))
     done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
     (text, loaded), (told, more) = json.loads(done.stdout.splitlines()[-1])
     assert "Usage" in text and rooms_in(loaded) == {"core", "report", "front"}
-    assert not {"jax", "scipy", "matplotlib", "pydantic", "pint", "h5py"} & set(loaded)
+    assert not {"numpy", "jax", "scipy", "matplotlib", "pydantic", "pint", "h5py"} & set(loaded)
     assert "m/s^2" in told and rooms_in(more) == {"core", "records", "report", "front"}
     assert not {"jax", "equinox", "matplotlib", "h5py", "scipy.signal"} & set(more)
     assert {m for m in more if m.startswith("vibrid.report.")} == {"vibrid.report.attached"}

@@ -109,3 +109,11 @@ def test_a_declared_method_and_its_function_agree(module, cls, method):
             continue
         assert (taken[i].name, taken[i].default) == (given.name, given.default)
         assert taken[i].kind is given.kind
+
+
+def test_the_examples_of_the_page_run():
+    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        exec(compile(example, "architecture.md", "exec"), {"__name__": "architecture_page"})
