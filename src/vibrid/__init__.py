@@ -1,6 +1,7 @@
 """vibrid: structural system identification and hybrid simulation, one model of a structure for every job.
 
-The public names of the rooms are gathered here on first use, so that `vibrid --help` need not wait for JAX.
+The public names of the rooms are gathered here on first use, so that `vibrid --help` need not wait for JAX. The report
+is put behind `.plot()` and `.report()` of the classes that declare them, by name: it too waits until it is asked for.
 """
 
 from importlib import import_module as _import_module
