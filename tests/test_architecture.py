@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,11 @@ def modules() -> list[Path]:
     return sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py")
 
 
+def dotted_name(path: Path) -> str:
+    """The name by which a file of the package is imported; a package's own is that of its folder."""
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
 def room_of(module: str) -> str | None:
     """The room of a dotted name inside the package; None for the package itself and for other packages."""
     parts = module.split(".")
@@ -29,33 +35,46 @@ def room_of(module: str) -> str | None:
     return "front" if parts[1] in FRONT else parts[1]
 
 
-def imports(tree: ast.AST, package: str, inside: bool = False):
-    """(module, is it inside a function, line) of every import below a node."""
+def imports(tree: ast.AST, package: str):
+    """(name, line) of all that is imported below a node, in functions too; not what is for type checkers alone.
+
+    `from a import b` is `a.b`, whether `b` is a module or a thing in `a`.
+    """
     for node in ast.iter_child_nodes(tree):
-        deeper = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, inside, node.lineno) for alias in node.names)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for other in node.orelse:
+                yield from imports(ast.Module([other], []), package)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 above = package.split(".")[: package.count(".") + 2 - node.level]
                 base = ".".join([*above, *filter(None, [base])])
-            yield (base, inside, node.lineno)
-            yield from ((f"{base}.{alias.name}", inside, node.lineno) for alias in node.names if base == "vibrid")
+            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
         else:
-            yield from imports(node, package, deeper)
+            yield from imports(node, package)
+
+
+def names_in_text(tree: ast.AST):
+    """(module, line) of every text that is the name of a module of the package, as `import_module` takes it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found = re.fullmatch(r"(vibrid(\.\w+)+)(:\w+)?", node.value)
+            if found:
+                yield found[1], node.lineno
 
 
 def broken_rules(source: str, room: str, package: str, where: str) -> list[str]:
-    """A sentence for every import that a module of `room` may not make."""
+    """A sentence for every module that a module of `room` may not import or name."""
     order = {name: i for i, name in enumerate(ROOMS)}
-    found = []
-    for module, inside, line in imports(ast.parse(source), package):
+    tree = ast.parse(source)
+    found = {}
+    for module, line in (*imports(tree, package), *names_in_text(tree)):
         target = room_of(module)
-        if target not in order or order[target] <= order[room] or (target == "report" and inside):
-            continue
-        found.append(f"{where}:{line}: '{room}' may not import '{module}'")
-    return found
+        if target in order and order[target] > order[room]:
+            found.setdefault((line, target), f"{where}:{line}: '{room}' may not import '{module}'")
+    return list(found.values())
 
 
 def test_every_module_lives_in_a_known_room():
@@ -78,17 +97,104 @@ def test_rooms_import_only_rooms_above_them():
         ("from vibrid.core.errors import InputError", True),
         ("from vibrid.identification import identify", False),
         ("import vibrid.report", False),
-        ("def plot():\n    from vibrid.report import plots", True),
-        ("class A:\n    def plot(self):\n        from vibrid.report import plots", True),
+        ("def plot():\n    from vibrid.report import plots", False),
         ("class A:\n    from vibrid.report import plots", False),
         ("def f():\n    from vibrid.hybrid import clock", False),
         ("from vibrid import project", False),
         ("from ..cli import main", False),
         ("if True:\n    from vibrid.papers import tables", False),
+        ("if TYPE_CHECKING:\n    from vibrid.papers import tables", True),
+        ("if TYPE_CHECKING:\n    pass\nelse:\n    from vibrid.papers import tables", False),
+        ("import_module('vibrid.report.html')", False),
+        ("import_module('vibrid.report.html:write')", False),
+        ("import_module('vibrid.laws.linear')", True),
+        ("'What vibrid.report does is its own business.'", True),
     ],
 )
 def test_the_rule_catches_what_it_should(source, allowed):
     assert (not broken_rules(source, "simulation", "vibrid.simulation", "x.py")) == allowed
+
+
+# -- no circles ----------------------------------------------------------------------------------------------------
+
+
+def imported_by(sources: dict[str, tuple[str, str]]) -> dict[str, set[str]]:
+    """For each module (name: package, source) the other modules that it imports, in functions too.
+
+    Python also runs the `__init__.py` of every package on the way to a module; that is no wish of whoever imports it
+    and does not count.
+    """
+    graph = {}
+    for name, (package, source) in sources.items():
+        found = {module_of(imported, sources) for imported, _ in imports(ast.parse(source), package)}
+        graph[name] = found - {name, None}
+    return graph
+
+
+def module_of(imported: str, known) -> str | None:
+    """The known module that a dotted name is, or is a thing of."""
+    return next((m for m in (imported, imported.rpartition(".")[0]) if m in known), None)
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that reach each other (strongly connected components of more than one; R. Tarjan, 1972)."""
+    number, lowest, waiting, found = {}, {}, [], []
+
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        waiting.append(module)
+        for other in sorted(graph[module]):
+            if other not in number:
+                visit(other)
+                lowest[module] = min(lowest[module], lowest[other])
+            elif other in waiting:
+                lowest[module] = min(lowest[module], number[other])
+        if lowest[module] == number[module]:
+            place = waiting.index(module)
+            group = waiting[place:]
+            del waiting[place:]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for module in sorted(graph):
+        if module not in number:
+            visit(module)
+    return found
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    sources = {}
+    for path in (*modules(), PACKAGE / "__init__.py"):
+        name = dotted_name(path)
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        sources[name] = package, path.read_text()
+    graph = imported_by(sources)
+    assert len(graph) > 300 and sum(map(len, graph.values())) > 1000
+    found = [
+        f"{module} imports {', '.join(sorted(graph[module] & set(group)))}"
+        for group in circles(graph)
+        for module in group
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ({"a": "import b", "b": "import c", "c": ""}, []),
+        ({"a": "import b", "b": "def f():\n    from a import x"}, [["a", "b"]]),
+        ({"a": "import b", "b": "import c", "c": "import a", "d": "import a"}, [["a", "b", "c"]]),
+        ({"a": "import b", "b": "if TYPE_CHECKING:\n    import a"}, []),
+        ({"p": "from p.a import x", "p.a": "from p import b", "p.b": ""}, []),
+        ({"p": "from p.a import x", "p.a": "from p import y"}, [["p", "p.a"]]),
+        ({"p": "from p.a import x", "p.a": "from . import b", "p.b": "from .a import x"}, [["p.a", "p.b"]]),
+        ({"p": "from p.a import x", "p.a": "import p.b\nfrom p import y", "p.b": ""}, [["p", "p.a"]]),
+        ({"a": "import b", "b": "import a", "c": "import d", "d": "import c"}, [["a", "b"], ["c", "d"]]),
+    ],
+)
+def test_the_search_for_circles_finds_what_it_should(sources, expected):
+    packages = {name: (name if name == "p" else name.rpartition(".")[0], text) for name, text in sources.items()}
+    assert sorted(circles(imported_by(packages))) == expected
 
 
 def loaded_after(statement: str) -> set[str]:
@@ -109,10 +215,43 @@ def test_importing_the_package_is_light():
     assert not loaded_after("import vibrid") & {"jax", "scipy", "matplotlib", "typer", "rich", "pydantic"}
 
 
-def test_slow_rooms_of_scipy_wait_until_they_are_used():
-    """They are slow to load. `import scipy` and `scipy.signal.butter(…)`: SciPy loads a room at its first use."""
+def test_a_project_waits_for_what_only_some_commands_need():
+    """A project file may name any law or method, so their rooms are there; figures, papers and searches are not.
+
+    Parts of SciPy that are slow to load are named `scipy.signal.butter(…)` after `import scipy`, which loads them then.
+    """
     slow = {f"scipy.{room}" for room in ("signal", "stats", "optimize", "integrate", "interpolate")}
-    assert not loaded_after("import vibrid.project, vibrid.hybrid") & slow
+    loaded = loaded_after("import vibrid.project, vibrid.hybrid")
+    assert not loaded & (slow | {"matplotlib", "rich", "optuna", "blackjax", "pysindy", "onnx"})
+    assert rooms_in(loaded) == {"core", "records", "laws", "structures", "simulation", "networks", "identification",
+                                "hybrid", "project", "report"}  # fmt: skip
+    assert {m for m in loaded if m.startswith("vibrid.report.")} == {"vibrid.report.attached"}
+
+
+def rooms_in(loaded: set[str]) -> set[str]:
+    return {room_of(module) for module in loaded if room_of(module)}
+
+
+def test_a_command_imports_only_what_it_needs(tmp_path):
+    """`--help` needs no room but the front, a look at a record only records: no JAX, no figures."""
+    (tmp_path / "a.csv").write_text("time [s],ground [m/s^2]\n0,0\n0.01,1\n0.02,2\n0.03,1\n")
+    lines = f"""
+import contextlib, io, json, sys
+from vibrid.cli import app
+after = []
+for command in (["--help"], ["record", "info", {str(tmp_path / "a.csv")!r}]):
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        app(command, standalone_mode=False)
+    after.append([shown.getvalue(), sorted(sys.modules)])
+print(json.dumps(after))
+"""
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    (text, loaded), (told, more) = json.loads(done.stdout.splitlines()[-1])
+    assert "Usage" in text and rooms_in(loaded) == {"core", "report", "front"}
+    assert not {"numpy", "jax", "scipy", "matplotlib", "pydantic", "pint", "h5py"} & set(loaded)
+    assert "m/s^2" in told and rooms_in(more) == {"core", "records", "report", "front"}
+    assert not {"jax", "equinox", "matplotlib", "h5py", "scipy.signal"} & set(more)
+    assert {m for m in more if m.startswith("vibrid.report.")} == {"vibrid.report.attached"}
 
 
 # -- one safe way to write a file ----------------------------------------------------------------------------------

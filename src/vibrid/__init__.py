@@ -1,10 +1,13 @@
 """vibrid: structural system identification and hybrid simulation, one model of a structure for every job.
 
-The public names of the rooms are gathered here on first use, so that `vibrid --help` need not wait for JAX.
+The public names of the rooms are gathered here on first use, so that `vibrid --help` need not wait for JAX. The report
+is put behind `.plot()` and `.report()` of the classes that declare them, by name: it too waits until it is asked for.
 """
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
+
+from vibrid.report.attached import attach_report as _attach_report
 
 if TYPE_CHECKING:
     from vibrid.core import *  # noqa: F403
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from vibrid.structures import *  # noqa: F403
 
 __version__ = "0.1.0"
+
+_attach_report()
 
 _ROOMS = ("core", "laws", "records", "structures", "simulation", "identification", "hybrid")
 

@@ -7,8 +7,7 @@ import numpy as np
 from wire_helpers import serving
 
 from vibrid.hybrid import RemoteSubstructure
-from vibrid.project.specimen import load_specimen
-from vibrid.project.tables import specimen_file
+from vibrid.project.specimen import load_specimen, specimen_file
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "hybrid-wire.md").read_text(encoding="utf-8")

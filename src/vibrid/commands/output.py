@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import typer
 
 from vibrid.core.errors import InputError
@@ -41,15 +41,19 @@ def finite(content):
         return {str(k): finite(v) for k, v in content.items()}
     if isinstance(content, list | tuple):
         return [finite(v) for v in content]
-    if isinstance(content, np.generic) or hasattr(content, "__array__"):
+    if hasattr(content, "__array__"):
+        import numpy as np
+
         return finite(np.asarray(content).tolist())
     if isinstance(content, Path):
         return str(content)
-    return None if isinstance(content, float) and not np.isfinite(content) else content
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def peaks(record, units: Mapping[str, str]) -> list[dict]:
     """One row a channel: what it is, its largest value, when that was, and its root mean square."""
+    import numpy as np
+
     from vibrid.records.units import from_si
 
     rows = []

@@ -6,10 +6,10 @@ turns into one sentence.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from vibrid.commands.delivery import Delivery, quiet_stdout
@@ -86,6 +86,8 @@ def _target(text: str):
 
 
 def _summary(r) -> dict:
+    import numpy as np
+
     from vibrid.records.intensity import intensity
 
     channels = []
@@ -225,6 +227,8 @@ def spectrum(
 
     Example: vibrid spectrum RSN1106_KOBE_KJM000.AT2 --damping 0.05 -o kobe.png
     """
+    import numpy as np
+
     from vibrid.records.motions.tables import write_spectra
     from vibrid.report.record_plots import plot_spectrum, save
 
@@ -266,7 +270,7 @@ def _spectra(found) -> list[dict]:
 
 def _print_spectra(found, low: float, high: float) -> None:
     for s in found:
-        top = int(np.argmax(s.pseudo_acceleration))
+        top = int(s.pseudo_acceleration.argmax())
         some = [f", Sa({t:g} s) {float(s.at(t)) / 9.80665:.4g} g" for t in (0.2, 1.0, 2.0) if low <= t <= high]
         peak = s.pseudo_acceleration[top] / 9.80665
         typer.echo(f"{s.name}: largest Sa {peak:.4g} g at {s.periods[top]:.3g} s" + "".join(some))
@@ -274,6 +278,8 @@ def _print_spectra(found, low: float, high: float) -> None:
 
 def _trimmed(r):
     """A channel without the missing samples at its ends."""
+    import numpy as np
+
     known = np.flatnonzero(np.isfinite(r.data[:, 0]))
     return r if not known.size else r.cut(float(r.time[known[0]]), float(r.time[known[-1]]))
 
@@ -342,7 +348,7 @@ def motions_select(
 def _deliver(deliver: Delivery, scalings, output: Path | None, as_json: bool, **errors) -> None:
     """Print factors and misfits, then write the scaled motions to a folder."""
     rows = [{"name": s.name, "factor": s.factor, "misfit": s.misfit, "limited": s.limited} for s in scalings]
-    numbers = {k: v for k, v in errors.items() if np.isfinite(v)}
+    numbers = {k: v for k, v in errors.items() if math.isfinite(v)}
     deliver.answer(lambda: print_json({"motions": rows, **numbers}) if as_json else _print_scalings(rows, errors))
     if output is None or not deliver.work(f"'{output}' was not made", lambda: make_folder(output)):
         return
@@ -358,7 +364,7 @@ def _print_scalings(rows: list[dict], errors: dict) -> None:
         typer.echo(f"{row['name']}: factor {row['factor']:.4g}{at_limit}, misfit {row['misfit']:.3f} in ln Sa")
     if errors:
         text = f"largest error of the mean {errors['mean_error']:.3f}"
-        if np.isfinite(errors["deviation_error"]):
+        if math.isfinite(errors["deviation_error"]):
             text += f", of the deviation {errors['deviation_error']:.3f}"
         typer.echo(f"suite of {len(rows)}: {text} (ln Sa)")
 

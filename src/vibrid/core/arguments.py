@@ -43,7 +43,7 @@ def _checking(function: Callable, name: str, owner=None):
     @functools.wraps(function)
     def call(*positional, **named):
         if not hints:
-            hints.update(typing.get_type_hints(owner or function))
+            hints.update(typing.get_type_hints(owner) if owner else _hints_of_arguments(function))
         given = signature.bind(*positional, **named).arguments
         for argument, value in given.items():
             variable = signature.parameters[argument].kind in (
@@ -55,6 +55,13 @@ def _checking(function: Callable, name: str, owner=None):
         return function(*positional, **named)
 
     return call
+
+
+def _hints_of_arguments(function: Callable) -> dict:
+    """The annotations of the arguments. What is returned is not checked, and may be known to type checkers only."""
+    function = inspect.unwrap(function)
+    taken = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    return typing.get_type_hints(types.SimpleNamespace(__annotations__=taken), function.__globals__)
 
 
 def as_entries(value, what: str) -> tuple:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from vibrid.core.errors import InputError, unknown_name
 
@@ -13,17 +13,32 @@ class Registry:
     def __init__(self, kind: str):
         self.kind = kind
         self._classes: dict[str, type] = {}
+        self._constructors: dict[str, Callable] = {}
 
     def register(self, name: str):
         """Class decorator: make the class known under `name`."""
 
         def add(cls: type) -> type:
-            if name in self._classes and self._classes[name].__qualname__ != cls.__qualname__:
-                raise InputError(f"A {self.kind} called '{name}' is registered already; choose another name.")
+            self._take(name, cls)
             self._classes[name] = cls
             return cls
 
         return add
+
+    def also(self, name: str, constructor: Callable) -> None:
+        """Make another way to construct a registered class known to project files, under a name of its own."""
+        self._take(name, constructor)
+        self._constructors[name] = constructor
+
+    def _take(self, name: str, target: Callable) -> None:
+        """Refuse a name that something else has; the same may come again, as when its module is loaded anew."""
+        known = self._classes.get(name) or self._constructors.get(name)
+        if known is not None and known.__qualname__ != target.__qualname__:
+            raise InputError(f"A {self.kind} called '{name}' is registered already; choose another name.")
+
+    def choices(self) -> dict[str, Callable]:
+        """All that a project file can name: the classes, and then other ways to construct them."""
+        return {name: self._classes[name] for name in self} | self._constructors
 
     def __getitem__(self, name: str) -> type:
         if name not in self._classes:

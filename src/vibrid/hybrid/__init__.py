@@ -17,7 +17,8 @@ from vibrid.hybrid.compensation import COMPENSATORS, Compensator, Inverse, NoCom
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.device import SPECIMENS, Heard, LawDevice, LoopDevice, Reading
 from vibrid.hybrid.impose import impose
-from vibrid.hybrid.learned.in_loop import NetworkDevice, NetworkFile
+from vibrid.hybrid.learned.in_loop import NetworkDevice
+from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Experimental, Modelled, Scaling
 from vibrid.hybrid.realtime import RealTime

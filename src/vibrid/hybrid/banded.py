@@ -194,3 +194,6 @@ class BandedFrictionDamper(LoopDevice):
             -2 * self.ringing_ratio * self._omega * ring - self._omega**2 * drum.y,
             jnp.abs(friction * drum.v),
         )
+
+
+SPECIMENS.also("banded-friction-damper-drawn", BandedFrictionDamper.drawn)

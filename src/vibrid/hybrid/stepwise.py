@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -19,13 +20,16 @@ from vibrid.core.errors import VibridError
 from vibrid.hybrid.calls import compiled_calls
 from vibrid.hybrid.chain import Row
 from vibrid.hybrid.clock import Clock
-from vibrid.hybrid.coordinator import HybridTest, make_plan, on_steps
 from vibrid.hybrid.plan import Answer, Outside, Plan
+from vibrid.hybrid.prepare import make_plan, on_steps
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.result import Glimpse, HybridResult, device_channels
 from vibrid.hybrid.substructure import Connection, Substructure
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
+
+if TYPE_CHECKING:
+    from vibrid.hybrid.coordinator import HybridTest
 
 _EVERY = 0.1  # s between glimpses
 

@@ -9,6 +9,7 @@ import h5py
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.attached import attach
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.files import whole_hdf5
 from vibrid.identification.diagnostics import ChannelFit
@@ -56,6 +57,9 @@ def save(fit: Identification, path) -> None:
         file.attrs["vibrid"] = FORMAT
         file.create_dataset("text", data=json.dumps(text))
         _write(file, fit)
+
+
+attach(Identification, save=save)
 
 
 def _write(file: h5py.File, fit: Identification) -> None:
@@ -118,28 +122,28 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
     integrator = INTEGRATORS[text["integrator"]["name"]]
     data = tuple(
         Data(
-            jnp.asarray(arrays[f"records/{i}/readings"]),
-            jnp.asarray(arrays[f"records/{i}/present"]),
-            drive(arrays[f"records/{i}/inputs"], text["hold"], text["substeps"]),
-            float(r["step"]),
-            _tuples(r["loads"]),
-            r["name"],
-            jnp.asarray(arrays[f"records/{i}/shares"]) if f"records/{i}/shares" in arrays else None,
+            readings=jnp.asarray(arrays[f"records/{i}/readings"]),
+            present=jnp.asarray(arrays[f"records/{i}/present"]),
+            drive=drive(arrays[f"records/{i}/inputs"], text["hold"], text["substeps"]),
+            step=float(r["step"]),
+            loads=_tuples(r["loads"]),
+            name=r["name"],
+            shares=jnp.asarray(arrays[f"records/{i}/shares"]) if f"records/{i}/shares" in arrays else None,
         )
         for i, r in enumerate(text["records"])
     )
     problem = Problem(
-        experiment,
-        unknowns,
-        data,
-        tuple(jnp.asarray(arrays[f"records/{i}/held_out"]) for i in range(count)),
-        integrator(**{k: rebuild(v) for k, v in text["integrator"]["settings"].items()}),
-        int(text["substeps"]),
-        text["hold"],
-        bool(text["delays"]),
-        frozenset(text["needs"]),
-        _tuples(text["unknown_loads"]),
-        _tuples(text["load_deviations"]),
+        experiment=experiment,
+        unknowns=unknowns,
+        unknown_loads=_tuples(text["unknown_loads"]),
+        load_deviations=_tuples(text["load_deviations"]),
+        data=data,
+        held_out=tuple(jnp.asarray(arrays[f"records/{i}/held_out"]) for i in range(count)),
+        integrator=integrator(**{k: rebuild(v) for k, v in text["integrator"]["settings"].items()}),
+        substeps=int(text["substeps"]),
+        hold=text["hold"],
+        delays=bool(text["delays"]),
+        needs=frozenset(text["needs"]),
     )
     limits = Identifiability(
         unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, VibridError
 from vibrid.core.progress import SILENT
 from vibrid.identification.identify import identify
 from vibrid.identification.method import as_method
 from vibrid.identification.result import Identification
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +78,9 @@ class Comparison:
 
     __repr__ = __str__
 
-    def plot(self):
+    @attached
+    def plot(self) -> Figure:
         """Estimates of all methods with intervals, beside the bound."""
-        from vibrid.report.identification_plots import plot_comparison
-
-        return plot_comparison(self)
 
 
 def compare(

@@ -65,11 +65,6 @@ def loads_in(inputs_of_records) -> tuple[Load, ...]:
     return tuple(Load(*one) for one in dict.fromkeys(one for inputs in inputs_of_records for one in inputs))
 
 
-def about_zero(place: str) -> bool:
-    """Whether zero is a value like any other for the number at a place, so that no share of it can be told."""
-    return place.startswith(("initial", "loads")) or (place.startswith("sensors") and place.endswith("offset"))
-
-
 def without_offsets(record: Record, experiment: Experiment) -> Record:
     """The record with the offsets of its excitation channels taken off."""
     known = {(load.quantity, load.place): float(load.offset) for load in experiment.loads}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.identification.experiment import about_zero
 from vibrid.identification.levenberg import gauss_newton
+from vibrid.identification.places import kind_of
 
 FAINT = 0.5
 """A parameter (or combination) is called identifiable when its bound is below this share of its own size."""
@@ -48,7 +48,7 @@ def identifiability(problem, free: np.ndarray, deviations: np.ndarray, informati
     slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
     value = np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))
     counts = problem.counts()
-    for i, sensors in problem.noise_unknowns().items():  # n samples of white noise hold 2 n of information about ln σ
+    for i, sensors in problem.unknowns.noise().items():  # n samples of white noise hold 2 n of information about ln σ
         information[i, i] += 2.0 * counts[list(sensors)].sum() * (slope[i] / value[i]) ** 2
     return describe_information(problem.unknowns, information, slope, value)
 
@@ -60,7 +60,7 @@ def describe_information(unknowns, information, slope, value) -> Identifiability
     shares of their scales where these are larger.
     """
     names, scale = unknowns.names, np.asarray(unknowns.scale)
-    around = np.array([about_zero(own[0]) for own in unknowns.places], dtype=bool)
+    around = np.array([kind_of(own[0]).about_zero for own in unknowns.places], dtype=bool)
     size = np.where(value != 0, np.abs(value), scale)
     size = np.where(around, np.maximum(size, scale), size)
     terms = [

@@ -13,7 +13,7 @@ def needs_of(problem) -> frozenset[str]:
     """Work out what a method must be able to do to answer."""
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)
-    needs = set()
+    needs = set(problem.unknowns.needs)
     read = {q: 0 for q in ("displacement", "velocity", "acceleration")}
     for s in sensors:
         q = "acceleration" if s.quantity == "absolute_acceleration" else s.quantity
@@ -34,17 +34,6 @@ def needs_of(problem) -> frozenset[str]:
         needs.add("missing samples")
     if problem.delays:
         needs.add("sensor delay")
-    places = [p for own in problem.unknowns.places for p in own]
-    if any(p.startswith("initial") for p in places):
-        needs.add("initial state")
-    if any(p.endswith(".gain") for p in places):
-        needs.add("sensor gain")
-    if any(p.startswith("sensors") and p.endswith(".offset") for p in places):
-        needs.add("sensor offset")
-    if any(p.startswith("loads") for p in places):
-        needs.add("load offset")
-    if any(p.endswith(".noise") for p in places):
-        needs.add("unknown noise")
     if problem.unknown_loads:
         needs.add("unknown loads")
     if np.any(np.isfinite(problem.unknowns.prior_mean)):

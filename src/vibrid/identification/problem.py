@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core import paths
 from vibrid.core.arguments import checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError
@@ -34,6 +33,7 @@ from vibrid.structures.sensors import Sensor, Sensors
 class Data(eqx.Module):
     """One record, ready for computing: readings with a mask of what is there, and the inputs."""
 
+    _: dataclasses.KW_ONLY
     readings: jax.Array  # (nt, ny), zero where missing
     present: jax.Array  # (nt, ny), 1 where a sample is there and used
     drive: Drive
@@ -53,17 +53,22 @@ class Problem(eqx.Module):
     Functions take the free vector φ; `unknowns` maps it to physical values.
     """
 
+    _: dataclasses.KW_ONLY
+    # what is asked
     experiment: Experiment
     unknowns: UnknownSet
+    unknown_loads: tuple[str, ...] = eqx.field(static=True, default=())  # names of the loads that are to be found
+    load_deviations: tuple[float | None, ...] = eqx.field(static=True, default=())  # prior of their size
+    # from what
     data: tuple[Data, ...]
     held_out: tuple[jax.Array, ...]  # 1 where a sample is kept for scoring instead of fitting
+    # the way from sample to sample
     integrator: Integrator
     substeps: int = eqx.field(static=True)
     hold: str = eqx.field(static=True)
-    delays: bool = eqx.field(static=True)
-    needs: frozenset[str] = eqx.field(static=True)
-    unknown_loads: tuple[str, ...] = eqx.field(static=True, default=())  # names of the loads that are to be found
-    load_deviations: tuple[float | None, ...] = eqx.field(static=True, default=())  # prior of their size
+    # what follows from all this (`completed`)
+    delays: bool = eqx.field(static=True, default=False)  # whether a sensor is delayed, or may be
+    needs: frozenset[str] = eqx.field(static=True, default=frozenset())  # what a method must be able to do
 
     @property
     def sensors(self):
@@ -129,18 +134,9 @@ class Problem(eqx.Module):
     def given_deviations(self) -> np.ndarray:
         """Noise of every sensor as stated; NaN where it is to be estimated."""
         stated = np.array([float(s.noise) for s in self.sensors])
-        for own in self.noise_unknowns().values():
+        for own in self.unknowns.noise().values():
             stated[list(own)] = np.nan
         return stated
-
-    def noise_unknowns(self) -> dict[int, tuple[int, ...]]:
-        """Unknowns that are the noise of sensors: which unknown, and of which sensors."""
-        found = {}
-        for i, places in enumerate(self.unknowns.places):
-            tokens = [paths.parse(p) for p in places]
-            if all(t[0] == "sensors" and t[-1] == "noise" for t in tokens):
-                found[i] = tuple(t[1] for t in tokens)
-        return found
 
 
 @checked
@@ -171,30 +167,28 @@ def make_problem(
     experiment = Experiment(structure, tuple(sensors), first, loads_in(names for names, _, _ in inputs))
     size_of = sizes_in(experiment, records, channel_of, [own[:2] for own in inputs])
     unknowns = compile_unknowns(experiment, parameters, may_be_none=bool(loads), size_of=size_of)
-    places = [place for own in unknowns.places for place in own]
-    if not any(place.startswith("loads") for place in places):
+    if "load offset" not in unknowns.needs:
         experiment = dataclasses.replace(experiment, loads=())
     made, kept = [], []
     for i, record in enumerate(records):
-        moving = first[i].moves or any(place.startswith(f"initial[{i}]") for place in places)
+        moving = first[i].moves or unknowns.begins(i, len(records))
         one, out = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
         made.append(one)
         kept.append(out)
     integrator = chosen_integrator(structure, integrator, hold, substeps)
-    problem = Problem(
-        experiment,
-        unknowns,
-        tuple(made),
-        tuple(kept),
-        integrator,
-        substeps,
-        hold,
-        has_delays(sensors, unknowns),
-        frozenset(),
-        tuple(load.at for load in loads),
-        tuple(None if load.deviation is None else float(load.deviation) for load in loads),
+    problem = completed(
+        Problem(
+            experiment=experiment,
+            unknowns=unknowns,
+            unknown_loads=tuple(load.at for load in loads),
+            load_deviations=tuple(None if load.deviation is None else float(load.deviation) for load in loads),
+            data=tuple(made),
+            held_out=tuple(kept),
+            integrator=integrator,
+            substeps=substeps,
+            hold=hold,
+        )
     )
-    problem = dataclasses.replace(problem, needs=needs_of(problem))
     if not loads and "initial state" not in problem.needs:
         with on_processor():
             _check_size(problem)
@@ -310,9 +304,11 @@ def _check_size(problem: Problem) -> None:
             )
 
 
-def has_delays(sensors, unknowns: UnknownSet) -> bool:
-    """Whether a sensor is delayed, or may be."""
-    return any(p.endswith(".delay") for own in unknowns.places for p in own) or any(float(s.delay) for s in sensors)
+def completed(problem: Problem) -> Problem:
+    """The problem with what follows from its parts: delays, and what a method must be able to do."""
+    late = "sensor delay" in problem.unknowns.needs or any(float(s.delay) for s in problem.sensors)
+    problem = dataclasses.replace(problem, delays=late)
+    return dataclasses.replace(problem, needs=needs_of(problem))
 
 
 @eqx.filter_jit

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import ndtri
 
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.identification.diagnostics import ChannelFit, convergence_sentence, correlation, relative_error, verdict
 from vibrid.identification.experiment import without_offsets
@@ -19,6 +22,9 @@ from vibrid.records.record import Record
 from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
 from vibrid.structures.sensors import Sensors
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,23 +228,17 @@ class Identification:
 
     # -- files and pictures ------------------------------------------------------------------------------------
 
+    @attached
     def save(self, path) -> None:
         """Write to one HDF5 file; `load_identification` reads it back."""
-        from vibrid.identification.archive import save
 
-        save(self, path)
-
-    def plot(self):
+    @attached
+    def plot(self) -> Figure:
         """Estimates, overlays and residuals in one figure."""
-        from vibrid.report.identification_plots import plot_identification
 
-        return plot_identification(self)
-
-    def report(self, path, **keywords) -> None:
-        """Write the self-contained HTML report."""
-        from vibrid.report.html import write_report
-
-        write_report(self, path, **keywords)
+    @attached
+    def report(self, path, **keywords) -> Path:
+        """Write the self-contained HTML report; returns its path."""
 
 
 def _twice(row: dict) -> str:
@@ -287,8 +287,6 @@ class Validation:
 
     __repr__ = __str__
 
-    def plot(self):
+    @attached
+    def plot(self) -> Figure:
         """Measured and predicted, channel by channel."""
-        from vibrid.report.identification_plots import plot_validation
-
-        return plot_validation(self)

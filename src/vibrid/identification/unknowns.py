@@ -25,6 +25,7 @@ from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.identification.box import STEP, WALL, Box
 from vibrid.identification.experiment import Experiment
+from vibrid.identification.places import NOISE, kind_of
 
 KINDS = ("log", "interval", "above", "below", "linear")
 
@@ -155,6 +156,24 @@ class UnknownSet(eqx.Module):
                 )
             chosen |= own
         return chosen
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the places of the unknowns ask of a method."""
+        return frozenset(kind_of(place).need for own in self.places for place in own) - {""}
+
+    def begins(self, record: int, records: int) -> bool:
+        """Whether the state in which a record begins, one of so many, is unknown."""
+        tokens = [paths.parse(place) for own in self.places for place in own]
+        return any(t[0] == "initial" and t[1] % records == record for t in tokens)
+
+    def noise(self) -> dict[int, tuple[int, ...]]:
+        """Unknowns that are the noise of sensors: which unknown, and of which sensors."""
+        found = {}
+        for i, places in enumerate(self.places):
+            if all(kind_of(place) is NOISE for place in places):
+                found[i] = tuple(paths.parse(place)[1] for place in places)
+        return found
 
     def at_bound(self, free) -> np.ndarray:
         """(p,): −1 and 1 where θ(φ) stands at its lower or upper bound (smooth: within 1 % of the interval)."""

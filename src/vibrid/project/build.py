@@ -14,11 +14,11 @@ from vibrid.identification.experiment import Experiment, Load
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import Unknown, compile_unknowns
 from vibrid.laws.base import Law, check_law
+from vibrid.project.maker import MOST_PARTS
 from vibrid.project.problems import Keys, Problem
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
 from vibrid.project.sections import ExcitationTable, InitialTable, SensorTable, UnknownLoadTable, UnknownTable
-from vibrid.project.tables import MOST_PARTS
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest

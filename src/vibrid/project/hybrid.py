@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.hybrid.coordinator import HybridTest
-from vibrid.hybrid.learned.in_loop import NetworkFile
+from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Scaling
 from vibrid.hybrid.replay import ReplayFile

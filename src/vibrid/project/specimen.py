@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import Field, create_model
+
 from vibrid.core.errors import FileProblem
-from vibrid.hybrid.device import LoopDevice
-from vibrid.hybrid.learned.in_loop import NetworkFile
+from vibrid.hybrid.device import SPECIMENS, LoopDevice
+from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.replay import ReplayFile
+from vibrid.hybrid.substructure import Connection
 from vibrid.hybrid.wire.door import Door
 from vibrid.project.build import Notes, make
+from vibrid.project.law_tables import maker_of_laws
 from vibrid.project.load import read_table
 from vibrid.project.problems import ProjectProblem
-from vibrid.project.serving import RecordTable, ServeTable
-from vibrid.project.tables import specimen_file
+from vibrid.project.section import Section
+from vibrid.project.serving import RecordTable, ServeTable, SpecimenTable
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,15 @@ class Specimen:
         table = {name: getattr(self.table, name) for name in names}
         table |= {name: value for name, value in changed.items() if value is not None}
         return Door(**(table | {"allow": tuple(table["allow"])}))
+
+
+def specimen_file() -> type[Section]:
+    """The pydantic model of a file that describes a device to be served, for what is registered now."""
+    known = {n: c for n, c in SPECIMENS.choices().items() if not (isinstance(c, type) and issubclass(c, Connection))}
+    device = maker_of_laws().choice("specimen", "kind", known)
+    made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
+    made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
+    return made
 
 
 def load_specimen(path) -> Specimen:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field, create_model
+
 from vibrid.core import paths
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.hybrid.coordinator import HybridTest
@@ -14,10 +16,12 @@ from vibrid.hybrid.learned.from_records import device_test, heard_names
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.recipes import Recipe
 from vibrid.project.build import Notes, make
+from vibrid.project.law_tables import maker_of_laws
+from vibrid.project.learning import TrainingTable
 from vibrid.project.load import load_project, read_table
 from vibrid.project.problems import ProjectProblem
 from vibrid.project.quantities import in_si
-from vibrid.project.tables import training_file
+from vibrid.project.section import Section
 from vibrid.records.readers import read_record
 from vibrid.records.record import Record
 
@@ -46,6 +50,20 @@ class Training:
     validation: list[DeviceTest]
     heard_names: list[str]
     loop: Loop | None
+
+
+def training_file() -> type[Section]:
+    """The pydantic model of a file that describes the training of a device model, for what is registered now."""
+    maker = maker_of_laws()
+    recipe, law = maker.table(Recipe, "a recipe"), maker.table(ScaledLaw, "a law for any capacity")
+    made = create_model(
+        "TrainingFile",
+        __base__=TrainingTable,
+        recipe=(recipe | None, Field(None, description="how the model is made and trained")),
+        law=(law | None, Field(None, description="the law of a law layer or a correction")),
+    )
+    made.__doc__ = "A training of a device model, for `vibrid hybrid train`."
+    return made
 
 
 def load_training(path) -> Training:

@@ -16,11 +16,14 @@ from vibrid.records.motions import (
     table_target,
     uniform_hazard_target,
 )
+from vibrid.records.operations import attach_operations
 from vibrid.records.readers import Limits, formats, read_record, read_records
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
 from vibrid.records.spectra import ResponseSpectrum, response_history, response_spectrum
 from vibrid.records.units import STANDARD_GRAVITY
 from vibrid.records.writers import write_csv, write_hdf5
+
+attach_operations()
 
 __all__ = [
     "EXCITATIONS",

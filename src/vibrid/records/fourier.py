@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from vibrid.core.arguments import Numbers, checked
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.record import Record
@@ -66,11 +68,9 @@ class Wavelet:
     unit: str = ""
     name: str = ""
 
-    def plot(self, ax=None, **options):
+    @attached
+    def plot(self, ax=None, **options) -> Any:
         """Draw |coefficients| over time and frequency; returns the axes."""
-        from vibrid.report.record_plots import plot_wavelet
-
-        return plot_wavelet(self, ax=ax, **options)
 
 
 @checked

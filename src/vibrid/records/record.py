@@ -1,64 +1,33 @@
-"""The record: named channels on one time axis, SI units inside, NaN where a sample is missing."""
+"""The record: named channels on one time axis, SI units inside, NaN where a sample is missing.
+
+What can be done with a record stands in one small module per operation; the methods without a body are attached from
+there (`vibrid.records.operations`), the plot by the report.
+"""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vibrid.core.arguments import as_entries, checked
-from vibrid.core.errors import InputError, nearest, unknown_name
-from vibrid.records.operations import Operations
+from vibrid.core.attached import attached
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.records.channel import EXCITATIONS, QUANTITIES, Channel
 
-QUANTITIES: dict[str, str] = {
-    "displacement": "m",  # relative to the ground
-    "velocity": "m/s",  # relative to the ground
-    "acceleration": "m/s^2",  # relative to the ground
-    "absolute_acceleration": "m/s^2",  # what an accelerometer on a floor measures
-    "rotation": "rad",
-    "drift": "m",  # difference between two neighbouring places
-    "drift_velocity": "m/s",
-    "strain": "",
-    "element_force": "N",  # force inside a part: a storey, a device, a bar
-    "ground_acceleration": "m/s^2",
-    "ground_velocity": "m/s",
-    "ground_displacement": "m",
-    "load": "N",  # force applied at a place
-    "imposed_displacement": "m",  # deformation that a machine imposes on a device
-    "imposed_velocity": "m/s",
-    "other": "",
-}
-"""Every quantity a channel can carry, with the SI unit it is stored in."""
+if TYPE_CHECKING:
+    from vibrid.records.fourier import FourierSpectrum, Wavelet
+    from vibrid.records.intensity import Intensity
+    from vibrid.records.spectra import ResponseSpectrum
+
+__all__ = ["EXCITATIONS", "MOST_SAMPLES", "QUANTITIES", "Channel", "Record"]
 
 MOST_SAMPLES = 100_000_000
 """The most samples of a record that is made and not read."""
-
-EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity")
-"""Quantities that drive a structure; all others are answers."""
-
-
-@checked
-@dataclass(frozen=True)
-class Channel:
-    """One column of a record: what was measured, where, and in which direction."""
-
-    name: str
-    quantity: str = "other"
-    unit: str = ""  # the unit the numbers are in: SI, empty when unknown or dimensionless
-    location: str | int = ""
-    direction: str = ""
-
-    def __post_init__(self):
-        object.__setattr__(self, "location", str(self.location))
-        if self.quantity not in QUANTITIES:
-            raise InputError(
-                f"Channel '{self.name}': there is no quantity called '{self.quantity}'; "
-                f"{nearest(self.quantity, QUANTITIES)}"
-            )
-        if not self.unit and QUANTITIES[self.quantity]:
-            object.__setattr__(self, "unit", QUANTITIES[self.quantity])
 
 
 def _numbers(value, what: str) -> np.ndarray:
@@ -70,7 +39,7 @@ def _numbers(value, what: str) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Record(Operations):
+class Record:
     """Measured or simulated signals, immutable: every operation returns a new record and adds a line to `history`.
 
     Arguments
@@ -192,3 +161,137 @@ class Record(Operations):
             data=self.data[:, columns],
             channels=tuple(self.channels[i] for i in columns),
         )
+
+    # -- labels ----------------------------------------------------------------------------------------------
+
+    @checked
+    def relabel(self, changes: Mapping[str, str | Mapping[str, str]]) -> Record:
+        """Channels renamed (`{"ch05": "deck"}`) or described (`{"ch05": {"quantity": ..., "location": ...}}`)."""
+        channels = list(self.channels)
+        allowed = [f.name for f in fields(Channel)]
+        for name, change in changes.items():
+            if not isinstance(change, str | Mapping):
+                raise InputError(
+                    f"Channel '{name}' is relabelled by a name or a table of its properties, not {change!r}."
+                )
+            change = {"name": change} if isinstance(change, str) else dict(change)
+            for key in change:
+                if key not in allowed:
+                    raise unknown_name("property of a channel", key, allowed)
+            channels[self.index(name)] = replace(channels[self.index(name)], **change)
+        return self.replace(f"relabelled {', '.join(changes)}", channels=tuple(channels))
+
+    def driven_by(self, channels: str | Sequence[str] | Mapping[str, str]) -> Record:
+        """The record with no other excitation than the named channels; a mapping gives ground motions a direction too.
+
+        `record.driven_by("NS")` drives a building by one component, `record.driven_by({"NS": "x", "UD": "y"})` a frame
+        by two. Other ground motions, loads and imposed motions are left out; what was measured stays.
+        """
+        named = [channels] if isinstance(channels, str) else list(channels)
+        directions = dict(channels) if isinstance(channels, Mapping) else {}
+        for name in named:
+            if self.channel(name).quantity not in EXCITATIONS:
+                raise InputError(
+                    f"Channel '{name}' is {self.channel(name).quantity}, which drives nothing; relabel its quantity "
+                    f"first ({', '.join(EXCITATIONS)})."
+                )
+            if directions.get(name) and self.channel(name).quantity != "ground_acceleration":
+                raise InputError(
+                    f"Channel '{name}' is no ground acceleration, so it has no direction '{directions[name]}'."
+                )
+        kept = [c.name for c in self.channels if c.name in named or c.quantity not in EXCITATIONS]
+        told = {name: {"direction": direction} for name, direction in directions.items() if direction}
+        made = self if len(kept) == len(self.channels) else self.select(kept)
+        return made.relabel(told) if told else made
+
+    @checked
+    def scale(self, factor: float) -> Record:
+        """Every channel times `factor`."""
+        return self.replace(f"scaled by {factor:g}", data=self.data * float(factor))
+
+    # -- cleaning --------------------------------------------------------------------------------------------
+
+    @checked
+    @attached
+    def fill(self, longest: float = float("inf")) -> Record:
+        """Gaps up to `longest` seconds filled by straight lines (see `vibrid.records.gaps.fill`)."""
+
+    @attached
+    def correct_baseline(self, degree: int = 1, method: str = "polynomial", before: float | None = None) -> Record:
+        """Offset and drift removed (see `vibrid.records.baseline.correct_baseline`)."""
+
+    @attached
+    def filter(self, low: float | None = None, high: float | None = None, order: int = 4) -> Record:
+        """Zero-phase Butterworth filter, corners in Hz (see `vibrid.records.filters.butterworth`)."""
+
+    @attached
+    def taper(self, seconds: float | None = None, share: float = 0.05, ends: str = "both") -> Record:
+        """Ends faded with a half cosine (see `vibrid.records.filters.taper`)."""
+
+    # -- calculus --------------------------------------------------------------------------------------------
+
+    @attached
+    def integrate(self, method: str = "time", lowest: float | None = None) -> Record:
+        """Integral over time of every channel (see `vibrid.records.integrate.integrate`)."""
+
+    @attached
+    def differentiate(self, method: str = "time", highest: float | None = None) -> Record:
+        """Derivative with respect to time of every channel (see `vibrid.records.integrate.differentiate`)."""
+
+    # -- the time axis ---------------------------------------------------------------------------------------
+
+    @attached
+    def resample(self, rate: float) -> Record:
+        """The record at `rate` samples per second, anti-aliased (see `vibrid.records.resample`)."""
+
+    @attached
+    def cut(self, start: float | None = None, end: float | None = None) -> Record:
+        """The samples from `start` to `end` seconds (see `vibrid.records.align.cut`)."""
+
+    @checked
+    @attached
+    def shift(self, seconds: float) -> Record:
+        """The same samples, `seconds` later."""
+
+    @attached
+    def align(
+        self,
+        reference: Record,
+        channel: str | None = None,
+        reference_channel: str | None = None,
+        largest: float | None = None,
+    ) -> Record:
+        """Shifted in time to agree best with `reference` (see `vibrid.records.align.align`)."""
+
+    # -- measures --------------------------------------------------------------------------------------------
+
+    @checked
+    @attached
+    def spectrum(self, periods=None, damping: float = 0.05, channel: str | None = None, **options) -> ResponseSpectrum:
+        """Response spectrum of an acceleration (see `vibrid.records.spectra.response_spectrum`)."""
+
+    @attached
+    def fourier(self, channel: str | None = None) -> FourierSpectrum:
+        """Fourier spectrum of a channel (see `vibrid.records.fourier.fourier_spectrum`)."""
+
+    @attached
+    def wavelet(self, frequencies=None, channel: str | None = None, cycles: float = 6.0) -> Wavelet:
+        """Continuous wavelet transform of a channel (see `vibrid.records.fourier.wavelet_transform`)."""
+
+    @attached
+    def intensity(self, channel: str | None = None) -> Intensity:
+        """PGA, PGV, PGD, Arias intensity, significant duration (see `vibrid.records.intensity`)."""
+
+    # -- leaving ---------------------------------------------------------------------------------------------
+
+    @attached
+    def plot(self, ax=None, **options) -> Any:
+        """Draw the channels over time; returns the axes (see `plot_record` of the report)."""
+
+    @attached
+    def write_csv(self, path, **options) -> Path:
+        """Write the record as CSV with `name [unit]` headings (see `vibrid.records.writers.write_csv`)."""
+
+    @attached
+    def write_hdf5(self, path) -> Path:
+        """Write the record as HDF5 that netCDF-4 programs can read (see `vibrid.records.writers.write_hdf5`)."""

@@ -16,12 +16,15 @@ one more matrix product for each period. The result is the recurrence's, to roun
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
 
 from vibrid.core.arguments import Numbers, checked
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
+from vibrid.records.intensity import acceleration_channel
 from vibrid.records.record import Record
 
 _SEGMENT = 20  # steps in a segment; measured, the optimum is flat between 10 and 20
@@ -64,11 +67,9 @@ class ResponseSpectrum:
         floor = np.log(np.maximum(self.pseudo_acceleration, 1e-300))
         return np.exp(np.interp(np.log(period), np.log(self.periods), floor))
 
-    def plot(self, ax=None, **options):
+    @attached
+    def plot(self, ax=None, **options) -> Any:
         """Draw the pseudo-acceleration in g over the period; returns the axes."""
-        from vibrid.report.record_plots import plot_spectrum
-
-        return plot_spectrum(self, ax=ax, **options)
 
 
 @checked
@@ -89,7 +90,7 @@ def response_spectrum(
         substeps: the peak is looked for at the samples and, with more than one substep, at that many points per sample
             (the motion between samples is straight, so this stays exact). Worth it for periods below ten samples.
     """
-    motion = _acceleration(record, channel)
+    motion = acceleration_channel(record, channel)
     periods = DEFAULT_PERIODS if periods is None else np.atleast_1d(np.asarray(periods, dtype=float))
     check_oscillators(periods, damping)
     step = record.step
@@ -104,7 +105,7 @@ def response_spectrum(
 @checked
 def response_history(record: Record, period: float, damping: float = 0.05, channel: str | None = None):
     """Relative displacement (m), relative velocity (m/s) and absolute acceleration (m/s²) of one oscillator."""
-    motion = _acceleration(record, channel)
+    motion = acceleration_channel(record, channel)
     check_oscillators(np.array([period]), damping)
     pole, damped, factor, old, new = (x[0] for x in _step(np.array([period]), damping, record.step))
     state = scipy.signal.lfilter([new, old], [1.0, -factor], motion.astype(complex))
@@ -119,12 +120,6 @@ def check_oscillators(periods: np.ndarray, damping: float) -> None:
         raise InputError("Periods must increase from one to the next.")
     if not 0 <= damping < 1:
         raise InputError(f"The damping ratio must be at least 0 and below 1, not {damping!r}.")
-
-
-def _acceleration(record: Record, channel: str | None) -> np.ndarray:
-    from vibrid.records.intensity import acceleration_channel
-
-    return acceleration_channel(record, channel)
 
 
 def _step(periods: np.ndarray, damping: float, step: float):

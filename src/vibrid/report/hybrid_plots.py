@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from vibrid.report.frame_plots import plot_moment_curvature
 from vibrid.report.response_plots import kept_samples
 from vibrid.report.style import (
     BOUND,
@@ -121,8 +122,6 @@ def tracking_figure(result, name: str, seconds: float = 2.0):
 
 def moment_curvature_figure(response, places: list[tuple[int, int, str]]):
     """Moment over curvature of sections (member, section, what to call it) of a fibre frame."""
-    from vibrid.report.frame_plots import plot_moment_curvature
-
     figure, axes = grid_of(len(places), 3, width=10.5, height=3.0)
     for (member, section, words), ax in zip(places, axes, strict=True):
         plot_moment_curvature(response, member, section, ax)

@@ -46,6 +46,9 @@ class Rayleigh(Damping):
         return Rayleigh(mass=2.0 * r1 * f1 - b * f1**2, stiffness=b)
 
 
+DAMPINGS.also("rayleigh-ratios", Rayleigh.from_ratios)
+
+
 @DAMPINGS.register("rayleigh-one-ratio")
 class RayleighRatio(Damping):
     """Rayleigh damping by one ratio at two frequencies: `C = ζ (a M + b K)`, with a ratio of 1 at both for ζ = 1.

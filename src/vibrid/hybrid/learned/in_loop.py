@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -11,7 +10,7 @@ import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import parameter
-from vibrid.hybrid.device import SPECIMENS, LoopDevice, Reading
+from vibrid.hybrid.device import LoopDevice, Reading
 from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
 from vibrid.laws.base import Motion
 
@@ -85,27 +84,3 @@ class NetworkDevice(LoopDevice):
                 f"tested device shows {len(signals)}."
             )
         return signals
-
-
-@SPECIMENS.register("network")
-class NetworkFile(LoopDevice):
-    """A trained model in a file, until it is read.
-
-    Arguments
-        file: made by `vibrid hybrid train`.
-        capacity: N, friction force that the pretension is set for.
-        backwards: N, for the other direction where it differs.
-        rate: Hz, commands of the test.
-    """
-
-    file: str = eqx.field(static=True)
-    capacity: object = parameter("friction force that the pretension is set for", "N", positive=True)
-    backwards: object = parameter("friction force of the other direction", "N", positive=True, default=0.0)
-    rate: float = eqx.field(static=True, default=1024.0)
-
-    def read(self, folder) -> NetworkDevice:
-        """The model in the file, which is named relative to a folder."""
-        from vibrid.hybrid.learned.files import load_model
-
-        saved = load_model(Path(folder) / self.file)
-        return saved.device(self.rate, self.capacity, self.backwards if self.backwards > 0 else self.capacity)

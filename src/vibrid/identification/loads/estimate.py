@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from vibrid.core.attached import attached
 from vibrid.records.readers.assemble import numbered
 from vibrid.records.record import Channel, Record
 
@@ -88,8 +90,6 @@ class LoadEstimate:
 
     __repr__ = __str__
 
-    def plot(self, ax=None, truth=None):
-        """Every load over time with its band of ± 2σ."""
-        from vibrid.report.load_plots import plot_loads
-
-        return plot_loads(self, ax, truth)
+    @attached
+    def plot(self, ax=None, truth=None) -> Any:
+        """Every load over time with its band of ± 2σ; returns the figure, or the axes that were given."""

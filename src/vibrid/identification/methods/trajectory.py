@@ -92,7 +92,7 @@ class TrajectoryFit(Method):
         known = np.isfinite(given)
         noise = np.where(known, given, problem.signal_size())
         starts = first_guesses(problem, self.starts, self.spread, key)
-        movable = ~np.isin(np.arange(len(problem.unknowns)), list(problem.noise_unknowns()))
+        movable = ~np.isin(np.arange(len(problem.unknowns)), list(problem.unknowns.noise()))
         iterations, cut_short = self.iterations, False
         if segments > 1:
             progress.stage("multiple shooting (compiling)", iterations)
@@ -207,7 +207,7 @@ def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, nois
     """Put the estimated noise into unknowns that ask for it: ln σ is known to 1/√(2n) from n samples."""
     theta = np.array(problem.unknowns.to_physical(jnp.asarray(free)))
     counts = problem.counts()
-    asked = problem.noise_unknowns()
+    asked = problem.unknowns.noise()
     for i, sensors in asked.items():
         chosen = list(sensors)
         theta[i] = np.sqrt(np.average(noise[chosen] ** 2, weights=counts[chosen]))

@@ -16,8 +16,7 @@ from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.files import write_arrays
 from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
-from vibrid.identification.needs import needs_of
-from vibrid.identification.problem import Data, Problem, has_delays
+from vibrid.identification.problem import Data, Problem, completed
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
@@ -37,19 +36,31 @@ def live_problem(
     readings = np.stack([first[s.label] for s in sensors], axis=1)
     present = np.isfinite(readings)
     data = Data(
-        jnp.asarray(np.where(present, readings, 0.0)), jnp.asarray(present.astype(float)),
-        drive(inputs, hold, substeps), float(first.step), loads, first.name,
-    )  # fmt: skip
+        readings=jnp.asarray(np.where(present, readings, 0.0)),
+        present=jnp.asarray(present.astype(float)),
+        drive=drive(inputs, hold, substeps),
+        step=float(first.step),
+        loads=loads,
+        name=first.name,
+    )
     size = structure.model(loads).size
     experiment = Experiment(structure, tuple(sensors), (Initial.rest(size),), loads_in([loads]))
     integrator = chosen_integrator(structure, integrator, hold, substeps)
     unknowns = compile_unknowns(experiment, unknown)
-    if not any(place.startswith("loads") for own in unknowns.places for place in own):
+    if "load offset" not in unknowns.needs:
         experiment = dataclasses.replace(experiment, loads=())
     nothing = (jnp.zeros_like(data.present),)
-    late = has_delays(sensors, unknowns)
-    problem = Problem(experiment, unknowns, (data,), nothing, integrator, substeps, hold, late, frozenset())
-    return dataclasses.replace(problem, needs=needs_of(problem))
+    return completed(
+        Problem(
+            experiment=experiment,
+            unknowns=unknowns,
+            data=(data,),
+            held_out=nothing,
+            integrator=integrator,
+            substeps=substeps,
+            hold=hold,
+        )
+    )
 
 
 class LiveRun:

@@ -124,7 +124,7 @@ def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Pie
     band, side = piece.readings.normal(noise, n)
     size = np.mean(band[0])
     first = problem.experiment.initial[record]
-    known = not any(place.startswith("initial") for own in problem.unknowns.places for place in own)
+    known = "initial state" not in problem.unknowns.needs
     carried = piece.ground.motion(piece.readings.time)
     for order, value in ((0, first.displacement), (1, first.velocity)) if known else ():
         basis = splines.local(0.0, order)

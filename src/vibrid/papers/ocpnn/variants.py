@@ -16,6 +16,7 @@ from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.histories import stack
 from vibrid.hybrid.learned.recipes import Recipe, train_models
 from vibrid.hybrid.learned.scores import ForceScores
+from vibrid.hybrid.learned.search import search_recipes
 from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.laws.linear import Linear
 from vibrid.papers.ocpnn.characterisation import candidates
@@ -226,8 +227,6 @@ def four_storeys(run: Run) -> Outcome:
 
 @PAPER.study("search", "Layers, units and learning rate, searched", real_data=True, part="variants")
 def search(run: Run) -> Outcome:
-    from vibrid.hybrid.learned.search import search_recipes
-
     pairs = run.once(data, "real")
     epochs = 1 if run.quick else 15
     choices = {"oscillators": [12, 24, 48], "hidden": [[32], [48, 32], [64, 64]], "learning_rate": [2e-3, 5e-3, 1e-2]}

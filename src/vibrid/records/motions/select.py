@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from vibrid.core.arguments import Seed, checked
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.records.motions.scale import Scaling, matching_periods, motion_spectrum
 from vibrid.records.motions.targets import Target, correlation
@@ -35,11 +37,9 @@ class Suite:
     mean_error: float
     deviation_error: float
 
-    def plot(self, ax=None, **options):
+    @attached
+    def plot(self, ax=None, **options) -> Any:
         """Draw the spectra of the suite against the target; returns the axes."""
-        from vibrid.report.record_plots import plot_suite
-
-        return plot_suite(self, ax=ax, **options)
 
 
 @checked

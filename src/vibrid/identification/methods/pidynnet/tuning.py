@@ -53,8 +53,14 @@ def with_record(problem: Problem, record: Record) -> Problem:
     inputs = inputs_of(structure, record)
     none = jnp.zeros((len(record), len(problem.sensors)))
     name = "another motion"  # one for all: programs are compiled for each name
-    data = Data(none, none, drive(inputs, problem.hold, problem.substeps), float(record.step),
-                loads_of(structure, record), name)  # fmt: skip
+    data = Data(
+        readings=none,
+        present=none,
+        drive=drive(inputs, problem.hold, problem.substeps),
+        step=float(record.step),
+        loads=loads_of(structure, record),
+        name=name,
+    )
     size = structure.model(data.loads).size
     experiment = dataclasses.replace(problem.experiment, initial=(Initial.rest(size),))
     return dataclasses.replace(problem, data=(data,), held_out=(none,), experiment=experiment)

@@ -1,0 +1,18 @@
+"""The tables that can stand for a law, in every kind of file."""
+
+from __future__ import annotations
+
+from vibrid.laws.base import LAWS, Law, Parallel
+from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
+from vibrid.project.maker import TableMaker
+from vibrid.structures.damping import Damping
+
+
+def maker_of_laws() -> TableMaker:
+    """A maker that knows the laws registered now: simple ones, those that hold others, and several in parallel."""
+    maker, laws = TableMaker(told_apart={Law: "law", Damping: "kind"}), LAWS.choices()
+    maker.choices[YieldDistribution] = maker.choice("distribution", "kind", DISTRIBUTIONS.choices())
+    maker.choices[Law] = maker.choice("law", "law", {n: c for n, c in laws.items() if not maker.holds(c, Law)})
+    maker.choices[Law] = maker.choice("law", "law", {n: c for n, c in laws.items() if maker.holds(c, Law)})
+    maker.choices[Law] = maker.choice("law", "law", {"parallel": Parallel})
+    return maker

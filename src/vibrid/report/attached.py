@@ -1,0 +1,24 @@
+"""What the report gives to results: `.plot()` and `.report()`, by name, so that nothing is imported before it is asked.
+
+The classes declare these methods (`vibrid.core.attached`) and know nothing of this room.
+"""
+
+from __future__ import annotations
+
+from vibrid.core.attached import attach
+
+
+def attach_report() -> None:
+    """Put the plots and the report behind the methods of records, spectra and results."""
+    attach("vibrid.records.record:Record", plot="vibrid.report.record_plots:plot_record")
+    attach("vibrid.records.spectra:ResponseSpectrum", plot="vibrid.report.record_plots:plot_spectrum")
+    attach("vibrid.records.fourier:Wavelet", plot="vibrid.report.record_plots:plot_wavelet")
+    attach("vibrid.records.motions.select:Suite", plot="vibrid.report.record_plots:plot_suite")
+    attach("vibrid.identification.loads.estimate:LoadEstimate", plot="vibrid.report.load_plots:plot_loads")
+    attach("vibrid.identification.compare:Comparison", plot="vibrid.report.identification_plots:plot_comparison")
+    attach("vibrid.identification.result:Validation", plot="vibrid.report.identification_plots:plot_validation")
+    attach(
+        "vibrid.identification.result:Identification",
+        plot="vibrid.report.identification_plots:plot_identification",
+        report="vibrid.report.html:write_report",
+    )
