@@ -62,7 +62,7 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
     for quantity in ("displacement", "velocity"):
         own = [i for i, s in enumerate(sensors) if s.quantity == quantity]
         rows = np.array([structure.row(sensors[i].place) for i in own]).reshape(-1, n)
-        if np.linalg.matrix_rank(rows) < n:
+        if not own or np.linalg.matrix_rank(rows) < n:
             raise Refusal(
                 f"{name} follows measured motion: it needs the {quantity} of every degree of freedom (or a device "
                 "whose motion is imposed). Use ukf or trajectory for fewer sensors."
