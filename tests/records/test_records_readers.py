@@ -9,7 +9,7 @@ import pytest
 
 from vibrid.core.errors import FileProblem, VibridError
 from vibrid.records import Channel, Record, formats, read_record, read_records
-from vibrid.records.readers import READERS
+from vibrid.records.readers.reader import readers
 from vibrid.records.readers.source import Source
 from vibrid.records.units import STANDARD_GRAVITY, from_si, guess_quantity, to_si, unit_factor
 
@@ -105,7 +105,7 @@ def test_every_format_is_recognised_by_content_alone(put):
     for name, files in fuzz_readers.valid_files().items():
         for content in files:
             source = Source(put(content))
-            assert name == next(reader for reader in READERS if reader.recognises(source)).NAME
+            assert name == next(own for own, reader in readers() if reader.recognises(source))
             assert read_records(source.path)
 
 
