@@ -15,7 +15,7 @@ from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 from vibrid.laws.base import Law, Motion
 
-SPECIMENS = Registry("specimen")
+SPECIMENS = Registry("specimen", reserved=("banded-friction-damper-drawn",))
 """Devices that a project file can name: laws, virtual specimens, a replayed test, and those behind a wire."""
 
 

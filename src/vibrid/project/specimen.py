@@ -37,10 +37,10 @@ class Specimen:
         return Door(**(table | {"allow": tuple(table["allow"])}))
 
 
-def load_specimen(path) -> Specimen:
-    """The device that a TOML file describes; problems are told as those of project files."""
+def load_specimen(path, trust: bool = False) -> Specimen:
+    """The device that a TOML file describes; problems, plugins and `trust` are those of project files."""
     path = Path(path)
-    text, table = read_table(path, specimen_file())
+    text, table = read_table(path, specimen_file, trust)
     notes = Notes()
     device = make(table.device, ("device",), notes)
     if isinstance(device, ReplayFile | NetworkFile):

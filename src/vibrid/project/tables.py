@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from vibrid.core.errors import nearest
 from vibrid.core.parameters import as_number
+from vibrid.core.registry import Registry
 from vibrid.hybrid.actuator import DYNAMICS, Dynamics
 from vibrid.hybrid.banded import BandedFrictionDamper
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator
@@ -42,29 +43,33 @@ MOST_PARTS = 10_000
 _DRAWN = {"banded-friction-damper-drawn": BandedFrictionDamper.drawn}
 
 
-def project_file() -> type[Section]:
-    """The pydantic model of the whole file, for what is registered now."""
+def project_file(plugins: bool = False) -> type[Section]:
+    """The pydantic model of the whole file, for what is registered now; installed plugins too, if asked."""
     registries = (
         LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS, SPECIMENS, DYNAMICS, COMPENSATORS,
     )  # fmt: skip
-    return _project_file(tuple(tuple((name, known[name]) for name in known) for known in registries))
+    return _project_file(tuple(tuple(_entries(known, plugins)) for known in registries))
 
 
-def specimen_file() -> type[Section]:
+def _entries(known: Registry, plugins: bool) -> list[tuple[str, type]]:
+    return known.items() if plugins else known.present()
+
+
+def specimen_file(plugins: bool = False) -> type[Section]:
     """The pydantic model of a file that describes a device to be served, for what is registered now."""
     maker = _Maker()
-    maker.know_laws({n: LAWS[n] for n in LAWS}, {n: DISTRIBUTIONS[n] for n in DISTRIBUTIONS})
-    known = {n: SPECIMENS[n] for n in SPECIMENS if not issubclass(SPECIMENS[n], Connection)}
+    maker.know_laws(*(dict(_entries(known, plugins)) for known in (LAWS, DISTRIBUTIONS)))
+    known = {n: made for n, made in _entries(SPECIMENS, plugins) if not issubclass(made, Connection)}
     device = maker.choice("specimen", "kind", {**known, **_DRAWN})
     made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
     made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
     return made
 
 
-def training_file() -> type[Section]:
+def training_file(plugins: bool = False) -> type[Section]:
     """The pydantic model of a file that describes the training of a device model, for what is registered now."""
     maker = _Maker()
-    maker.know_laws({n: LAWS[n] for n in LAWS}, {n: DISTRIBUTIONS[n] for n in DISTRIBUTIONS})
+    maker.know_laws(*(dict(_entries(known, plugins)) for known in (LAWS, DISTRIBUTIONS)))
     recipe, law = maker.table(Recipe, "a recipe"), maker.table(ScaledLaw, "a law for any capacity")
     made = create_model(
         "TrainingFile",
@@ -78,7 +83,7 @@ def training_file() -> type[Section]:
 
 def json_schema() -> dict:
     """The JSON schema of the project file, with every registered name and the parameters behind it."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **project_file().model_json_schema()}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **project_file(True).model_json_schema()}
 
 
 @functools.lru_cache(maxsize=4)

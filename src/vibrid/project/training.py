@@ -48,10 +48,10 @@ class Training:
     loop: Loop | None
 
 
-def load_training(path) -> Training:
-    """The training that a TOML file describes; problems are told as those of project files."""
+def load_training(path, trust: bool = False) -> Training:
+    """The training that a TOML file describes; problems, plugins and `trust` are those of project files."""
     path = Path(path)
-    text, table = read_table(path, training_file())
+    text, table = read_table(path, training_file, trust)
     notes = Notes()
     recipe = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
     law = make(table.law, ("law",), notes) if table.law else None
@@ -79,7 +79,7 @@ def load_training(path) -> Training:
     if table.closed_loop is not None:
         own = table.closed_loop
         with notes.at("closed_loop", "project"):
-            project = load_project(path.parent / own.project)
+            project = load_project(path.parent / own.project, trust)
             if project.hybrid is None:
                 notes.add(("closed_loop", "project"), "it describes no hybrid test; it needs a [hybrid] table.")
             else:

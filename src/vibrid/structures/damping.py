@@ -13,7 +13,7 @@ from vibrid.core.linalg import damping_function
 from vibrid.core.parameters import Parameterised, parameter
 from vibrid.core.registry import Registry
 
-DAMPINGS = Registry("damping")
+DAMPINGS = Registry("damping", reserved=("rayleigh-ratios",))
 
 
 class Damping(Parameterised):
