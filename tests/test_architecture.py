@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOMS = (
-    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "report", "papers",
-    "project", "front",
+    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid",
+    "conformance", "extend", "report", "papers", "project", "front",
 )  # fmt: skip
 FRONT = ("commands", "cli", "__main__")
 NUMERICAL = ROOMS[: ROOMS.index("identification") + 1]
