@@ -83,10 +83,6 @@ def _refuse_taken(kind: str, words: list[str]) -> None:
     name, module = "-".join(words), "_".join(words)
     registry = Registry.every[REGISTERED_AS.get(kind, kind)]
     if name in registry.reserved or name in registry:
-        raise InputError(
-            f"A {kind} called '{name}' is registered already (by {registry.origin(name)}); choose another."
-        )
+        raise InputError(f"A {kind} called '{name}' is there already (of {registry.origin(name)}); choose another.")
     if keyword.iskeyword(module) or find_spec(module) is not None:
-        raise InputError(
-            f"{module}.py would hide the Python module '{module}' from programs beside it; choose another."
-        )
+        raise InputError(f"{module}.py would hide the module '{module}' from programs beside it; choose another.")

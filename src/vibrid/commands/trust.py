@@ -20,7 +20,7 @@ def consent(project: Path, trust: bool) -> bool:
     A yes is remembered by the content of the file. After a no, or where nobody can be asked, loading the project
     refuses it and says what to do.
     """
-    if trust or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if trust or not at_terminal():
         return trust
     from vibrid.core.errors import FileProblem
     from vibrid.core.trust import agree
@@ -35,6 +35,11 @@ def consent(project: Path, trust: bool) -> bool:
             except FileProblem as problem:
                 typer.echo(f"{problem}", err=True)
     return trust
+
+
+def at_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
 def run_plugins(files: list[Path] | None) -> None:

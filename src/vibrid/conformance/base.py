@@ -60,7 +60,8 @@ def expect(kept: bool, sentence: str) -> None:
 def same(found, wanted, what: str, rtol: float = 0.0, atol: float = 0.0) -> None:
     """Break where numbers differ by more than `atol + rtol |wanted|`, naming the worst."""
     found, wanted = np.broadcast_arrays(np.asarray(found, dtype=float), np.asarray(wanted, dtype=float))
-    beyond = np.abs(found - wanted) - (atol + rtol * np.abs(wanted))
+    with np.errstate(all="ignore"):  # what is not finite is wrong, and told
+        beyond = np.abs(found - wanted) - (atol + rtol * np.abs(wanted))
     wrong = ~(beyond <= 0) & ~(np.isnan(found) & np.isnan(wanted))
     if wrong.any():
         worst = int(np.argmax(np.where(wrong, np.nan_to_num(beyond, nan=np.inf), -np.inf)))

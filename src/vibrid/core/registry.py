@@ -154,7 +154,8 @@ class Registry:
         if name not in self._classes:
             module, _, attribute = self._announced[name].partition(":")
             try:
-                self._classes[name] = getattr(import_module(module), attribute)
+                with speaking_for(self.origin(name)):
+                    self._classes[name] = getattr(import_module(module), attribute)
             except (ImportError, AttributeError) as problem:
                 raise InputError(
                     f"The {self.kind} '{name}' of {self.origin(name)} cannot be imported ({problem})."
@@ -181,16 +182,24 @@ def belongs_to(module: str, origin: Origin) -> None:
 
 
 @contextmanager
-def loading(origin: Origin) -> Iterator[None]:
-    """What strangers register inside the block is of `origin`; when it fails, everything of `origin` is taken back."""
+def speaking_for(origin: Origin) -> Iterator[None]:
+    """What strangers register inside the block is of `origin`."""
     _loading.append(origin)
     try:
         yield
+    finally:
+        _loading.pop()
+
+
+@contextmanager
+def loading(origin: Origin) -> Iterator[None]:
+    """What strangers register inside the block is of `origin`; when it fails, everything of `origin` is taken back."""
+    try:
+        with speaking_for(origin):
+            yield
     except BaseException:
         forget(origin)
         raise
-    finally:
-        _loading.pop()
 
 
 def registered_by(origin: Origin) -> list[tuple[str, str]]:
