@@ -392,3 +392,13 @@ def test_hdf5_is_netcdf_in_the_eyes_of_netcdf(tmp_path):
         assert file["channel_001"].dimensions == ("time",)
         assert file["channel_001"].units == "m/s^2"
         np.testing.assert_array_equal(file["channel_001"][:], record["roof"])
+
+
+CONFORMING = {name: ReaderExample(name, files) for name, files in fuzz_readers.valid_files().items()}
+PROMISES = CHECKS.pairs(CONFORMING)
+
+
+@pytest.mark.parametrize(("check", "name"), PROMISES, ids=[f"{check.name}-{name}" for check, name in PROMISES])
+def test_reader_keeps_its_promise(check, name):
+    """What plugins are held to; `benchmarks/fuzz_readers.py` damages far more files."""
+    check(CONFORMING[name])
