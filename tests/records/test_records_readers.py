@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vibrid.conformance.reader import CHECKS, ReaderExample
 from vibrid.core.errors import FileProblem, VibridError
 from vibrid.records import Channel, Record, formats, read_record, read_records
 from vibrid.records.readers.reader import readers

@@ -12,7 +12,7 @@ EXAMPLES = {
     "shear-building": StructureExample(
         vb.ShearBuilding(masses=[2.0, 1.0], storeys=[vb.Linear(60.0, 0.8), vb.Cubic(40.0, 60.0)]), "roof"
     ),
-    "beam": StructureExample(BEAM, "2.0"),
+    "beam": StructureExample(BEAM, "tip"),
 }
 PAIRS = CHECKS.pairs(EXAMPLES)
 

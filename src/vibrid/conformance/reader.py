@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from vibrid.conformance.base import Broken, Checks, expect
 from vibrid.core.errors import VibridError
+from vibrid.core.files import write_bytes
 from vibrid.records.readers import Layout, read_source
 from vibrid.records.readers.reader import READERS, Reader, is_own, readers
 from vibrid.records.readers.source import Source
@@ -39,23 +43,36 @@ class ReaderExample:
     def reader(self) -> Reader:
         return READERS[self.name]()
 
-    def sources(self) -> list[Source]:
-        return [Source(f"sample of {self.name}", content) for content in self.samples]
+    @contextmanager
+    def sources(self) -> Iterator[list[Source]]:
+        """The samples as files, which is what readers that hand a path to a library need."""
+        with on_disk(self.samples) as made:
+            yield made
+
+
+@contextmanager
+def on_disk(contents: Sequence[bytes]) -> Iterator[list[Source]]:
+    """Contents as files of a folder that goes when the block ends."""
+    with TemporaryDirectory() as folder:
+        yield [Source(write_bytes(Path(folder) / f"sample_{i}", content)) for i, content in enumerate(contents)]
 
 
 @CHECKS("recognises its samples before any other format does")
 def recognises_its_samples(example: ReaderExample) -> None:
-    for source in example.sources():
-        first = next((name for name, reader in readers() if reader.recognises(source)), None)
-        expect(first == example.name, f"a sample is taken for {first or 'no format at all'}.")
+    with example.sources() as sources:
+        for source in sources:
+            first = next((name for name, reader in readers() if reader.recognises(source)), None)
+            expect(first == example.name, f"a sample is taken for {first or 'no format at all'}.")
 
 
 @CHECKS("reads its samples")
 def reads_its_samples(example: ReaderExample) -> None:
-    for source in example.sources():
-        found = read_source(source, Layout())
-        expect(bool(found) and all(isinstance(r, Record) for r in found), "it does not give a list of records.")
-        expect(all(len(r) and r.channels and np.isfinite(r.data).any() for r in found), "a record holds no numbers.")
+    with example.sources() as sources:
+        for source in sources:
+            found = read_source(source, Layout())
+            expect(bool(found) and all(isinstance(r, Record) for r in found), "it does not give a list of records.")
+            full = all(len(r) and r.channels and np.isfinite(r.data).any() for r in found)
+            expect(full, "a record holds no numbers.")
 
 
 @CHECKS("leaves other files alone", when=lambda example: not is_own(example.name))
@@ -74,15 +91,18 @@ def refuses_damage_with_a_sentence(example: ReaderExample) -> None:
             changed = np.frombuffer(content, dtype=np.uint8).copy()
             changed[rng.integers(0, len(changed), 1 + len(changed) // 50)] = rng.integers(0, 256)
             damaged.append(changed.tobytes())
-        for one in damaged:
-            source = Source("damaged", one)
-            try:
-                with np.errstate(all="ignore"):
-                    if reader.recognises(source):
-                        reader.read(source, Layout())
-            except VibridError:
-                continue
-            except Exception as problem:
-                raise Broken(
-                    f"a damaged sample ends in {type(problem).__name__}: {problem}; raise source.problem(sentence)."
-                ) from problem
+        with on_disk(damaged) as sources:
+            for source in sources:
+                _read_or_refused(reader, source)
+
+
+def _read_or_refused(reader: Reader, source: Source) -> None:
+    try:
+        with np.errstate(all="ignore"):
+            if reader.recognises(source):
+                reader.read(source, Layout())
+    except VibridError:
+        return
+    except Exception as problem:
+        said = f"{type(problem).__name__}: {problem}"
+        raise Broken(f"a damaged sample ends in {said}; raise source.problem(sentence).") from problem
