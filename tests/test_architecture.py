@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOMS = (
-    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "report", "papers",
-    "project", "front",
+    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid",
+    "conformance", "extend", "report", "papers", "project", "front",
 )  # fmt: skip
 FRONT = ("commands", "cli", "__main__")
 NUMERICAL = ROOMS[: ROOMS.index("identification") + 1]
@@ -276,6 +276,7 @@ MAY_WRITE = {
     "commands/hybrid_serve.py: FileHandler": "the log of a server: a line at a time, for as long as it runs",
     "commands/imports.py: TemporaryFile": "what a process that may crash has said; it has no name and goes by itself",
     "commands/imports.py: TemporaryDirectory": "a trial of the C compiler; it goes with its folder",
+    "conformance/reader.py: TemporaryDirectory": "samples of a format, for readers that want a file; they go with it",
     "networks/export/compiled.py: TemporaryDirectory": "a C file for the compiler, which goes with its folder",
     "report/embed.py: savefig": "to memory, for a page",
     "report/save.py: savefig": "to memory, before the safe way",

@@ -13,7 +13,20 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid import __version__
-from vibrid.commands import demo, doctor, hybrid, identify, loads, online, records, reproduce, schema, simulate
+from vibrid.commands import (
+    demo,
+    doctor,
+    hybrid,
+    identify,
+    loads,
+    new,
+    online,
+    plugins,
+    records,
+    reproduce,
+    schema,
+    simulate,
+)
 from vibrid.commands.delivery import deaf_stdout
 
 
@@ -96,6 +109,8 @@ app.add_typer(records.motions, name="motions")
 app.add_typer(hybrid.hybrid, name="hybrid")
 app.command("reproduce")(reproduce.reproduce)
 app.command("schema")(schema.schema)
+app.command("new")(new.new)
+app.add_typer(plugins.plugins, name="plugins")
 app.command("doctor")(doctor.doctor)
 
 

@@ -115,7 +115,7 @@ def stand_ins(monkeypatch, fit, folder):
     test = Stand(is_numerical=True, run=noisy(result))
     hybrid = Stand(sensors=(), title="hybrid", excitation=lambda: record, hybrid=Stand(test=test, watch="roof"))
     real = project.load_project
-    monkeypatch.setattr(project, "load_project", lambda p: hybrid if Path(p).stem == "hybrid" else real(p))
+    monkeypatch.setattr(project, "load_project", lambda p, trust: hybrid if Path(p).stem == "hybrid" else real(p))
     monkeypatch.setattr("vibrid.report.hybrid_report.hybrid_page", lambda *_: "<html>a page</html>")
     monkeypatch.setattr("vibrid.commands.hybrid_view.watching", lambda *_: nullcontext())
     moved = Stand(trial=lambda *_: None, commit=noisy(None))
@@ -130,7 +130,7 @@ def stand_ins(monkeypatch, fit, folder):
 
     tests = Stand(training=[], validation=[], law=None, recipe=Stand(rate=1.0), fit_law=(), heard_names=(), loop=None)
     tests.title = "network"
-    monkeypatch.setattr("vibrid.project.training.load_training", lambda p: tests)
+    monkeypatch.setattr("vibrid.project.training.load_training", lambda p, trust: tests)
     monkeypatch.setattr("vibrid.hybrid.learned.recipes.train_models", train)
     monkeypatch.setattr("vibrid.hybrid.learned.files.save_model", lambda p, m: files.write_arrays(p, w=np.zeros(3)))
     # the demonstration

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vibrid.conformance.reader import CHECKS, ReaderExample
 from vibrid.core.errors import FileProblem, VibridError
 from vibrid.records import Channel, Record, formats, read_record, read_records
-from vibrid.records.readers import READERS
+from vibrid.records.readers.reader import readers
 from vibrid.records.readers.source import Source
 from vibrid.records.units import STANDARD_GRAVITY, from_si, guess_quantity, to_si, unit_factor
 
@@ -105,7 +106,7 @@ def test_every_format_is_recognised_by_content_alone(put):
     for name, files in fuzz_readers.valid_files().items():
         for content in files:
             source = Source(put(content))
-            assert name == next(reader for reader in READERS if reader.recognises(source)).NAME
+            assert name == next(own for own, reader in readers() if reader.recognises(source))
             assert read_records(source.path)
 
 
@@ -392,3 +393,13 @@ def test_hdf5_is_netcdf_in_the_eyes_of_netcdf(tmp_path):
         assert file["channel_001"].dimensions == ("time",)
         assert file["channel_001"].units == "m/s^2"
         np.testing.assert_array_equal(file["channel_001"][:], record["roof"])
+
+
+CONFORMING = {name: ReaderExample(name, files) for name, files in fuzz_readers.valid_files().items()}
+PROMISES = CHECKS.pairs(CONFORMING)
+
+
+@pytest.mark.parametrize(("check", "name"), PROMISES, ids=[f"{check.name}-{name}" for check, name in PROMISES])
+def test_reader_keeps_its_promise(check, name):
+    """What plugins are held to; `benchmarks/fuzz_readers.py` damages far more files."""
+    check(CONFORMING[name])

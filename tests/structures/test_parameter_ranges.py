@@ -38,7 +38,7 @@ KINDS |= {f"structure {n}": n for n in vb.STRUCTURES}
 
 @pytest.fixture(scope="module")
 def structures() -> dict:
-    tables = {name: read_table(FILES / f"{name}.toml", project_file())[1] for name in vb.STRUCTURES}
+    tables = {name: read_table(FILES / f"{name}.toml", project_file)[1] for name in vb.STRUCTURES}
     return {name: make(table.structure, (), Notes()) for name, table in tables.items()}
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vibrid.commands.hybrid_serve import Cores, LockMemory, Priority
+from vibrid.commands.trust import Trust, consent
 
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Folder for structure.h5 and devices.h5.", show_default=False)]
@@ -26,6 +27,7 @@ def run(
     core: Cores = None,
     lock_memory: LockMemory = False,
     no_c: NoC = False,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Run the hybrid test that a project file describes.
@@ -45,11 +47,12 @@ def run(
 
     compile_whole_loops()
     output.check_ending(report, (".html",))
+    trust = consent(project, trust)
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
         from vibrid.project import load_project
 
-        loaded = load_project(project)
+        loaded = load_project(project, trust)
         if loaded.hybrid is None:
             raise FileProblem(project, "it describes no hybrid test; add a [hybrid] table with devices.")
         excitation = loaded.excitation()

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.trust import Trust, consent
+
 SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
 Host = Annotated[str | None, typer.Option(help="Address to listen on; by default this machine alone.")]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one. By default 8090.")]
@@ -37,6 +39,7 @@ def serve(
     core: Cores = None,
     lock_memory: LockMemory = False,
     keep: Keep = False,
+    trust: Trust = False,
 ) -> None:
     """Serve a device to OpenSees' genericClient, or to vibrid, over TCP or UDP.
 
@@ -50,7 +53,7 @@ def serve(
     from vibrid.project.specimen import load_specimen
 
     check_ending(record, (".h5", ".hdf5", ".nc"))
-    described = load_specimen(specimen)
+    described = load_specimen(specimen, consent(specimen, trust))
     table = described.table
     door = described.door(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
     file = record or (described.record and described.path.parent / described.record.file)

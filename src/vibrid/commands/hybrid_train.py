@@ -7,13 +7,17 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.trust import Trust, consent
+
 File = Annotated[Path, typer.Argument(metavar="TRAINING.toml", help="Training file.", show_default=False)]
 Out = Annotated[Path, typer.Option(help="Where the model goes: .npz.")]
 Anew = Annotated[bool, typer.Option("--anew", help="Forget a training that was interrupted, and begin anew.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
 
-def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json: Json = False) -> None:
+def train(
+    file: File, out: Out = Path("device.npz"), anew: Anew = False, trust: Trust = False, as_json: Json = False
+) -> None:
     """Train a network that stands in for a device, and keep the best of several.
 
     A training that is interrupted (Ctrl-C, a kill) is taken up where it was by the same command. With a [closed_loop]
@@ -28,6 +32,7 @@ def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json
 
     compile_whole_loops()
     output.check_ending(out, (".npz",))
+    trust = consent(file, trust)
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {file.name}")
         from vibrid.hybrid.characterise import characterise
@@ -36,7 +41,7 @@ def train(file: File, out: Out = Path("device.npz"), anew: Anew = False, as_json
         from vibrid.networks.checkpoint import Checkpoint, fingerprint
         from vibrid.project.training import load_training
 
-        loaded = load_training(file)
+        loaded = load_training(file, trust)
         tests = [*loaded.training, *loaded.validation]
         law, rate = loaded.law, loaded.recipe.rate
         if loaded.fit_law:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.trust import PluginFiles, Trust, consent, run_plugins
 from vibrid.core.files import write_text
 
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
@@ -37,6 +38,7 @@ def identify(
     save: SaveFile = None,
     hold_out: HoldOut = 0.0,
     seed: Seed = 0,
+    trust: Trust = False,
 ) -> None:
     """Find the unknowns of a project from measured files, and say how sure the answer is.
 
@@ -51,8 +53,9 @@ def identify(
     output.check_ending(report, (".html", ".htm"))
     output.check_ending(save, (".h5", ".hdf5"))
     quiet = _on_screen(json_file)
+    trust = consent(project, trust)
     with listening(quiet) as progress:
-        loaded, records = _load(project, data, progress)
+        loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
         fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out)
     with Delivery(quiet) as deliver:
@@ -97,6 +100,7 @@ def compare(
     plot: PlotFile = None,
     as_json: AsJson = False,
     seed: Seed = 0,
+    trust: Trust = False,
 ) -> None:
     """Answer the same question by several methods: estimates, distance to the bound, time.
 
@@ -109,8 +113,9 @@ def compare(
     from vibrid.report.save import save_figure
 
     output.check_ending(plot, (".png", ".pdf", ".svg"))
+    trust = consent(project, trust)
     with listening(quiet=as_json) as progress:
-        loaded, records = _load(project, data, progress)
+        loaded, records = _load(project, data, progress, trust)
         chosen = {name.strip(): name.strip() for name in methods.split(",") if name.strip()}
         made = vb.compare(
             loaded.structure,
@@ -146,7 +151,12 @@ Drive = Annotated[
 
 
 def predict(
-    result: ResultFile, record: MotionFile, out: Out = None, drive: Drive = "", as_json: AsJson = False
+    result: ResultFile,
+    record: MotionFile,
+    out: Out = None,
+    drive: Drive = "",
+    plugin: PluginFiles = None,
+    as_json: AsJson = False,
 ) -> None:
     """Predict how an identified structure moves under another excitation; compare where the record has its sensors.
 
@@ -160,6 +170,7 @@ def predict(
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     with listening(quiet=as_json) as progress:
         progress.stage("reading")
+        run_plugins(plugin)
         fit, motion = vb.load_identification(result), vb.read_record(record)
         if drive:
             motion = motion.driven_by(dict((*c.split("=", 1), "")[:2] for c in drive.split(",")))
@@ -206,13 +217,13 @@ def _on_screen(json_file: Path | None) -> bool:
     return json_file is not None and str(json_file) == "-"
 
 
-def _load(project: Path, data: list[Path] | None, progress):
+def _load(project: Path, data: list[Path] | None, progress, trust: bool):
     """The project and its measured records."""
     from vibrid.core.errors import FileProblem
     from vibrid.project import load_project
 
     progress.stage(f"reading {project.name}")
-    loaded = load_project(project)
+    loaded = load_project(project, trust)
     records = [loaded.read(path) for path in data] if data else loaded.records()
     if not records:
         raise FileProblem(project, "no measured file was given: name one after the project, or under [records] files.")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.trust import Trust, consent
+
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 DataFile = Annotated[
     Path | None,
@@ -26,6 +28,7 @@ def loads(
     plot: Plot = None,
     penalty: Penalty = "size",
     weight: Weight = "evidence",
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the loads that a project calls unknown, its structure taken as it stands; every load with its band.
@@ -44,9 +47,10 @@ def loads(
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     output.check_ending(plot, (".png", ".pdf", ".svg"))
+    trust = consent(project, trust)
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
-        loaded = load_project(project)
+        loaded = load_project(project, trust)
         wanted = [u for u in loaded.unknown if isinstance(u, vb.UnknownLoad)]
         if not wanted:
             raise FileProblem(project, "no load is unknown: add [[unknown_loads]] with the place where it acts.")

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.trust import Trust, consent
+
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Source = Annotated[str, typer.Option("--from", help="A record file, udp://HOST:PORT, or - for lines on stdin.")]
 MethodName = Annotated[str | None, typer.Option("--method", help="By default the project's, else online-masing.")]
@@ -34,6 +36,7 @@ def online(
     timeout: Timeout = 10.0,
     every: Every = 10,
     seed: Seed = 0,
+    trust: Trust = False,
 ) -> None:
     """Identify while the test runs: reads samples, shows the parameters with ± 2σ, and keeps what it learnt.
 
@@ -54,7 +57,7 @@ def online(
         raise InputError("--resume needs --state FILE, the file to go on from.")
     if timeout <= 0 or every < 1 or (rate is not None and rate <= 0):
         raise InputError("--timeout and --rate are positive numbers, and --every is 1 or more.")
-    loaded = load_project(project)
+    loaded = load_project(project, consent(project, trust))
     columns = columns_of(loaded)
     refused: list[str] = []
     arrivals, step = _source(source, loaded, columns, rate, speed, timeout, refused)

@@ -8,11 +8,14 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.trust import PluginFiles, run_plugins
+
 Out = Annotated[Path | None, typer.Option(help="Write it to a file.", show_default=False)]
 
 
-def schema(out: Out = None) -> None:
-    """Print the JSON schema of the project file, with every law, structure, integrator and method and its parameters.
+def schema(out: Out = None, plugin: PluginFiles = None) -> None:
+    """Print the JSON schema of the project file, with every law, structure, integrator and method and its parameters,
+    those of plugins included.
 
     Editors that know it complete and check project files as they are typed.
 
@@ -21,6 +24,7 @@ def schema(out: Out = None) -> None:
     from vibrid.core.files import write_text
     from vibrid.project import json_schema
 
+    run_plugins(plugin)
     text = json.dumps(json_schema(), indent=1, ensure_ascii=False)
     if out is None:
         typer.echo(text)

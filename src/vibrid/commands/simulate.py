@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.trust import Trust, consent
+
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Write the readings: .csv, .h5 or .nc.", show_default=False)]
 Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
 
-def simulate(project: Project, out: Out = None, plot: Plot = None, as_json: Json = False) -> None:
+def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust = False, as_json: Json = False) -> None:
     """Simulate a project: move its structure by its excitation and read its sensors.
 
     Example: vibrid simulate examples/shear-building.toml --out response.csv --plot response.png
@@ -24,11 +26,12 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, as_json: Json
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     output.check_ending(plot, (".png", ".pdf", ".svg"))
+    trust = consent(project, trust)
     with listening(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
         from vibrid.project import load_project
 
-        loaded = load_project(project)
+        loaded = load_project(project, trust)
         excitation = loaded.excitation()
         progress.stage(f"compiling and simulating {len(excitation)} samples")
         response = loaded.simulate(excitation)

@@ -1,5 +1,6 @@
 """What every room shares: sentences for errors, names, paths, registries, progress and precision."""
 
+from vibrid.core import plugins  # noqa: F401  (registries look for plugins from now on)
 from vibrid.core.errors import Divergence, FileProblem, InputError, Refusal, VibridError
 from vibrid.core.progress import Progress
 

@@ -1,55 +1,154 @@
-"""Registries: the names by which project files and tests find laws, structures, integrators and methods."""
+"""Registries: the names by which project files, commands and tests find laws, structures, integrators, methods, …
+
+Every entry knows where it came from: the package, a plugin that is installed, or a file of the user's. Plugins that are
+installed (`core.plugins`) are looked for the first time that a registry is asked for a name it does not hold, or for
+its whole list.
+"""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
 
 from vibrid.core.errors import InputError, unknown_name
 
 
-class Registry:
-    """A name → class table for one kind of thing. Registering makes a class known to project files and tests."""
+@dataclass(frozen=True)
+class Origin:
+    """Where a registered name came from.
 
-    def __init__(self, kind: str):
-        self.kind = kind
-        self._classes: dict[str, type] = {}
+    kind: "package", "entry point" (of an installed distribution), "file", or "session" (typed, or not from a file);
+    name: of the plugin; version: of the distribution; path: of the file.
+    """
+
+    kind: str
+    name: str = ""
+    version: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        """In words: `vibrid`, `acme-laws 1.2`, `/home/me/my_laws.py`."""
+        return self.path or f"{self.name} {self.version}".strip()
+
+    @property
+    def short(self) -> str:
+        """What a file that is given to others may say of it: no folder of this machine."""
+        return Path(self.path).name if self.path else str(self)
+
+
+PACKAGE = Origin("package", "vibrid")
+
+
+class Registry:
+    """A name → class table for one kind of thing. Registering makes a class known to project files and tests.
+
+    `reserved` are names that project files use for something else.
+    """
+
+    every: ClassVar[dict[str, Registry]] = {}
+    """All registries, by what they hold."""
+    discover: ClassVar[Callable[[], Any]] = staticmethod(lambda: None)
+    """Loads the plugins that are installed, once; `core.plugins` puts it here."""
+
+    def __init__(self, kind: str, reserved: tuple[str, ...] = ()):
+        self.kind, self.reserved = kind, reserved
+        self._classes: dict[str, Any] = {}
         self._constructors: dict[str, Callable] = {}
+        self._announced: dict[str, str] = {}  # name -> "module:attribute", imported at the first use
+        self._origins: dict[str, Origin] = {}
+        Registry.every[kind] = self
+
+    # -- putting in ------------------------------------------------------------------------------------------------
 
     def register(self, name: str):
         """Class decorator: make the class known under `name`."""
+        origin = _origin_of_caller(sys._getframe(1).f_globals)
 
-        def add(cls: type) -> type:
-            self._take(name, cls)
-            self._classes[name] = cls
+        def add(cls):
+            held = self._classes.get(name)
+            again = held is not None and _called(held) == _called(cls) and self._origins.get(name, origin) == origin
+            self._refuse_taken(name, again or self._announced.get(name) == _address(cls))
+            self._classes[name], self._origins[name] = cls, origin
             return cls
 
         return add
 
     def also(self, name: str, constructor: Callable) -> None:
         """Make another way to construct a registered class known to project files, under a name of its own."""
-        self._take(name, constructor)
-        self._constructors[name] = constructor
+        origin, held = _origin_of_caller(sys._getframe(1).f_globals), self._constructors.get(name)
+        self._refuse_taken(name, held is not None and _called(held) == _called(constructor))
+        self._constructors[name], self._origins[name] = constructor, origin
 
-    def _take(self, name: str, target: Callable) -> None:
-        """Refuse a name that something else has; the same may come again, as when its module is loaded anew."""
-        known = self._classes.get(name) or self._constructors.get(name)
-        if known is not None and known.__qualname__ != target.__qualname__:
-            raise InputError(f"A {self.kind} called '{name}' is registered already; choose another name.")
+    def announce(self, name: str, where: str) -> None:
+        """Make `where` ("module:attribute") known under `name` without importing it before it is used."""
+        origin = _origin_of_caller(sys._getframe(1).f_globals)
+        held = self._classes.get(name)
+        self._refuse_taken(name, where == (self._announced.get(name) if held is None else _address(held)))
+        self._announced[name], self._origins[name] = where, origin
 
-    def choices(self) -> dict[str, Callable]:
-        """All that a project file can name: the classes, and then other ways to construct them."""
-        return {name: self._classes[name] for name in self} | self._constructors
+    def forget(self, name: str) -> None:
+        """Take a name out again."""
+        for table in (self._classes, self._constructors, self._announced, self._origins):
+            table.pop(name, None)
 
-    def __getitem__(self, name: str) -> type:
-        if name not in self._classes:
-            raise unknown_name(self.kind, name, self._classes)
-        return self._classes[name]
+    def _refuse_taken(self, name: str, again: bool) -> None:
+        if name in self.reserved:
+            raise InputError(
+                f"'{name}' has a meaning of its own in project files; choose another name for a {self.kind}."
+            )
+        if (self._holds(name) or name in self._constructors) and not again:
+            raise InputError(
+                f"A {self.kind} called '{name}' is registered already (by {self.origin(name)}); choose another name."
+            )
+
+    # -- looking up ------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str):
+        if not self._holds(name):
+            Registry.discover()
+        if not self._holds(name):
+            raise unknown_name(self.kind, name, self.names())
+        return self._thing(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._classes))
+        Registry.discover()
+        return iter(self.names())
 
     def __contains__(self, name: str) -> bool:
-        return name in self._classes
+        if not self._holds(name):
+            Registry.discover()
+        return self._holds(name)
+
+    def names(self) -> list[str]:
+        """The names that are known now, without looking for plugins."""
+        return sorted({*self._classes, *self._announced})
+
+    def present(self) -> list[tuple[str, Any]]:
+        """(name, class) of what is here now, without looking for plugins or importing anything."""
+        return sorted(self._classes.items(), key=lambda entry: entry[0])
+
+    def items(self) -> list[tuple[str, Any]]:
+        """(name, class) of everything, plugins included; what cannot be imported is left out with a warning."""
+        found = []
+        for name in self:
+            try:
+                found.append((name, self._thing(name)))
+            except InputError as problem:
+                warnings.warn(str(problem), stacklevel=2)
+        return found
+
+    def choices(self, plugins: bool = False) -> dict[str, Any]:
+        """All that a project file can name: the classes, and then other ways to construct them.
+
+        plugins: those that are installed too; otherwise what is here now.
+        """
+        return dict(self.items() if plugins else self.present()) | self._constructors
 
     def name_of(self, cls: type) -> str:
         """The name a class was registered under."""
@@ -57,3 +156,99 @@ class Registry:
             if known is cls:
                 return name
         raise InputError(f"{cls.__name__} is not a registered {self.kind}.")
+
+    def origin(self, name: str) -> Origin:
+        """Where a name came from."""
+        return self._origins.get(name, PACKAGE)
+
+    def _holds(self, name: str) -> bool:
+        return name in self._classes or name in self._announced
+
+    def _thing(self, name: str):
+        if name not in self._classes:
+            module, _, attribute = self._announced[name].partition(":")
+            try:
+                with speaking_for(self.origin(name)):
+                    self._classes[name] = getattr(import_module(module), attribute)
+            except (ImportError, AttributeError) as problem:
+                raise InputError(
+                    f"The {self.kind} '{name}' of {self.origin(name)} cannot be imported ({problem})."
+                ) from problem
+        return self._classes[name]
+
+
+# -- where entries come from ---------------------------------------------------------------------------------------
+
+_modules: dict[str, Origin] = {}
+"""Modules whose registrations belong to a plugin, whoever imports them first."""
+_loading: list[Origin] = []
+"""The plugins that are being loaded at this moment, the innermost last."""
+
+
+def belongs_to(module: str, origin: Origin) -> None:
+    """What `module` and those inside it register, or have registered, is of `origin`."""
+    _modules[module] = origin
+    for registry in Registry.every.values():
+        for name in registry.names():
+            own = _address(registry._classes[name]) if name in registry._classes else registry._announced[name]
+            if own.startswith((f"{module}.", f"{module}:")):
+                registry._origins[name] = origin
+
+
+@contextmanager
+def speaking_for(origin: Origin) -> Iterator[None]:
+    """What strangers register inside the block is of `origin`."""
+    _loading.append(origin)
+    try:
+        yield
+    finally:
+        _loading.pop()
+
+
+@contextmanager
+def loading(origin: Origin) -> Iterator[None]:
+    """What strangers register inside the block is of `origin`; when it fails, everything of `origin` is taken back."""
+    try:
+        with speaking_for(origin):
+            yield
+    except BaseException:
+        forget(origin)
+        raise
+
+
+def registered_by(origin: Origin) -> list[tuple[str, str]]:
+    """(kind, name) of everything that came from one place."""
+    return [
+        (kind, name)
+        for kind, registry in sorted(Registry.every.items())
+        for name in registry.names()
+        if registry.origin(name) == origin
+    ]
+
+
+def forget(origin: Origin) -> None:
+    """Take out everything that came from one place."""
+    for kind, name in registered_by(origin):
+        Registry.every[kind].forget(name)
+
+
+def _origin_of_caller(where: dict) -> Origin:
+    """The origin of what a module registers: its plugin, the package, the plugin that is being loaded, its file."""
+    module = where.get("__name__", "")
+    owners = [known for known in _modules if module == known or module.startswith(f"{known}.")]
+    if owners:
+        return _modules[max(owners, key=len)]
+    if module == "vibrid" or module.startswith("vibrid."):
+        return PACKAGE
+    if _loading:
+        return _loading[-1]
+    file = where.get("__file__")
+    return Origin("file", Path(file).stem, path=str(Path(file).resolve())) if file else Origin("session", module)
+
+
+def _called(thing) -> str:
+    return getattr(thing, "__qualname__", "") or type(thing).__qualname__
+
+
+def _address(thing) -> str:
+    return f"{getattr(thing, '__module__', '')}:{_called(thing)}"

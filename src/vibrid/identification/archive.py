@@ -19,9 +19,9 @@ from vibrid.identification.loads.estimate import LoadEstimate, Weights
 from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
-from vibrid.simulation.base import INTEGRATORS
+from vibrid.simulation.base import INTEGRATORS, Integrator
 from vibrid.simulation.excitation import drive
-from vibrid.structures.describe import describe, rebuild
+from vibrid.structures.describe import describe, rebuild, rebuilt, registered_name
 
 FORMAT = 2
 _UNKNOWN_ARRAYS = ("low", "high", "start", "scale", "prior_mean", "prior_deviation")
@@ -36,7 +36,7 @@ def save(fit: Identification, path) -> None:
         "structure": describe(p.experiment.structure),
         "sensors": describe(p.experiment.sensors),
         "integrator": {
-            "name": INTEGRATORS.name_of(type(p.integrator)),
+            **registered_name("name", INTEGRATORS, type(p.integrator)),
             "settings": {f.name: describe(getattr(p.integrator, f.name)) for f in dataclasses.fields(p.integrator)},
         },
         "substeps": p.substeps,
@@ -89,7 +89,11 @@ def _write(file: h5py.File, fit: Identification) -> None:
 
 
 def load_identification(path) -> Identification:
-    """Read a result back; it can predict, validate, plot and report as before."""
+    """Read a result back; it can predict, validate, plot and report as before.
+
+    Where a law, structure or integrator came from a plugin that is not here, everything that was found can be read and
+    reported, and what needs it (predict, validate, reconstruct) refuses with the name of the plugin.
+    """
     try:
         with h5py.File(path, "r") as file:
             if file.attrs.get("vibrid") != FORMAT:
@@ -119,7 +123,7 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
     positive = _tuples(text["unknowns"].get("positive", [kind == "log" for kind in names["kinds"]]))  # older files
     numbers = {k: jnp.asarray(arrays[f"unknowns/{k}"]) for k in _UNKNOWN_ARRAYS}
     unknowns = UnknownSet(**names, positive=positive, **numbers)
-    integrator = INTEGRATORS[text["integrator"]["name"]]
+    settings = {k: rebuild(v) for k, v in text["integrator"]["settings"].items()}
     data = tuple(
         Data(
             readings=jnp.asarray(arrays[f"records/{i}/readings"]),
@@ -139,7 +143,7 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
         load_deviations=_tuples(text["load_deviations"]),
         data=data,
         held_out=tuple(jnp.asarray(arrays[f"records/{i}/held_out"]) for i in range(count)),
-        integrator=integrator(**{k: rebuild(v) for k, v in text["integrator"]["settings"].items()}),
+        integrator=rebuilt("name", INTEGRATORS, Integrator, text["integrator"], settings),
         substeps=int(text["substeps"]),
         hold=text["hold"],
         delays=bool(text["delays"]),

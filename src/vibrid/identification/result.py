@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
+from vibrid.core.missing import refuse_missing
 from vibrid.identification.diagnostics import ChannelFit, convergence_sentence, correlation, relative_error, verdict
 from vibrid.identification.experiment import without_offsets
 from vibrid.identification.identifiability import Identifiability
@@ -147,6 +148,7 @@ class Identification:
     def predict(self, record: Record, start=None) -> Response:
         """How the identified structure moves under another excitation, or from an initial state as in `simulate`."""
         p = self.problem
+        refuse_missing(p.experiment.structure, p.integrator)
         settings = {"integrator": p.integrator, "hold": p.hold, "substeps": p.substeps}
         return simulate(self.structure, record, start=start, **settings)
 
@@ -155,6 +157,7 @@ class Identification:
 
         The sensors and the channels of the excitation are taken to have the offsets that were found.
         """
+        refuse_missing(self.problem.experiment.structure, self.problem.integrator)
         sensors = self.experiment.sensors
         there = []
         for s in sensors:
@@ -171,6 +174,7 @@ class Identification:
 
     def reconstruct(self, sensors, record: int = 0) -> Reconstruction:
         """What other sensors would have read in a record that was used, with a band where its loads were unknown."""
+        refuse_missing(self.problem.experiment.structure, self.problem.integrator)
         sensors = Sensors(sensors).noiseless()
         experiment = self.experiment
         other = replace(experiment, sensors=tuple(sensors))

@@ -19,10 +19,11 @@ import jax.numpy as jnp
 
 from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, Refusal
+from vibrid.core.missing import Missing
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 
-LAWS = Registry("law")
+LAWS = Registry("law", reserved=("parallel",))
 
 
 class Motion(NamedTuple):
@@ -133,6 +134,8 @@ class StaticLaw(RateLaw):
 
 def check_law(law: Law) -> None:
     """A law that was given lists where it wants single numbers shows it in the shape of its force."""
+    if isinstance(law, Missing):
+        return  # it can say nothing of its force
     zero = jnp.zeros(() if law.components == 1 else (law.components,))
     try:
         shape = jax.eval_shape(lambda: law.force(zero, zero, law.start())).shape

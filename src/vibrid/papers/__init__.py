@@ -1,6 +1,14 @@
-"""The proof: one module per published document; its experiments, tables and figures, the paper's value beside ours."""
+"""The proof: one module per published document; its experiments, tables and figures, the paper's value beside ours.
+
+The room is a plugin of the package's own (`vibrid.plugins` in pyproject.toml): importing it makes the papers known by
+name, and imports none of them. A method that lives in a paper is announced here too, `METHODS.announce(name, "module:
+Class")`, so that the command line finds it by its name and nobody else pays for it.
+"""
 
 from vibrid.papers.pages import reproduce
-from vibrid.papers.paper import Check, Outcome, Paper, Run, load_paper
+from vibrid.papers.paper import PAPERS, Check, Outcome, Paper, Run, load_paper
 
-__all__ = ["Check", "Outcome", "Paper", "Run", "load_paper", "reproduce"]
+for _name in ("joint", "masing", "ocpnn", "pidynnet", "siva"):
+    PAPERS.announce(_name, f"vibrid.papers.{_name}:PAPER")
+
+__all__ = ["PAPERS", "Check", "Outcome", "Paper", "Run", "load_paper", "reproduce"]

@@ -15,7 +15,6 @@ from vibrid import __version__
 from vibrid.core.errors import Refusal
 from vibrid.core.files import make_folder, write_text
 from vibrid.papers.paper import Item, Paper, Run, load_paper
-from vibrid.report.save import save_figure
 
 MARKS = {True: "met", False: "**missed**", None: ""}
 
@@ -64,6 +63,8 @@ class Made:
         make_folder(self.folder)
         if self.figure is not None:
             import matplotlib.pyplot as plt
+
+            from vibrid.report.save import save_figure
 
             save_figure(self.figure, self.folder / f"{self.facts['item']}.png")
             plt.close(self.figure)

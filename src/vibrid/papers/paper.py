@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.progress import SILENT, Progress
+from vibrid.core.registry import Registry
 
-PAPERS: dict[str, str] = {
-    "joint": "vibrid.papers.joint",
-    "masing": "vibrid.papers.masing",
-    "ocpnn": "vibrid.papers.ocpnn",
-    "pidynnet": "vibrid.papers.pidynnet",
-    "siva": "vibrid.papers.siva",
-}
-"""Name of each paper and the module whose `PAPER` it is."""
+PAPERS = Registry("paper")
+"""The papers by their short names; each is imported when it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +134,4 @@ class Run:
 
 def load_paper(name: str) -> Paper:
     """A paper by its short name."""
-    if name not in PAPERS:
-        raise unknown_name("paper", name, list(PAPERS))
-    return import_module(PAPERS[name]).PAPER
+    return PAPERS[name]

@@ -8,10 +8,13 @@ from vibrid.project.maker import TableMaker
 from vibrid.structures.damping import Damping
 
 
-def maker_of_laws() -> TableMaker:
-    """A maker that knows the laws registered now: simple ones, those that hold others, and several in parallel."""
-    maker, laws = TableMaker(told_apart={Law: "law", Damping: "kind"}), LAWS.choices()
-    maker.choices[YieldDistribution] = maker.choice("distribution", "kind", DISTRIBUTIONS.choices())
+def maker_of_laws(plugins: bool = False) -> TableMaker:
+    """A maker that knows the laws registered now: simple ones, those that hold others, and several in parallel.
+
+    plugins: those of installed plugins too.
+    """
+    maker, laws = TableMaker(told_apart={Law: "law", Damping: "kind"}), LAWS.choices(plugins)
+    maker.choices[YieldDistribution] = maker.choice("distribution", "kind", DISTRIBUTIONS.choices(plugins))
     maker.choices[Law] = maker.choice("law", "law", {n: c for n, c in laws.items() if not maker.holds(c, Law)})
     maker.choices[Law] = maker.choice("law", "law", {n: c for n, c in laws.items() if maker.holds(c, Law)})
     maker.choices[Law] = maker.choice("law", "law", {"parallel": Parallel})

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from vibrid.hybrid.learned.from_records import CORNER
 from vibrid.project.quantities import number_type
-from vibrid.project.section import Section
+from vibrid.project.section import Plugins, Section
 
 
 class TestTable(Section):
@@ -37,6 +37,7 @@ class TrainingTable(Section):
 
     words: ClassVar[str] = "a training file"
     title: str = Field("", max_length=200, description="what the device is called")
+    plugins: Plugins = Field([], description="files of Python, beside this one, that register laws, methods, …")
     recipe: Any
     law: Any
     fit_law: list[str] = Field([], description="parameters of the law that are fitted to the training tests before")

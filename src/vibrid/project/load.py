@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -11,6 +13,7 @@ from pydantic import ValidationError
 from vibrid.core.errors import FileProblem
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
+from vibrid.project.plugins import load_plugins
 from vibrid.project.problems import Problem, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
@@ -24,18 +27,20 @@ LARGEST = 1_000_000
 """The largest project file in bytes."""
 
 
-def load_project(path) -> Project:
+def load_project(path, trust: bool = False) -> Project:
     """The project that a TOML file describes.
 
-    Nothing in the file is executed or imported: it names registered laws, structures, integrators and methods. A file
-    that cannot be used is refused with every problem of it: file, line, key, and the nearest valid name.
+    Nothing in the file is executed or imported: it names registered laws, structures, integrators and methods. The
+    plugin files that it names (`plugins = ["my_laws.py"]`) are run if `trust` is true or their content was agreed to
+    before (`core.trust`), and refused otherwise. A file that cannot be used is refused with every problem of it: file,
+    line, key, and the nearest valid name.
 
     Example
         >>> project = load_project("examples/shear-building.toml")
         >>> project.simulate().displacement.max()
     """
     path = Path(path)
-    text, table = read_table(path, project_file())
+    text, table = read_table(path, project_file, trust)
     notes = Notes()
     project = _project(path, table, notes)
     if notes.found:
@@ -43,8 +48,11 @@ def load_project(path) -> Project:
     return project
 
 
-def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
-    """The text of a TOML file and the table it holds, checked against a model."""
+def read_table(path: Path, model: Callable[[bool], type[Section]], trust: bool = False) -> tuple[str, Section]:
+    """The text of a TOML file and the table it holds, its plugins run and checked against a model.
+
+    The model is made for what is here; only where it does not fit, plugins that are installed are looked for.
+    """
     text = _text(path)
     try:
         data = tomllib.loads(text)
@@ -53,8 +61,11 @@ def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
         sentence = re.sub(r" \(at .*\)$", "", str(problem))
         order = "" if path.suffix == ".toml" else " The project file, which ends in .toml, comes first; then records."
         raise FileProblem(path, f"this is not valid TOML: {sentence}.{order}", int(line[1]) if line else None) from None
+    load_plugins(path, text, data, trust)
+    with contextlib.suppress(ValidationError):
+        return text, model(False).model_validate(data)
     try:
-        return text, model.model_validate(data)
+        return text, model(True).model_validate(data)
     except ValidationError as problem:
         found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
         raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None

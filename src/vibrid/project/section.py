@@ -5,13 +5,19 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from vibrid.core.errors import nearest
 
+MOST_PLUGINS = 100
+"""The most plugin files of one project."""
+
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
 """A text; a bare number stands for its digits, as in `place = 0`."""
+
+Plugins = Annotated[list[str], Field(max_length=MOST_PLUGINS)]
+"""Names of plugin files (`project.plugins`)."""
 
 
 class Section(BaseModel):

@@ -8,8 +8,9 @@ from pydantic import BeforeValidator, Field
 
 from vibrid.hybrid.recorder import WHEN_FULL
 from vibrid.project.quantities import ChannelUnit, OfTheQuantity, number_type
-from vibrid.project.section import Section, Text
+from vibrid.project.section import Plugins, Section, Text
 from vibrid.project.serving import LimitsTable
+from vibrid.records.readers import formats
 from vibrid.records.record import EXCITATIONS
 from vibrid.simulation.excitation import HOLDS
 from vibrid.structures.sensors import MEASURABLE
@@ -23,6 +24,11 @@ Places = Annotated[
 ]
 Seconds = number_type("time", "s")
 WithUnit = Annotated[Any, Field(description="a number in SI units, or a text with a number and a unit")]
+
+
+def _known_formats(schema: dict) -> None:
+    """The formats that can be read now, for editors; any case will do, so other spellings are allowed."""
+    schema["examples"] = list(formats())
 
 
 class SensorTable(Section):
@@ -111,7 +117,9 @@ class ExcitationTable(Section):
     quantity: Literal[EXCITATIONS] = Field("ground_acceleration", description="what a cyclic protocol is")
     place: Text = Field("", description="where a cyclic load acts")
     direction: str = Field("", description="which way the ground moves, where one component does")
-    format: str | None = Field(None, description="format of the file, when it should not be found out")
+    format: str | None = Field(
+        None, description="format of the file, when it should not be found out", json_schema_extra=_known_formats
+    )
     rate: number_type("samples per second, where the file does not say", "Hz", positive=True) | None = None
     scale: number_type("factor on the excitation") = 1.0
     start: Seconds | None = None
@@ -174,7 +182,9 @@ class RecordsTable(Section):
     words: ClassVar[str] = "the table of records"
     files: list[str] = Field([], max_length=1000, description="files to identify from, relative to the project file")
     validation: list[str] = Field([], max_length=1000, description="files kept for checking the answer")
-    format: str | None = Field(None, description="format of the files, when it should not be found out")
+    format: str | None = Field(
+        None, description="format of the files, when it should not be found out", json_schema_extra=_known_formats
+    )
     rate: number_type("samples per second, where the files do not say", "Hz", positive=True) | None = None
     start: Seconds | None = None
     end: Seconds | None = None
@@ -186,6 +196,7 @@ class ProjectTable(Section):
 
     words: ClassVar[str] = "a project file"
     title: str = Field("", max_length=200, description="what the project is called in tables and reports")
+    plugins: Plugins = Field([], description="files of Python, beside this one, that register laws, methods, …")
     structure: Any
     sensors: list[SensorTable] = Field([], max_length=MOST_SENSORS, description="what is measured")
     excitation: ExcitationTable | None = Field(None, description="what drives the structure")

@@ -11,7 +11,7 @@ from vibrid.hybrid.recorder import WHEN_FULL
 from vibrid.hybrid.wire.links import PROTOCOLS, SPIN
 from vibrid.hybrid.wire.session import AFTER_STOP
 from vibrid.project.quantities import number_type
-from vibrid.project.section import Section
+from vibrid.project.section import Plugins, Section
 
 
 class ServeTable(Section):
@@ -53,6 +53,7 @@ class SpecimenTable(Section):
 
     words: ClassVar[str] = "a specimen file"
     title: str = Field("", max_length=200, description="what the device is called in logs and records")
+    plugins: Plugins = Field([], description="files of Python, beside this one, that register laws, methods, …")
     device: Any
     serve: ServeTable = Field(default_factory=ServeTable, description="where it is served")
     limits: LimitsTable = Field(default_factory=LimitsTable, description="what no test may cross")

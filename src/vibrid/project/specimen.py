@@ -41,19 +41,20 @@ class Specimen:
         return Door(**(table | {"allow": tuple(table["allow"])}))
 
 
-def specimen_file() -> type[Section]:
+def specimen_file(plugins: bool = False) -> type[Section]:
     """The pydantic model of a file that describes a device to be served, for what is registered now."""
-    known = {n: c for n, c in SPECIMENS.choices().items() if not (isinstance(c, type) and issubclass(c, Connection))}
-    device = maker_of_laws().choice("specimen", "kind", known)
+    specimens = SPECIMENS.choices(plugins).items()
+    known = {n: c for n, c in specimens if not (isinstance(c, type) and issubclass(c, Connection))}
+    device = maker_of_laws(plugins).choice("specimen", "kind", known)
     made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
     made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
     return made
 
 
-def load_specimen(path) -> Specimen:
-    """The device that a TOML file describes; problems are told as those of project files."""
+def load_specimen(path, trust: bool = False) -> Specimen:
+    """The device that a TOML file describes; problems, plugins and `trust` are those of project files."""
     path = Path(path)
-    text, table = read_table(path, specimen_file())
+    text, table = read_table(path, specimen_file, trust)
     notes = Notes()
     device = make(table.device, ("device",), notes)
     if isinstance(device, ReplayFile | NetworkFile):

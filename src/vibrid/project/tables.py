@@ -25,28 +25,29 @@ REGISTRIES = (LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS, S
 """Where the names in a project file come from."""
 
 
-def project_file() -> type[Section]:
-    """The pydantic model of the whole file, for what is registered now."""
-    return _project_file(tuple(tuple(known.choices().items()) for known in REGISTRIES))
+def project_file(plugins: bool = False) -> type[Section]:
+    """The pydantic model of the whole file, for what is registered now; installed plugins too, if asked."""
+    return _project_file(plugins, tuple(tuple(known.choices(plugins).items()) for known in REGISTRIES))
 
 
 def json_schema() -> dict:
     """The JSON schema of the project file, with every registered name and the parameters behind it."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **project_file().model_json_schema()}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **project_file(True).model_json_schema()}
 
 
 @functools.lru_cache(maxsize=4)
-def _project_file(known) -> type[Section]:
+def _project_file(plugins: bool, known) -> type[Section]:
     """`known` is what the registries hold: the same names and classes give the same model."""
-    maker = maker_of_laws()
-    maker.choices[Damping] = maker.choice("damping", "kind", DAMPINGS.choices())
-    structure = maker.choice("structure", "kind", STRUCTURES.choices())
-    integrator = maker.choice("integrator", "kind", INTEGRATORS.choices(), or_name=True)
+    maker = maker_of_laws(plugins)
+    _, _, structures, dampings, integrators, methods, *devices = (dict(choices) for choices in known)
+    maker.choices[Damping] = maker.choice("damping", "kind", dampings)
+    structure = maker.choice("structure", "kind", structures)
+    integrator = maker.choice("integrator", "kind", integrators, or_name=True)
     simulation = create_model(
         "SimulationTable", __base__=sections.SimulationTable, integrator=(integrator | None, None)
     )
-    method = maker.choice("method", "name", METHODS.choices(), or_name=True)
-    hybrid = _hybrid_table(maker, integrator)
+    method = maker.choice("method", "name", methods, or_name=True)
+    hybrid = _hybrid_table(maker, integrator, *devices)
     made = create_model(
         "ProjectFile",
         __base__=sections.ProjectTable,
@@ -59,11 +60,11 @@ def _project_file(known) -> type[Section]:
     return made
 
 
-def _hybrid_table(maker: TableMaker, integrator) -> type[Section]:
+def _hybrid_table(maker: TableMaker, integrator, specimens: dict, dynamics: dict, compensators: dict) -> type[Section]:
     """The table of a hybrid test, with every registered specimen, dynamics of a machine, and compensator."""
-    maker.choices[Dynamics] = maker.choice("dynamics", "kind", DYNAMICS.choices())
-    maker.choices[Compensator] = maker.choice("compensator", "kind", COMPENSATORS.choices())
-    maker.choices[LoopDevice] = maker.choice("specimen", "kind", SPECIMENS.choices())
+    maker.choices[Dynamics] = maker.choice("dynamics", "kind", dynamics)
+    maker.choices[Compensator] = maker.choice("compensator", "kind", compensators)
+    maker.choices[LoopDevice] = maker.choice("specimen", "kind", specimens)
     tested, modelled = (list[maker.translate(kind)] for kind in (Experimental, Modelled))
     return create_model(
         "HybridTable",

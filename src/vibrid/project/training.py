@@ -52,9 +52,9 @@ class Training:
     loop: Loop | None
 
 
-def training_file() -> type[Section]:
+def training_file(plugins: bool = False) -> type[Section]:
     """The pydantic model of a file that describes the training of a device model, for what is registered now."""
-    maker = maker_of_laws()
+    maker = maker_of_laws(plugins)
     recipe, law = maker.table(Recipe, "a recipe"), maker.table(ScaledLaw, "a law for any capacity")
     made = create_model(
         "TrainingFile",
@@ -66,10 +66,10 @@ def training_file() -> type[Section]:
     return made
 
 
-def load_training(path) -> Training:
-    """The training that a TOML file describes; problems are told as those of project files."""
+def load_training(path, trust: bool = False) -> Training:
+    """The training that a TOML file describes; problems, plugins and `trust` are those of project files."""
     path = Path(path)
-    text, table = read_table(path, training_file())
+    text, table = read_table(path, training_file, trust)
     notes = Notes()
     recipe = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
     law = make(table.law, ("law",), notes) if table.law else None
@@ -97,7 +97,7 @@ def load_training(path) -> Training:
     if table.closed_loop is not None:
         own = table.closed_loop
         with notes.at("closed_loop", "project"):
-            project = load_project(path.parent / own.project)
+            project = load_project(path.parent / own.project, trust)
             if project.hybrid is None:
                 notes.add(("closed_loop", "project"), "it describes no hybrid test; it needs a [hybrid] table.")
             else:

@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from vibrid.core import paths
+from vibrid.core.missing import missing_in
 from vibrid.identification.result import Identification
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import STANDARD_GRAVITY
@@ -18,9 +19,17 @@ from vibrid.structures.modes import modes
 MOST_MODES = 6
 
 
+def lacking_sentence(fit: Identification) -> str:
+    """Which plugin of the result is not here, if one is not: what needs it is left out of a report."""
+    found = next(missing_in((fit.problem.experiment.structure, fit.problem.integrator)), None)
+    return "" if found is None else found.sentence()
+
+
 def structure_sentence(fit: Identification) -> str:
     """Which structure, how large, with which laws."""
     structure = fit.problem.experiment.structure
+    if lacking := lacking_sentence(fit):
+        return f"{lacking} {counted(len(fit.names), 'parameter')} unknown."
     model = structure.model(fit.problem.data[0].loads)
     laws = ", ".join(f"{group.count} × {type(group.law).__name__}" for group in model.groups)
     return (
@@ -86,7 +95,7 @@ def _group_name(pattern: str, members: list[str], size: int) -> str:
 def modes_table(fit: Identification) -> Html:
     """Frequencies of small motions, first guess beside identified; nothing for a device."""
     before, after = fit.problem.experiment.structure, fit.structure
-    if isinstance(before, ImposedTest):
+    if isinstance(before, ImposedTest) or lacking_sentence(fit):
         return Html("")
     count = min(MOST_MODES, before.model(()).size)
     guess, found = modes(before, count), modes(after, count)

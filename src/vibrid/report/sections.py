@@ -47,10 +47,14 @@ class Figures:
 def inputs_section(fit: Identification, figure: Figures) -> Html:
     p = fit.problem
     places = [place for own in p.unknowns.places for place in own]
-    drawn = draw_structure(p.experiment.structure, sensors=p.sensors, unknown=places, loads=p.data[0].loads)
+    drawing = Html("")
+    if not inputs.lacking_sentence(fit):
+        drawn = draw_structure(p.experiment.structure, sensors=p.sensors, unknown=places, loads=p.data[0].loads)
+        caption = "The structure, its sensors and what moves it. Parts with unknowns are coloured."
+        drawing = figure(drawn.figure, caption)
     return Html(
         paragraph(inputs.structure_sentence(fit))
-        + figure(drawn.figure, "The structure, its sensors and what moves it. Parts with unknowns are coloured.")
+        + drawing
         + "<h3>Parameters of the structure</h3>"
         + inputs.parameter_table(fit)
         + "<h3>Records</h3>"
@@ -216,6 +220,8 @@ EXPLORE = Html(
 
 
 def loops_section(fit: Identification, figure: Figures) -> Html:
+    if inputs.lacking_sentence(fit):
+        return Html(paragraph("They cannot be drawn: a plugin is not here (see Inputs).", "note"))
     text = ""
     for record, data in enumerate(fit.problem.data[:MOST_RECORDS]):
         made = plots.loops_figure(response_of(fit, record))

@@ -9,6 +9,8 @@ import jax
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.core.missing import Missing, stand_in
+from vibrid.core.registry import PACKAGE, Registry
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
 from vibrid.structures.base import STRUCTURES, Attachment, Structure
@@ -48,13 +50,36 @@ def describe(thing):
     raise InputError(f"{thing!r} cannot be written to a file.")
 
 
+def registered_name(key: str, registry: Registry, cls: type) -> dict:
+    """How a file names a class: {key: name}, and the plugin that brought it, where it is not the package's own."""
+    if issubclass(cls, Missing):
+        return {key: cls.registered, "from": cls.source}
+    name = registry.name_of(cls)
+    origin = registry.origin(name)
+    return {key: name} if origin == PACKAGE else {key: name, "from": origin.short or "of a Python session"}
+
+
+def rebuilt(key: str, registry: Registry, base: type, text: dict, fields: dict):
+    """What a file names by `registered_name`, with these fields; a stand-in where its plugin is not here."""
+    name = text[key]
+    if "from" in text and name not in registry:
+        return stand_in(registry.kind, str(name), str(text["from"]), base, fields)
+    cls = registry[name]
+    strange = set(fields) - {f.name for f in dataclasses.fields(cls)}
+    if strange:
+        raise InputError(
+            f"A stored {cls.__name__} has fields this version does not know: {', '.join(sorted(strange))}."
+        )
+    return cls(**fields)
+
+
 def _name(thing) -> dict:
     if type(thing).__name__ in _PLAIN and type(thing) is _PLAIN[type(thing).__name__]:
         return {"part": type(thing).__name__}
     for kind, (base, registry) in _REGISTRIES.items():
         if isinstance(thing, base):
             try:
-                return {kind: registry.name_of(type(thing))}
+                return registered_name(kind, registry, type(thing))
             except InputError:
                 break
     raise InputError(
@@ -64,7 +89,7 @@ def _name(thing) -> dict:
 
 
 def rebuild(text):
-    """The thing that `describe` described; unknown names are refused."""
+    """The thing that `describe` described; unknown names are refused, or stood in for where a plugin brought them."""
     if isinstance(text, list):
         return tuple(rebuild(part) for part in text)
     if not isinstance(text, dict):
@@ -75,20 +100,10 @@ def rebuild(text):
         return Constant(text["constant"])
     if "table" in text:
         return {rebuild(k): rebuild(v) for k, v in text["table"]}
-    cls = _class(text)
-    fields = text.get("fields", {})
-    strange = set(fields) - {f.name for f in dataclasses.fields(cls)}
-    if strange:
-        raise InputError(
-            f"A stored {cls.__name__} has fields this version does not know: {', '.join(sorted(strange))}."
-        )
-    return cls(**{name: rebuild(value) for name, value in fields.items()})
-
-
-def _class(text: dict) -> type:
-    for kind, (_, registry) in _REGISTRIES.items():
+    fields = {name: rebuild(value) for name, value in text.get("fields", {}).items()}
+    for kind, (base, registry) in _REGISTRIES.items():
         if kind in text:
-            return registry[text[kind]]
+            return rebuilt(kind, registry, base, text, fields)
     if text.get("part") in _PLAIN:
-        return _PLAIN[text["part"]]
+        return _PLAIN[text["part"]](**fields)
     raise InputError("The file does not say what kind of part it describes.")

@@ -1,21 +1,21 @@
 """Readers, one format per file, chosen by content.
 
-A reader is a module with `NAME`, `recognises(source)` and `read(source, layout)`, which returns one record for every
-sampling that the file holds. To add a format, write such a module and put it in `READERS` before the formats that are
-less particular than it.
+A reader is a class with `recognises(source)` and `read(source, layout)`, which returns one record for every sampling
+that the file holds, registered in `READERS` under the name of its format (`reader.py`). Those of others are found the
+same way (docs/extending.md).
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from vibrid.core.errors import FileProblem, unknown_name
-from vibrid.records.readers import (
+from vibrid.core.errors import FileProblem, VibridError, unknown_name
+from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     archive,
-    columns,
     cosmos,
     csmip,
     csv,
@@ -28,12 +28,11 @@ from vibrid.records.readers import (
     peer,
     uff58,
 )
+from vibrid.records.readers import columns as _columns  # noqa: F401
 from vibrid.records.readers.layout import Column, Layout, make_layout
+from vibrid.records.readers.reader import READERS, Reader, is_own, readers
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
-
-READERS = (matlab, hdf5, journal, numpy_file, archive, uff58, cosmos, csmip, knet, peer, json_file, csv, columns)
-"""All readers, the most particular first."""
 
 
 def read_records(
@@ -126,32 +125,58 @@ def _only(path, records: list[Record]) -> Record:
 
 
 def formats() -> tuple[str, ...]:
-    """Names of the formats that can be read."""
-    return tuple(reader.NAME for reader in READERS)
+    """Names of the formats that can be read, the most particular first."""
+    return tuple(name for name, _ in readers())
 
 
 def read_source(source: Source, layout: Layout, format: str | None = None) -> list[Record]:
     """Choose the reader and run it; whatever goes wrong becomes a sentence about the file."""
     if source.size == 0:
         raise source.problem("the file is empty.")
+    known = readers()
     if format is not None:
-        chosen = [reader for reader in READERS if reader.NAME.lower() == format.lower()]
+        chosen = [one for one in known if one[0].lower() == format.lower()]
         if not chosen:
-            raise unknown_name("format", format, formats())
-        return _run(chosen[0], source, layout)
-    for reader in READERS:
-        if reader.recognises(source):
-            return _run(reader, source, layout)
+            raise unknown_name("format", format, [name for name, _ in known])
+        return _run(*chosen[0], source, layout)
+    for name, reader in known:
+        if _recognises(name, reader, source):
+            return _run(name, reader, source, layout)
     kind = "binary" if source.encoding is None else "text"
     raise source.problem(
-        f"this {kind} file is in none of the formats that can be read ({', '.join(formats())}); write it as CSV, with "
-        "one line of headings such as `time [s],roof [mm]` and then the numbers."
+        f"this {kind} file is in none of the formats that can be read ({', '.join(name for name, _ in known)}); write "
+        "it as CSV, with one line of headings such as `time [s],roof [mm]` and then the numbers."
     )
 
 
-def _run(reader, source: Source, layout: Layout) -> list[Record]:
-    with np.errstate(all="ignore"):  # absurd numbers overflow; the result is checked, so no warning is needed
-        return reader.read(source, layout)
+def _recognises(name: str, reader: Reader, source: Source) -> bool:
+    """Whether a file is of a format; a reader of somebody else's that fails at it is passed by with a word."""
+    try:
+        return bool(reader.recognises(source))
+    except Exception as problem:
+        if is_own(name) or isinstance(problem, VibridError):
+            raise
+        whose = READERS.origin(name)
+        warnings.warn(
+            f"{source.path}: the reader of '{name}' ({whose}) could not say whether the file is its own, and was "
+            f"passed by ({type(problem).__name__}: {problem}).",
+            stacklevel=2,
+        )
+        return False
+
+
+def _run(name: str, reader: Reader, source: Source, layout: Layout) -> list[Record]:
+    try:
+        with np.errstate(all="ignore"):  # absurd numbers overflow; the result is checked, so no warning is needed
+            found = reader.read(source, layout)
+    except Exception as problem:
+        if is_own(name) or isinstance(problem, VibridError):
+            raise
+        why = f"{type(problem).__name__}: {problem}"
+        raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed at it ({why}).") from problem
+    if not is_own(name) and not (isinstance(found, list) and found and all(isinstance(r, Record) for r in found)):
+        raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) gave no list of records.")
+    return found
 
 
 __all__ = [
@@ -159,6 +184,7 @@ __all__ = [
     "Column",
     "Layout",
     "Limits",
+    "Reader",
     "formats",
     "read_described",
     "read_record",

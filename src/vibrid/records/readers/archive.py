@@ -12,6 +12,7 @@ import zlib
 
 from vibrid.records.readers import cosmos, csmip, knet
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.strong_motion import gather
 from vibrid.records.record import Record
@@ -90,3 +91,12 @@ def read(source: Source, layout: Layout) -> list[Record]:
     if not (spectra or others):
         return records
     return [r.replace(f"left out: {spectra} files of spectra, {others} of unknown formats") for r in records]
+
+
+@READERS.register(NAME)
+class Archive(Reader):
+    """Zip archives of strong-motion files: every member of a known text format is read, the traces are gathered."""
+
+    particularity = 90
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

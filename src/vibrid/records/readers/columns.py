@@ -11,6 +11,7 @@ from vibrid.core.errors import InputError
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import assemble, split_unit
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
@@ -71,3 +72,12 @@ def _named(source: Source, title: list[str], delimiter: str | None, width: int, 
         except InputError as problem:
             raise source.problem(f"column '{name}': {problem}", line) from None
     return [name for name, _ in split], [unit for _, unit in split]
+
+
+@READERS.register(NAME)
+class Columns(Reader):
+    """Plain columns of numbers, without headings: one number a line, or several."""
+
+    particularity = 10
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

@@ -16,6 +16,7 @@ import re
 
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.strong_motion import Trace, gather
 from vibrid.records.record import Record
@@ -121,3 +122,12 @@ def _interval(source: Source, reals: list[float], count: int, line: int) -> floa
     if step <= 0:
         raise source.problem("the header gives no sampling interval (real values 34 and 62).", line)
     return step
+
+
+@READERS.register(NAME)
+class COSMOS(Reader):
+    """COSMOS strong-motion format, version 1.20 (COSMOS Guidelines and Recommendations, 2001), volumes 0 to 2."""
+
+    particularity = 70
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

@@ -15,6 +15,7 @@ import re
 
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.strong_motion import Trace, gather
 from vibrid.records.record import Record
@@ -108,3 +109,12 @@ def _describe(header: list[str]) -> dict:
     station = re.search(r"\n([^\n]*)\n\s*CHAN\s*\d", joined, re.I)
     title = re.split(r"\s{3,}", station.group(1).strip())[0] if station else title
     return {"number": number, "direction": direction, "location": location, "title": title, "clock": clock}
+
+
+@READERS.register(NAME)
+class CSMIP(Reader):
+    """CSMIP volumes 1 and 2: uncorrected (V1) and corrected (V2) accelerograms, several channels in one file."""
+
+    particularity = 60
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

@@ -17,6 +17,7 @@ from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import Told, assemble, split_unit
 from vibrid.records.readers.headings import MARK, Heading, find_heading
 from vibrid.records.readers.layout import Column, Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Record
 from vibrid.records.units import unit_factor
@@ -96,3 +97,12 @@ def _column(described: dict) -> Column:
         return Column()
     words = [str(described.get(word, "")) for word in ("quantity", "location", "direction")]
     return Column(quantity=words[0] or "other", location=words[1], direction=words[2])
+
+
+@READERS.register(NAME)
+class CSV(Reader):
+    """CSV with a heading line; units in the headings: `time [s], force (kN)`."""
+
+    particularity = 20
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

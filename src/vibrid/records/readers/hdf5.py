@@ -13,6 +13,7 @@ from vibrid.core.errors import InputError
 from vibrid.records.readers.assemble import Told, assemble
 from vibrid.records.readers.isolated import Hdf5Array, read_hdf5
 from vibrid.records.readers.layout import Column, Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
@@ -75,3 +76,12 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
     title = attributes.get("title", "")
     told = Told(said, axis, None, history, title if isinstance(title, str) else "")
     return assemble(source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, told=told)
+
+
+@READERS.register(NAME)
+class HDF5(Reader):
+    """HDF5 and netCDF-4: vibrid's own records exactly, and any other file whose arrays can be told apart."""
+
+    particularity = 120
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

@@ -6,6 +6,7 @@ from vibrid.core.errors import InputError
 from vibrid.records.journal import SIGNATURE, read_journal, record_of
 from vibrid.records.readers.assemble import described_anew
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Record
 
@@ -28,3 +29,12 @@ def read(source: Source, layout: Layout) -> list[Record]:
     except InputError as problem:
         raise source.problem(str(problem)) from None
     return described_anew(source, [record], layout)
+
+
+@READERS.register(NAME)
+class Journal(Reader):
+    """The journal of a test that did not come to its end: what was recorded until then."""
+
+    particularity = 110
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

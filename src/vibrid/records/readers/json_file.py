@@ -18,6 +18,7 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.records.readers.assemble import assemble
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
@@ -126,3 +127,12 @@ def _rows_by_name(source: Source, rows: list) -> dict[str, np.ndarray]:
         if not isinstance(row, dict):
             raise source.problem(f"row {number} is not a row by name as the first.")
     return {name: np.array([_float(source, row.get(name), name) for row in rows]) for name in names}
+
+
+@READERS.register(NAME)
+class JSON(Reader):
+    """JSON: columns by name, rows, or rows by name."""
+
+    particularity = 30
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

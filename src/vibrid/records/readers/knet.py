@@ -16,6 +16,7 @@ import re
 
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.strong_motion import Trace, gather
 from vibrid.records.record import Record
@@ -82,3 +83,12 @@ def _read(source: Source, values: dict, label: str, pattern: str) -> list[float]
     if any(x is None or not 0 < x < 1e12 for x in result):
         raise source.problem(f"'{label}' is '{text[:40]}', which cannot be understood.", line)
     return result
+
+
+@READERS.register(NAME)
+class KNET(Reader):
+    """K-NET and KiK-net (Japan), ASCII format."""
+
+    particularity = 50
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vibrid.records.readers import mat5
 from vibrid.records.readers.isolated import read_hdf5
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
@@ -25,3 +26,12 @@ def read(source: Source, layout: Layout) -> list[Record]:
     if len(source.head) < 128:
         raise source.problem("the MATLAB file ends inside its header.")
     return from_variables(source, mat5.numeric_arrays(source), layout, "MATLAB 5")
+
+
+@READERS.register(NAME)
+class Matlab(Reader):
+    """MATLAB files: version 5 to 7 (own format) and 7.3 (HDF5 inside)."""
+
+    particularity = 130
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

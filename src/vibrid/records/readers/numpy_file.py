@@ -9,6 +9,7 @@ import numpy as np
 
 from vibrid.records.readers.archive import open_zip, read_member
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
@@ -72,3 +73,12 @@ def _header(stream) -> tuple[tuple[int, ...], bool, np.dtype]:
     if version == (2, 0):
         return np.lib.format.read_array_header_2_0(stream, max_header_size=4096)
     raise ValueError(f"version {version[0]}.{version[1]} of the format")
+
+
+@READERS.register(NAME)
+class NumPyFile(Reader):
+    """NumPy .npy and .npz files. Arrays of Python objects need pickle, which can run any code: they are never read."""
+
+    particularity = 100
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

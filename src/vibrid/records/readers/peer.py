@@ -18,6 +18,7 @@ from vibrid.core.errors import InputError
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Channel, Record
 from vibrid.records.units import unit_factor
@@ -99,3 +100,12 @@ def _quantity(source: Source, header: list[str], line: int) -> tuple[str, str]:
         if word is None and symbol == expected:
             return quantity, unit
     raise source.problem(f"'{unit}' is not a unit of acceleration, velocity or displacement.", max(line, 1))
+
+
+@READERS.register(NAME)
+class PEER(Reader):
+    """PEER strong-motion files: AT2 (acceleration), VT2 (velocity), DT2 (displacement), old and NGA headers."""
+
+    particularity = 40
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

@@ -15,6 +15,7 @@ from vibrid.core.errors import InputError
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.records.units import guess_quantity, unit_factor
@@ -214,3 +215,12 @@ def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[
         return Channel(name[:60], quantity, symbol, f"node {node}" if node else "", direction), unit, note
     except InputError as problem:
         raise source.problem(str(problem), line + 9) from None
+
+
+@READERS.register(NAME)
+class UFF58(Reader):
+    """Universal file format, dataset 58: functions at nodal degrees of freedom, ASCII (58) and binary (58b)."""
+
+    particularity = 80
+    recognises = staticmethod(recognises)
+    read = staticmethod(read)

@@ -1,0 +1,88 @@
+"""`vibrid new`: a working file to start a plugin from."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Kind(StrEnum):
+    """What can be begun; each has a template."""
+
+    law = "law"
+    method = "method"
+    reader = "reader"
+    device = "device"
+    structure = "structure"
+    integrator = "integrator"
+
+
+REGISTERED_AS = {"reader": "format", "device": "specimen"}
+"""What the registry of a kind calls it, where that is another word."""
+TEMPLATES = files("vibrid.commands") / "templates"
+
+KindArgument = Annotated[Kind, typer.Argument(help="What it is.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as wearing-spring.", show_default=False)]
+Folder = Annotated[Path, typer.Option("--folder", help="Where the file goes.")]
+
+
+def new(kind: KindArgument, name: Name, folder: Folder = Path()) -> None:
+    """Write a working file NAME.py for a law, method, reader, device, structure or integrator of your own.
+
+    It has the equation, the class, an example and a check; an existing file is never overwritten.
+
+    Example: vibrid new law wearing-spring
+    """
+    from vibrid.core.errors import FileProblem
+    from vibrid.core.files import write_text
+
+    words = _words(name)
+    path = folder / f"{'_'.join(words)}.py"
+    if path.exists():
+        raise FileProblem(path, "it is there already, and is not overwritten; choose another name.")
+    _refuse_taken(kind, words)
+    write_text(path, text_of(kind, words))
+    typer.echo(f"wrote {path}")
+    typer.echo(f"Go on with: vibrid plugins check {path}")
+
+
+def text_of(kind: str, words: list[str]) -> str:
+    """The template of a kind with its name put in."""
+    text = (TEMPLATES / f"{kind}.py").read_text(encoding="utf-8")
+    title = "".join(word.capitalize() for word in words)
+    for old, made in (("template-name", "-"), ("template_name", "_"), ("TEMPLATE-NAME", "-")):
+        spelt = made.join(words)
+        text = text.replace(old, spelt.upper() if old.isupper() else spelt)
+    return text.replace("TemplateName", title)
+
+
+def _words(name: str) -> list[str]:
+    from vibrid.core.errors import InputError
+
+    words = re.split(r"[-_]", name.lower().removesuffix(".py"))
+    if not all(re.fullmatch(r"[a-z0-9]+", word) for word in words) or not words[0][0].isalpha() or len(name) > 60:
+        raise InputError(f"'{name}' is not a name for a plugin; write words of letters, such as wearing-spring.")
+    return words
+
+
+def _refuse_taken(kind: str, words: list[str]) -> None:
+    """A name that is registered, or that would hide a module from programs in the same folder, is refused."""
+    from importlib.util import find_spec
+
+    import vibrid.hybrid
+    import vibrid.identification  # noqa: F401
+    from vibrid.core.errors import InputError
+    from vibrid.core.registry import Registry
+
+    name, module = "-".join(words), "_".join(words)
+    registry = Registry.every[REGISTERED_AS.get(kind, kind)]
+    if name in registry.reserved or name in registry:
+        raise InputError(f"A {kind} called '{name}' is there already (of {registry.origin(name)}); choose another.")
+    if keyword.iskeyword(module) or find_spec(module) is not None:
+        raise InputError(f"{module}.py would hide the module '{module}' from programs beside it; choose another.")

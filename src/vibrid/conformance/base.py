@@ -1,0 +1,73 @@
+"""What a conformance check is: a promise of the contract in words, and a function that tries it on an example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class Broken(AssertionError):
+    """A promise that an example does not keep; its text is one sentence."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise: `words` say it, `attempt(example)` raises where it is broken, `applies(example)` says if it holds
+    for such an example at all."""
+
+    words: str
+    attempt: Callable[[Any], None]
+    applies: Callable[[Any], bool]
+
+    @property
+    def name(self) -> str:
+        return self.attempt.__name__
+
+    def __call__(self, example) -> None:
+        self.attempt(example)
+
+
+class Checks:
+    """The checks of one kind of thing, in their order; used as a decorator to add one."""
+
+    def __init__(self):
+        self._all: list[Check] = []
+
+    def __call__(self, words: str, when: Callable[[Any], bool] = lambda example: True):
+        def add(attempt):
+            self._all.append(Check(words, attempt, when))
+            return attempt
+
+        return add
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self._all)
+
+    def pairs(self, examples: dict[str, Any]) -> list[tuple[Check, str]]:
+        """Every check with every example by name that it applies to."""
+        return [(check, name) for check in self for name, own in examples.items() if check.applies(own)]
+
+
+def expect(kept: bool, sentence: str) -> None:
+    """Break with a sentence unless a promise is kept."""
+    if not kept:
+        raise Broken(sentence)
+
+
+def same(found, wanted, what: str, rtol: float = 0.0, atol: float = 0.0) -> None:
+    """Break where numbers differ by more than `atol + rtol |wanted|`, naming the worst."""
+    found, wanted = np.broadcast_arrays(np.asarray(found, dtype=float), np.asarray(wanted, dtype=float))
+    with np.errstate(all="ignore"):  # what is not finite is wrong, and told
+        beyond = np.abs(found - wanted) - (atol + rtol * np.abs(wanted))
+    wrong = ~(beyond <= 0) & ~(np.isnan(found) & np.isnan(wanted))
+    if wrong.any():
+        worst = int(np.argmax(np.where(wrong, np.nan_to_num(beyond, nan=np.inf), -np.inf)))
+        raise Broken(f"{what}: {found.flat[worst]:.9g} where it should be {wanted.flat[worst]:.9g}.")
+
+
+def finite(values, what: str) -> None:
+    """Break where a number is not finite."""
+    expect(bool(np.isfinite(np.asarray(values, dtype=float)).all()), f"{what} is not finite.")

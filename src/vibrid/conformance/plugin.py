@@ -1,0 +1,109 @@
+"""All checks on all that a plugin registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vibrid.conformance import device, integrator, law, method, reader, structure
+from vibrid.conformance.base import Checks
+from vibrid.core.errors import VibridError
+from vibrid.core.plugins import Plugin, module_of
+from vibrid.core.registry import Registry
+
+CHECKED: dict[str, tuple[Checks, Callable[..., Any], str]] = {
+    "law": (law.CHECKS, law.LawExample, "a law, or (law, deformation in m)"),
+    "method": (method.CHECKS, method.MethodExample, "a method, or (method, tolerance)"),
+    "format": (reader.CHECKS, reader.ReaderExample, "a list of files of the format, as bytes"),
+    "specimen": (device.CHECKS, device.DeviceExample, "a device, or (device, displacement in m)"),
+    "structure": (structure.CHECKS, structure.StructureExample, "(structure, name of a place on it)"),
+    "integrator": (integrator.CHECKS, integrator.IntegratorExample, "(integrator, order)"),
+}
+"""For each kind that has checks: the checks, what makes an example for them, and what a plugin gives for it."""
+
+
+class _NoExample(Exception):
+    """What a plugin gives as an example is none; its text is a sentence."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out of one check; `problem` is empty where the promise is kept."""
+
+    kind: str
+    name: str
+    check: str
+    problem: str = ""
+
+    def __str__(self) -> str:
+        told = f"{self.kind} {self.name}: {self.check}"
+        return f"FAIL  {told}: {self.problem}" if self.problem else f"ok    {told}"
+
+
+def check_plugin(plugin: Plugin) -> Iterator[Finding]:
+    """Every check on everything that a plugin file registered, and the file's own `check()`, one after another.
+
+    The file gives an example of each by a function `examples()`: a mapping from registered names to what `CHECKED`
+    says.
+    """
+    module = module_of(plugin)
+    try:
+        examples = dict(getattr(module, "examples", dict)())
+    except Exception as problem:
+        yield Finding("plugin", plugin.origin.short, "gives examples", _told(problem))
+        return
+    if not plugin.registered:
+        yield Finding("plugin", plugin.origin.short, "registers something", "nothing was registered.")
+    for kind, name in plugin.registered:
+        yield from _check_one(kind, name, examples)
+    if hasattr(module, "check"):
+        yield Finding("plugin", plugin.origin.short, "its own check()", _attempt(module.check))
+
+
+def _check_one(kind: str, name: str, examples: dict) -> Iterator[Finding]:
+    if kind not in CHECKED:
+        return
+    checks, make, wanted = CHECKED[kind]
+    try:
+        if name not in examples:
+            raise _NoExample(f"examples() gives none for '{name}'; it should be {wanted}.")
+        example = _example(kind, name, examples[name], make)
+    except Exception as problem:
+        yield Finding(kind, name, "has an example", _told(problem))
+        return
+    for check in checks:
+        try:
+            if not check.applies(example):
+                continue
+        except Exception as problem:
+            yield Finding(kind, name, check.words, _told(problem))
+            continue
+        yield Finding(kind, name, check.words, _attempt(check, example))
+
+
+def _example(kind: str, name: str, given, make):
+    """The example of a plugin in the form that the checks take."""
+    if kind == "format":
+        return make(name, [given] if isinstance(given, bytes) else list(given))
+    made = make(*given) if isinstance(given, tuple) else make(given)
+    thing = getattr(made, {"specimen": "device"}.get(kind, kind))
+    if type(thing) is not Registry.every[kind][name]:
+        raise _NoExample(f"the example of '{name}' is a {type(thing).__name__}, which is registered otherwise.")
+    return made
+
+
+def _attempt(check: Callable[..., object], *arguments) -> str:
+    """Why a check failed, in one line; nothing where it passed."""
+    try:
+        check(*arguments)
+    except Exception as problem:
+        return _told(problem)
+    return ""
+
+
+def _told(problem: Exception) -> str:
+    """An exception in one line; its kind is named where its text is not a sentence of a check or of vibrid."""
+    text = " ".join(str(problem).split()) or "it failed."
+    said = isinstance(problem, AssertionError | VibridError | _NoExample)
+    return text if said else f"{type(problem).__name__}: {text}"

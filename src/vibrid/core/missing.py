@@ -1,0 +1,64 @@
+"""Stand-ins for what a file names and nobody registered here: its numbers can be read, and it refuses to compute.
+
+A result that was made with a law of a plugin can be opened without the plugin. The law's place in the structure is
+taken by a stand-in that has its fields, so that every path leads where it led.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from vibrid.core.errors import Refusal
+
+_KEPT = {"replace"}
+"""Methods that a stand-in has all the same: they need its numbers alone."""
+
+
+class Missing:
+    """Base of all stand-ins. `kind`, `registered` and `source` say what is missing, and which plugin brought it."""
+
+    kind: ClassVar[str] = ""
+    registered: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+
+    @classmethod
+    def sentence(cls) -> str:
+        """What is missing, and what to do."""
+        return (
+            f"The {cls.kind} '{cls.registered}' of the plugin {cls.source} is not known here, so nothing can be "
+            "computed with it: load the plugin (install it, or name its file with --plugin), and read the file again."
+        )
+
+
+def stand_in(kind: str, name: str, source: str, base: type, fields: dict[str, Any]):
+    """Something of the class `base` with the given fields, every method of which refuses."""
+
+    def refuse(self, *_, **__):
+        raise Refusal(type(self).sentence())
+
+    methods = [m for m in dir(base) if not m.startswith("_") and m not in _KEPT and callable(getattr(base, m))]
+    own = {"__annotations__": dict.fromkeys(fields, Any), "__module__": __name__, "__doc__": Missing.__doc__}
+    own |= {"kind": kind, "registered": name, "source": source} | dict.fromkeys(set(methods) - set(fields), refuse)
+    title = "".join(word.title() for word in re.findall(r"\w+", name)) or "Missing"
+    return type(base)(title, (Missing, base), own)(**fields)
+
+
+def missing_in(tree) -> Iterator[Missing]:
+    """The stand-ins inside a structure or the like."""
+    if isinstance(tree, Missing):
+        yield tree
+    if dataclasses.is_dataclass(tree):
+        for f in dataclasses.fields(tree):
+            yield from missing_in(getattr(tree, f.name))
+    elif isinstance(tree, list | tuple):
+        for part in tree:
+            yield from missing_in(part)
+
+
+def refuse_missing(*trees) -> None:
+    """Refuse to compute with stand-ins, naming the first."""
+    for found in missing_in(trees):
+        raise Refusal(found.sentence())

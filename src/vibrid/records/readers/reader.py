@@ -1,0 +1,42 @@
+"""The contract of a reader, one for each format, and the registry of all of them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from vibrid.core.registry import PACKAGE, Registry
+from vibrid.records.readers.layout import Layout
+from vibrid.records.readers.source import Source
+from vibrid.records.record import Record
+
+READERS = Registry("format")
+"""Readers by the name of their format."""
+
+
+class Reader:
+    """Reads one format. It is made without arguments and keeps nothing between files.
+
+    `particularity` is the order in which readers are asked whether a file is theirs, the largest first: those of the
+    package have 10 (columns of numbers) to 130, and one of yours comes before them unless it says otherwise.
+    """
+
+    particularity: ClassVar[int] = 1000
+
+    def recognises(self, source: Source) -> bool:
+        """Whether the file is of this format, from its first bytes (`source.head`, `source.head_lines`)."""
+        raise NotImplementedError
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        """One record for every sampling in the file; what is wrong with it is raised as `source.problem(sentence)`."""
+        raise NotImplementedError
+
+
+def readers() -> list[tuple[str, Reader]]:
+    """(name of the format, its reader) of all, in the order in which they are asked."""
+    made = [(name, cls()) for name, cls in READERS.items()]
+    return sorted(made, key=lambda one: (-one[1].particularity, one[0]))
+
+
+def is_own(name: str) -> bool:
+    """Whether a format is read by the package itself."""
+    return READERS.origin(name) == PACKAGE

@@ -1,0 +1,22 @@
+"""The package's own structures keep the promises that plugins are held to."""
+
+import pytest
+
+import vibrid as vb
+from vibrid.conformance.structure import CHECKS, StructureExample
+
+BEAM = vb.Beam(
+    positions=[0.0, 1.0, 2.0], modulus=2e11, area=1e-3, inertia=1e-7, density=7800.0, supports={0: "fixed"}
+)  # fmt: skip
+EXAMPLES = {
+    "shear-building": StructureExample(
+        vb.ShearBuilding(masses=[2.0, 1.0], storeys=[vb.Linear(60.0, 0.8), vb.Cubic(40.0, 60.0)]), "roof"
+    ),
+    "beam": StructureExample(BEAM, "tip"),
+}
+PAIRS = CHECKS.pairs(EXAMPLES)
+
+
+@pytest.mark.parametrize(("check", "name"), PAIRS, ids=[f"{check.name}-{name}" for check, name in PAIRS])
+def test_structure_keeps_its_promise(check, name):
+    check(EXAMPLES[name])
