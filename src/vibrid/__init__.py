@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vibrid.simulation import *  # noqa: F403
     from vibrid.structures import *  # noqa: F403
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # the only place; pyproject.toml reads it here
 
 _ROOMS = ("core", "laws", "records", "structures", "simulation", "identification", "hybrid")
 

@@ -11,6 +11,7 @@ import pytest
 
 import vibrid as vb
 from identification.files.make import expected
+from vibrid.identification.archive_formats import FORMAT, OLDEST
 
 FOLDER = Path(__file__).parent / "files"
 KEPT = sorted(path.stem for path in FOLDER.glob("*.h5"))
@@ -33,7 +34,8 @@ def agree(new, old, where: str = "") -> None:
 
 
 def test_every_format_is_kept():
-    assert {f"format-2-{name}" for name in ("trajectory", "loads", "samples")} <= set(KEPT)
+    formats, kinds = range(OLDEST, FORMAT + 1), ("trajectory", "loads", "samples")
+    assert {f"format-{format}-{kind}" for format in formats for kind in kinds} == set(KEPT)
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -43,6 +45,12 @@ def test_a_kept_file_gives_the_same_answer(name):
     text = old.pop("text")
     agree(expected(fit), old)
     assert set(text.splitlines()) <= set(str(fit).splitlines())
+
+
+def test_a_kept_file_names_the_files_it_was_made_from():
+    old, new = (vb.load_identification(FOLDER / f"format-{n}-trajectory.h5").files for n in (2, 3))
+    assert old == ()
+    assert [(f.name, f.role, len(f.sha256)) for f in new] == [("test.csv", "record", 64)]
 
 
 def test_a_kept_file_is_reported(tmp_path):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from vibrid.core.errors import FileProblem
+from vibrid.core.errors import FileProblem, missing_file
+from vibrid.core.inputs import InputFile
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.problems import Problem, ProjectProblem, keys_of
@@ -63,7 +64,7 @@ def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
 def _text(path: Path) -> str:
     try:
         if not path.exists():
-            raise FileProblem(path, "there is no such file.")
+            raise missing_file(path)
         if not path.is_file():
             raise FileProblem(path, "this is not a file.")
         if path.stat().st_size > LARGEST:
@@ -105,6 +106,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
         excitation_table=table.excitation,
         records_table=table.records,
         hybrid=hybrid,
+        file=InputFile.at(path, "project"),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from vibrid.core.arguments import as_entries, checked
 from vibrid.core.errors import InputError, nearest, unknown_name
+from vibrid.core.inputs import InputFile
 from vibrid.records.operations import Operations
 
 QUANTITIES: dict[str, str] = {
@@ -81,6 +82,7 @@ class Record(Operations):
         start: time of the first sample in seconds (with `step`).
         name: what the record is called in reports.
         history: where the numbers came from and what was done to them, oldest first.
+        files: the files that the numbers were read from.
     """
 
     data: np.ndarray
@@ -90,6 +92,7 @@ class Record(Operations):
     start: float = 0.0
     name: str = ""
     history: tuple[str, ...] = field(default=())
+    files: tuple[InputFile, ...] = ()
 
     def __post_init__(self):
         data = _numbers(self.data, "data")

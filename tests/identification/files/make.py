@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 import h5py
 import numpy as np
 
 import vibrid as vb
+from vibrid.records.writers import write_csv
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLES, STEP = 200, 0.02
@@ -36,14 +38,15 @@ def measured(sensors: vb.Sensors) -> vb.Record:
 
 
 def trajectory() -> vb.Identification:
-    """Two records, an offset of a sensor, samples kept for scoring, a prior, bounds."""
+    """Two records from a file, an offset of a sensor, samples kept for scoring, a prior, bounds."""
     sensors = vb.Sensors(displacement=[1], acceleration=[0, 1])
     unknown = [
         vb.Unknown("storeys[*].stiffness", bounds=(10.0, 200.0)),
         vb.Unknown("storeys[0].damping", prior=(1.0, 0.5)),
         "sensors[0].offset",
     ]
-    record = measured(sensors)
+    with tempfile.TemporaryDirectory() as folder:
+        record = vb.read_record(write_csv(measured(sensors), Path(folder) / "test.csv"))
     second = record.replace("the first half", data=record.data[:100], name="second")
     return vb.identify(GUESS, [record, second], unknown, hold_out=0.2)
 

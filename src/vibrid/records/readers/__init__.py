@@ -151,7 +151,9 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
 
 def _run(reader, source: Source, layout: Layout) -> list[Record]:
     with np.errstate(all="ignore"):  # absurd numbers overflow; the result is checked, so no warning is needed
-        return reader.read(source, layout)
+        records = reader.read(source, layout)
+    files = (source.fingerprint, *filter(None, [layout.sidecar]))
+    return [replace(record, files=files) for record in records]
 
 
 __all__ = [
