@@ -52,6 +52,8 @@ def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         line = re.search(r"at line (\d+)", str(problem))
         sentence = re.sub(r" \(at .*\)$", "", str(problem))
+        if line and re.search(r"=\s*[-+]?\d+,\d", text.splitlines()[int(line[1]) - 1]):
+            sentence = "a number has a decimal comma; write a decimal point, such as 0.5 for 0,5"
         order = "" if path.suffix == ".toml" else " The project file, which ends in .toml, comes first; then records."
         raise FileProblem(path, f"this is not valid TOML: {sentence}.{order}", int(line[1]) if line else None) from None
     try:

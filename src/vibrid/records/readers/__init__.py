@@ -19,6 +19,7 @@ from vibrid.records.readers import (
     cosmos,
     csmip,
     csv,
+    decimal_comma,
     hdf5,
     journal,
     json_file,
@@ -142,6 +143,7 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
     for reader in READERS:
         if reader.recognises(source):
             return _run(reader, source, layout)
+    decimal_comma.refuse(source)
     kind = "binary" if source.encoding is None else "text"
     raise source.problem(
         f"this {kind} file is in none of the formats that can be read ({', '.join(formats())}); write it as CSV, with "
