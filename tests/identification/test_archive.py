@@ -13,6 +13,7 @@ import pytest
 
 import vibrid as vb
 from identification.small import ONE_GUESS, ONE_SENSORS, ONE_UNKNOWN, one, truth
+from vibrid.identification.archive_file import read_stored, write_stored
 from vibrid.identification.archive_layout import LAYOUT
 from vibrid.records.writers import write_csv
 from vibrid.structures.describe import describe, rebuild
@@ -188,6 +189,20 @@ def test_links_are_not_followed(saved, tmp_path, kind):
             file.create_virtual_dataset("parameters/free", layout)
     with pytest.raises(vb.FileProblem, match="'parameters/free' points to another place"):
         vb.load_identification(saved)
+
+
+def test_large_arrays_are_kept_in_chunks_of_whole_rows(tmp_path):
+    """At most 1 MiB each, with a checksum, whatever the shape; columns that are too many are not named again."""
+    many = [f"sensor {i}" for i in range(5000)]
+    arrays = {"records/0/readings": np.zeros((300_000, 3)), "records/0/predicted": np.ones((4, 5000)), "free": None}
+    write_stored(tmp_path / "large.h5", {"a": np.inf}, arrays, {"records/0/predicted": (many, many)})
+    with h5py.File(tmp_path / "large.h5") as file:
+        long, wide = file["records/0/readings"], file["records/0/predicted"]
+        assert long.chunks == (2**17 // 3, 3) and wide.chunks == (4, 5000) and long.fletcher32 and "free" not in file
+        assert "columns" not in wide.attrs
+    assert (tmp_path / "large.h5").stat().st_size < 50_000
+    text, again = read_stored(tmp_path / "large.h5")
+    assert text == {"a": np.inf} and set(again) == {"records/0/readings", "records/0/predicted"}
 
 
 def test_a_missing_result_says_what_is_there(saved):

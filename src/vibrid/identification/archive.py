@@ -92,6 +92,7 @@ def _arrays(fit: Identification) -> Arrays:
     arrays |= {f"history/{k}": v for k, v in fit.history.items()}
     for i, d in enumerate(p.data):
         arrays |= {
+            f"records/{i}/step": d.step,
             f"records/{i}/readings": d.readings,
             f"records/{i}/used": np.asarray(d.present, np.uint8),
             f"records/{i}/scored": np.asarray(p.held_out[i], np.uint8),

@@ -50,6 +50,7 @@ LAYOUT: dict[str, Entry] = {
     "history/cost": Entry("what the method minimised, step by step"),
     "history/estimate": Entry("rows: estimates step by step, or sample by sample", "parameters", OWN),
     "history/deviation": Entry("rows: standard deviations of these estimates", "parameters", OWN),
+    "records/N/step": Entry("time between samples", unit="s", derived=True),
     "records/N/readings": Entry("rows: measured samples; 0 where one is missing", "sensors", OWN),
     "records/N/used": Entry("1 where the sample is there and was fitted, else 0", "sensors"),
     "records/N/scored": Entry("1 where the sample was kept for scoring, else 0", "sensors"),
