@@ -2,6 +2,7 @@
 # make test         sets everything up and runs the tests
 # make lint         checks rules and form of the code
 # make test-compat  runs the part marked `compat` on the lowest and on the newest versions of Python and every library
+# make package      builds wheel and sdist in dist/, checks them, and tries the wheel in an environment of its own
 # make test-matrix  runs the whole suite on all supported versions
 # make lock         chooses the versions anew that `make demo` and `make test` install
 
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/locked.txt
 
-.PHONY: demo test lint lock test-compat test-matrix figures docs-check clean
+.PHONY: demo test lint lock package test-compat test-matrix figures docs-check clean
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -50,8 +51,11 @@ lint: $(VENV)/installed-lint
 	$(BIN)/ruff format --check src tests examples benchmarks
 
 lock: $(VENV)/installed-matrix
-	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --extra test --extra lint --extra matrix \
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --extra test --extra lint --extra package \
 	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/locked.txt
+
+package: $(VENV)/installed-package
+	.ci/package
 
 figures: $(VENV)/installed
 	$(BIN)/vibrid demo --out build/demo

@@ -7,6 +7,7 @@ is put behind `.plot()` and `.report()` of the classes that declare them, by nam
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from vibrid.core.version import __version__ as __version__
 from vibrid.report.attached import attach_report as _attach_report
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from vibrid.simulation import *  # noqa: F403
     from vibrid.structures import *  # noqa: F403
 
-__version__ = "0.1.0"
 
 _attach_report()
 

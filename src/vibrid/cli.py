@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from vibrid import __version__
 from vibrid.commands import (
     demo,
     doctor,
@@ -28,6 +27,7 @@ from vibrid.commands import (
     simulate,
 )
 from vibrid.commands.delivery import deaf_stdout
+from vibrid.core.version import __version__
 
 
 class Terminated(KeyboardInterrupt):

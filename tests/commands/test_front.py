@@ -76,7 +76,8 @@ def test_the_installed_command(tmp_path):
     command = [sys.executable, "-m", "vibrid.cli", "simulate", str(tmp_path / "x.toml")]
     made = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert made.returncode == 1
-    assert made.stderr.splitlines()[-1] == f"{tmp_path / 'x.toml'}: there is no such file."
+    sentence = f"there is no such file in the folder '{tmp_path}'. Name it with its folder, and check how it is spelt."
+    assert made.stderr.splitlines()[-1] == f"{tmp_path / 'x.toml'}: {sentence}"
 
 
 def test_schema_accepts_the_examples_and_refuses_mistakes(vibrid, tmp_path):

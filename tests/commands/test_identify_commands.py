@@ -1,5 +1,6 @@
 """`vibrid identify`, `compare` and `predict`, as a person types them."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -71,6 +72,12 @@ def test_identify_writes_answer_report_and_result(folder):
         "cramer_rao_bound", "identifiable",
     }  # fmt: skip
     assert max(answer["validation"][0]["relative_error"].values()) < 0.05
+    kept = vb.load_identification(files["h5"]).files
+    assert [(f.name, f.role) for f in kept] == [("two.toml", "project"), ("test.csv", "record")]
+    assert answer["files"] == [vars(f) for f in kept]
+    for file in kept:
+        assert file.sha256 == hashlib.sha256((folder / file.name).read_bytes()).hexdigest()
+        assert file.sha256 in files["html"].read_text()
     assert files["html"].stat().st_size > 10_000 and "two storeys" in files["html"].read_text()
 
     predicted = run("predict", files["h5"], folder / "other.csv", "--out", folder / "predicted.csv", "--json")

@@ -2,6 +2,10 @@
 
 import dataclasses
 import errno
+import hashlib
+import json
+import re
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -9,6 +13,9 @@ import pytest
 
 import vibrid as vb
 from identification.small import ONE_GUESS, ONE_SENSORS, ONE_UNKNOWN, one, truth
+from vibrid.identification.archive_file import read_stored, write_stored
+from vibrid.identification.archive_layout import LAYOUT
+from vibrid.records.writers import write_csv
 from vibrid.structures.describe import describe, rebuild
 
 
@@ -33,7 +40,7 @@ def test_a_damaged_file_is_a_sentence(fit, tmp_path):
         vb.load_identification(path)
     fit.save(path)
     with h5py.File(path, "a") as file:
-        del file["free"]
+        del file["parameters/free"]
     with pytest.raises(vb.FileProblem, match="damaged or incomplete"):
         vb.load_identification(path)
     fit.save(path)
@@ -78,3 +85,142 @@ def test_structures_survive_as_text(law):
     again = rebuild(describe(building))
     assert describe(again) == describe(building)
     np.testing.assert_array_equal(again.model().initial_matrices()[1], building.model().initial_matrices()[1])
+
+
+# -- the format ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(fit, tmp_path):
+    path = tmp_path / "fit.h5"
+    fit.save(path)
+    return path
+
+
+def datasets(file) -> list[str]:
+    names = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names
+
+
+def test_another_program_finds_the_answer_in_words(fit, saved):
+    """With an HDF5 library alone: names, units, estimates, intervals, readings by column."""
+    with h5py.File(saved) as file:
+        assert file.attrs["vibrid"] == 3 and file.attrs["written_by"] == f"vibrid {vb.__version__}"
+        table = file["parameters"]
+        assert [name.decode() for name in table["names"]] == list(fit.names)
+        assert [unit.decode() for unit in table["units"]] == list(fit.units)
+        np.testing.assert_array_equal(table["estimate"], fit.estimate)
+        np.testing.assert_array_equal(table["interval_95"][:].T, fit.interval())
+        readings = file["records/0/readings"]
+        assert list(readings.attrs["columns"]) == ["displacement_0", "acceleration_0"]
+        assert list(readings.attrs["units"]) == ["m", "m/s^2"]
+        assert file["records/0/used"].dtype == np.uint8
+        assert all(file[name].attrs["description"] for name in datasets(file))
+        json.loads(file["text"][()], parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def test_every_entry_is_documented_and_nothing_else_is_written(fit, saved):
+    text = (Path(__file__).parents[2] / "docs" / "result-files.md").read_text(encoding="utf-8")
+    missing = [name for name in LAYOUT if f"`{name}`" not in text]
+    assert not missing
+    with h5py.File(saved) as file:
+        keys = [key for key in json.loads(file["text"][()]) if f"`{key}`" not in text]
+        assert not keys
+        known = [re.sub(r"/\d+/", "/N/", name) for name in datasets(file)]
+    assert {name for name in known if not name.startswith("history/")} <= {*LAYOUT, "text"}
+
+
+def changed_text(path, change) -> None:
+    with h5py.File(path, "a") as file:
+        text = json.loads(file["text"][()])
+        change(text)
+        del file["text"]
+        file["text"] = json.dumps(text)
+
+
+def test_what_a_later_version_adds_is_left_out(fit, saved):
+    def add(text):
+        text["news"] = {"a": 1}
+        text["checks"] = [{"name": "time step", "verdict": "good", "sentence": "It holds.", "numbers": {"change": 0.1}}]
+        text["fits"][0]["news"] = 1.0
+        text["files"] = [{"name": "a.csv", "size": 3, "sha256": "0", "role": "record", "news": 1}]
+
+    changed_text(saved, add)
+    with h5py.File(saved, "a") as file:
+        file["parameters/news"] = np.zeros(3)
+    again = vb.load_identification(saved)
+    assert str(again) == str(fit) and again.files[0].name == "a.csv"
+
+
+def test_a_newer_format_is_refused_with_what_to_do(saved):
+    with h5py.File(saved, "a") as file:
+        file.attrs["vibrid"], file.attrs["written_by"] = 4, "vibrid 1.7.0"
+    sentence = r"format 4 and was written by vibrid 1\.7\.0; .* reads formats 2 to 3\. Read it with"
+    with pytest.raises(vb.FileProblem, match=sentence):
+        vb.load_identification(saved)
+    with h5py.File(saved, "a") as file:
+        file.attrs["vibrid"] = 1
+    with pytest.raises(vb.FileProblem, match="format 1, which no release"):
+        vb.load_identification(saved)
+    with h5py.File(saved, "a") as file:
+        file.attrs["vibrid"] = "three"
+    with pytest.raises(vb.FileProblem, match="not a result of vibrid"):
+        vb.load_identification(saved)
+
+
+@pytest.mark.parametrize("kind", ["external", "soft", "raw", "virtual"])
+def test_links_are_not_followed(saved, tmp_path, kind):
+    """A result cannot make its reader open another file."""
+    other = tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["free"] = np.zeros(3)
+    with h5py.File(saved, "a") as file:
+        del file["parameters/free"]
+        if kind == "external":
+            file["parameters/free"] = h5py.ExternalLink(str(other), "free")
+        elif kind == "soft":
+            file["parameters/free"] = h5py.SoftLink("/parameters/scale")
+        elif kind == "raw":
+            file.create_dataset("parameters/free", (3,), "f8", external=[(str(other), 0, 24)])
+        else:
+            layout = h5py.VirtualLayout((3,), "f8")
+            layout[:] = h5py.VirtualSource(str(other), "free", (3,))
+            file.create_virtual_dataset("parameters/free", layout)
+    with pytest.raises(vb.FileProblem, match="'parameters/free' points to another place"):
+        vb.load_identification(saved)
+
+
+def test_large_arrays_are_kept_in_chunks_of_whole_rows(tmp_path):
+    """At most 1 MiB each, with a checksum, whatever the shape; columns that are too many are not named again."""
+    many = [f"sensor {i}" for i in range(5000)]
+    arrays = {"records/0/readings": np.zeros((300_000, 3)), "records/0/predicted": np.ones((4, 5000)), "free": None}
+    write_stored(tmp_path / "large.h5", {"a": np.inf}, arrays, {"records/0/predicted": (many, many)})
+    with h5py.File(tmp_path / "large.h5") as file:
+        long, wide = file["records/0/readings"], file["records/0/predicted"]
+        assert long.chunks == (2**17 // 3, 3) and wide.chunks == (4, 5000) and long.fletcher32 and "free" not in file
+        assert "columns" not in wide.attrs
+    assert (tmp_path / "large.h5").stat().st_size < 50_000
+    text, again = read_stored(tmp_path / "large.h5")
+    assert text == {"a": np.inf} and set(again) == {"records/0/readings", "records/0/predicted"}
+
+
+def test_a_missing_result_says_what_is_there(saved):
+    with pytest.raises(vb.FileProblem, match=r"did you mean '.*fit\.h5'"):
+        vb.load_identification(saved.with_name("fits.h5"))
+
+
+def test_the_files_of_an_answer_are_kept(fit, tmp_path):
+    """SHA-256, size and name of a record and of the sidecar that describes it, through operations and a result file."""
+    path = tmp_path / "test.csv"
+    write_csv(one(0.02), path)
+    (tmp_path / "test.csv.toml").write_text('name = "shaken"\n')
+    record = vb.read_record(path).resample(50.0)
+    assert [(f.name, f.role, f.size) for f in record.files] == [
+        ("test.csv", "record", path.stat().st_size),
+        ("test.csv.toml", "sidecar", 16),
+    ]
+    assert record.files[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert vb.synchronise([record, one(0.02)]).files == record.files
+    fit.replace(files=record.files).save(tmp_path / "fit.h5")
+    assert vb.load_identification(tmp_path / "fit.h5").files == record.files

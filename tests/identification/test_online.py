@@ -104,6 +104,9 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path):
     run.save(tmp_path / "state.npz")
     with pytest.raises(FileProblem, match="another method"):
         live(vb.OnlineMasing(window=90)).restore(tmp_path / "state.npz")
+    run.save(tmp_path / "newer.npz", format=2)
+    with pytest.raises(FileProblem, match=r"state of a run has format 2 .* reads format 1\."):
+        run.restore(tmp_path / "newer.npz")
     (tmp_path / "bad.npz").write_bytes(b"PK not a state")
     with pytest.raises(FileProblem, match="not the state of a run"):
         run.restore(tmp_path / "bad.npz")

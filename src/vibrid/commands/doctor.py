@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from vibrid import __version__
+from vibrid.core.version import __version__
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False) -> None:

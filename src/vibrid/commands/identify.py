@@ -210,6 +210,7 @@ def answer_of(fit, checks) -> dict:
         "cut_short": fit.cut_short,
         "seed": fit.seed,
         "versions": fit.versions,
+        "files": [vars(file) for file in fit.files],
     }
 
 
@@ -247,7 +248,7 @@ def _method(loaded, name: str | None):
 def _identify(loaded, records, method, progress, seed: int, hold_out: float):
     import vibrid as vb
 
-    return vb.identify(
+    fit = vb.identify(
         loaded.structure,
         records,
         loaded.unknown,
@@ -259,3 +260,4 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float):
         progress=progress,
         **loaded.simulation.arguments,
     )
+    return fit.replace(files=(loaded.file, *fit.files))

@@ -5,6 +5,10 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from vibrid.core.version import __version__
 
 
 class VibridError(Exception):
@@ -44,6 +48,39 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> InputError:
     """The error for a name that does not exist, with the nearest one that does."""
     return InputError(f"There is no {kind} called '{name}'; {nearest(name, valid)}")
+
+
+def missing_file(path) -> FileProblem:
+    """The error for a file that is not there: the nearest name in its folder, or where it was looked for."""
+    path = Path(path)
+    folder = path.parent
+    try:
+        there = {entry.name.lower(): entry.name for entry in islice(folder.iterdir(), 10_000)}
+    except OSError:
+        return FileProblem(path, f"there is no such file: there is no folder '{folder.absolute()}'.{_where(path)}")
+    close = difflib.get_close_matches(path.name.lower(), there, n=1, cutoff=0.6)
+    if close:
+        return FileProblem(path, f"there is no such file; did you mean '{folder / there[close[0]]}'?")
+    return FileProblem(path, f"there is no such file in the folder '{folder.absolute()}'.{_where(path)}")
+
+
+def _where(path: Path) -> str:
+    """What a path that does not begin at the root is taken from."""
+    if path.is_absolute():
+        return " Name it with its folder, and check how it is spelt."
+    return (
+        " A path in a command is taken from the folder in which the command is started; one inside a project file, "
+        "from the folder of that file."
+    )
+
+
+def newer_format(path, what: str, found: int, known: str, writer: str = "a later version of vibrid") -> FileProblem:
+    """The error for a file of vibrid's own in a format that is not known yet; `known`: "format 1", "formats 2 to 3"."""
+    return FileProblem(
+        path,
+        f"this {what} has format {found} and was written by {writer}; vibrid {__version__} reads {known}. Read it with "
+        "that version or a later one (pip install --upgrade vibrid).",
+    )
 
 
 def require(module: str, extra: str, purpose: str):

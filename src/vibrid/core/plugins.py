@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
-from vibrid import __version__
 from vibrid.core.errors import FileProblem, InputError, VibridError
 from vibrid.core.registry import Origin, Registry, belongs_to, forget, loading, registered_by
+from vibrid.core.version import __version__
 
 GROUP = "vibrid.plugins"
 OWN = {"papers": "vibrid.papers"}

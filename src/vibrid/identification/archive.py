@@ -5,32 +5,50 @@ from __future__ import annotations
 import dataclasses
 import json
 
-import h5py
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.attached import attach
-from vibrid.core.errors import FileProblem, InputError
-from vibrid.core.files import whole_hdf5
+from vibrid.core.errors import FileProblem, InputError, missing_file
+from vibrid.core.inputs import InputFile
+from vibrid.core.registry import PACKAGE
+from vibrid.identification.archive_file import Columns, read_stored, write_stored
+from vibrid.identification.archive_formats import Arrays
+from vibrid.identification.archive_layout import entry_of
 from vibrid.identification.diagnostics import ChannelFit
 from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate, Weights
+from vibrid.identification.method import METHODS
 from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
+from vibrid.records.channel import QUANTITIES
 from vibrid.simulation.base import INTEGRATORS, Integrator
 from vibrid.simulation.excitation import drive
 from vibrid.structures.describe import describe, rebuild, rebuilt, registered_name
 
-FORMAT = 2
-_UNKNOWN_ARRAYS = ("low", "high", "start", "scale", "prior_mean", "prior_deviation")
+_UNKNOWN_ARRAYS = {
+    "low": "low",
+    "high": "high",
+    "start": "first_guess",
+    "scale": "scale",
+    "prior_mean": "prior_mean",
+    "prior_deviation": "prior_deviation",
+}
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
 _PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
+_RESERVED: dict = {"display_units": {}, "checks": []}
+"""Keys that later versions fill without a new format; docs/result-files.md says with what."""
 
 
 def save(fit: Identification, path) -> None:
     """Write a result; the file appears only when it is complete."""
+    arrays = _arrays(fit)
+    write_stored(path, _text(fit), arrays, _columns(fit, arrays))
+
+
+def _text(fit: Identification) -> dict:
     p = fit.problem
     text = {
         "structure": describe(p.experiment.structure),
@@ -52,128 +70,183 @@ def save(fit: Identification, path) -> None:
         "load_deviations": p.load_deviations,
         "loads": [{"names": own.names, "units": own.units, "motion": own.weights.motion} for own in fit.loads],
         **{key: getattr(fit, key) for key in _PLAIN},
+        "files": [vars(file) for file in fit.files],
+        **_RESERVED,
     }
-    with whole_hdf5(path) as file:
-        file.attrs["vibrid"] = FORMAT
-        file.create_dataset("text", data=json.dumps(text))
-        _write(file, fit)
+    return {**text, "plugins": [*_named_by(text), *_method_of(fit.method)]}
+
+
+def _named_by(text) -> list[dict]:
+    """Every part of a text that a plugin brought: what it is called, and where it came from."""
+    if isinstance(text, dict):
+        found = [{"name": next(iter(text.values())), "from": text["from"]}] if "from" in text else []
+        return found + [one for inner in text.values() for one in _named_by(inner) if one not in found]
+    if isinstance(text, list | tuple):
+        return list({str(one): one for inner in text for one in _named_by(inner)}.values())
+    return []
+
+
+def _method_of(name: str) -> list[dict]:
+    """The method, where a plugin brought it."""
+    return [
+        {"name": known, "from": METHODS.origin(known).short}
+        for known, cls in METHODS.present()
+        if cls.__name__ == name and METHODS.origin(known) != PACKAGE
+    ]
 
 
 attach(Identification, save=save)
 
 
-def _write(file: h5py.File, fit: Identification) -> None:
+def _arrays(fit: Identification) -> Arrays:
     p = fit.problem
-    arrays = {"free": fit.free, "noise": fit.noise, "free_covariance": fit.free_covariance, "samples": fit.samples}
-    arrays |= {f"unknowns/{k}": getattr(p.unknowns, k) for k in _UNKNOWN_ARRAYS}
+    arrays: Arrays = {
+        "parameters/names": np.array(fit.names, dtype=str),
+        "parameters/units": np.array(fit.units, dtype=str),
+        "parameters/estimate": fit.estimate,
+        "parameters/standard_deviation": fit.deviation,
+        "parameters/interval_95": fit.interval().T,
+        "parameters/free": fit.free,
+        "parameters/free_covariance": fit.free_covariance,
+        "parameters/samples": fit.samples,
+        "sensors/names": np.array([s.label for s in p.sensors], dtype=str),
+        "sensors/units": np.array([QUANTITIES[s.quantity] for s in p.sensors], dtype=str),
+        "sensors/noise": fit.noise,
+    }
+    arrays |= {f"parameters/{name}": getattr(p.unknowns, k) for k, name in _UNKNOWN_ARRAYS.items()}
     arrays |= {f"limits/{k}": getattr(fit.limits, k) for k in _LIMIT_ARRAYS}
     arrays |= {f"history/{k}": v for k, v in fit.history.items()}
     for i, d in enumerate(p.data):
         arrays |= {
+            f"records/{i}/step": d.step,
             f"records/{i}/readings": d.readings,
-            f"records/{i}/present": d.present,
-            f"records/{i}/inputs": d.drive.samples,
-            f"records/{i}/held_out": p.held_out[i],
+            f"records/{i}/used": np.asarray(d.present, np.uint8),
+            f"records/{i}/scored": np.asarray(p.held_out[i], np.uint8),
             f"records/{i}/predicted": fit.predictions[i],
-            f"records/{i}/displacement": p.experiment.initial[i].displacement,
-            f"records/{i}/velocity": p.experiment.initial[i].velocity,
+            f"records/{i}/excitation": d.drive.samples,
             f"records/{i}/shares": d.shares,
+            f"records/{i}/initial_displacement": p.experiment.initial[i].displacement,
+            f"records/{i}/initial_velocity": p.experiment.initial[i].velocity,
         }
     for i, own in enumerate(fit.loads):
-        arrays |= {f"loads/{i}/{k}": getattr(own, k) for k in ("time", "values", "deviation")}
+        arrays |= {f"loads/{i}/{k}": getattr(own, k) for k in ("time", "values")}
+        arrays[f"loads/{i}/standard_deviation"] = own.deviation
         arrays |= {f"loads/{i}/{k}": getattr(own.weights, k) for k in ("noise", "spread", "first")}
-    for name, value in arrays.items():
-        if value is not None:
-            value = np.asarray(value)
-            file.create_dataset(name, data=value, compression="gzip" if value.size > 1000 else None)
+    return arrays
+
+
+def _columns(fit: Identification, arrays: Arrays) -> Columns:
+    """Names and units of the columns of every dataset that has them."""
+    p = fit.problem
+    shared = {
+        "parameters": (fit.names, fit.units),
+        "sensors": ([s.label for s in p.sensors], [QUANTITIES[s.quantity] for s in p.sensors]),
+    }
+    made = {}
+    for name in arrays:
+        kind, number = entry_of(name).columns, name.split("/")[1]
+        if kind == "excitation":
+            loads = p.data[int(number)].loads
+            made[name] = [f"{q} {place}".strip() for q, place in loads], [QUANTITIES[q] for q, _ in loads]
+        elif kind == "loads" and fit.loads:
+            made[name] = fit.loads[int(number)].names, fit.loads[int(number)].units
+        elif kind in shared:
+            made[name] = shared[kind]
+    return made
 
 
 def load_identification(path) -> Identification:
-    """Read a result back; it can predict, validate, plot and report as before.
+    """Read a result back, of this format or an older one; it can predict, validate, plot and report as before.
 
     Where a law, structure or integrator came from a plugin that is not here, everything that was found can be read and
     reported, and what needs it (predict, validate, reconstruct) refuses with the name of the plugin.
     """
     try:
-        with h5py.File(path, "r") as file:
-            if file.attrs.get("vibrid") != FORMAT:
-                raise FileProblem(path, "this HDF5 file is not a vibrid result of a version that can be read here.")
-            text = json.loads(file["text"][()])
-            names: list[str] = []
-            file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-            arrays = {name: file[name][()] for name in names if name != "text"}
-        return _rebuild(text, arrays)
+        return _rebuild(*read_stored(path))
+    except FileNotFoundError:
+        raise missing_file(path) from None
     except OSError as problem:
         raise FileProblem(path, f"this is not an HDF5 file that can be read ({problem}).") from problem
-    except (KeyError, TypeError, ValueError, json.JSONDecodeError) as problem:
+    except (AttributeError, KeyError, TypeError, ValueError, json.JSONDecodeError) as problem:
         if isinstance(problem, InputError):
             raise FileProblem(path, str(problem)) from problem
         raise FileProblem(path, f"the result is damaged or incomplete ({problem}).") from problem
 
 
 def _rebuild(text: dict, arrays: dict) -> Identification:
+    problem = _problem(text, arrays)
+    limits = Identifiability(
+        problem.unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])
+    )
+    return Identification(
+        problem=problem,
+        free=arrays["parameters/free"],
+        free_covariance=arrays.get("parameters/free_covariance"),
+        noise=arrays["sensors/noise"],
+        predictions=[arrays[f"records/{i}/predicted"] for i in range(len(problem.data))],
+        fits=[_known(ChannelFit, f) for f in text["fits"]],
+        limits=limits,
+        history={k.removeprefix("history/"): v for k, v in arrays.items() if k.startswith("history/")},
+        samples=arrays.get("parameters/samples"),
+        loads=tuple(_loads(text, arrays, i) for i in range(len(text["loads"]))),
+        files=tuple(_known(InputFile, f) for f in text["files"]),
+        **{key: _tuples(text[key]) for key in _PLAIN},
+    )
+
+
+def _problem(text: dict, arrays: dict) -> Problem:
     count = len(text["records"])
+    initial = [[arrays[f"records/{i}/initial_{k}"] for k in ("displacement", "velocity")] for i in range(count)]
     experiment = Experiment(
-        rebuild(text["structure"]),
-        rebuild(text["sensors"]),
-        tuple(Initial(arrays[f"records/{i}/displacement"], arrays[f"records/{i}/velocity"]) for i in range(count)),
-        tuple(Load(*one) for one in text.get("inputs", ())),
+        structure=rebuild(text["structure"]),
+        sensors=rebuild(text["sensors"]),
+        initial=tuple(Initial(*both) for both in initial),
+        loads=tuple(Load(*one) for one in text["inputs"]),
     )
-    names = {k: _tuples(text["unknowns"][k]) for k in ("names", "units", "places", "kinds")}
-    positive = _tuples(text["unknowns"].get("positive", [kind == "log" for kind in names["kinds"]]))  # older files
-    numbers = {k: jnp.asarray(arrays[f"unknowns/{k}"]) for k in _UNKNOWN_ARRAYS}
-    unknowns = UnknownSet(**names, positive=positive, **numbers)
+    words = {k: _tuples(text["unknowns"][k]) for k in ("names", "units", "places", "kinds", "positive")}
+    numbers = {k: jnp.asarray(arrays[f"parameters/{name}"]) for k, name in _UNKNOWN_ARRAYS.items()}
     settings = {k: rebuild(v) for k, v in text["integrator"]["settings"].items()}
-    data = tuple(
-        Data(
-            readings=jnp.asarray(arrays[f"records/{i}/readings"]),
-            present=jnp.asarray(arrays[f"records/{i}/present"]),
-            drive=drive(arrays[f"records/{i}/inputs"], text["hold"], text["substeps"]),
-            step=float(r["step"]),
-            loads=_tuples(r["loads"]),
-            name=r["name"],
-            shares=jnp.asarray(arrays[f"records/{i}/shares"]) if f"records/{i}/shares" in arrays else None,
-        )
-        for i, r in enumerate(text["records"])
-    )
-    problem = Problem(
+    return Problem(
         experiment=experiment,
-        unknowns=unknowns,
-        unknown_loads=_tuples(text["unknown_loads"]),
-        load_deviations=_tuples(text["load_deviations"]),
-        data=data,
-        held_out=tuple(jnp.asarray(arrays[f"records/{i}/held_out"]) for i in range(count)),
+        unknowns=UnknownSet(**words, **numbers),
+        data=tuple(_data(text, arrays, i) for i in range(count)),
+        held_out=tuple(jnp.asarray(arrays[f"records/{i}/scored"], float) for i in range(count)),
         integrator=rebuilt("name", INTEGRATORS, Integrator, text["integrator"], settings),
         substeps=int(text["substeps"]),
         hold=text["hold"],
         delays=bool(text["delays"]),
         needs=frozenset(text["needs"]),
+        unknown_loads=_tuples(text["unknown_loads"]),
+        load_deviations=_tuples(text["load_deviations"]),
     )
-    limits = Identifiability(
-        unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])
-    )
-    return Identification(
-        problem=problem,
-        free=arrays["free"],
-        free_covariance=arrays.get("free_covariance"),
-        noise=arrays["noise"],
-        predictions=[arrays[f"records/{i}/predicted"] for i in range(count)],
-        fits=[ChannelFit(**f) for f in text["fits"]],
-        limits=limits,
-        history={k.removeprefix("history/"): v for k, v in arrays.items() if k.startswith("history/")},
-        samples=arrays.get("samples"),
-        loads=tuple(_loads(text, arrays, i) for i in range(len(text["loads"]))),
-        **{key: _tuples(text[key]) for key in _PLAIN},
+
+
+def _data(text: dict, arrays: dict, i: int) -> Data:
+    own = {k: arrays.get(f"records/{i}/{k}") for k in ("readings", "used", "excitation", "shares")}
+    about = text["records"][i]
+    return Data(
+        readings=jnp.asarray(own["readings"]),
+        present=jnp.asarray(own["used"], float),
+        drive=drive(own["excitation"], text["hold"], text["substeps"]),
+        step=float(about["step"]),
+        loads=_tuples(about["loads"]),
+        name=about["name"],
+        shares=None if own["shares"] is None else jnp.asarray(own["shares"]),
     )
 
 
 def _loads(text: dict, arrays: dict, i: int) -> LoadEstimate:
-    own = {k: arrays[f"loads/{i}/{k}"] for k in ("time", "values", "deviation", "noise", "spread", "first")}
+    own = {k: arrays[f"loads/{i}/{k}"] for k in ("time", "values", "standard_deviation", "noise", "spread", "first")}
     given = text["loads"][i]
     weights = Weights(own["noise"], own["spread"], own["first"], float(given["motion"]))
     names, units = _tuples(given["names"]), _tuples(given["units"])
     record = text["records"][i]["name"]
-    return LoadEstimate(record, names, units, own["time"], own["values"], own["deviation"], weights)
+    return LoadEstimate(record, names, units, own["time"], own["values"], own["standard_deviation"], weights)
+
+
+def _known(cls, table: dict):
+    """A dataclass from a table; keys of later versions are left out."""
+    return cls(**{f.name: table[f.name] for f in dataclasses.fields(cls) if f.name in table})
 
 
 def _tuples(value):

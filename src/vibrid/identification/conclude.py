@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
+import platform
 import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid import __version__
 from vibrid.core.device import on_processor
+from vibrid.core.version import __version__
 from vibrid.identification.diagnostics import channel_fits, verdict
 from vibrid.identification.identifiability import fisher_information, identifiability
 from vibrid.identification.problem import Problem, predict
@@ -130,8 +131,10 @@ def settings_of(method) -> dict:
 
 def versions() -> dict[str, str]:
     """Versions of what computed the answer."""
-    made = {name: importlib.metadata.version(name) for name in ("jax", "numpy", "scipy")}
-    return {"vibrid": __version__} | made | {"device": jax.devices()[0].platform}
+    libraries = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy")
+    made = {name: importlib.metadata.version(name) for name in libraries}
+    own = {"vibrid": __version__, "python": platform.python_version()}
+    return own | made | {"device": jax.devices()[0].platform}
 
 
 def _warnings(problem: Problem, free, limits) -> list[str]:

@@ -63,4 +63,5 @@ def identify(
     with one_blas_thread():
         fit = method.solve(problem, key, progress)
     records = [data] if isinstance(data, Record) else data
-    return fit.replace(provenance=tuple((r.name, r.history) for r in records))
+    files = tuple(dict.fromkeys(file for r in records for file in r.files))
+    return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

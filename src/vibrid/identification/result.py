@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
+from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
 from vibrid.identification.diagnostics import ChannelFit, convergence_sentence, correlation, relative_error, verdict
 from vibrid.identification.experiment import without_offsets
@@ -56,6 +57,7 @@ class Identification:
     versions: dict[str, str] = field(default_factory=dict)
     provenance: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name and history of every record
     loads: tuple[LoadEstimate, ...] = ()  # of every record, where loads were unknown
+    files: tuple[InputFile, ...] = ()  # what the answer was made from
 
     # -- numbers -----------------------------------------------------------------------------------------------
 

@@ -55,18 +55,25 @@ class Checkpoint:
         """Arrays and facts; None when there is no file."""
         if not self.path.exists():
             return None
-        try:
-            with np.load(self.path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            text = json.loads(str(arrays.pop(_TEXT)))
-            purpose, facts = text["purpose"], text["facts"]
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as problem:
-            raise FileProblem(self.path, f"it is not a checkpoint ({problem}); remove it to begin anew.") from None
+        arrays, purpose, facts = self._read()
         if purpose != self.purpose:
             raise FileProblem(
                 self.path, "it belongs to a training with other data or settings; remove it, or name another file."
             )
         return arrays, facts
+
+    def stored_purpose(self) -> str:
+        """What a file that is there was written for."""
+        return str(self._read()[1])
+
+    def _read(self) -> tuple[dict[str, np.ndarray], str, dict]:
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            text = json.loads(str(arrays.pop(_TEXT)))
+            return arrays, text["purpose"], text["facts"]
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as problem:
+            raise FileProblem(self.path, f"it is not a checkpoint ({problem}); remove it to begin anew.") from None
 
     def remove(self) -> None:
         """Forget it: the training is done."""

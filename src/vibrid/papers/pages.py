@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vibrid import __version__
 from vibrid.core.errors import Refusal
 from vibrid.core.files import make_folder, write_text
+from vibrid.core.version import __version__
 from vibrid.papers.paper import Item, Paper, Run, load_paper
 
 MARKS = {True: "met", False: "**missed**", None: ""}

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from vibrid.core.errors import FileProblem
+from vibrid.core.errors import FileProblem, missing_file
+from vibrid.core.inputs import InputFile
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.plugins import load_plugins
@@ -59,6 +60,8 @@ def read_table(path: Path, model: Callable[[bool], type[Section]], trust: bool =
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         line = re.search(r"at line (\d+)", str(problem))
         sentence = re.sub(r" \(at .*\)$", "", str(problem))
+        if line and re.search(r"=\s*[-+]?\d+,\d", text.splitlines()[int(line[1]) - 1]):
+            sentence = "a number has a decimal comma; write a decimal point, such as 0.5 for 0,5"
         order = "" if path.suffix == ".toml" else " The project file, which ends in .toml, comes first; then records."
         raise FileProblem(path, f"this is not valid TOML: {sentence}.{order}", int(line[1]) if line else None) from None
     load_plugins(path, text, data, trust)
@@ -74,7 +77,7 @@ def read_table(path: Path, model: Callable[[bool], type[Section]], trust: bool =
 def _text(path: Path) -> str:
     try:
         if not path.exists():
-            raise FileProblem(path, "there is no such file.")
+            raise missing_file(path)
         if not path.is_file():
             raise FileProblem(path, "this is not a file.")
         if path.stat().st_size > LARGEST:
@@ -116,6 +119,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
         excitation_table=table.excitation,
         records_table=table.records,
         hybrid=hybrid,
+        file=InputFile.at(path, "project"),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vibrid.core.errors import FileProblem
+from vibrid.core.inputs import InputFile
 from vibrid.project.excitation import make_excitation, read_measured
 from vibrid.project.hybrid import HybridPlan
 from vibrid.project.sections import ExcitationTable, RecordsTable
@@ -56,6 +57,7 @@ class Project:
     records_table: RecordsTable = field(default_factory=RecordsTable)
     hybrid: HybridPlan | None = None
     initial: tuple[Initial, ...] = ()
+    file: InputFile | None = None  # the project file itself, as it was read
 
     def excitation(self) -> Record:
         """The record that drives the structure in a simulation."""

@@ -24,6 +24,8 @@ def in_si(value, unit: str | None) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise InputError(f"a number was expected, not {_spoken(value)}.")
     if isinstance(value, str):
+        if re.match(r"\s*[-+]?[\d.]*\d,\d", value):
+            raise InputError(f"'{value}' has a decimal comma; write a decimal point, such as 0.5 for 0,5.")
         match = _WITH_UNIT.fullmatch(value)
         if match is None:
             example = f'"40 {unit or "kN/m"}"'

@@ -132,6 +132,7 @@ def synchronise(records: Sequence[Record], rate: float | None = None, span: str 
         start=float(first),
         name=name or " + ".join(r.name for r in records),
         history=tuple(history),
+        files=tuple(dict.fromkeys(file for r in records for file in r.files)),
     )
 
 

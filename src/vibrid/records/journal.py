@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vibrid.core.errors import FileProblem
+from vibrid.core.errors import FileProblem, newer_format
 from vibrid.core.files import Appended, cannot_write
 from vibrid.records.record import Channel, Record
 
-SIGNATURE = b'{"vibrid_journal": 1, '
+FORMAT = 1
+SIGNATURE = b'{"vibrid_journal": '
 BLOCK = struct.Struct("<4sII")
 MAGIC = b"VBJ1"
 LONGEST_HEADER = 1_000_000
@@ -37,7 +38,7 @@ class Journal:
             "step": step,
             "channels": [[c.name, c.quantity, c.unit, c.location, c.direction] for c in channels],
         }
-        header = SIGNATURE + json.dumps(about).encode()[1:] + b"\n"
+        header = SIGNATURE + f"{FORMAT}, ".encode() + json.dumps(about).encode()[1:] + b"\n"
         self._file = Appended(self.path, anew=True)
         try:
             self._file.append(header)
@@ -73,6 +74,9 @@ def read_journal(content: bytes, path) -> Journaled:
     end = content.find(b"\n", 0, LONGEST_HEADER)
     try:
         about = json.loads(content[: end if end > 0 else 0])
+        format = int(about["vibrid_journal"])
+        if format > FORMAT:
+            raise newer_format(path, "journal", format, f"format {FORMAT}")
         channels = [Channel(*map(_text, entry)) for entry in about["channels"]]
         name, step = _text(about["name"]), about["step"]
         if step is not None and not (isinstance(step, float) and 0 < step < 1e9):

@@ -17,6 +17,7 @@ import numpy as np
 from vibrid.core.arguments import as_entries, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.inputs import InputFile
 from vibrid.records.channel import EXCITATIONS, QUANTITIES, Channel
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Record:
         start: time of the first sample in seconds (with `step`).
         name: what the record is called in reports.
         history: where the numbers came from and what was done to them, oldest first.
+        files: the files that the numbers were read from.
     """
 
     data: np.ndarray
@@ -59,6 +61,7 @@ class Record:
     start: float = 0.0
     name: str = ""
     history: tuple[str, ...] = field(default=())
+    files: tuple[InputFile, ...] = ()
 
     def __post_init__(self):
         data = _numbers(self.data, "data")

@@ -14,6 +14,8 @@ from vibrid.records.record import Record
 from vibrid.records.units import from_si
 
 _ROWS = 20_000
+RECORD_FORMAT = 1
+"""Of records in HDF5; readers leave out attributes that they do not know, so an attribute more is no new format."""
 
 
 def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, digits: int | None = None) -> Path:
@@ -66,7 +68,7 @@ def write_hdf5(record: Record, path) -> Path:
         file.attrs["Conventions"] = "CF-1.8"
         file.attrs["title"] = record.name
         file.attrs["history"] = "\n".join(record.history)
-        file.attrs["vibrid_record"] = 1
+        file.attrs["vibrid_record"] = RECORD_FORMAT
         time = file.create_dataset("time", data=record.time)
         time.attrs["units"] = "s"
         time.make_scale("time")

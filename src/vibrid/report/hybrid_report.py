@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vibrid import __version__
 from vibrid.core.files import write_text
+from vibrid.core.version import __version__
 from vibrid.hybrid.result import HybridResult
 from vibrid.report import hybrid_plots as plots
 from vibrid.report.html import document

@@ -316,6 +316,9 @@ def provenance_section(fit: Identification, validation: Validation | None) -> Ht
         *((f"version of {k}" if k != "device" else "computed on", v) for k, v in fit.versions.items()),
     ]
     text = facts(pairs)
+    if fit.files:
+        rows = [[f.name, f.role, f.size, f.sha256] for f in fit.files]
+        text += Html("<h3>Files</h3>") + table(["file", "read as", "bytes", "SHA-256"], rows, numbers=(2,))
     known = list(fit.provenance)
     if validation is not None:
         known.append((validation.record.name, validation.record.history))

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.errors import FileProblem, InputError, VibridError
+from vibrid.core.errors import FileProblem, InputError, VibridError, missing_file, newer_format
 from vibrid.hybrid.learned.answers import Adapted, Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
@@ -21,7 +21,8 @@ from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.laws.base import LAWS, Law
 from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
 
-PURPOSE = "vibrid device model 1"
+FORMAT = 1
+KIND = "vibrid device model"
 NETWORKS = {"lstm": DeviceNetwork, "resonant": ResonantNetwork, "constant": Constant}
 ANSWERS = {"adapted": Adapted, "direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected}
 
@@ -68,20 +69,25 @@ def save_model(path, saved: SavedModel) -> Path:
         "stiffness": float(saved.stiffness),
         "facts": saved.facts,
     }
-    Checkpoint(path, PURPOSE).save(tree_arrays(model.network, "w"), about)
+    Checkpoint(path, f"{KIND} {FORMAT}").save(tree_arrays(model.network, "w"), about)
     return path
 
 
 def load_model(path) -> SavedModel:
     """Read a model; what is not one is refused with a sentence."""
     path = Path(path)
+    if not path.exists():
+        raise missing_file(path)
+    file = Checkpoint(path, f"{KIND} {FORMAT}")
     try:
-        found = Checkpoint(path, PURPOSE).load()
+        kind, _, format = file.stored_purpose().rpartition(" ")
     except FileProblem:
-        raise FileProblem(path, "it is not a device model of vibrid; `vibrid hybrid train` makes one.") from None
-    if found is None:
-        raise FileProblem(path, "there is no such file.")
-    arrays, about = found
+        kind, format = "", ""
+    if kind != KIND or not format.isdecimal():
+        raise FileProblem(path, "it is not a device model of vibrid; `vibrid hybrid train` makes one.")
+    if int(format) > FORMAT:
+        raise newer_format(path, "device model", int(format), f"format {FORMAT}")
+    arrays, about = file.load()
     try:
         own = dict(about["network"])
         network = NETWORKS[own.pop("kind")].make(jax.random.key(0), **own)

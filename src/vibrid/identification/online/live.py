@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.errors import FileProblem, InputError, newer_format
 from vibrid.core.files import write_arrays
 from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
@@ -23,6 +23,9 @@ from vibrid.simulation.excitation import drive, inputs_of, loads_of
 from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.device import Device
 from vibrid.structures.sensors import Sensors
+
+FORMAT = 1
+"""Of the state of a run in a file."""
 
 
 def live_problem(
@@ -132,7 +135,7 @@ class LiveRun:
     def save(self, path: Path, **more) -> None:
         """Write the state to one file of plain numbers (.npz); it appears whole or not at all."""
         leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
-        note = {"fingerprint": self.fingerprint(), "samples": self.samples, "gaps": self.gaps, **more}
+        note = {"format": FORMAT, "fingerprint": self.fingerprint(), "samples": self.samples, "gaps": self.gaps, **more}
         before = np.zeros(0) if self.before is None else self.before
         write_arrays(path, note=np.frombuffer(json.dumps(note).encode(), np.uint8), before=before, **leaves)
 
@@ -145,6 +148,8 @@ class LiveRun:
                 before = stored["before"]
         except (OSError, ValueError, KeyError, EOFError) as problem:
             raise FileProblem(path, f"it is not the state of a run ({type(problem).__name__}).") from None
+        if note.get("format", 1) > FORMAT:
+            raise newer_format(path, "state of a run", note["format"], f"format {FORMAT}")
         if note.get("fingerprint") != self.fingerprint():
             raise FileProblem(path, "it belongs to another method, other settings or other unknowns; start anew.")
         treedef = jax.tree.structure(self.state)

@@ -19,6 +19,7 @@ from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     cosmos,
     csmip,
     csv,
+    decimal_comma,
     hdf5,
     journal,
     json_file,
@@ -142,6 +143,7 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
     for name, reader in known:
         if _recognises(name, reader, source):
             return _run(name, reader, source, layout)
+    decimal_comma.refuse(source)
     kind = "binary" if source.encoding is None else "text"
     raise source.problem(
         f"this {kind} file is in none of the formats that can be read ({', '.join(name for name, _ in known)}); write "
@@ -176,7 +178,8 @@ def _run(name: str, reader: Reader, source: Source, layout: Layout) -> list[Reco
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed at it ({why}).") from problem
     if not is_own(name) and not (isinstance(found, list) and found and all(isinstance(r, Record) for r in found)):
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) gave no list of records.")
-    return found
+    files = (source.fingerprint, *filter(None, [layout.sidecar]))
+    return [replace(record, files=files) for record in found]
 
 
 __all__ = [

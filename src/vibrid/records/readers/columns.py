@@ -8,7 +8,7 @@ the columns where it has as many words and among them a time, or units in bracke
 from __future__ import annotations
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers import numbers
+from vibrid.records.readers import decimal_comma, numbers
 from vibrid.records.readers.assemble import assemble, split_unit
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
@@ -44,6 +44,7 @@ def recognises(source: Source) -> bool:
 def read(source: Source, layout: Layout) -> list[Record]:
     found = _first_row(source.head_lines)
     if found is None:
+        decimal_comma.refuse(source)
         raise source.problem("no rows of numbers were found.")
     index, delimiter, width = found
     lines = source.lines()
@@ -53,10 +54,17 @@ def read(source: Source, layout: Layout) -> list[Record]:
     names, units = _named(source, title, delimiter, width, index)
     if names:
         return [assemble(source, data, names, units, layout, kind=NAME, unit_line=index)]
+    if delimiter == "," and layout.columns is None:
+        decimal_comma.refuse_pairs(source, _whole(source, source.head_lines[index:]), index + 1)
     names = [f"column_{i}" for i in range(1, width + 1)]
     record = assemble(source, data, names, [None] * width, layout, kind=NAME, named=False)
     above = [line for line in title if line]
     return [record.replace(f"above the numbers stands: {' | '.join(above)[:200]}") if above else record]
+
+
+def _whole(source: Source, lines: list[str]) -> list[str]:
+    """Lines of the beginning of a file, without the last one where it is cut."""
+    return lines[:-1] if source.size > len(source.head) and len(lines) > 1 else lines
 
 
 def _named(source: Source, title: list[str], delimiter: str | None, width: int, line: int):

@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers import numbers
+from vibrid.records.readers import decimal_comma, numbers
 from vibrid.records.readers.assemble import Told, assemble, split_unit
 from vibrid.records.readers.headings import MARK, Heading, find_heading
 from vibrid.records.readers.layout import Column, Layout
@@ -32,6 +32,7 @@ def recognises(source: Source) -> bool:
 def read(source: Source, layout: Layout) -> list[Record]:
     found = find_heading(source)
     if found is None:
+        decimal_comma.refuse(source)
         raise source.problem("no line of headings followed by numbers was found.")
     lines = source.lines()
     own, damaged = None, False

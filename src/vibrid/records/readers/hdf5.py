@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, newer_format
 from vibrid.records.readers.assemble import Told, assemble
 from vibrid.records.readers.isolated import Hdf5Array, read_hdf5
 from vibrid.records.readers.layout import Column, Layout
@@ -18,6 +18,7 @@ from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
 from vibrid.records.units import unit_factor
+from vibrid.records.writers import RECORD_FORMAT
 
 NAME = "HDF5"
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -30,6 +31,9 @@ def recognises(source: Source) -> bool:
 def read(source: Source, layout: Layout) -> list[Record]:
     attributes, arrays = read_hdf5(source)
     if "vibrid_record" in attributes:
+        format = attributes["vibrid_record"]
+        if isinstance(format, int | float) and format > RECORD_FORMAT:
+            raise newer_format(source.path, "record", int(format), f"format {RECORD_FORMAT}")
         return [_own(source, attributes, {a.name: a for a in arrays}, layout)]
     units = {}
     for array in arrays:

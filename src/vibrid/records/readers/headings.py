@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers import numbers
+from vibrid.records.readers import decimal_comma, numbers
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.units import unit_factor
@@ -45,6 +45,7 @@ def find_heading(source: Source) -> Heading | None:
                 continue
             width = _width(cells, values)
             if width is None and len(values) > 1:
+                _refuse_commas(source, cells, following, body[place + 1][0] + 1)
                 misfit = misfit or (index + 1, len(_trimmed(cells)), len(_trimmed(values)))
             if width is None:
                 continue
@@ -62,6 +63,16 @@ def find_heading(source: Source) -> Heading | None:
             line,
         )
     return None
+
+
+def _refuse_commas(source: Source, names: list[str], row: str, line: int) -> None:
+    """Refuse a row between commas that has as many numbers as there are headings if its numbers have decimal commas."""
+    quoted = cells_of(row, ",")
+    if all(decimal_comma.has_one(cell) for cell in quoted):
+        raise source.problem(decimal_comma.told(quoted[0]), line)
+    first = decimal_comma.in_pairs(row)
+    if first is not None and row.count(",") + 1 == 2 * len(_trimmed(names)):
+        raise source.problem(decimal_comma.told(first), line)
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:

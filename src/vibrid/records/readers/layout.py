@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from vibrid.core.errors import FileProblem, InputError, nearest
+from vibrid.core.inputs import InputFile
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import unit_factor
 
@@ -55,6 +56,7 @@ class Layout:
     units: str | Mapping[str, str] | Sequence[str] | None = None
     quantities: str | Mapping[str, str] | Sequence[str] | None = None
     known: Mapping[str, Column] = field(default_factory=dict)  # by name, of columns that need not be there
+    sidecar: InputFile | None = None  # where it was read from
 
     def column(self, index: int, said: Column, count: int) -> Column:
         """All about data column `index` (time not counted) out of `count`: what the file says, overridden key by key.
@@ -147,6 +149,7 @@ def read_sidecar(path) -> Layout:
     try:
         if Path(path).stat().st_size > _SIDECAR_BYTES:
             raise FileProblem(path, "a sidecar file has at most 1 MB.")
+        file = InputFile.at(path, "sidecar")
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise FileProblem(path, f"the sidecar cannot be read ({problem}).") from None
@@ -175,7 +178,7 @@ def read_sidecar(path) -> Layout:
         if not isinstance(columns, list) or not all(isinstance(c, dict) for c in columns):
             raise refuse("`columns` is written as [[columns]] tables.")
         columns = tuple(_column(c, i, refuse) for i, c in enumerate(columns, 1))
-    return Layout(columns=columns, step=step, time=time, name=content.get("name"))
+    return Layout(columns=columns, step=step, time=time, name=content.get("name"), sidecar=file)
 
 
 def _column(content: dict, number: int, refuse) -> Column:

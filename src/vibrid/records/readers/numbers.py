@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 
+from vibrid.records.readers import decimal_comma
 from vibrid.records.readers.source import Source
 
 _CHUNK = 100_000  # lines parsed at once
@@ -74,11 +75,19 @@ def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
                 words, values = pieces, fixed
         for word, value in zip(words, values, strict=True):
             if value is None:
-                raise source.problem(f"'{word.strip()[:40]}' is not a number.", first_line + offset)
+                raise source.problem(_not_a_number(word.strip()), first_line + offset)
             yield value
             found += 1
             if enough is not None and found >= enough:
                 return
+
+
+def _not_a_number(text: str) -> str:
+    """The sentence for a cell that should be a number."""
+    if decimal_comma.has_one(text):
+        return decimal_comma.told(text)
+    what = "a date; write the time in seconds from the start" if DATE.match(text) else "not a number"
+    return f"'{text[:40]}' is {what}."
 
 
 def fortran_width(text: str) -> int | None:
@@ -146,8 +155,7 @@ def _careful(source, chunk, first_line, delimiter, columns) -> np.ndarray:
             bare = cell.strip().strip('"')
             value = np.nan if bare.lower() in MISSING else number(bare)
             if value is None:
-                what = "a date; write the time in seconds from the start" if DATE.match(bare) else "not a number"
-                raise source.problem(f"'{bare[:40]}' is {what}.", first_line + offset)
+                raise source.problem(_not_a_number(bare), first_line + offset)
             if np.isinf(value):
                 raise source.problem("a value is infinite; a missing sample is written NaN.", first_line + offset)
             row.append(value)

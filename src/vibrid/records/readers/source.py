@@ -9,7 +9,8 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from vibrid.core.errors import FileProblem
+from vibrid.core.errors import FileProblem, missing_file
+from vibrid.core.inputs import InputFile
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Source:
             with file.open("rb") as stream:
                 self.head = stream.read(HEAD_BYTES)
         except FileNotFoundError:
-            raise FileProblem(path, "there is no such file.") from None
+            raise missing_file(path) from None
         except (OSError, ValueError) as problem:
             raise FileProblem(path, f"it cannot be opened ({problem}).") from None
         if self.size > self.limits.file_bytes:
@@ -80,6 +81,12 @@ class Source:
             return Path(self.path).read_bytes()
         except OSError as problem:
             raise self.problem(f"it cannot be read ({problem}).") from None
+
+    @cached_property
+    def fingerprint(self) -> InputFile:
+        """Name, size and SHA-256 of the whole file."""
+        with self._open() as stream:
+            return InputFile.of(stream, self.name)
 
     @cached_property
     def encoding(self) -> str | None:

@@ -1,0 +1,62 @@
+"""Older formats of result files, brought up to the present one by a chain of small functions on plain dictionaries.
+
+A file is `text` (the JSON of its dataset `text`) and `arrays` (its other datasets by name). A new format is one more
+function here, from the format before it, and a set of files kept by `tests/identification/files/make.py`. What only
+adds a key or a dataset is no new format: readers leave out what they do not know, and writers of format 3 may leave out
+what their answer does not have.
+
+- 1: never released.
+- 2: vibrid 0.1.
+- 3: vibrid 0.2; other names and words for other programs, files that led to the result, and room for plugins, units of
+  display and checks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+FORMAT = 3
+OLDEST = 2
+
+Arrays = dict[str, object]
+
+
+def upgraded(format: int, text: dict, arrays: Arrays) -> tuple[dict, Arrays]:
+    """Text and arrays of an older format as those of the present one."""
+    for older in range(format, FORMAT):
+        text, arrays = _STEPS[older](text, arrays)
+    return text, arrays
+
+
+_NAMES_OF_3 = {
+    r"free": "parameters/free",
+    r"free_covariance": "parameters/free_covariance",
+    r"samples": "parameters/samples",
+    r"noise": "sensors/noise",
+    r"unknowns/start": "parameters/first_guess",
+    r"unknowns/(\w+)": r"parameters/\1",
+    r"records/(\d+)/present": r"records/\1/used",
+    r"records/(\d+)/held_out": r"records/\1/scored",
+    r"records/(\d+)/inputs": r"records/\1/excitation",
+    r"records/(\d+)/(displacement|velocity)": r"records/\1/initial_\2",
+    r"loads/(\d+)/deviation": r"loads/\1/standard_deviation",
+}
+
+
+def _from_2(text: dict, arrays: Arrays) -> tuple[dict, Arrays]:
+    """Datasets renamed; what format 2 began to write later on filled in; files were not kept."""
+    unknowns = text["unknowns"]
+    unknowns = {"positive": [kind == "log" for kind in unknowns["kinds"]], **unknowns}
+    text = {"inputs": [], **text, "unknowns": unknowns, "files": [], "plugins": [], "display_units": {}, "checks": []}
+    return text, {_renamed(name): value for name, value in arrays.items()}
+
+
+def _renamed(name: str) -> str:
+    for old, new in _NAMES_OF_3.items():
+        if re.fullmatch(old, name):
+            return re.sub(old, new, name)
+    return name
+
+
+_STEPS: dict[int, Callable[[dict, Arrays], tuple[dict, Arrays]]] = {2: _from_2}

@@ -1,0 +1,58 @@
+"""Decimal commas, as in 0,01: they are told as such, and never read as two columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vibrid.records.readers.source import Source
+
+_NUMBER = re.compile(r'\s*"?\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+([eEdD][-+]?\d+)?\s*"?\s*')
+_WHOLE, _PART = re.compile(r"\s*[-+]?\d+"), re.compile(r"\d+([eE][-+]?\d+)?\s*")
+_PLAIN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?\s*|\s*nan\s*", re.IGNORECASE)
+
+
+def has_one(text: str) -> bool:
+    """Whether a text is one number with a decimal comma."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def told(example: str) -> str:
+    """The sentence for a number with a decimal comma."""
+    example = example.strip().strip('"').strip()[:40]
+    return (
+        f"'{example}' has a decimal comma; save the file again with decimal points, such as 0.5 for 0,5 (where "
+        "semicolons, tabs or spaces stand between the columns, it is enough to replace every comma by a point)."
+    )
+
+
+def in_pairs(line: str) -> str | None:
+    """The first number of a line of integers between commas that may as well be half as many with decimal commas."""
+    cells = line.split(",")
+    pairs = list(zip(cells[::2], cells[1::2], strict=False))
+    if len(cells) % 2 or not all(_WHOLE.fullmatch(whole) and _PART.fullmatch(part) for whole, part in pairs):
+        return None
+    return ",".join(pairs[0]).strip()
+
+
+def refuse(source: Source) -> None:
+    """Refuse a text with a row of numbers of which some have decimal commas; nothing happens where there is none."""
+    for place, line in enumerate(source.head_lines, 1):
+        for separator in (";", "\t", None):
+            cells = [cell for cell in line.split(separator) if cell.strip()]
+            commas = [cell for cell in cells if has_one(cell)]
+            if commas and all(has_one(cell) or _PLAIN.fullmatch(cell) for cell in cells):
+                raise source.problem(told(commas[0]), place)
+
+
+def refuse_pairs(source: Source, lines: Sequence[str], first_line: int) -> None:
+    """Refuse unnamed columns of integers between commas where every row may also hold numbers with decimal commas."""
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith(("#", "%"))]
+    found = [in_pairs(row) for row in rows]
+    if not found or None in found:
+        return
+    raise source.problem(
+        f"'{found[0]}' may be one number with a decimal comma or two columns; save the file again with decimal points, "
+        "or, if commas stand between columns, name the columns in a first line, in a sidecar TOML or by `columns`.",
+        first_line,
+    )
