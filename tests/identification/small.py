@@ -39,7 +39,7 @@ ONE_GUESS = ONE.replace({"storeys[0].stiffness": 30.0, "storeys[0].beta": 4.0, "
 @cache
 def truth(which: str, key: int = 0):
     """The response from the adaptive reference, which no fit uses."""
-    return vb.simulate_reference({"one": ONE, "two": TWO}[which], motion(key))
+    return vb.simulation.simulate_reference({"one": ONE, "two": TWO}[which], motion(key))
 
 
 def two(noise: float = 0.02, key: int = 0, motion_key: int = 0) -> vb.Record:

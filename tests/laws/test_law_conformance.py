@@ -12,15 +12,15 @@ import vibrid as vb
 from examples import EXAMPLES
 from vibrid.core import paths
 
-NAMES = list(vb.LAWS)
-WITH_A_RATE = [n for n in NAMES if jax.tree.leaves(EXAMPLES[n][0].start()) and vb.has_rate(EXAMPLES[n][0])]
+NAMES = list(vb.laws.LAWS)
+WITH_A_RATE = [n for n in NAMES if jax.tree.leaves(EXAMPLES[n][0].start()) and vb.laws.has_rate(EXAMPLES[n][0])]
 SPAN = 4.0  # seconds
 
 
 def test_every_registered_law_has_an_example():
     assert set(NAMES) == set(EXAMPLES)
     for name, (law, _) in EXAMPLES.items():
-        assert type(law) is vb.LAWS[name]
+        assert type(law) is vb.laws.LAWS[name]
 
 
 def path(law, size, t):
@@ -40,7 +40,7 @@ def walk(law, e, w, dt):
     """Forces and states along a path, from rest."""
 
     def step(s, ends):
-        before, after = vb.Motion(ends[0], ends[1]), vb.Motion(ends[2], ends[3])
+        before, after = vb.laws.Motion(ends[0], ends[1]), vb.laws.Motion(ends[2], ends[3])
         s = law.advance(s, before, after, dt)
         return s, (law.force(after.e, after.w, s), s)
 
@@ -60,7 +60,7 @@ def derivatives(function):
 
 def at_rest(law):
     zero = jnp.zeros(() if law.components == 1 else (law.components,))
-    return vb.Motion(zero, zero)
+    return vb.laws.Motion(zero, zero)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -156,7 +156,7 @@ def test_advance_follows_the_rate(name):
         assert errors[1] < max(errors[0] / 12, 1e-8) and errors[1] < 1e-5
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if not vb.has_rate(EXAMPLES[n][0])])
+@pytest.mark.parametrize("name", [n for n in NAMES if not vb.laws.has_rate(EXAMPLES[n][0])])
 def test_path_law_does_not_care_how_a_straight_path_is_cut(name):
     """A path law sees turning points only: a step from one to the next equals fifty small ones."""
     law, size = EXAMPLES[name]
@@ -171,7 +171,7 @@ def test_path_law_does_not_care_how_a_straight_path_is_cut(name):
 def test_a_trial_is_not_remembered(name):
     law, size = EXAMPLES[name]
     e, w = (jnp.asarray(p) for p in path(law, size, np.linspace(0.0, SPAN, 41)))
-    before, after, other = (vb.Motion(e[i], w[i]) for i in (10, 11, 20))
+    before, after, other = (vb.laws.Motion(e[i], w[i]) for i in (10, 11, 20))
     first = law.advance(law.start(), before, after, 0.1)
     law.advance(law.start(), before, other, 0.1)
     again = law.advance(law.start(), before, after, 0.1)

@@ -9,7 +9,7 @@ from problems import CUBIC, KNOTS, LINEAR, SPAN, STRAIGHT, THERMOSTAT, at_knots,
 import vibrid as vb
 from vibrid.simulation.excitation import drive, inputs_of
 
-NAMES = [name for name in vb.INTEGRATORS if name != "imposed"]  # "imposed" has a test of its own below
+NAMES = [name for name in vb.simulation.INTEGRATORS if name != "imposed"]  # "imposed" has a test of its own below
 KINDS = ("exact-linear", "kr-alpha", "newmark", "runge-kutta-4")  # one of each way to make a step
 NONLINEAR = [name for name in NAMES if name != "exact-linear"]
 
@@ -28,7 +28,10 @@ ORDERS = {
 
 @pytest.fixture(scope="module")
 def truths():
-    return {name: vb.simulate_reference(b, motion(KNOTS, KNOTS + 1), tolerance=1e-11) for name, b in BUILDINGS.items()}
+    return {
+        name: vb.simulation.simulate_reference(b, motion(KNOTS, KNOTS + 1), tolerance=1e-11)
+        for name, b in BUILDINGS.items()
+    }
 
 
 BUILDINGS = {"linear": STRAIGHT, "stiffness": CUBIC, "damping": THERMOSTAT}
@@ -38,7 +41,7 @@ def errors(name, which, truth, quantity="displacement"):
     exact = getattr(truth, quantity)
     found = []
     for steps in (256, 512):
-        response = vb.simulate(BUILDINGS[which], motion(steps), integrator=vb.INTEGRATORS[name]())
+        response = vb.simulate(BUILDINGS[which], motion(steps), integrator=vb.simulation.INTEGRATORS[name]())
         found.append(np.abs(at_knots(getattr(response, quantity), steps) - exact).max() / np.abs(exact).max())
     return found
 
@@ -63,7 +66,7 @@ def test_order_of_convergence(name, which, truths):
 def test_exact_linear_is_exact_at_any_step(hold):
     """Samples a quarter of the shortest period apart, and the answer is that of an adaptive solver."""
     coarse = motion(KNOTS, KNOTS + 1)
-    truth = vb.simulate_reference(LINEAR, coarse, hold=hold, tolerance=1e-12)
+    truth = vb.simulation.simulate_reference(LINEAR, coarse, hold=hold, tolerance=1e-12)
     response = vb.simulate(LINEAR, coarse, hold=hold)
     for quantity in ("displacement", "velocity", "acceleration"):
         exact = getattr(truth, quantity)
@@ -79,13 +82,13 @@ def test_free_vibration_and_resonance(name):
     """
     omega, ratio, x0, v0, pull, dt = 2 * np.pi, 0.03, 0.2, -0.5, 0.4, 0.005
     building = vb.ShearBuilding(masses=[3.0], storeys=[vb.Linear(3.0 * omega**2, 2 * ratio * omega * 3.0)])
-    integrator = vb.INTEGRATORS[name]()
+    integrator = vb.simulation.INTEGRATORS[name]()
     lag = 0.0
     if isinstance(integrator, vb.KRAlpha):
         lag = float(integrator.weights()[3] * integrator.prepare(building.model(), dt)["velocity"][0, 0])
     begin = v0 - lag * (-2 * ratio * omega * v0 - omega**2 * x0)
     t = np.arange(1201) * dt
-    record, start = ground(pull * np.sin(omega * t), dt), vb.Start(jnp.array([x0]), jnp.array([begin]))
+    record, start = ground(pull * np.sin(omega * t), dt), vb.Initial(jnp.array([x0]), jnp.array([begin]))
     found = vb.simulate(building, record, integrator=integrator, start=start)
     damped = omega * np.sqrt(1 - ratio**2)
     steady = pull / (2 * ratio * omega**2)  # x = steady · cos ωt at resonance
@@ -104,7 +107,7 @@ def test_energy_balance(name):
     missing = []
     for steps in (256, 512):
         record = motion(steps)
-        r = vb.simulate(CUBIC, record, integrator=vb.INTEGRATORS[name]())
+        r = vb.simulate(CUBIC, record, integrator=vb.simulation.INTEGRATORS[name]())
         mass, dt = np.array([2.0, 1.0]), record.step
         x, v = r.displacement[: steps + 1], r.velocity[: steps + 1]
         e, w = np.diff(x, axis=1, prepend=0), np.diff(v, axis=1, prepend=0)
@@ -126,13 +129,15 @@ def test_derivatives_through_the_run(name):
     building = LINEAR if name == "exact-linear" else THERMOSTAT
     places = ["masses[1]", "storeys[0].stiffness", "storeys[0].damping" if name == "exact-linear" else "damping.rate"]
     record = motion(KNOTS, KNOTS + 1)
-    samples, integrator = jnp.asarray(inputs_of(building, record)), vb.INTEGRATORS[name]()
+    samples, integrator = jnp.asarray(inputs_of(building, record)), vb.simulation.INTEGRATORS[name]()
     weights = jnp.asarray(np.random.default_rng(0).standard_normal((KNOTS + 1, 2)))
 
     def read(values):
         model = building.replace(dict(zip(places, values[:3], strict=True))).model()
-        start = vb.Start(values[3] * jnp.ones(2), jnp.zeros(2))
-        x, v, a, _ = vb.run(model, integrator, drive(samples * values[4]), record.step, vb.Everything(), start)
+        start = vb.Initial(values[3] * jnp.ones(2), jnp.zeros(2))
+        x, v, a, _ = vb.simulation.run(
+            model, integrator, drive(samples * values[4]), record.step, vb.simulation.Everything(), start
+        )
         return jnp.sum(weights * (x + 0.1 * v + 0.01 * a))
 
     values = jnp.array([1.0, 60.0, 2.0 if name != "exact-linear" else 0.8, 0.1, 1.0])
@@ -155,7 +160,7 @@ def test_derivatives_through_the_run(name):
 def test_a_batch_equals_single_runs(name):
     """Over parameters and motions in step."""
     building = LINEAR if name == "exact-linear" else THERMOSTAT
-    integrator, record = vb.INTEGRATORS[name](), motion(512)
+    integrator, record = vb.simulation.INTEGRATORS[name](), motion(512)
     stiffness = np.array([50.0, 60.0, 75.0])
     motions = [record.replace(data=record.data * f) for f in (1.0, -0.5, 0.2)]
     together = vb.simulate_many(building, motions, {"storeys[0].stiffness": stiffness}, integrator=integrator)[0]
@@ -167,7 +172,7 @@ def test_a_batch_equals_single_runs(name):
 @pytest.mark.parametrize("name", KINDS)
 def test_substeps_are_smaller_steps(name):
     """Four substeps a sample equal a record four times as fine, whose samples lie on straight lines."""
-    building, integrator = LINEAR if name == "exact-linear" else THERMOSTAT, vb.INTEGRATORS[name]()
+    building, integrator = LINEAR if name == "exact-linear" else THERMOSTAT, vb.simulation.INTEGRATORS[name]()
     fine = vb.simulate(building, motion(512), integrator=integrator)
     coarse = vb.simulate(building, motion(128, 129), integrator=integrator, substeps=4)
     np.testing.assert_allclose(coarse.displacement, fine.displacement[::4], rtol=0, atol=1e-12)

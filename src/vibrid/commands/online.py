@@ -71,7 +71,7 @@ def _method(loaded, name: str | None):
 
     if name is None:
         return loaded.method or vb.OnlineMasing()
-    chosen = vb.METHODS[name]
+    chosen = vb.identification.METHODS[name]
     return loaded.method if type(loaded.method) is chosen else chosen()
 
 

@@ -11,8 +11,8 @@ from vibrid.identification.loads.solution import inputs_with
 from vibrid.identification.result import Identification, Validation
 from vibrid.records.readers.assemble import numbered
 from vibrid.records.record import QUANTITIES, Channel, Record
+from vibrid.simulation.initial import Initial
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Start
 from vibrid.simulation.simulate import simulate
 
 
@@ -126,11 +126,10 @@ def response_of(fit: Identification, record: int = 0) -> Response:
     )
 
 
-def _start(experiment: Experiment, record: int) -> Start | None:
+def _start(experiment: Experiment, record: int) -> Initial | None:
     """The state at the first sample; None where it is rest."""
     first = experiment.initial[record]
-    moving = np.any(np.asarray(first.displacement)) or np.any(np.asarray(first.velocity))
-    return Start(first.displacement, first.velocity) if moving else None
+    return first if first.moves else None
 
 
 def yielding_parts(response: Response) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from vibrid.simulation.base import Integrator, State
 from vibrid.simulation.excitation import Drive, Input
+from vibrid.simulation.initial import Initial
 
 
 class Everything(eqx.Module):
@@ -45,14 +44,6 @@ class Watched(eqx.Module):
         return self.observe(model, state, u), self.integrator.failed(state)
 
 
-class Start(NamedTuple):
-    """The motion at the first sample; law states of None mean rest."""
-
-    x: jax.Array
-    v: jax.Array
-    s: tuple | None = None
-
-
 _LONG = 2000  # samples from which a faster loop repays a longer compilation
 _UNROLL = 4
 
@@ -76,13 +67,12 @@ def advance_sample(model, integrator: Integrator, constants, state, coefficients
     return jax.lax.scan(small, state, jnp.arange(substeps))[0]
 
 
-def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Start | None = None, substeps: int = 1):
+def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Initial | None = None, substeps: int = 1):
     """States or readings at every sample, stacked along time. Pure: batch it with vmap, differentiate it."""
-    n = model.size
-    start = Start(jnp.zeros(n), jnp.zeros(n)) if start is None else start
-    s = model.start() if start.s is None else start.s
+    start = Initial.rest(model.size) if start is None else start
+    s = model.start() if start.states is None else start.states
     constants = integrator.prepare(model, dt / substeps)
-    state = integrator.start(model, constants, start.x, start.v, s, drive.samples[0])
+    state = integrator.start(model, constants, start.displacement, start.velocity, s, drive.samples[0])
 
     def body(state, sample):
         coefficients, here, end = sample

@@ -59,7 +59,7 @@ def _name(thing) -> dict:
                 break
     raise InputError(
         f"{type(thing).__name__} is not registered, so a file cannot name it. Register your own law with "
-        "@vibrid.LAWS.register('its-name') before saving, and import it before loading."
+        "@vibrid.laws.LAWS.register('its-name') before saving, and import it before loading."
     )
 
 
