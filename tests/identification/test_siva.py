@@ -10,7 +10,7 @@ import vibrid as vb
 from identification.small import ONE, ONE_UNKNOWN, TWO_GUESS, TWO_UNKNOWN, motion, truth, two
 from vibrid.core.errors import VibridError
 from vibrid.identification.acceleration import acceleration_map, accelerations, compared, measure
-from vibrid.identification.methods.siva.adversary import Epoch, Values
+from vibrid.identification.methods.siva.adversary import AdversaryEpoch, Values
 from vibrid.identification.methods.siva.answer import LN4, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.smoothing import consistent_motion, noise_levels, remaining_noise
 from vibrid.networks import Dense
@@ -116,8 +116,8 @@ def test_modes_are_compared_where_noise_in_the_shape_would_be_multiplied_by_stif
 # -- networks and losses ----------------------------------------------------------------------------------------------
 
 
-def epoch(adversary="standard") -> Epoch:
-    return Epoch(50, 10, 100.0, adversary, 1e-3, 1e-5, 100)
+def epoch(adversary="standard") -> AdversaryEpoch:
+    return AdversaryEpoch(50, 10, 100.0, adversary, 1e-3, 1e-5, 100)
 
 
 def test_losses_of_a_discriminator_that_can_only_guess():

@@ -44,6 +44,9 @@ MOVED = {
     "vibrid": {name: f"vibrid.{room}.{name}" for room, names in _NAMES_OF_ROOMS.items() for name in names.split()}
     | {"Start": "vibrid.simulation.Initial"},
     "vibrid.simulation": {"Start": "vibrid.simulation.Initial"},
+    "vibrid.records.motions": {"Scaling": "vibrid.records.motions.ScaledMotion"},
+    "vibrid.networks": {"Scaling": "vibrid.networks.ChannelScaling"},
+    "vibrid.hybrid.learned": {"Sample": "vibrid.hybrid.learned.DeviceSample"},
 }
 """module → old name → new one, since 0.2; each goes away in 0.3."""
 

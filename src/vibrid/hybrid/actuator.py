@@ -161,7 +161,7 @@ class MachineState(NamedTuple):
     count: jax.Array  # steps so far: noise depends on it
 
 
-class Imposed(NamedTuple):
+class ImposedMotion(NamedTuple):
     """What a machine did: the motion of the specimen, and the displacement that its sensor shows."""
 
     motion: Motion
@@ -199,7 +199,7 @@ class Actuator(Parameterised):
         zero = jnp.zeros(())
         return MachineState(self.dynamics.start(constants), zero, zero, jnp.zeros((), jnp.int32))
 
-    def move(self, constants, state: MachineState, command, dt) -> tuple[Imposed, MachineState]:
+    def move(self, constants, state: MachineState, command, dt) -> tuple[ImposedMotion, MachineState]:
         """Follow a command for one step of `dt` seconds."""
         reach = self.velocity_limit * dt
         asked = jnp.clip(jnp.clip(command, -self.stroke, self.stroke), state.asked - reach, state.asked + reach)
@@ -207,4 +207,4 @@ class Actuator(Parameterised):
         measured = motion.e + self.noise * gauss(self.seed, state.count)[0]
         step = jnp.where(self.quantum > 0, self.quantum, 1.0)
         measured = jnp.where(self.quantum > 0, step * jnp.round(measured / step), measured)
-        return Imposed(motion, measured), MachineState(own, asked, measured, state.count + 1)
+        return ImposedMotion(motion, measured), MachineState(own, asked, measured, state.count + 1)

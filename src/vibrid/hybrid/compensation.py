@@ -17,7 +17,7 @@ COMPENSATORS = Registry("compensator")
 _MEMORY = 1024
 
 
-class Target(NamedTuple):
+class TargetMotion(NamedTuple):
     """Where a specimen is wanted: displacement (m), and its first two derivatives in time (m/s, m/s²).
 
     `rate` is the velocity that the integrator takes for the device: explicit integrators have it a little behind the
@@ -42,7 +42,7 @@ class Compensator(Parameterised):
     def start(self, constants) -> Any:
         return ()
 
-    def command(self, constants, state, target: Target, measured, dt) -> tuple[jax.Array, Any]:
+    def command(self, constants, state, target: TargetMotion, measured, dt) -> tuple[jax.Array, Any]:
         """The command (m) for this step; `measured` is where the specimen was found after the last one."""
         raise NotImplementedError
 

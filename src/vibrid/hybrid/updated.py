@@ -29,8 +29,8 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import parameter
-from vibrid.hybrid.device import SPECIMENS, Heard, LoopDevice, Reading
-from vibrid.hybrid.learned.answers import LawState, ScaledLaw
+from vibrid.hybrid.device import SPECIMENS, Heard, LawState, LoopDevice, Reading
+from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.laws.base import Law, Motion
 
 SHRINKING = 1.0 - 0.1 * np.arange(11)

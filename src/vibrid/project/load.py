@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from vibrid.core.errors import FileProblem
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
-from vibrid.project.problems import Problem, ProjectProblem, keys_of
+from vibrid.project.problems import Mistake, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
@@ -56,7 +56,7 @@ def read_table(path: Path, model: type[Section]) -> tuple[str, Section]:
     try:
         return text, model.model_validate(data)
     except ValidationError as problem:
-        found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
+        found = [Mistake(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
         raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
 
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import parameter
 from vibrid.hybrid.device import SPECIMENS, LoopDevice, Reading
-from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
+from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.laws.base import Motion
 
 
@@ -58,7 +58,7 @@ class NetworkDevice(LoopDevice):
         return self.stiffness
 
     def trial(self, state: NetworkState, motion: Motion, heard, dt):
-        sample = Sample(motion.e, motion.w, self._signals(heard))
+        sample = DeviceSample(motion.e, motion.w, self._signals(heard))
 
         def answer(own):
             own, force = self.model.step(own, sample, self.setting)
