@@ -71,6 +71,8 @@ def test_nothing_here_uses_a_name_that_moved():
         for path in [top] if top.is_file() else sorted([*top.rglob("*.py"), *top.rglob("*.md")]):
             text = path.read_text(encoding="utf-8")
             used = {m[1] for m in re.finditer(r"\bvb\.([A-Za-z]\w*)\b", text)} - known
+            if path.name == "use.py":
+                continue  # it holds that a type checker refuses them
             found += [f"{path.relative_to(ROOT)}: vb.{name}" for name in sorted(used) if name in MOVED["vibrid"]]
     assert not found, "\n".join(found)
 

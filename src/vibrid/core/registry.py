@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from vibrid.core.errors import InputError, unknown_name
+
+Kind = TypeVar("Kind", bound=type)
 
 
 class Registry:
@@ -14,10 +17,10 @@ class Registry:
         self.kind = kind
         self._classes: dict[str, type] = {}
 
-    def register(self, name: str):
+    def register(self, name: str) -> Callable[[Kind], Kind]:
         """Class decorator: make the class known under `name`."""
 
-        def add(cls: type) -> type:
+        def add(cls: Kind) -> Kind:
             if name in self._classes and self._classes[name].__qualname__ != cls.__qualname__:
                 raise InputError(f"A {self.kind} called '{name}' is registered already; choose another name.")
             self._classes[name] = cls

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.core.registry import Registry
 from vibrid.hybrid.ring import empty_ring, past, push
 
@@ -61,7 +61,7 @@ class PolynomialExtrapolation(Compensator):
     times τ apart, at t + τ (Horiuchi, Inoue, Konno & Namita 1999; order 3 there). Stable up to ω τ ≈ 1.6 at order 3.
     """
 
-    delay: object = parameter("delay τ", "s", positive=True, zero=True)
+    delay: Parameter = parameter("delay τ", "s", positive=True, zero=True)
     order: int = eqx.field(static=True, default=3)
 
     def __check_init__(self):
@@ -84,8 +84,8 @@ class PolynomialExtrapolation(Compensator):
 class Inverse(Compensator):
     """`u = x + a₁ ẋ + a₂ ẍ`: exact for a machine of first (a₁ = τ) or second order (a₁ = 2ζ/ω, a₂ = 1/ω²)."""
 
-    first: object = parameter("a₁", "s", positive=True, zero=True)
-    second: object = parameter("a₂", "s^2", positive=True, default=0.0)
+    first: Parameter = parameter("a₁", "s", positive=True, zero=True)
+    second: Parameter = parameter("a₂", "s^2", positive=True, default=0.0)
 
     def command(self, constants, state, target, measured, dt):
         return target.x + self.first * target.v + self.second * target.a, state

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vibrid.core.arguments import as_entries, checked
+from vibrid.core.arguments import Numbers, as_entries, checked
 from vibrid.core.errors import InputError, nearest, unknown_name
 from vibrid.records.operations import Operations
 
@@ -90,6 +91,19 @@ class Record(Operations):
     start: float = 0.0
     name: str = ""
     history: tuple[str, ...] = field(default=())
+
+    if TYPE_CHECKING:  # what may be given; what it becomes stands above
+
+        def __init__(
+            self,
+            data: Numbers,
+            channels: Iterable[Channel],
+            step: float | None = None,
+            times: Numbers | None = None,
+            start: float = 0.0,
+            name: str = "",
+            history: Iterable[str] = (),
+        ) -> None: ...
 
     def __post_init__(self):
         data = _numbers(self.data, "data")

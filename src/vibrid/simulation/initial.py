@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.core.parameters import as_number, parameter
+from vibrid.core.parameters import Parameter, as_number, parameter
 
 
 class Initial(eqx.Module):
@@ -23,16 +24,18 @@ class Initial(eqx.Module):
         >>> simulate(building, free_vibration(duration=10.0, rate=100.0), start=Initial([0.0, 0.0, 0.02]))
     """
 
-    displacement: object = parameter("displacement at the start", "m")
-    velocity: object = parameter("velocity at the start", "m/s")
+    displacement: Parameter = parameter("displacement at the start", "m")
+    velocity: Parameter = parameter("velocity at the start", "m/s")
     states: tuple | None = None
 
-    def __init__(self, displacement=None, velocity=None, states: tuple | None = None):
-        if displacement is None and velocity is None:
+    def __init__(
+        self, displacement: Numbers | None = None, velocity: Numbers | None = None, states: tuple | None = None
+    ):
+        given = [as_number(value) for value in (displacement, velocity) if value is not None]
+        if not given:
             raise InputError("An initial state needs a displacement or a velocity for each degree of freedom.")
-        x, v = (None if given is None else as_number(given) for given in (displacement, velocity))
-        self.displacement = jnp.zeros_like(v) if x is None else x
-        self.velocity = jnp.zeros_like(x) if v is None else v
+        self.displacement = jnp.zeros_like(given[0]) if displacement is None else given[0]
+        self.velocity = jnp.zeros_like(given[0]) if velocity is None else given[-1]
         self.states = states
 
     @staticmethod
@@ -65,7 +68,7 @@ def as_initial(given, structure, size: int) -> Initial:
     if wrong:
         raise unknown_name("part of an initial state", wrong[0], ("displacement", "velocity"))
     values = [_values(given.get(name), name, structure, size) for name in ("displacement", "velocity")]
-    return Initial(*values, states)
+    return Initial(values[0], values[1], states)
 
 
 def as_start(given, structure, model) -> Initial | None:

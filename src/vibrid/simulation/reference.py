@@ -5,7 +5,7 @@ Data made here and fitted with `simulate` come from another, finer integrator th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -77,7 +77,8 @@ def _simulated(structure: Structure, excitation: Record, hold: str, tolerance: f
     imposed = isinstance(structure, ImposedTest)
     driven = drive(inputs, hold, _BAND_LIMITED_PIECES)
     pieces = np.concatenate(np.asarray(driven.coefficients))
-    step = excitation.step / driven.pieces
+    spacing: Any = excitation.step  # `inputs_of` refused a record that has none
+    step = spacing / driven.pieces
 
     start = as_start(start, structure, model) or Initial.rest(model.size)
     states = model.start() if start.states is None else start.states

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -37,7 +39,7 @@ class Readings(eqx.Module):
 class Watched(eqx.Module):
     """Record what another observer records, and whether the integrator failed to find equilibrium so far."""
 
-    observe: eqx.Module
+    observe: Callable
     integrator: Integrator
 
     def __call__(self, model, state: State, u):

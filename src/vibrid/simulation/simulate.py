@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core import paths
 from vibrid.core.arguments import checked
@@ -214,7 +215,7 @@ def _shared_among_cores(job, batch: tuple, batched: tuple[bool, ...], runs: int)
     The last part is filled up with repeats of the last run, so that all parts are one compiled program.
     """
     parts = min(cores(), runs // _RUNS_PER_CORE)
-    traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(batch))
+    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(batch))
     if parts < 2 or traced or accelerated():
         return job(batch)
     size = -(-runs // parts)

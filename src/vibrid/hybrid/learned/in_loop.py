@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import SPECIMENS, LoopDevice, Reading
 from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.laws.base import Motion
@@ -35,8 +35,8 @@ class NetworkDevice(LoopDevice):
     """
 
     model: DeviceModel
-    capacity: object = parameter("friction force of either direction", "N", positive=True)
-    stiffness: object = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
+    capacity: Parameter = parameter("friction force of either direction", "N", positive=True)
+    stiffness: Parameter = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
     every: int = eqx.field(static=True, default=1)
 
     no_force_means: ClassVar[str] = "The network left the range of numbers: it was moved far beyond what it learned."
@@ -99,8 +99,8 @@ class NetworkFile(LoopDevice):
     """
 
     file: str = eqx.field(static=True)
-    capacity: object = parameter("friction force that the pretension is set for", "N", positive=True)
-    backwards: object = parameter("friction force of the other direction", "N", positive=True, default=0.0)
+    capacity: Parameter = parameter("friction force that the pretension is set for", "N", positive=True)
+    backwards: Parameter = parameter("friction force of the other direction", "N", positive=True, default=0.0)
     rate: float = eqx.field(static=True, default=1024.0)
 
     def read(self, folder) -> NetworkDevice:
