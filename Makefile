@@ -1,6 +1,6 @@
 # make demo         sets everything up in .venv and runs the main job on an embedded example
 # make test         sets everything up and runs the tests
-# make lint         checks rules and form of the code
+# make lint         checks rules and form of the code, and the types of its public names
 # make test-compat  runs the part marked `compat` on the lowest and on the newest versions of Python and every library
 # make package      builds wheel and sdist in dist/, checks them, and tries the wheel in an environment of its own
 # make test-matrix  runs the whole suite on all supported versions
@@ -49,6 +49,7 @@ docs-check: $(VENV)/installed-test
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check src tests examples benchmarks
 	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 lock: $(VENV)/installed-matrix
 	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --extra test --extra lint --extra package \

@@ -83,10 +83,10 @@ def models(u: np.ndarray) -> dict:
 
 
 def expected(model, u) -> np.ndarray:
-    from vibrid.hybrid.learned.model import Sample, Setting
+    from vibrid.hybrid.learned.model import DeviceSample, Setting
 
     def one(state, now):
-        state, force = model.step(state, Sample(now[0], now[1], now[4:]), Setting(now[2:4], jax.numpy.zeros(())))
+        state, force = model.step(state, DeviceSample(now[0], now[1], now[4:]), Setting(now[2:4], jax.numpy.zeros(())))
         return state, force
 
     return np.asarray(jax.jit(lambda u: jax.lax.scan(one, model.start(), u)[1])(u), float)

@@ -188,7 +188,7 @@ def accuracy(record) -> list[dict]:
     stored = json.loads(models.RESULTS.read_text())["dynamic"]
     theirs = np.array(stored["rows"])
     response = vb.simulate(two_storey_building(), record, integrator=SCHEME)
-    roof, shear = response.readings(vb.Sensors(displacement=["6.x"]))[:, 0], vb.base_shear(response)
+    roof, shear = response.readings(vb.Sensors(displacement=["6.x"]))[:, 0], vb.simulation.base_shear(response)
     most, pushed = np.abs(roof).max(), np.abs(shear).max()
     peak, base = (100 * (own / other - 1) for own, other in ((most, stored["peaks"][0]), (pushed, stored["peaks"][2])))
     left = 1e3 * (roof[::8][-1] - theirs[-2, 0])

@@ -35,8 +35,8 @@ def building() -> vb.ShearBuilding:
 
 def machine() -> dict:
     """A servo-hydraulic machine that lags by 18 ms, and its compensation."""
-    actuator = vb.Actuator(vb.SecondOrder.with_lag(0.018), velocity_limit=0.33, stroke=0.089, noise=2e-5)
-    return {"actuator": actuator, "compensator": vb.AdaptiveTimeSeries(0.015)}
+    actuator = vb.Actuator(vb.hybrid.SecondOrder.with_lag(0.018), velocity_limit=0.33, stroke=0.089, noise=2e-5)
+    return {"actuator": actuator, "compensator": vb.hybrid.AdaptiveTimeSeries(0.015)}
 
 
 def tests() -> list[tuple]:

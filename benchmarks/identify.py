@@ -80,7 +80,7 @@ class Case:
         self.name = name
         self.building, self.unknown, guess = SYSTEMS[name]()
         self.guess = self.building.replace(guess)
-        self.response = vb.simulate_reference(self.building, motion)
+        self.response = vb.simulation.simulate_reference(self.building, motion)
         clean = self.data(0.0)
         self.clean_problem = make_problem(self.building, clean, self.unknown)
         self.truth = np.asarray(self.clean_problem.unknowns.start)

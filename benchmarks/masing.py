@@ -20,7 +20,7 @@ import vibrid as vb
 from vibrid.identification.online.live import LiveRun, live_problem
 
 STEPS, BATCH, UPDATES = 20_000, 32, 1000
-LAW = vb.Masing(4.0, vb.RayleighYield(4.0), ductility=2.0, damping=0.1)
+LAW = vb.Masing(4.0, vb.laws.RayleighYield(4.0), ductility=2.0, damping=0.1)
 
 
 def best(job, repeats: int) -> float:
@@ -40,7 +40,7 @@ def walk(law, e):
 
     def step(carry, x):
         s, before = carry
-        s = law.advance(s, vb.Motion(before, 0.0), vb.Motion(x, 0.0), 0.01)
+        s = law.advance(s, vb.laws.Motion(before, 0.0), vb.laws.Motion(x, 0.0), 0.01)
         return (s, x), law.force(x, 0.0, s)
 
     return jax.lax.scan(step, (law.start(), jnp.zeros(())), e)[1]
@@ -78,7 +78,7 @@ def live_run(method, rows, step: float) -> LiveRun:
     ]
     first = vb.Record(rows[:20], channels, step=step)
     unknown = ["law.ductility", "law.stiffness", "law.distribution.mean", "law.damping"]
-    guess = vb.Device(vb.Masing(3.0, vb.RayleighYield(6.0), 3.0, 0.2, capacity=16))
+    guess = vb.Device(vb.Masing(3.0, vb.laws.RayleighYield(6.0), 3.0, 0.2, capacity=16))
     return LiveRun(method, live_problem(guess, vb.Sensors.of(first), unknown, first))
 
 

@@ -62,7 +62,7 @@ def against_scipy(record, repeats) -> list[dict]:
     A second row ties SciPy's steps to the samples by hand, where no kink of the motion falls inside a step.
     """
     building, ground = cubic_building(), record.data[:, 0]
-    truth = vb.simulate_reference(building, record, tolerance=1e-12).displacement
+    truth = vb.simulation.simulate_reference(building, record, tolerance=1e-12).displacement
     own_error = error(vb.simulate(building, record).displacement, truth)
     own = best(lambda: vb.simulate(building, record), repeats)
 
@@ -126,7 +126,7 @@ def against_numba(record, repeats) -> list[dict]:
 
 def roof(building, record):
     """Record the roof's displacement alone."""
-    return vb.Readings(building.sensor_arrays(building.model(), vb.Sensors(displacement=["roof"])))
+    return vb.simulation.Readings(building.sensor_arrays(building.model(), vb.Sensors(displacement=["roof"])))
 
 
 def bouc_wen_runs(record, repeats) -> list[dict]:
@@ -195,7 +195,7 @@ def memory(record) -> list[dict]:
         for count in (10001, 40001):
             driven = drive(inputs_of(building, record)[:count])
             plan = jax.jit(
-                lambda b, d, integrator=integrator: vb.run(b.model(), integrator, d, STEP, observe)
+                lambda b, d, integrator=integrator: vb.simulation.run(b.model(), integrator, d, STEP, observe)
             ).lower(building, driven).compile().memory_analysis()  # fmt: skip
             plans[f"{name}, {count - 1} steps"] = plan.temp_size_in_bytes
     growth = {name: (plans[f"{name}, 40000 steps"] - plans[f"{name}, 10000 steps"]) / 30000 for name in

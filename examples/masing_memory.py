@@ -13,7 +13,7 @@ from vibrid.report.save import save_figure
 from vibrid.report.style import CYCLE, MEASURED, RESIDUAL, new_figure, styled
 
 TURNS = [0.0, 6.0, -3.0, 4.0, 0.5, 3.0, 1.5]
-LAW = vb.Masing(stiffness=4.0, distribution=vb.RayleighYield(3.0), ductility=2.5)
+LAW = vb.Masing(stiffness=4.0, distribution=vb.laws.RayleighYield(3.0), ductility=2.5)
 
 
 def main(path: str) -> None:

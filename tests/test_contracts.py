@@ -42,7 +42,7 @@ def test_rate_law_in_a_weak_form_fit(motion, bouc_wen_building):
     assert max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(latent)) == 0.0
 
 
-class Slider(vb.Law):
+class Slider(vb.laws.Law):
     """A path law as a user would write it: an elastic–perfectly-plastic slider."""
 
     stiffness: jax.Array
@@ -73,7 +73,9 @@ def test_path_law_in_a_batch_with_a_gradient(motion):
 
     def energy(limit):
         model = building.replace({"storeys[0].limit": limit}).model()
-        y = vb.run(model, vb.Newmark(), drive(inputs_of(building, motion)), motion.step, vb.Everything())
+        y = vb.simulation.run(
+            model, vb.Newmark(), drive(inputs_of(building, motion)), motion.step, vb.simulation.Everything()
+        )
         return jnp.sum(y[0] ** 2)
 
     forward, backward = jax.jacfwd(energy)(0.05), jax.grad(energy)(0.05)
@@ -138,7 +140,7 @@ def test_online_filter_step(motion):
 
     def move(z, u0, u1):
         model = guess.replace({"storeys[0].stiffness": z[2]}).model()
-        state = vb.State(z[:1], z[1:2], model.acceleration(z[:1], z[1:2], model.start(), u0), model.start())
+        state = vb.simulation.State(z[:1], z[1:2], model.acceleration(z[:1], z[1:2], model.start(), u0), model.start())
         u = Input(jnp.stack([u0, u1 - u0]), 0.0, 1.0, u1)
         end = vb.RungeKutta4().step(model, (), state, u, motion.step)
         return jnp.concatenate([end.x, end.v, z[2:]])
@@ -172,7 +174,7 @@ def test_device_in_a_hybrid_step(motion):
     def step(carry, pair):
         state, own = carry
         trial = scheme.predict(constants, state, dt)
-        motion_of = lambda x, v: vb.Motion(x[0], v[0])  # noqa: E731
+        motion_of = lambda x, v: vb.laws.Motion(x[0], v[0])  # noqa: E731
         own = device.advance(own, motion_of(state.x, state.v), motion_of(*trial.at), dt)
         measured = device.force(trial.at[0][0], trial.at[1][0], own)
         forces = model.forces(*trial.at, state.s) + jnp.array([measured, 0.0])
@@ -185,7 +187,7 @@ def test_device_in_a_hybrid_step(motion):
     np.testing.assert_allclose(x, vb.simulate(whole, motion, integrator=scheme).displacement[1:], atol=1e-12)
 
 
-class Section(vb.Law):
+class Section(vb.laws.Law):
     """A fibre section as a law with two deformations (axial strain, curvature) and bilinear fibres."""
 
     modulus: jax.Array
@@ -216,7 +218,9 @@ def test_fibre_section_as_a_law_with_two_deformations():
     np.testing.assert_allclose(np.diag(k), [2e5 * 0.4, 2e5 * 0.4 / 12], rtol=3e-3)
     np.testing.assert_allclose(k[0, 1], 0.0, atol=1e-9)
     bent = jnp.array([0.0, 1.0])
-    state = section.advance(section.start(), vb.Motion(jnp.zeros(2), jnp.zeros(2)), vb.Motion(bent, bent), 1.0)
+    state = section.advance(
+        section.start(), vb.laws.Motion(jnp.zeros(2), jnp.zeros(2)), vb.laws.Motion(bent, bent), 1.0
+    )
     moment = section.force(bent, bent, state)[1]
     np.testing.assert_allclose(moment, 2e5 * 2e-3 * 0.4 / 4, rtol=3e-3)  # fy b h²/4
     assert made[1][0].count == 1 and made[0].shape == (2, 2)
@@ -229,11 +233,11 @@ def test_remote_substructure():
 
     def serve():
         peer, _ = server.accept()
-        committed, here = law.start(), vb.Motion(jnp.zeros(()), jnp.zeros(()))
+        committed, here = law.start(), vb.laws.Motion(jnp.zeros(()), jnp.zeros(()))
         with peer:
             while len(message := peer.recv(24)) == 24:
                 action, e, w = struct.unpack("ddd", message)
-                there = vb.Motion(jnp.asarray(e), jnp.asarray(w))
+                there = vb.laws.Motion(jnp.asarray(e), jnp.asarray(w))
                 tried = law.advance(committed, here, there, 0.01)
                 if action == 5.0:
                     committed, here = tried, there

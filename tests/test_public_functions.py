@@ -20,7 +20,7 @@ DATA = GROUND.replace(
 )
 BUILDING = vb.ShearBuilding([1.0], [vb.Linear(40.0, 0.5)])
 SENSORS = vb.Sensors(displacement=[0])
-TARGET = vb.eurocode8_target(0.3)
+TARGET = vb.records.eurocode8_target(0.3)
 RESPONSE = vb.simulate(BUILDING, GROUND)
 BEAM = {"positions": [0.0, 0.5, 1.0], "modulus": 7e10, "area": 1e-4, "inertia": 1e-9, "density": 2700.0}
 NODES = [(0.0, 0.0), (1.0, 0.0), (0.5, 1.0)]
@@ -35,7 +35,7 @@ FRAME = {
 }
 
 
-class Trivial(vb.Method):
+class Trivial(vb.identification.Method):
     """Answers nothing: what matters here is what comes before."""
 
     abilities = frozenset({"partial sensors", "initial state", "sensor offset", "load offset", "several records"})
@@ -62,7 +62,7 @@ LAWS = {
     "Parallel": {"laws": [vb.Linear(1.0), vb.Viscous(1.0)]},
     "RayleighYield": {"mean": 0.1},
     "UniformYield": {"low": 0.1, "high": 0.2},
-    "Masing": {"stiffness": 40.0, "distribution": vb.RayleighYield(0.1), "capacity": 8},
+    "Masing": {"stiffness": 40.0, "distribution": vb.laws.RayleighYield(0.1), "capacity": 8},
 }
 STRUCTURES = {
     "ShearBuilding": {"masses": [1.0], "storeys": [vb.Linear(40.0)], "damping": vb.Viscous(0.5), "attachments": ()},
@@ -180,7 +180,9 @@ def told(function, arguments: dict) -> None:
 
 
 WORKS = LAWS | STRUCTURES | MEASURING | RECORDS | MOVING | IDENTIFYING
-CASES = {name: (getattr(vb, name), works) for name, works in WORKS.items()}
+ROOMS = (vb.records, vb.laws, vb.structures, vb.simulation, vb.identification)
+PUBLIC = {name: getattr(room, name) for room in ROOMS for name in room.__all__}
+CASES = {name: (PUBLIC[name], works) for name, works in WORKS.items()}
 CASES |= {f"Record.{name}": (getattr(GROUND, name), works) for name, works in OPERATIONS.items()}
 CASES |= {f"Response.{name}": (getattr(RESPONSE, name), works) for name, works in ANSWERS.items()}
 
@@ -230,5 +232,5 @@ def test_methods_as_classes_and_unknowns_alone(unknown, method):
 
 
 def test_methods_by_the_names_of_project_files():
-    for name in vb.METHODS:
-        assert type(as_method(name)) is vb.METHODS[name]
+    for name in vb.identification.METHODS:
+        assert type(as_method(name)) is vb.identification.METHODS[name]

@@ -15,6 +15,8 @@ PACKAGES = (
     ("networks", "what learns: layers, training, export", "#0072b2"),
     ("identification", "what it is: problem, result, limits, one method per file", "#0072b2"),
     ("hybrid", "half of it in the laboratory: coordinator, devices, wire", "#0072b2"),
+    ("conformance", "what laws, methods, devices … promise, tried on examples", "#007a5a"),
+    ("extend", "the names that authors of plugins build on", "#007a5a"),
     ("report", "what to show a person: figures, the HTML page", "#007a5a"),
     ("papers", "the proof: published tables and figures made again", "#007a5a"),
     ("project", "the front door: the project file", "#b35a00"),

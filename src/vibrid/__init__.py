@@ -1,42 +1,268 @@
 """vibrid: structural system identification and hybrid simulation, one model of a structure for every job.
 
-The public names of the rooms are gathered here on first use, so that `vibrid --help` need not wait for JAX. The report
+These are the names a user means; each room has more of its own: `vb.records.synchronise`, `vb.laws.RateLaw`. A name or
+a room is imported at its first use, so that neither `vibrid --help` nor `vb.read_record` need wait for JAX. The report
 is put behind `.plot()` and `.report()` of the classes that declare them, by name: it too waits until it is asked for.
 """
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING
 
+from vibrid.core import plugins as _plugins
 from vibrid.core.version import __version__ as __version__
 from vibrid.report.attached import attach_report as _attach_report
 
-if TYPE_CHECKING:
-    from vibrid.core import *  # noqa: F403
-    from vibrid.hybrid import *  # noqa: F403
-    from vibrid.identification import *  # noqa: F403
-    from vibrid.laws import *  # noqa: F403
-    from vibrid.records import *  # noqa: F403
-    from vibrid.simulation import *  # noqa: F403
-    from vibrid.structures import *  # noqa: F403
+if _typing.TYPE_CHECKING:
+    from vibrid import core as core
+    from vibrid import hybrid as hybrid
+    from vibrid import identification as identification
+    from vibrid import laws as laws
+    from vibrid import networks as networks
+    from vibrid import papers as papers
+    from vibrid import project as project
+    from vibrid import records as records
+    from vibrid import simulation as simulation
+    from vibrid import structures as structures
+    from vibrid.core import (
+        Divergence,
+        FileProblem,
+        InputError,
+        Refusal,
+        VibridError,
+    )
+    from vibrid.hybrid import (
+        Actuator,
+        BandedFrictionDamper,
+        Experimental,
+        HybridResult,
+        HybridTest,
+        LawDevice,
+        Modelled,
+        impose,
+    )
+    from vibrid.identification import (
+        SIVA,
+        Bayes,
+        ExtendedKalman,
+        GlobalSearch,
+        Identification,
+        JointLoads,
+        LeastSquares,
+        OnlineMasing,
+        OnlineRecall,
+        PIDynNet,
+        SparseRegression,
+        TrajectoryFit,
+        Unknown,
+        UnknownLoad,
+        UnscentedKalman,
+        WeakCollocation,
+        compare,
+        find_loads,
+        identify,
+        load_identification,
+        place_sensors,
+    )
+    from vibrid.laws import (
+        Backlash,
+        Bilinear,
+        BoucWen,
+        Cubic,
+        Iwan,
+        KentPark,
+        Linear,
+        LuGre,
+        Masing,
+        Maxwell,
+        MenegottoPinto,
+        NonlinearViscous,
+        Parallel,
+        Polynomial,
+        Thermostat,
+        Viscous,
+    )
+    from vibrid.records import (
+        Channel,
+        Record,
+        read_record,
+        read_records,
+        response_spectrum,
+        synthetic_motion,
+        write_csv,
+        write_hdf5,
+    )
+    from vibrid.simulation import (
+        CentralDifference,
+        ExactLinear,
+        Initial,
+        KRAlpha,
+        MKRAlpha,
+        Newmark,
+        Response,
+        RungeKutta4,
+        pushover,
+        simulate,
+        simulate_many,
+    )
+    from vibrid.structures import (
+        Attachment,
+        Beam,
+        ColumnTest,
+        Device,
+        FiberFrame,
+        Frame2D,
+        FrameMember,
+        Matrices,
+        Modal,
+        PointMass,
+        Rayleigh,
+        ReinforcedSection,
+        Sensor,
+        Sensors,
+        ShearBuilding,
+        Truss,
+        modes,
+        reduce,
+    )
 
-
+_plugins.OWN["papers"] = "vibrid.papers"  # as in pyproject.toml: a checkout has it without being installed
 _attach_report()
 
-_ROOMS = ("core", "laws", "records", "structures", "simulation", "identification", "hybrid")
+__all__ = [
+    "SIVA",
+    "Actuator",
+    "Attachment",
+    "Backlash",
+    "BandedFrictionDamper",
+    "Bayes",
+    "Beam",
+    "Bilinear",
+    "BoucWen",
+    "CentralDifference",
+    "Channel",
+    "ColumnTest",
+    "Cubic",
+    "Device",
+    "Divergence",
+    "ExactLinear",
+    "Experimental",
+    "ExtendedKalman",
+    "FiberFrame",
+    "FileProblem",
+    "Frame2D",
+    "FrameMember",
+    "GlobalSearch",
+    "HybridResult",
+    "HybridTest",
+    "Identification",
+    "Initial",
+    "InputError",
+    "Iwan",
+    "JointLoads",
+    "KRAlpha",
+    "KentPark",
+    "LawDevice",
+    "LeastSquares",
+    "Linear",
+    "LuGre",
+    "MKRAlpha",
+    "Masing",
+    "Matrices",
+    "Maxwell",
+    "MenegottoPinto",
+    "Modal",
+    "Modelled",
+    "Newmark",
+    "NonlinearViscous",
+    "OnlineMasing",
+    "OnlineRecall",
+    "PIDynNet",
+    "Parallel",
+    "PointMass",
+    "Polynomial",
+    "Rayleigh",
+    "Record",
+    "Refusal",
+    "ReinforcedSection",
+    "Response",
+    "RungeKutta4",
+    "Sensor",
+    "Sensors",
+    "ShearBuilding",
+    "SparseRegression",
+    "Thermostat",
+    "TrajectoryFit",
+    "Truss",
+    "Unknown",
+    "UnknownLoad",
+    "UnscentedKalman",
+    "VibridError",
+    "Viscous",
+    "WeakCollocation",
+    "compare",
+    "find_loads",
+    "identify",
+    "impose",
+    "load_identification",
+    "modes",
+    "place_sensors",
+    "pushover",
+    "read_record",
+    "read_records",
+    "reduce",
+    "response_spectrum",
+    "simulate",
+    "simulate_many",
+    "synthetic_motion",
+    "write_csv",
+    "write_hdf5",
+]
+
+_ROOMS = (
+    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "papers", "project",
+)  # fmt: skip
+_NAMES_OF_ROOMS = {
+    "core": """
+        Divergence FileProblem InputError Refusal VibridError
+    """,
+    "records": """
+        Channel Record read_record read_records response_spectrum synthetic_motion write_csv write_hdf5
+    """,
+    "laws": """
+        Backlash Bilinear BoucWen Cubic Iwan KentPark Linear LuGre Masing Maxwell MenegottoPinto
+        NonlinearViscous Parallel Polynomial Thermostat Viscous
+    """,
+    "structures": """
+        Attachment Beam ColumnTest Device FiberFrame Frame2D FrameMember Matrices Modal PointMass Rayleigh
+        ReinforcedSection Sensor Sensors ShearBuilding Truss modes reduce
+    """,
+    "simulation": """
+        CentralDifference ExactLinear Initial KRAlpha MKRAlpha Newmark Response RungeKutta4 pushover
+        simulate simulate_many
+    """,
+    "identification": """
+        SIVA Bayes ExtendedKalman GlobalSearch Identification JointLoads LeastSquares OnlineMasing
+        OnlineRecall PIDynNet SparseRegression TrajectoryFit Unknown UnknownLoad UnscentedKalman
+        WeakCollocation compare find_loads identify load_identification place_sensors
+    """,
+    "hybrid": """
+        Actuator BandedFrictionDamper Experimental HybridResult HybridTest LawDevice Modelled impose
+    """,
+}
+_ROOM_OF = {name: room for room, names in _NAMES_OF_ROOMS.items() for name in names.split()}
+
+if not _typing.TYPE_CHECKING:  # an editor that saw it would take any name for a right one
+
+    def __getattr__(name: str):
+        if name in _ROOM_OF:
+            globals()[name] = value = getattr(_import_module(f"vibrid.{_ROOM_OF[name]}"), name)
+            return value
+        if name in _ROOMS:
+            return _import_module(f"vibrid.{name}")
+        names = _import_module("vibrid.moved_names").MOVED
+        return _import_module("vibrid.core.moved").moved("vibrid", name, names)
 
 
-def _gather() -> dict:
-    rooms = [_import_module(f"vibrid.{room}") for room in _ROOMS]
-    return {name: getattr(room, name) for room in rooms for name in room.__all__}
-
-
-def __getattr__(name: str):
-    if not name.startswith("_"):
-        globals().update(_gather())
-        if name in globals():
-            return globals()[name]
-    raise AttributeError(f"module 'vibrid' has no attribute '{name}'")
-
-
-def __dir__():
-    return sorted({*globals(), *_gather()})
+def __dir__() -> list[str]:
+    own = (name for name in globals() if name.startswith("__"))
+    return sorted({*own, *__all__, *_ROOMS})

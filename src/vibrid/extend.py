@@ -9,7 +9,7 @@ described in docs/extending.md, with a whole file for every kind (`vibrid new la
 from __future__ import annotations
 
 from vibrid.core.errors import FileProblem, InputError, Refusal, VibridError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.core.plugins import load_file
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Origin, Registry
@@ -63,6 +63,7 @@ __all__ = [
     "Method",
     "Motion",
     "Origin",
+    "Parameter",
     "Problem",
     "Progress",
     "RateLaw",

@@ -55,9 +55,9 @@ def test_the_file_in_the_reference_is_a_project(tmp_path):
 
 def test_every_name_is_in_the_documents():
     reference = (ROOT / "docs" / "project-file.md").read_text(encoding="utf-8")
-    for name in vb.STRUCTURES:
-        fields = [f.name for f in dataclasses.fields(vb.STRUCTURES[name])]
+    for name in vb.structures.STRUCTURES:
+        fields = [f.name for f in dataclasses.fields(vb.structures.STRUCTURES[name])]
         (row,) = [line for line in reference.splitlines() if line.startswith(f"| `{name}` |")]
         assert [f for f in fields if f"`{f}`" not in row] == []
     methods = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in vb.METHODS if f"`{name}`" not in methods] == []
+    assert [name for name in vb.identification.METHODS if f"`{name}`" not in methods] == []

@@ -30,7 +30,7 @@ def test_every_example_runs(vibrid, path, tmp_path):
 
 def test_every_structure_has_an_example():
     kinds = {line for path in EXAMPLES for line in path.read_text().splitlines() if line.startswith("kind = ")}
-    assert kinds == {f'kind = "{name}"' for name in vb.STRUCTURES}
+    assert kinds == {f'kind = "{name}"' for name in vb.structures.STRUCTURES}
 
 
 def test_the_table_and_hdf5(vibrid, example, tmp_path):

@@ -50,7 +50,7 @@ def test_one_scan_equals_the_structure_with_its_devices_inside(motion, scheme):
     assert result.devices.start == pytest.approx(1 / RATE), "the first sample is the end of the first substep"
 
 
-class Gauged(vb.LoopDevice):
+class Gauged(vb.hybrid.LoopDevice):
     """A slipping spring with a gauge: a state, a signal and a rate."""
 
     signal_names: ClassVar = ("gauge",)
@@ -62,13 +62,13 @@ class Gauged(vb.LoopDevice):
     def trial(self, state, motion, heard, dt):
         slip = motion.e - jnp.clip(motion.e - state, -1e-3, 1e-3)
         force = 2e4 * (motion.e - slip) + 3.0 * motion.w
-        return vb.Reading(force, (motion.e - slip)[None]), slip
+        return vb.hybrid.Reading(force, (motion.e - slip)[None]), slip
 
     def initial_stiffness(self):
         return jnp.asarray(2e4)
 
 
-class Listener(vb.LoopDevice):
+class Listener(vb.hybrid.LoopDevice):
     """A model with a memory that follows what it hears, as a network in the loop does."""
 
     gain: jnp.ndarray
@@ -81,11 +81,11 @@ class Listener(vb.LoopDevice):
     def trial(self, state, motion, heard, dt):
         memory = 0.9 * state + 0.1 * (heard.reading.force + 1e3 * heard.reading.signals.sum())
         force = self.gain * memory + 5.0 * motion.e + 0.1 * heard.motion.w
-        return vb.Reading(force, memory[None]), memory
+        return vb.hybrid.Reading(force, memory[None]), memory
 
 
 def listening_test(device, **more) -> vb.HybridTest:
-    scaling = vb.Scaling(length=0.5, force=2e-4, time=2.0)
+    scaling = vb.hybrid.Scaling(length=0.5, force=2e-4, time=2.0)
     return vb.HybridTest(
         frame(),
         [vb.Experimental(device, at=0, name="tested")],
@@ -101,7 +101,7 @@ def test_step_by_step_equals_one_scan(motion):
     specimen = Gauged()
     short = motion.cut(0.0, 4.0)
     inside = listening_test(specimen).run(short)
-    outside = listening_test(vb.DeviceSubstructure(specimen, 1 / 1024)).run(short)
+    outside = listening_test(vb.hybrid.DeviceSubstructure(specimen, 1 / 1024)).run(short)
     assert np.abs(inside.devices["listener.memory"]).max() > 1.0, "the listener hears something"
     np.testing.assert_allclose(outside.response.displacement, inside.response.displacement, rtol=1e-9, atol=1e-13)
     assert outside.devices.names == inside.devices.names
@@ -133,8 +133,8 @@ def test_commands_inside_a_step(motion):
 
 def test_scales_of_length_force_and_time(motion):
     """A device at another scale is the structure's own with its stiffness and damping scaled."""
-    scaling = vb.Scaling(length=2.0, force=4.0, time=2.0**0.5)
-    assert vb.Scaling.similitude(2.0) == scaling
+    scaling = vb.hybrid.Scaling(length=2.0, force=4.0, time=2.0**0.5)
+    assert vb.hybrid.Scaling.similitude(2.0) == scaling
     test = vb.HybridTest(frame(), [vb.Experimental(vb.Linear(20.0, 0.7), at=1)],
                          integrator=vb.CentralDifference(), rate=RATE * 2.0**0.5, scaling=scaling)  # fmt: skip
     same = vb.Linear(20.0 * 4 / 2, 0.7 * 4 * 2.0**0.5 / 2)
@@ -156,7 +156,7 @@ def test_a_watched_test_is_the_same_test(motion):
     assert told["devices"][0]["tracking"] is None and told["peak"] > 0 and told["devices"][0]["energy"] > 0
 
 
-class Failing(vb.Substructure):
+class Failing(vb.hybrid.Substructure):
     """A laboratory that loses its specimen after some steps."""
 
     count = 1
@@ -183,7 +183,7 @@ def test_a_device_that_fails_ends_the_test_and_keeps_what_was_done(motion):
     assert result.stopped == "the load cell is gone" == lab.reason
     assert len(result.response.displacement) == 51 and len(result.devices) == 50
     assert np.isfinite(result.response.displacement).all()
-    learning = vb.Experimental(Failing(), at=0, name="lab", compensator=vb.AdaptiveTimeSeries(0.01))
+    learning = vb.Experimental(Failing(), at=0, name="lab", compensator=vb.hybrid.AdaptiveTimeSeries(0.01))
     with pytest.raises(Refusal, match="does not say where it was found"):
         vb.HybridTest(frame(), [learning], rate=RATE).run(motion)
 

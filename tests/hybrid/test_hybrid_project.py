@@ -44,7 +44,9 @@ def test_a_project_makes_the_same_test_as_python(write):
     assert plan.watch == "roof" and plan.test.substeps == 1 and plan.test.step == 1 / 1024
     first, second = plan.test.parts
     assert isinstance(first.device, vb.BandedFrictionDamper) and float(first.count) == 4
-    assert isinstance(first.actuator.dynamics, vb.SecondOrder) and float(first.actuator.noise) == pytest.approx(2e-5)
+    assert isinstance(first.actuator.dynamics, vb.hybrid.SecondOrder) and float(first.actuator.noise) == pytest.approx(
+        2e-5
+    )
     assert float(first.compensator.delay) == 0.015 and first.at == "0" and second.to == "0"
     assert isinstance(second.device.law, vb.LuGre) and second.listens == ""
     frame = load_project(EXAMPLES / "hybrid-frame.toml").hybrid
@@ -105,7 +107,7 @@ def test_the_view(write, capsys):
     with watching(plan.test, plan.watch, "a test") as view:
         for i in range(60):
             x, force = np.array([0.0, 1e-3 * np.sin(0.3 * i)]), np.array([1e3 * i, -5.0])
-            view(vb.Glimpse(0.1 * (i + 1), x, force, i // 30, 60, i + 1))
+            view(vb.hybrid.Glimpse(0.1 * (i + 1), x, force, i // 30, 60, i + 1))
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("6.00 s: roof") and "first_storey +59.00 kN" in said and said.endswith("1 late")
     (_, now, largest, line), tested, _ = view.rows()

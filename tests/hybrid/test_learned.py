@@ -12,11 +12,11 @@ from vibrid.hybrid.learned import (
     Corrected,
     DeviceModel,
     DeviceNetwork,
+    DeviceSample,
     DeviceTest,
     Direct,
     LawLayer,
     MotionFeatures,
-    Sample,
     ScaledLaw,
     Setting,
     fit_models,
@@ -116,10 +116,10 @@ def test_a_correction_is_bounded_and_masks_keep_the_mean():
     state, setting = model.start(), Setting(jnp.array([CAPACITY, CAPACITY]), jnp.zeros(()))
     plain = LawLayer(LAW, LEARNED).start()
     for x in (1e-3, 5e-3, -2e-3):
-        sample = Sample(jnp.asarray(x), jnp.asarray(0.1), jnp.array([1e7, 1.0]))
+        sample = DeviceSample(jnp.asarray(x), jnp.asarray(0.1), jnp.array([1e7, 1.0]))
         state, force = model.step(state, sample, setting)
         plain, alone = LawLayer(LAW, LEARNED).step(
-            plain, jnp.zeros(2), vb.Motion(sample.x, sample.v), setting.capacity, 1 / RATE
+            plain, jnp.zeros(2), vb.laws.Motion(sample.x, sample.v), setting.capacity, 1 / RATE
         )
         assert abs(float(force - alone)) <= 0.1 * CAPACITY
     drawn = jnp.stack([model.network.masks(jax.random.key(i))[0] for i in range(200)])
@@ -133,7 +133,7 @@ def test_a_model_with_its_law_is_written_as_c(histories):
     setting = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), histories.setting)
 
     def step(state, u):
-        state, force = model.step(state, Sample(u[0], u[1], u[2:]), setting)
+        state, force = model.step(state, DeviceSample(u[0], u[1], u[2:]), setting)
         return force, state
 
     inputs = np.concatenate([np.stack(histories.sample[:2], axis=-1), histories.sample.heard], axis=-1)[0]

@@ -46,8 +46,8 @@ def benchmark_transfer():
 @pytest.mark.parametrize(
     ("dynamics", "transfer"),
     [
-        (vb.SecondOrder(12.0, 0.7), ([(24 * np.pi) ** 2], [1, 2 * 0.7 * 24 * np.pi, (24 * np.pi) ** 2])),
-        (vb.BenchmarkMachine(), benchmark_transfer()),
+        (vb.hybrid.SecondOrder(12.0, 0.7), ([(24 * np.pi) ** 2], [1, 2 * 0.7 * 24 * np.pi, (24 * np.pi) ** 2])),
+        (vb.hybrid.BenchmarkMachine(), benchmark_transfer()),
     ],
     ids=["second", "benchmark"],
 )
@@ -61,21 +61,21 @@ def test_linear_machines_are_discretised_exactly(drift, dynamics, transfer):
 
 def test_delay_limits_and_the_sensor(drift):
     x = drift["x"]
-    late = follow(vb.PureDelay(0.0123), target_record(x))["displacement"]
+    late = follow(vb.hybrid.PureDelay(0.0123), target_record(x))["displacement"]
     time = DT * np.arange(len(x))
     np.testing.assert_allclose(late, np.interp(time - 0.0123, time, x, left=0.0), atol=1e-15)
     step = np.where(np.arange(len(x)) > 10, 0.05, 0.0)
-    moved = follow(vb.IdealMachine(), target_record(step), velocity_limit=0.1, stroke=0.04)["displacement"]
+    moved = follow(vb.hybrid.IdealMachine(), target_record(step), velocity_limit=0.1, stroke=0.04)["displacement"]
     assert np.diff(moved).max() == pytest.approx(0.1 * DT) and moved.max() == 0.04
-    noisy = follow(vb.IdealMachine(), target_record(x), noise=2e-5, quantum=1e-5, seed=4)
+    noisy = follow(vb.hybrid.IdealMachine(), target_record(x), noise=2e-5, quantum=1e-5, seed=4)
     error = noisy["displacement"] - x
     assert error.std() == pytest.approx(np.hypot(2e-5, 1e-5 / 12**0.5), rel=0.03) and abs(error.mean()) < 1e-6
     np.testing.assert_allclose(noisy["displacement"] / 1e-5, np.round(noisy["displacement"] / 1e-5), atol=1e-6)
     np.testing.assert_array_equal(noisy["force"], x, "the specimen is moved, the sensor only looks")
-    again = follow(vb.IdealMachine(), target_record(x), noise=2e-5, quantum=1e-5, seed=5)
+    again = follow(vb.hybrid.IdealMachine(), target_record(x), noise=2e-5, quantum=1e-5, seed=5)
     assert abs(np.corrcoef(error, again["displacement"] - x)[0, 1]) < 0.05
     with pytest.raises(vb.InputError, match="half second"):
-        vb.Actuator(vb.PureDelay(0.7))
+        vb.Actuator(vb.hybrid.PureDelay(0.7))
 
 
 def test_noise_is_normal_and_white():
@@ -90,39 +90,39 @@ def test_extrapolation_and_inverse_are_exact_where_they_should_be(drift):
     def polynomial(t):
         return 0.3 + 2 * t - 5 * t**2 + 0.4 * t**3
 
-    ideal, cubic = vb.Actuator(), vb.PolynomialExtrapolation(delay)
+    ideal, cubic = vb.Actuator(), vb.hybrid.PolynomialExtrapolation(delay)
     made = vb.impose(vb.Linear(1.0), target_record(polynomial(t)), ideal, cubic)["command"]
     settled = t > 3 * delay + DT
     np.testing.assert_allclose(made[settled], polynomial(t + delay)[settled], atol=1e-4)  # straight between samples
     omega = 2 * np.pi * 1.3
     x = 0.02 * (1 - np.cos(omega * t))  # at rest at first, as the machine is
     v = 0.02 * omega * np.sin(omega * t)
-    machine = vb.SecondOrder(20.0, 0.8)
-    exact = vb.Inverse(2 * 0.8 / (40 * np.pi), 1 / (40 * np.pi) ** 2)
+    machine = vb.hybrid.SecondOrder(20.0, 0.8)
+    exact = vb.hybrid.Inverse(2 * 0.8 / (40 * np.pi), 1 / (40 * np.pi) ** 2)
     made = vb.impose(vb.Linear(1.0), target_record(x, v), vb.Actuator(machine), exact)
     alone = vb.impose(vb.Linear(1.0), target_record(x, v), vb.Actuator(machine))
-    errors = [vb.tracking(m["target"], m["displacement"], DT).error for m in (made, alone)]
+    errors = [vb.hybrid.tracking(m["target"], m["displacement"], DT).error for m in (made, alone)]
     assert errors[0] < 2e-3 < 5e-2 < errors[1]
 
 
 def test_ats_tracks_from_any_first_guess_and_through_noise(drift):
     """An 18 ms machine: from a third of the motion to less than half a per cent, as the specimen feels it."""
-    dynamics = vb.SecondOrder.with_lag(0.018)
-    lazy = vb.tracking(drift["x"], follow(dynamics, drift)["force"], DT)
+    dynamics = vb.hybrid.SecondOrder.with_lag(0.018)
+    lazy = vb.hybrid.tracking(drift["x"], follow(dynamics, drift)["force"], DT)
     assert lazy.error > 0.07 and lazy.delay == pytest.approx(0.018, abs=2e-3)
     for guess in (0.018, 0.0, 0.03):
         machine = vb.Actuator(dynamics, noise=2e-5)
-        made = vb.impose(vb.Linear(1.0), drift, machine, vb.AdaptiveTimeSeries(guess))
-        good = vb.tracking(drift["x"], made["force"], DT)
+        made = vb.impose(vb.Linear(1.0), drift, machine, vb.hybrid.AdaptiveTimeSeries(guess))
+        good = vb.hybrid.tracking(drift["x"], made["force"], DT)
         assert good.error < 0.005 and abs(good.delay) < 1e-4, f"first guess {guess}"
 
 
 def test_ats_keeps_its_limits(drift):
     """Coefficients that may not move stay; a motion below the threshold teaches nothing."""
-    machine = vb.Actuator(vb.SecondOrder.with_lag(0.018))
-    inverse = vb.impose(vb.Linear(1.0), drift, machine, vb.Inverse(0.018, 0.018**2 / 2))
+    machine = vb.Actuator(vb.hybrid.SecondOrder.with_lag(0.018))
+    inverse = vb.impose(vb.Linear(1.0), drift, machine, vb.hybrid.Inverse(0.018, 0.018**2 / 2))
     for change in ({"rate": (0.0, 0.0, 0.0)}, {"threshold": 1.0}):
-        held = vb.impose(vb.Linear(1.0), drift, machine, vb.AdaptiveTimeSeries(0.018, **change))
+        held = vb.impose(vb.Linear(1.0), drift, machine, vb.hybrid.AdaptiveTimeSeries(0.018, **change))
         np.testing.assert_allclose(held["force"], inverse["force"], atol=1e-12)
 
 
@@ -130,11 +130,11 @@ def test_indicators():
     t = DT * np.arange(4096)
     x = np.sin(2 * np.pi * 1.5 * t) * np.exp(-((t - 2) ** 2))
     late = np.interp(t - 0.0113, t, 0.9 * x)
-    made = vb.tracking(x, late, DT)
+    made = vb.hybrid.tracking(x, late, DT)
     assert made.delay == pytest.approx(0.0113, abs=1e-4)
     assert made.error == pytest.approx(np.sqrt(np.mean((late - x) ** 2) / np.mean(x**2)))
     assert made.peak_error == pytest.approx(np.abs(late - x).max() / np.abs(x).max())
-    floors = vb.floor_errors(np.stack([1.1 * x, x], axis=1), np.stack([x, x], axis=1))
+    floors = vb.hybrid.floor_errors(np.stack([1.1 * x, x], axis=1), np.stack([x, x], axis=1))
     np.testing.assert_allclose([floors.error, floors.peak_error], [[0.1, 0.0]] * 2, atol=1e-12)
     with pytest.raises(vb.InputError, match="never moves"):
-        vb.tracking(0 * x, x, DT)
+        vb.hybrid.tracking(0 * x, x, DT)

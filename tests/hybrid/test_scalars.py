@@ -59,7 +59,7 @@ def test_operations_that_are_easy_to_get_wrong():
 def test_what_python_refuses_is_left_to_the_compiled_program():
     """1/0 and an overflow: infinity and NaN, not an exception."""
 
-    class Gap(vb.StaticLaw):
+    class Gap(vb.laws.StaticLaw):
         def force(self, e, w, s):
             return jnp.exp(1e4 * e) / e
 

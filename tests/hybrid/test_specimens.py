@@ -93,7 +93,7 @@ def test_every_test_of_the_banded_damper_differs(banded):
 def test_a_measured_test_is_played_again_along_its_own_motion_only(banded):
     test = banded.select(["displacement", "force", "band_1"])
     x, v = banded["displacement"], np.gradient(banded["displacement"], DT)
-    replay = vb.Replay.of(test, tolerance=5e-4)
+    replay = vb.hybrid.Replay.of(test, tolerance=5e-4)
     assert replay.signal_names == ("band_1",)
     shifted = imposed(np.append(x[1:], x[-1]), np.append(v[1:], v[-1]))  # the first sample is where it starts
     again = vb.impose(replay, shifted)

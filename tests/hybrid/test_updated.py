@@ -182,6 +182,6 @@ def test_a_global_search_characterises_a_device(test_pair):
 def test_it_must_listen():
     with pytest.raises(vb.InputError, match="listen"):
         device = UpdatedLaw(SCALED, (AT, AT))
-        device.trial(device.start(), vb.Motion(jnp.zeros(()), jnp.zeros(())), None, DT)
+        device.trial(device.start(), vb.laws.Motion(jnp.zeros(()), jnp.zeros(())), None, DT)
     with pytest.raises(vb.InputError, match="'each' or 'mean'"):
         UpdatedLaw(SCALED, (AT, AT), memory="none")

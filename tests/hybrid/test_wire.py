@@ -22,7 +22,7 @@ from vibrid.hybrid import (
     SafetyLimits,
     WireProblem,
 )
-from vibrid.hybrid.wire.protocol import Layout, decode_hello, encode_hello
+from vibrid.hybrid.wire.protocol import MessageLayout, decode_hello, encode_hello
 
 LUGRE = vb.LuGre(2e3, 1.0, 1.0, 1.0, 1.3, 1.3, 0.02, viscous=0.5)
 
@@ -39,8 +39,8 @@ def test_the_first_message_is_that_of_opensees():
     sizes = (2, 2, 2, 0, 1, 0, 0, 0, 2, 0, 256)
     for order in "<>":
         sent = struct.pack(f"{order}11i", *sizes)
-        assert decode_hello(sent) == Layout(2, 256, order)
-        assert encode_hello(Layout(2, 256, order)) == sent
+        assert decode_hello(sent) == MessageLayout(2, 256, order)
+        assert encode_hello(MessageLayout(2, 256, order)) == sent
 
 
 @pytest.mark.parametrize(

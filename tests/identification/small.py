@@ -34,7 +34,7 @@ ONE_GUESS = ONE.replace({"storeys[0].stiffness": 30.0, "storeys[0].beta": 4.0, "
 @cache
 def truth(which: str, key: int = 0):
     """The response from the adaptive reference, which no fit uses."""
-    return two_moving(key) if which == "two" else vb.simulate_reference(ONE, motion(key))
+    return two_moving(key) if which == "two" else vb.simulation.simulate_reference(ONE, motion(key))
 
 
 def one(noise: float = 0.02, key: int = 0, motion_key: int = 0) -> vb.Record:

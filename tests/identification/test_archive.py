@@ -63,7 +63,7 @@ def test_nothing_half_written_is_left(fit, tmp_path, monkeypatch):
 
 
 def test_unregistered_laws_are_refused_with_the_way_out():
-    class Mine(vb.StaticLaw):
+    class Mine(vb.laws.StaticLaw):
         stiffness: float
 
         def force(self, e, w, s):
@@ -75,10 +75,10 @@ def test_unregistered_laws_are_refused_with_the_way_out():
 
 @pytest.mark.parametrize("law", ["lugre", "maxwell", "bilinear"])
 def test_structures_survive_as_text(law):
-    parameters = {f.name: 1.0 + i for i, f in enumerate(dataclasses.fields(vb.LAWS[law]))}
+    parameters = {f.name: 1.0 + i for i, f in enumerate(dataclasses.fields(vb.laws.LAWS[law]))}
     building = vb.ShearBuilding(
         masses=[1.0, 2.0],
-        storeys=[vb.Parallel([vb.Linear(4.0), vb.LAWS[law](**parameters)]), vb.Linear(3.0)],
+        storeys=[vb.Parallel([vb.Linear(4.0), vb.laws.LAWS[law](**parameters)]), vb.Linear(3.0)],
         damping=vb.Modal([0.02, 0.03]),
         attachments=[vb.Attachment(vb.Polynomial([1.0, 2.0]), at="roof", to=0)],
     )
@@ -221,6 +221,6 @@ def test_the_files_of_an_answer_are_kept(fit, tmp_path):
         ("test.csv.toml", "sidecar", 16),
     ]
     assert record.files[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert vb.synchronise([record, one(0.02)]).files == record.files
+    assert vb.records.synchronise([record, one(0.02)]).files == record.files
     fit.replace(files=record.files).save(tmp_path / "fit.h5")
     assert vb.load_identification(tmp_path / "fit.h5").files == record.files

@@ -306,7 +306,9 @@ def test_segments_begin_at_readings_that_are_there_divided_by_the_gain():
     values[:, x] *= 2.0
     values[95:106, x] = values[:10, x] = np.nan
     sensors = [dataclasses.replace(s, gain=jnp.asarray(2.0)) if s.label == "displacement_0" else s for s in TWO_SENSORS]
-    problem = vb.make_problem(TWO_GUESS, data.replace(data=values), TWO_UNKNOWN, sensors=vb.Sensors(sensors)).boxed()
+    problem = vb.identification.make_problem(
+        TWO_GUESS, data.replace(data=values), TWO_UNKNOWN, sensors=vb.Sensors(sensors)
+    ).boxed()
     knots = (0, 50, 100, 150)
     begun = _first_states(problem, problem.start, 0, knots)[:, 0]
     np.testing.assert_allclose(begun[[1, 3]], true[[50, 150]], rtol=1e-12)

@@ -11,7 +11,7 @@ ONE = vb.ShearBuilding([MASS], [vb.Linear(STIFFNESS, DAMPING)])
 GUESS = ONE.replace({"storeys[0].stiffness": 700.0, "storeys[0].damping": 1.0})
 LAW = ["storeys[0].stiffness", "storeys[0].damping"]
 RELEASED = vb.Initial([0.01], [0.2])
-STILL = vb.free_vibration(duration=3.0, rate=200.0)
+STILL = vb.simulation.free_vibration(duration=3.0, rate=200.0)
 SENSORS = vb.Sensors(displacement=[0], acceleration=[0])
 
 
@@ -41,7 +41,7 @@ def measured(noise: float = 0.01) -> vb.Record:
     [
         (RELEASED, {}, 1e-14),
         ({"displacement": {"roof": 0.01}, "velocity": [0.2]}, {"hold": "cubic"}, 1e-14),
-        (vb.Start(np.array([0.01]), np.array([0.2])), {"integrator": vb.RungeKutta4(), "substeps": 4}, 1e-8),
+        (vb.Initial(np.array([0.01]), np.array([0.2])), {"integrator": vb.RungeKutta4(), "substeps": 4}, 1e-8),
         (RELEASED, {"integrator": vb.Newmark(), "substeps": 8}, 1e-5),
     ],
 )
@@ -51,7 +51,7 @@ def test_a_release_follows_the_closed_form(start, settings, allowed):
 
 
 def test_the_reference_is_released_too():
-    found = vb.simulate_reference(ONE, STILL.cut(0.0, 0.5), start=RELEASED)
+    found = vb.simulation.simulate_reference(ONE, STILL.cut(0.0, 0.5), start=RELEASED)
     np.testing.assert_allclose(found.displacement[:, 0], closed_form(found.time), atol=1e-12)
 
 
@@ -87,17 +87,34 @@ def test_without_an_initial_state_the_way_out_is_named():
     ("start", "words"),
     [
         (vb.Initial([0.0, 0.01]), r"each of the 1 degrees of freedom, not an array of shape \(2,\)"),
-        (vb.Start(np.zeros(1), np.zeros(3)), "initial velocity needs one number"),
+        (vb.Initial(np.zeros(1), np.zeros(3)), "initial velocity needs one number"),
         ({"displacment": [0.1]}, "did you mean 'displacement'"),
         ({"displacement": {"attic": 0.1}}, "'attic' is not a floor"),
         ({"displacement": [np.nan]}, "not finite"),
-        (vb.Start(np.zeros(1), np.zeros(1), (np.zeros(3),)), "states of the laws"),
-        ([0.1], "is an Initial or a Start or a table"),
+        (vb.Initial(np.zeros(1), np.zeros(1), (np.zeros(3),)), "states of the laws"),
+        ([0.1], "is an Initial or a table"),
     ],
 )
 def test_initial_states_that_do_not_fit_are_explained(start, words):
     with pytest.raises(vb.InputError, match=words):
         vb.simulate(ONE, STILL, start=start)
+
+
+def test_a_run_goes_on_with_the_states_of_its_laws():
+    """Cut in two, with what the hysteretic parts remember handed over, it is the run in one piece."""
+    building = vb.ShearBuilding([1.0], [vb.BoucWen(stiffness=40.0, beta=60.0, gamma=60.0)])
+    still = vb.simulation.free_vibration(duration=0.5, rate=100.0)
+    whole = vb.simulate(
+        building, vb.simulation.free_vibration(duration=1.0, rate=100.0), start=vb.Initial(velocity=[1.0])
+    )
+    x, v = whole.displacement[50], whole.velocity[50]
+    rest = vb.simulate(building, still, start=vb.Initial(x, v))
+    again = vb.simulate(building, still, start=vb.Initial(x, v, tuple(state[50] for state in whole.states)))
+    np.testing.assert_allclose(again.displacement, whole.displacement[50 : 50 + len(still)], atol=1e-12)
+    assert np.abs(rest.displacement - again.displacement).max() > 1e-3
+    record = again.measure(vb.Sensors(displacement=[0]))
+    with pytest.raises(vb.Refusal, match="laws at rest"):
+        vb.identify(building, record, ["storeys[0].stiffness"], initial=vb.Initial(x, v, whole.states))
 
 
 PROJECT = """

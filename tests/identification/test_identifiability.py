@@ -14,7 +14,7 @@ from vibrid.identification.problem import predict
 
 
 def test_information_equals_finite_differences():
-    problem = vb.make_problem(TWO, two(0.0), TWO_UNKNOWN)
+    problem = vb.identification.make_problem(TWO, two(0.0), TWO_UNKNOWN)
     sigma = 0.05 * problem.signal_size()
     made = fisher_information(problem, problem.start, sigma)
     columns, h = [], 1e-5
@@ -28,7 +28,7 @@ def test_information_equals_finite_differences():
 
 
 def test_a_conclusion_compiled_ahead_compiles_nothing_more():
-    problem = vb.make_problem(TWO, two(0.0), TWO_UNKNOWN)
+    problem = vb.identification.make_problem(TWO, two(0.0), TWO_UNKNOWN)
     compile_conclusion(problem)
     compiled = []
 
@@ -48,7 +48,7 @@ def test_a_conclusion_compiled_ahead_compiles_nothing_more():
 
 
 def test_bound_scales_with_noise_and_shrinks_with_data():
-    problem = vb.make_problem(TWO, two(0.0), TWO_UNKNOWN)
+    problem = vb.identification.make_problem(TWO, two(0.0), TWO_UNKNOWN)
     small = identifiability(problem, problem.start, 0.01 * problem.signal_size())
     large = identifiability(problem, problem.start, 0.05 * problem.signal_size())
     np.testing.assert_allclose(large.bound, 5 * small.bound, rtol=1e-9)
@@ -70,7 +70,7 @@ def test_greedy_placement_is_near_the_best_of_all():
     candidates = vb.Sensors(displacement=[0, 1], acceleration=[0, 1], velocity=[0, 1])
     made = vb.place_sensors(TWO, candidates, 2, excitation=motion(), unknown=TWO_UNKNOWN, noise=0.05)
 
-    problem = vb.make_problem(TWO, truth("two").measure(TWO_SENSORS), TWO_UNKNOWN, sensors=candidates)
+    problem = vb.identification.make_problem(TWO, truth("two").measure(TWO_SENSORS), TWO_UNKNOWN, sensors=candidates)
     labels = [s.label for s in candidates]
 
     def worth(chosen):

@@ -26,7 +26,7 @@ DEVICES_ALONE = {"online-recall"}  # tested in test_online.py
 
 
 def test_every_method_has_an_example():
-    assert set(vb.METHODS) == set(EXAMPLES)
+    assert set(vb.identification.METHODS) == set(EXAMPLES)
 
 
 # noise in the regressors biases regression

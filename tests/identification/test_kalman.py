@@ -13,13 +13,13 @@ from vibrid.identification import augmented
 
 @pytest.fixture(scope="module")
 def problem():
-    return vb.make_problem(ONE_GUESS, one(0.02), ONE_UNKNOWN)
+    return vb.identification.make_problem(ONE_GUESS, one(0.02), ONE_UNKNOWN)
 
 
 def samples(problem, count):
     d = problem.data[0]
     for i in range(1, count):
-        yield vb.Sample(d.readings[i], d.present[i], d.drive.samples[i - 1], d.drive.samples[i], d.step)
+        yield vb.identification.Sample(d.readings[i], d.present[i], d.drive.samples[i - 1], d.drive.samples[i], d.step)
 
 
 def test_equals_filterpy(problem):
@@ -57,7 +57,9 @@ def test_online_steps_equal_the_offline_run(problem, method):
     belief = method.init(problem)
     d = problem.data[0]
     belief = method._update(
-        problem, belief, vb.Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step)
+        problem,
+        belief,
+        vb.identification.Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step),
     )
     for sample in samples(problem, d.samples):
         belief = step(problem, belief, sample)
@@ -77,8 +79,10 @@ def test_missing_readings_have_no_weight(problem):
     d = problem.data[0]
     method = vb.UnscentedKalman(passes=1)
     belief = method.init(problem)
-    nothing = vb.Sample(d.readings[5] + 1e6, jnp.zeros(2), d.drive.samples[4], d.drive.samples[5], d.step)
-    clean = vb.Sample(d.readings[5], jnp.zeros(2), d.drive.samples[4], d.drive.samples[5], d.step)
+    nothing = vb.identification.Sample(
+        d.readings[5] + 1e6, jnp.zeros(2), d.drive.samples[4], d.drive.samples[5], d.step
+    )
+    clean = vb.identification.Sample(d.readings[5], jnp.zeros(2), d.drive.samples[4], d.drive.samples[5], d.step)
     np.testing.assert_allclose(method.step(problem, belief, nothing).mean, method.step(problem, belief, clean).mean)
 
 

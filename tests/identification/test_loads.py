@@ -84,7 +84,7 @@ def dense(system, noise, spread, first, samples, y, present=None):
 def test_the_smoother_is_dense_least_squares(hold, penalty, gaps):
     short = 80
     data = measured(0.02).cut(end=TIME[short - 1] + 0.5 * STEP)
-    problem = vb.make_problem(CHAIN, data, [vb.UnknownLoad("2")], hold=hold)
+    problem = vb.identification.make_problem(CHAIN, data, [vb.UnknownLoad("2")], hold=hold)
     system = system_at(problem, problem.start, 0, penalty)
     rng = np.random.default_rng(0)
     y, present = rng.standard_normal((short, 3)), np.ones((short, 3))
@@ -104,7 +104,7 @@ def test_the_smoother_is_dense_least_squares(hold, penalty, gaps):
 
 
 def test_gains_that_settled_serve_the_rest_of_a_long_record():
-    problem = vb.make_problem(CHAIN, measured(0.0), [vb.UnknownLoad("2")])
+    problem = vb.identification.make_problem(CHAIN, measured(0.0), [vb.UnknownLoad("2")])
     system = system_at(problem, problem.start, 0, "size")
     first = np.r_[np.zeros(6), 20.0]
     y = jnp.asarray(np.tile(np.asarray(problem.data[0].readings), (6, 1)))[:, :, None]
@@ -133,7 +133,7 @@ def test_information_with_loads_eliminated_is_less_than_with_loads_known():
     known = measured(0.02)
     channels = [vb.Channel("load", "load", "N", "2"), *known.channels]
     with_load = vb.Record(np.column_stack([load(TIME), known.data]), channels, step=STEP, name="known")
-    sure = identifiability(vb.make_problem(CHAIN, with_load, UNKNOWN[:1]), np.zeros(3), fit.noise)
+    sure = identifiability(vb.identification.make_problem(CHAIN, with_load, UNKNOWN[:1]), np.zeros(3), fit.noise)
     assert np.all(fit.limits.bound > sure.bound)
 
 
@@ -159,7 +159,7 @@ def test_a_load_in_the_record_is_not_peeked_at():
     y = measured(0.02)
     channels = [vb.Channel("load", "load", "N", "2"), *y.channels]
     told = vb.Record(np.column_stack([0 * TIME + 1e6, y.data]), channels, step=STEP, name="chain")
-    problem = vb.make_problem(GUESS, told, UNKNOWN)
+    problem = vb.identification.make_problem(GUESS, told, UNKNOWN)
     assert not np.any(np.asarray(problem.data[0].drive.samples))
 
 
@@ -186,7 +186,9 @@ def test_every_choice_of_weight_finds_the_load(weight):
 def test_stated_noise_and_prior_leave_nothing_to_choose():
     size = truth().readings(SENSORS)[::FINER].std(axis=0)
     sensors = vb.Sensors([vb.Sensor(s.quantity, s.place, noise=0.02 * z) for s, z in zip(SENSORS, size, strict=True)])
-    problem = vb.make_problem(CHAIN, measured(0.02), [vb.UnknownLoad("2", deviation=20.0)], sensors=sensors)
+    problem = vb.identification.make_problem(
+        CHAIN, measured(0.02), [vb.UnknownLoad("2", deviation=20.0)], sensors=sensors
+    )
     choice = choose_weights(problem, problem.start)
     np.testing.assert_allclose(choice.weights.noise, 0.02 * size)
     assert choice.weights.spread[0] == 20.0 and len(choice.ratio) == 1
@@ -234,14 +236,14 @@ def test_loads_that_no_sensor_sees_or_can_tell_apart():
 
 def test_accelerations_alone_are_answered_with_a_warning():
     sensors = vb.Sensors(acceleration=[0, 1, 2])
-    problem = vb.make_problem(GUESS, measured(0.02, sensors), UNKNOWN)
+    problem = vb.identification.make_problem(GUESS, measured(0.02, sensors), UNKNOWN)
     assert "the load drifts" in refuse_unanswerable(problem)[0]
 
 
 def test_prior_frequencies_hold_the_stiffness():
     from vibrid.identification.methods.joint import Projection
 
-    problem = vb.make_problem(GUESS, measured(0.02), UNKNOWN)
+    problem = vb.identification.make_problem(GUESS, measured(0.02), UNKNOWN)
     weights = Weights(0.02 * problem.signal_size(), np.array([100.0]), np.array([100.0]))
     without, held = (
         Projection(problem, weights, "size", KnownFrequencies.of(f, 3)).one(problem.start)
@@ -290,7 +292,7 @@ def test_the_online_filter_ends_where_the_smoother_ends():
     made = LoadFilter(CHAIN, sensors, "2", STEP, innovation=3.0, first=50.0)
     record = measured(0.02)
     steps = run_filter(made, record.data)
-    problem = vb.make_problem(CHAIN, record, [vb.UnknownLoad("2")], sensors=sensors)
+    problem = vb.identification.make_problem(CHAIN, record, [vb.UnknownLoad("2")], sensors=sensors)
     whole = solve_loads(
         problem, problem.start, 0, Weights(0.02 * size, np.array([3.0]), np.array([50.0])), "difference"
     )
@@ -306,7 +308,7 @@ def test_the_online_filter_ends_where_the_smoother_ends():
 
 
 def test_the_papers_updates_go_downhill_and_their_matrix_is_the_markov_matrix():
-    problem = vb.make_problem(GUESS, measured(0.0).cut(end=0.99), UNKNOWN)
+    problem = vb.identification.make_problem(GUESS, measured(0.0).cut(end=0.99), UNKNOWN)
     later, first = markov_parameters(problem, problem.start)
     n = len(later)
     matrix = np.zeros((n, 3, n))

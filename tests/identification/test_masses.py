@@ -38,7 +38,7 @@ def rebuilt(storeys, damping=None) -> vb.ShearBuilding:
 )
 def test_what_fixes_the_common_factor(structure, unknown, scaled):
     def ask():
-        return vb.make_problem(structure, two(0.02), unknown)
+        return vb.identification.make_problem(structure, two(0.02), unknown)
 
     if not scaled:
         assert len(ask().unknowns) == len(unknown) + sum("*" in u for u in unknown)
@@ -49,10 +49,10 @@ def test_what_fixes_the_common_factor(structure, unknown, scaled):
 
 def test_a_prior_or_a_measured_force_fixes_the_factor():
     all_of_it = ["storeys[*].stiffness", "storeys[*].damping"]
-    vb.make_problem(TWO, two(0.02), [vb.Unknown("masses[*]", prior=(1.0, 0.2)), *all_of_it])
+    vb.identification.make_problem(TWO, two(0.02), [vb.Unknown("masses[*]", prior=(1.0, 0.2)), *all_of_it])
     force = vb.Sensors(displacement=[0, 1], element_force=["storeys[0]"])
     data = vb.simulate(TWO, motion()).measure(force, noise=0.01)
-    vb.make_problem(TWO, data, ["masses[*]", *all_of_it])
+    vb.identification.make_problem(TWO, data, ["masses[*]", *all_of_it])
 
 
 def test_the_density_of_a_beam_and_its_modulus_scale_together():
@@ -61,4 +61,4 @@ def test_the_density_of_a_beam_and_its_modulus_scale_together():
     read = vb.Channel("tip", "displacement", location="tip")
     data = ground.replace(data=np.hstack([ground.data, ground.data]), channels=(*ground.channels, read))
     with pytest.raises(vb.Refusal, match=r"scaling modulus, density .*same factor"):
-        vb.make_problem(beam, data, ["modulus", "density"])
+        vb.identification.make_problem(beam, data, ["modulus", "density"])

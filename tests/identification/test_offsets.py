@@ -59,7 +59,7 @@ U = np.array([[0.3], [0.7]])
 def test_a_filter_moves_by_the_excitation_and_reads_with_the_offset():
     """The filters carry the unknowns in their state: `(0.01 m, 0.15 m/s²)` there is the same as taken off by hand."""
     some = shifted(ground=0.15).select(["ground", "displacement_0"])
-    problem = vb.make_problem(TWO, some, ["sensors[0].offset", "loads[0].offset"])
+    problem = vb.identification.make_problem(TWO, some, ["sensors[0].offset", "loads[0].offset"])
     assert problem.needs <= vb.ExtendedKalman.abilities and problem.needs <= vb.UnscentedKalman.abilities
 
     @jax.jit
@@ -95,7 +95,7 @@ def test_what_the_data_cannot_separate_is_told():
 
 def test_scales_come_from_the_channels():
     data = shifted()
-    unknowns = vb.make_problem(TWO, data, ["sensors[*].offset", "loads[*].offset"]).unknowns
+    unknowns = vb.identification.make_problem(TWO, data, ["sensors[*].offset", "loads[*].offset"]).unknowns
     wanted = [data[n].std() for n in (*(s.label for s in TWO_SENSORS), "ground")]
     np.testing.assert_allclose(unknowns.scale, wanted, rtol=1e-12)
     assert set(unknowns.kinds) == {"linear"} and not np.any(np.asarray(unknowns.start))

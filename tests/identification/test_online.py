@@ -21,7 +21,7 @@ METHOD = vb.OnlineMasing(window=60, stride=3, largest_step=0.06, smallest_step=0
 
 def device(theta) -> vb.Device:
     beta, k, alpha, c = map(float, theta)
-    return vb.Device(vb.Masing(k, vb.RayleighYield(alpha), beta, c, capacity=16))
+    return vb.Device(vb.Masing(k, vb.laws.RayleighYield(alpha), beta, c, capacity=16))
 
 
 @cache
@@ -154,7 +154,7 @@ def test_the_second_objective_is_equation_6(descent):
 
     @jax.jit
     def push(data, row):
-        return frame.push(problem, data, None, vb.Sample(row[2:], jnp.ones(1), row[:2], row[:2], 0.02))
+        return frame.push(problem, data, None, vb.identification.Sample(row[2:], jnp.ones(1), row[:2], row[:2], 0.02))
 
     for row in rows:
         data = push(data, row)

@@ -16,7 +16,7 @@ from vibrid.identification.methods.pidynnet import faithful, pidynnet
 from vibrid.identification.methods.pidynnet import letter as letter_file
 from vibrid.identification.methods.pidynnet.letter import Learner, Subperiod, latent_as_response, new_learners
 from vibrid.identification.methods.pidynnet.precondition import factorise
-from vibrid.identification.methods.pidynnet.task import RIDGE, Layout, begin_at, make_task, sizes_of
+from vibrid.identification.methods.pidynnet.task import RIDGE, WindowLayout, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import with_weights
 from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate, make_networks
 from vibrid.networks import Dense
@@ -78,10 +78,10 @@ def test_readings_at_a_high_rate_are_averaged_as_the_features_are():
 
 
 def test_factor_is_the_inverse_of_the_gauss_newton_matrix():
-    problem = vb.make_problem(ONE_GUESS, truth("one").measure(FULL, noise=0.02), ONE_UNKNOWN)
+    problem = vb.identification.make_problem(ONE_GUESS, truth("one").measure(FULL, noise=0.02), ONE_UNKNOWN)
     begin, _ = vb.WeakCollocation().begin(problem, Progress())
     piece = begin.pieces[0]
-    task = make_task(problem, piece.ground, Layout(window=3.0, bandwidth=1.0), piece.readings, begin.noise)
+    task = make_task(problem, piece.ground, WindowLayout(window=3.0, bandwidth=1.0), piece.readings, begin.noise)
     still = piece.motion(task.grid.time)
     task, skip = begin_at(task, sizes_of(task, begin.free, still), still)
     task = with_weights(task, begin.noise, 0.1)
@@ -185,7 +185,7 @@ def test_faithful_as_on_an_accelerator_compiles_beside_and_looks_less_often(monk
 def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts(rows_filled_up, monkeypatch):
     """With networks that are straight lines the derivatives, and so the losses, are known."""
     monkeypatch.setattr(letter_file, "accelerated", lambda: rows_filled_up)
-    problem = vb.make_problem(ONE, truth("one").measure(FULL), ONE_UNKNOWN)
+    problem = vb.identification.make_problem(ONE, truth("one").measure(FULL), ONE_UNKNOWN)
     letter = vb.PIDynNet(**SHORT).letter(problem)
     lines = Dense((jnp.asarray([[[2.0], [0.5]], [[1.0], [0.0]]]),), (jnp.asarray([[0.1], [0.0]]),), "tanh", True)
     learner = Learner(lines, jnp.ones(3))

@@ -14,7 +14,6 @@ from vibrid.identification import augmented
 from vibrid.identification.methods.bayes import _log_posterior
 from vibrid.identification.online.live import LiveRun, live_problem
 from vibrid.identification.problem import Problem, make_problem, predict
-from vibrid.simulation.run import Start
 
 STEP, SAMPLES = 0.05, 120
 TRUTH = vb.ShearBuilding(masses=[1.0], storeys=[vb.Linear(60.0, 0.8)])
@@ -22,7 +21,7 @@ GUESS = TRUTH.replace({"storeys[0].stiffness": 50.0})
 UNKNOWN = ["storeys[0].stiffness"]
 MOTION = vb.Sensors(displacement=[0], velocity=[0], acceleration=[0])
 FORCE = vb.Sensors(element_force=["device"])
-DEVICE = vb.Device(vb.Masing(4.0, vb.RayleighYield(4.0), 2.0, 0.1, capacity=8))
+DEVICE = vb.Device(vb.Masing(4.0, vb.laws.RayleighYield(4.0), 2.0, 0.1, capacity=8))
 
 SMOOTH = {"hold": "band-limited", "substeps": 2, "integrator": vb.RungeKutta4()}
 """What is right for `data`, and compiles quickly."""
@@ -56,7 +55,7 @@ def ground() -> vb.Record:
 @cache
 def response(start: tuple | None = None):
     """The band-limited motion, by another integrator in forty steps a sample."""
-    start = None if start is None else Start(jnp.asarray(start[:1]), jnp.asarray(start[1:]))
+    start = None if start is None else vb.Initial(jnp.asarray(start[:1]), jnp.asarray(start[1:]))
     return vb.simulate(TRUTH, ground(), hold="band-limited", integrator=vb.RungeKutta4(), substeps=40, start=start)
 
 
@@ -108,7 +107,7 @@ def plain(name: str) -> float:
 
 
 def test_every_method_is_here():
-    assert set(METHODS) == set(vb.METHODS)
+    assert set(METHODS) == set(vb.identification.METHODS)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -151,7 +150,7 @@ def test_a_method_without_steps_does_not_feel_them():
     """Two integrators that differ by a per mille at this step: WeakCollocation may begin where they lead, no more."""
     for name in ("pidynnet", "weak-collocation"):
         assert METHODS[name].independent_of == {"integrator", "substeps"}
-    other = dataclasses.replace(problem("weak-collocation"), integrator=vb.RungeKutta3())
+    other = dataclasses.replace(problem("weak-collocation"), integrator=vb.simulation.RungeKutta3())
     np.testing.assert_allclose(answer("weak-collocation", other), plain("weak-collocation"), rtol=1e-5)
 
 

@@ -10,7 +10,7 @@ import vibrid as vb
 from identification.small import ONE, ONE_UNKNOWN, TWO_GUESS, TWO_UNKNOWN, motion, truth, two
 from vibrid.core.errors import VibridError
 from vibrid.identification.acceleration import acceleration_map, accelerations, compared, measure
-from vibrid.identification.methods.siva.adversary import Epoch, Values
+from vibrid.identification.methods.siva.adversary import AdversaryEpoch, Values
 from vibrid.identification.methods.siva.answer import LN4, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.smoothing import consistent_motion, noise_levels, remaining_noise
 from vibrid.networks import Dense
@@ -46,7 +46,7 @@ def test_states_made_consistent_lose_the_noise_that_was_foretold():
 def test_map_gives_the_accelerations_of_the_simulation_with_states_along_the_motion():
     """Bouc–Wen: z is integrated from the measured drift velocity inside the model."""
     record = truth("one").measure(vb.Sensors(displacement=[0], velocity=[0], acceleration=[0]))
-    problem = vb.make_problem(ONE, record, ONE_UNKNOWN)
+    problem = vb.identification.make_problem(ONE, record, ONE_UNKNOWN)
     measured = measure(problem)
     made = accelerations(problem, jnp.asarray([40.0, 6.0, 4.0]), measured.motions[0], 0)
     real = np.asarray(measured.motions[0][2])
@@ -65,7 +65,7 @@ def test_map_gives_the_accelerations_of_the_simulation_with_states_along_the_mot
 
 @pytest.fixture(scope="module")
 def linear():
-    problem = vb.make_problem(TWO_GUESS, two(0.0), TWO_UNKNOWN)
+    problem = vb.identification.make_problem(TWO_GUESS, two(0.0), TWO_UNKNOWN)
     measured = measure(problem)
     columns, modes = compared(problem, measured)
     assert modes is None
@@ -103,7 +103,7 @@ def test_modes_are_compared_where_noise_in_the_shape_would_be_multiplied_by_stif
     """A stiff upper storey: noise in the measured drift makes more acceleration there than the motion has."""
     stiff = vb.ShearBuilding(masses=[1.0, 0.8], storeys=[vb.Linear(60.0, 0.9), vb.Linear(4e4, 20.0)])
     record = vb.simulate(stiff, motion(), integrator=vb.Newmark(), substeps=4).measure(FULL, noise=0.01)
-    problem = vb.make_problem(stiff, record, ["storeys[0].stiffness"], integrator=vb.Newmark())
+    problem = vb.identification.make_problem(stiff, record, ["storeys[0].stiffness"], integrator=vb.Newmark())
     measured = measure(problem)
     columns, modes = compared(problem, measured)
     assert measured.smoothed and modes == 1 and columns.shape == (2, 1)
@@ -116,8 +116,8 @@ def test_modes_are_compared_where_noise_in_the_shape_would_be_multiplied_by_stif
 # -- networks and losses ----------------------------------------------------------------------------------------------
 
 
-def epoch(adversary="standard") -> Epoch:
-    return Epoch(50, 10, 100.0, adversary, 1e-3, 1e-5, 100)
+def epoch(adversary="standard") -> AdversaryEpoch:
+    return AdversaryEpoch(50, 10, 100.0, adversary, 1e-3, 1e-5, 100)
 
 
 def test_losses_of_a_discriminator_that_can_only_guess():
@@ -143,7 +143,7 @@ def test_values_are_a_times_ten_to_the_b_and_respect_bounds():
         "storeys[1].stiffness",
         vb.Unknown("initial[0].displacement[0]", scale=0.1),
     ]
-    u = vb.make_problem(TWO_GUESS, two(0.0), unknown).unknowns
+    u = vb.identification.make_problem(TWO_GUESS, two(0.0), unknown).unknowns
     sizes = jnp.asarray([1.0, 1.0, 0.25])
     out = jnp.asarray([3.0, 0.5, 2.0, 2.0, -1.0, -2.0])  # a, then b
     bounded = Values.of(u, sizes)

@@ -83,7 +83,7 @@ def test_noise_of_a_sensor_is_found_with_its_uncertainty():
 
 
 def test_initial_state_is_found():
-    start = vb.Start(np.array([0.05, -0.02]), np.array([0.0, 0.1]))
+    start = vb.Initial(np.array([0.05, -0.02]), np.array([0.0, 0.1]))
     data = vb.simulate(TWO, motion(), integrator=vb.RungeKutta4(), substeps=8, start=start).measure(
         TWO_SENSORS, noise=0.005
     )

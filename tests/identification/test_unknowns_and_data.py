@@ -78,7 +78,7 @@ def test_mass_and_stiffness_cannot_both_be_found_from_the_ground():
 def test_a_load_fixes_the_mass():
     t = np.arange(0, 8.0001, 0.02)
     load = vb.Record(np.sin(5 * t) * np.exp(-0.3 * t), [vb.Channel("hammer", "load", location="1")], step=0.02)
-    data = vb.simulate_reference(TWO, load).measure(vb.Sensors(acceleration=[0, 1]), noise=0.002)
+    data = vb.simulation.simulate_reference(TWO, load).measure(vb.Sensors(acceleration=[0, 1]), noise=0.002)
     fit = vb.identify(TWO.replace({"masses[0]": 1.4}), data, ["masses[0]", "storeys[*].stiffness"])
     np.testing.assert_allclose(fit.estimate, [1.0, 60.0, 40.0], rtol=0.01)
 

@@ -26,7 +26,7 @@ from identification.small import motion as ground_motion
 from vibrid.identification.problem import make_problem
 from vibrid.identification.weak import collocation
 from vibrid.identification.weak.banded import Bordered, gather_rows, squares, times
-from vibrid.identification.weak.equations import Intervals, Motion, weak_residuals
+from vibrid.identification.weak.equations import AbsoluteMotion, Intervals, weak_residuals
 from vibrid.identification.weak.ground import ground_of
 from vibrid.identification.weak.pieces import finer
 from vibrid.identification.weak.splines import REACH, Splines
@@ -71,7 +71,7 @@ def test_weak_equations_vanish_on_an_exact_motion_and_grow_with_the_error_of_a_p
     none = jnp.zeros((*t.shape, 1))
     intervals = Intervals(jnp.asarray(t), jnp.asarray(0.05 * weight), (none, none, none), none)
     x = np.cos(omega * t)[..., None]
-    motion = Motion(x, -omega * np.sin(omega * t)[..., None], -(omega**2) * x, none[..., :0], none[..., :0])
+    motion = AbsoluteMotion(x, -omega * np.sin(omega * t)[..., None], -(omega**2) * x, none[..., :0], none[..., :0])
 
     def left(k):
         return np.asarray(weak_residuals(vb.ShearBuilding([1.0], [vb.Linear(k)]).model(), motion, intervals))[:, 0]

@@ -27,7 +27,7 @@ def quake(rate: float, duration: float) -> vb.Record:
 @cache
 def oscillator() -> vb.Record:
     building = vb.ShearBuilding(masses=[1.0], storeys=[vb.Linear(247.0, 0.6)])
-    made = vb.simulate(building, quake(100.0, 8.0), integrator=vb.RungeKutta3(), substeps=40)
+    made = vb.simulate(building, quake(100.0, 8.0), integrator=vb.simulation.RungeKutta3(), substeps=40)
     return made.measure(vb.Sensors(acceleration=[0]), noise=0.02, key=0)
 
 
@@ -61,7 +61,7 @@ def coarse(samples: int):
     t, step = np.arange(0, 8.0001, 0.02), HIGHEST / samples
     values = np.interp(np.arange(0, 8.0, step), t, motion().data[:, 0])
     record = vb.Record(values, motion().channels, step=step, name="coarse")
-    return vb.simulate(TWO, record, integrator=vb.RungeKutta3(), substeps=40)
+    return vb.simulate(TWO, record, integrator=vb.simulation.RungeKutta3(), substeps=40)
 
 
 @pytest.mark.parametrize("quantity", ONLY)

@@ -17,7 +17,7 @@ def walk(law, e, w, dt, s=None):
     """Forces and states along a path; the first sample is where the law stands."""
 
     def step(s, ends):
-        s = law.advance(s, vb.Motion(ends[0], ends[1]), vb.Motion(ends[2], ends[3]), dt)
+        s = law.advance(s, vb.laws.Motion(ends[0], ends[1]), vb.laws.Motion(ends[2], ends[3]), dt)
         return s, (law.force(ends[2], ends[3], s), s)
 
     return jax.lax.scan(step, law.start() if s is None else s, (e[:-1], w[:-1], e[1:], w[1:]))[1]
@@ -39,9 +39,9 @@ def test_maxwell_relaxes():
     """A sudden deformation held: F = k e exp(−k t / c), at any step."""
     law, h = vb.Maxwell(stiffness=50.0, damping=4.0), 1e-9
     zero, held = jnp.zeros(()), jnp.asarray(0.02)
-    s = law.advance(law.start(), vb.Motion(zero, held / h), vb.Motion(held, held / h), h)
+    s = law.advance(law.start(), vb.laws.Motion(zero, held / h), vb.laws.Motion(held, held / h), h)
     for dt in (0.001, 0.1, 3.0):
-        after = law.advance(s, vb.Motion(held, zero), vb.Motion(held, zero), dt)
+        after = law.advance(s, vb.laws.Motion(held, zero), vb.laws.Motion(held, zero), dt)
         np.testing.assert_allclose(law.force(held, zero, after), math.exp(-12.5 * dt), rtol=1e-6, atol=1e-15)
 
 
@@ -71,7 +71,7 @@ def test_lugre_sticks_as_a_spring():
     """Small deformations below the capacity: stiffness σ0, no matter how long the step."""
     law = vb.LuGre(800.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.1)
     e, dt = 1e-6, 0.5
-    s = law.advance(law.start(), vb.Motion(0.0, e / dt), vb.Motion(e, e / dt), dt)
+    s = law.advance(law.start(), vb.laws.Motion(0.0, e / dt), vb.laws.Motion(e, e / dt), dt)
     np.testing.assert_allclose(law.force(e, 0.0, s), 800.0 * e, rtol=1e-3)
 
 
@@ -174,7 +174,7 @@ def test_thermostat_coefficient():
     t, e, w = sine(peak / omega, omega, 2, 4000)
     closed = 1.5 + 10.0 * peak**2 * (t / 2 + np.sin(2 * omega * t) / (4 * omega)) - 0.2 * t
     np.testing.assert_allclose(walk(law, e, w, t[1])[1], closed[1:], rtol=1e-6)
-    floor = vb.FloorThermostat(initial=1.5, rate=10.0, bath=0.2)
+    floor = vb.laws.FloorThermostat(initial=1.5, rate=10.0, bath=0.2)
     force, c = walk(floor, jnp.stack([0 * e, e], -1), jnp.stack([jnp.ones_like(w), w], -1), t[1])
     np.testing.assert_allclose(c, closed[1:], rtol=1e-6)
     np.testing.assert_allclose(force[:, 0], c, rtol=1e-14)

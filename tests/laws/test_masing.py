@@ -13,9 +13,9 @@ from vibrid.identification.online.live import live_problem
 from vibrid.papers.masing.sliders import quantiles, sliders
 
 SPREADS = {
-    "uniform": (vb.UniformYield(0.02, 0.12), stats.uniform(0.02, 0.10)),
-    "rayleigh": (vb.RayleighYield(0.07), stats.rayleigh(scale=0.07 * np.sqrt(2 / np.pi))),
-    "weibull": (vb.WeibullYield(2.1, 0.07, 0.02), stats.weibull_min(2.1, loc=0.02, scale=0.07)),
+    "uniform": (vb.laws.UniformYield(0.02, 0.12), stats.uniform(0.02, 0.10)),
+    "rayleigh": (vb.laws.RayleighYield(0.07), stats.rayleigh(scale=0.07 * np.sqrt(2 / np.pi))),
+    "weibull": (vb.laws.WeibullYield(2.1, 0.07, 0.02), stats.weibull_min(2.1, loc=0.02, scale=0.07)),
 }
 SLIDERS, BATCH = 20000, 400
 
@@ -25,7 +25,7 @@ def walk(law, e, w):
     """Force and state at every sample of a path that starts at rest."""
 
     def step(s, ends):
-        s = law.advance(s, vb.Motion(ends[0], 0.0), vb.Motion(ends[1], 0.0), 0.01)
+        s = law.advance(s, vb.laws.Motion(ends[0], 0.0), vb.laws.Motion(ends[1], 0.0), 0.01)
         return s, (law.force(ends[1], ends[2], s), s)
 
     return jax.lax.scan(step, law.start(), (jnp.append(0.0, e[:-1]), e, w))[1]
@@ -112,8 +112,8 @@ def test_distributions_are_those_of_scipy(kind):
 
 
 def test_rayleigh_is_a_weibull():
-    same = vb.WeibullYield(2.0, 2 * 0.07 / np.sqrt(np.pi))
-    np.testing.assert_allclose(examined(same)[1], examined(vb.RayleighYield(0.07))[1], atol=1e-14)
+    same = vb.laws.WeibullYield(2.0, 2 * 0.07 / np.sqrt(np.pi))
+    np.testing.assert_allclose(examined(same)[1], examined(vb.laws.RayleighYield(0.07))[1], atol=1e-14)
 
 
 def test_stretched_virgin_curve_meets_the_other_side():
@@ -124,7 +124,7 @@ def test_stretched_virgin_curve_meets_the_other_side():
     np.testing.assert_allclose(force, [force[0], -force[0], -force[0]], rtol=1e-9)
 
 
-class TwoStrengths(vb.YieldDistribution):
+class TwoStrengths(vb.laws.YieldDistribution):
     """A user's own: half of the elements yield at 0.02 m, the others at 0.1 m."""
 
     def survival(self, x):

@@ -32,7 +32,7 @@ def wearing_spring(tmp_path_factory):
     sys.modules["my_law"] = module
     spec.loader.exec_module(module)
     yield module.WearingSpring
-    del vb.LAWS._classes["wearing-spring"], sys.modules["my_law"]
+    del vb.laws.LAWS._classes["wearing-spring"], sys.modules["my_law"]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_it_is_short():
 
 def test_it_moves_a_building(building, motion):
     """Against the adaptive solver; the absorbed energy is ∫ c w² dt."""
-    found, truth = vb.simulate(building, motion, substeps=2), vb.simulate_reference(building, motion)
+    found, truth = vb.simulate(building, motion, substeps=2), vb.simulation.simulate_reference(building, motion)
     np.testing.assert_allclose(found.displacement, truth.displacement, atol=1e-7 * np.abs(truth.displacement).max())
     drift_rate = np.diff(truth.velocity, axis=1, prepend=0.0)
     absorbed = np.sum(0.5 * drift_rate**2, axis=0) * motion.step
@@ -59,7 +59,7 @@ def test_its_parameters_have_paths(building, motion):
     """Named, described, batched and differentiated like those of any law."""
     assert paths.expand(building, "storeys[*].wear") == ["storeys[0].wear", "storeys[1].wear"]
     assert paths.info(building, "storeys[1].wear").unit == "J"
-    assert vb.LAWS["wearing-spring"] is type(building.storeys[0])
+    assert vb.laws.LAWS["wearing-spring"] is type(building.storeys[0])
     wear = np.array([0.05, 0.1, 1e9])
     x = vb.simulate_many(building, motion, {"storeys[0].wear": wear})[0]
     np.testing.assert_allclose(x[1], vb.simulate(building, motion).displacement, atol=1e-12)
@@ -69,7 +69,9 @@ def test_its_parameters_have_paths(building, motion):
     @jax.value_and_grad
     def energy(values):
         model = building.replace({"storeys[0].wear": values[0], "storeys[1].stiffness": values[1]}).model()
-        return jnp.sum(vb.run(model, vb.RungeKutta4(), samples, motion.step, vb.Everything())[0] ** 2)
+        return jnp.sum(
+            vb.simulation.run(model, vb.RungeKutta4(), samples, motion.step, vb.simulation.Everything())[0] ** 2
+        )
 
     at = jnp.array([0.1, 30.0])
     _, slope = energy(at)

@@ -43,7 +43,7 @@ def law_step(law, dt=1 / 1024):
     device = LawDevice(law)
 
     def step(state, u):
-        reading, state = device.trial(state, vb.Motion(u[0], u[1]), None, dt)
+        reading, state = device.trial(state, vb.laws.Motion(u[0], u[1]), None, dt)
         return reading.force, state
 
     return step, device.start()
@@ -52,7 +52,7 @@ def law_step(law, dt=1 / 1024):
 LAWS = {
     "lugre": vb.LuGre(2e3, 1.0, 1.0, 1.0, 1.3, 1.3, 0.02),
     "bouc-wen": vb.BoucWen(4.0, 1.0, 1.0, 1.5),
-    "masing": vb.Masing(4.0, vb.RayleighYield(4.0), ductility=2.0, damping=0.1, capacity=8),
+    "masing": vb.Masing(4.0, vb.laws.RayleighYield(4.0), ductility=2.0, damping=0.1, capacity=8),
 }
 
 

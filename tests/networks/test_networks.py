@@ -9,7 +9,7 @@ import pytest
 
 from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
-from vibrid.networks import Dense, Scaling, adam, carried, carried_together, train
+from vibrid.networks import ChannelScaling, Dense, adam, carried, carried_together, train
 
 
 def test_dense_is_matrices_and_leaky_rectifiers():
@@ -40,11 +40,11 @@ def test_last_layer_can_begin_anywhere():
 
 def test_scaling_goes_there_and_back_and_keeps_rest_at_zero():
     data = np.random.default_rng(0).standard_normal((50, 3)) * [1.0, 10.0, 0.0] + [0.0, 5.0, 0.0]
-    rms = Scaling.of(data)
+    rms = ChannelScaling.of(data)
     np.testing.assert_allclose(np.mean(rms(data)[:, :2] ** 2, axis=0), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(rms(np.zeros(3)), 0.0)
     np.testing.assert_allclose(rms.back(rms(data)), data, atol=1e-12)
-    plain = Scaling.of(data, symmetric=False)
+    plain = ChannelScaling.of(data, symmetric=False)
     np.testing.assert_allclose(np.mean(plain(data)[:, :2], axis=0), 0.0, atol=1e-12)
 
 

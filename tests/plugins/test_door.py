@@ -12,7 +12,7 @@ import pytest
 
 import vibrid as vb
 from vibrid import extend
-from vibrid.commands.new import Kind
+from vibrid.commands.new import PluginKind
 from vibrid.conformance.plugin import check_plugin
 from vibrid.core.plugins import load_file
 from vibrid.core.registry import Registry
@@ -92,7 +92,7 @@ def write_log(path: Path, law) -> None:
 def test_four_plugins_serve_the_commands(folder, vibrid, forgotten):
     forgotten()
     law = load_file(folder / "soft_spring.py")
-    write_log(folder / "test.log", vb.LAWS["soft-spring"](40.0, 0.08, 0.6))
+    write_log(folder / "test.log", vb.laws.LAWS["soft-spring"](40.0, 0.08, 0.6))
     forgotten()
     assert not {"soft-spring", "plain-newton", "lab-log", "slipping"} & {n for r in Registry.every.values() for n in r}
     words = ("identify", folder / "project.toml", folder / "test.log", "--json", "-", "--save", folder / "fit.h5")
@@ -113,9 +113,13 @@ def test_four_plugins_serve_the_commands(folder, vibrid, forgotten):
 
 def in_lists(folder, vibrid, law) -> None:
     """What front ends show: the registries, `vibrid plugins`, the schema, the formats."""
-    assert "soft-spring" in list(vb.LAWS) and "plain-newton" in list(vb.METHODS) and "lab-log" in vb.formats()
-    assert vb.formats()[0] == "lab-log", "the most particular is asked first"
-    assert vb.LAWS.origin("soft-spring") == law.origin
+    assert (
+        "soft-spring" in list(vb.laws.LAWS)
+        and "plain-newton" in list(vb.identification.METHODS)
+        and "lab-log" in vb.records.formats()
+    )
+    assert vb.records.formats()[0] == "lab-log", "the most particular is asked first"
+    assert vb.laws.LAWS.origin("soft-spring") == law.origin
     listed = {p["plugin"]: p["registered"] for p in vibrid("plugins", "--json").json()}
     assert listed["soft_spring"] == {"law": ["soft-spring"]} and listed["lab_log"] == {"format": ["lab-log"]}
     schema = vibrid("schema", "--plugin", folder / "slipping.py").stdout
@@ -129,7 +133,7 @@ def readable_without_the_plugin(folder, vibrid, forgotten) -> None:
     whole = vb.load_identification(folder / "fit.h5")
     forgotten()
     again = vb.load_identification(folder / "fit.h5")
-    assert str(again) == str(whole) and "soft-spring" not in vb.LAWS
+    assert str(again) == str(whole) and "soft-spring" not in vb.laws.LAWS
     np.testing.assert_array_equal(again.interval(), whole.interval())
     np.testing.assert_array_equal(again.history["cost"], whole.history["cost"])
     np.testing.assert_array_equal(again.predictions[0], whole.predictions[0])
@@ -158,7 +162,7 @@ def test_a_device_of_ones_own_in_a_hybrid_test(folder, vibrid):
     assert device["name"] == "damper" and 0.8 * 5e3 < device["force"] <= 5e3 and device["energy"] > 0
 
 
-@pytest.mark.parametrize("kind", [k.value for k in Kind])
+@pytest.mark.parametrize("kind", [k.value for k in PluginKind])
 def test_every_template_conforms(kind, vibrid, tmp_path):
     """As it is written, by the command. Of a method and an integrator, whose checks take long, the first are tried; the
     method finds a known truth above."""

@@ -50,22 +50,22 @@ def project(tmp_path):
 
 def test_installed_plugins_are_found_by_name(distribution):
     distribution("acme-laws", "1.2", "springs = acme_springs", acme_springs=law("acme-spring"))
-    assert "linear" in vb.LAWS and plugins._installed is None, "nobody looks for plugins where the package has it"
-    assert vb.LAWS["acme-spring"].__name__ == "Mine"
-    assert str(vb.LAWS.origin("acme-spring")) == "acme-laws 1.2" and vb.LAWS.origin("linear") == PACKAGE
-    assert "acme-spring" in list(vb.LAWS)
+    assert "linear" in vb.laws.LAWS and plugins._installed is None, "nobody looks for plugins where the package has it"
+    assert vb.laws.LAWS["acme-spring"].__name__ == "Mine"
+    assert str(vb.laws.LAWS.origin("acme-spring")) == "acme-laws 1.2" and vb.laws.LAWS.origin("linear") == PACKAGE
+    assert "acme-spring" in list(vb.laws.LAWS)
 
 
 def test_an_entry_point_may_be_a_function(distribution):
     text = law("acme-later").replace("@LAWS.register", "def register():\n    LAWS.register('acme-later')(Mine)\n\n#")
     distribution("acme-laws", "1.2", "springs = acme_function:register", acme_function=text)
-    assert "acme-later" in vb.LAWS
+    assert "acme-later" in vb.laws.LAWS
 
 
 def test_a_law_of_an_installed_plugin_is_known_to_project_files(distribution, project):
     distribution("acme-laws", "1.2", "springs = acme_for_projects", acme_for_projects=law("mine"))
     project.write_text(PROJECT.replace('plugins = ["mine.py"]', ""))
-    assert type(load_project(project).structure.storeys[0]) is vb.LAWS["mine"]
+    assert type(load_project(project).structure.storeys[0]) is vb.laws.LAWS["mine"]
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_a_broken_plugin_is_named_and_left_out_whole(distribution, vibrid, text,
     module = f"acme_{abs(hash(request.node.name))}"
     distribution("acme-laws", "1.2", f"springs = {module}\nzz = acme_good", **{module: text, "acme_good": law("good")})
     with pytest.warns(UserWarning) as told:
-        names = list(vb.LAWS)
+        names = list(vb.laws.LAWS)
     sentence = next(str(w.message) for w in told if "left out" in str(w.message))
     assert sentence.startswith("The plugin springs (acme-laws:springs 1.2) was left out: ") and why in sentence
     assert "acme-half" not in names and "good" in names, "others are not touched"
-    assert vb.LAWS.origin("linear") == PACKAGE and vb.LAWS["linear"] is vb.Linear
+    assert vb.laws.LAWS.origin("linear") == PACKAGE and vb.laws.LAWS["linear"] is vb.Linear
     listed = {p["plugin"]: p for p in vibrid("plugins", "--json").json()}
     assert why in listed["springs"]["left_out"] and listed["springs"]["registered"] == {}
     assert listed["zz"]["from"] == "acme-laws:zz 1.2" and listed["zz"]["kind"] == "entry point"
@@ -111,7 +111,7 @@ def test_the_package_stays_whole_when_a_plugin_that_imported_it_first_breaks():
         "print(len(vibrid.laws.LAWS.names()), vibrid.laws.LAWS.origin('linear'))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(len(vb.LAWS.names())), "vibrid"]
+    assert done.stdout.split() == [str(len(vb.laws.LAWS.names())), "vibrid"]
 
 
 def test_the_papers_come_through_the_same_door():
@@ -132,12 +132,15 @@ def test_a_method_that_is_announced_is_imported_when_it_is_asked_for(distributio
     door = "from vibrid.extend import METHODS\nMETHODS.announce('acme-lazy', 'acme_lazy:Lazy')\n"
     door += "METHODS.announce('acme-gone', 'acme_nowhere:Gone')\n"
     distribution("acme", "2", "lazy = acme_door", acme_door=door, acme_lazy=method)
-    assert "acme-lazy" in vb.METHODS and "acme_lazy" not in sys.modules
-    assert vb.METHODS["acme-lazy"].__name__ == "Lazy" and str(vb.METHODS.origin("acme-lazy")) == "acme 2"
+    assert "acme-lazy" in vb.identification.METHODS and "acme_lazy" not in sys.modules
+    assert (
+        vb.identification.METHODS["acme-lazy"].__name__ == "Lazy"
+        and str(vb.identification.METHODS.origin("acme-lazy")) == "acme 2"
+    )
     with pytest.raises(vb.InputError, match=r"The method 'acme-gone' of acme 2 cannot be imported \(No module"):
-        vb.METHODS["acme-gone"]
+        vb.identification.METHODS["acme-gone"]
     with pytest.warns(UserWarning, match="acme-gone"):
-        assert "acme-lazy" in dict(vb.METHODS.items())
+        assert "acme-lazy" in dict(vb.identification.METHODS.items())
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
@@ -147,11 +150,11 @@ def test_a_file_is_run_once_and_again_when_it_changes(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(law())
     first = load_file(path)
-    made = vb.LAWS["mine"]
-    assert load_file(path) == first and vb.LAWS["mine"] is made
+    made = vb.laws.LAWS["mine"]
+    assert load_file(path) == first and vb.laws.LAWS["mine"] is made
     path.write_text(law("other"))
     load_file(path)
-    assert "mine" not in vb.LAWS and "other" in vb.LAWS and first.registered == [("law", "other")]
+    assert "mine" not in vb.laws.LAWS and "other" in vb.laws.LAWS and first.registered == [("law", "other")]
 
 
 def test_two_files_cannot_have_one_name(tmp_path):
@@ -160,7 +163,7 @@ def test_two_files_cannot_have_one_name(tmp_path):
     load_file(tmp_path / "a.py")
     with pytest.raises(vb.FileProblem, match=r"b\.py: .* A law called 'mine' is registered already \(by .*a\.py\)"):
         load_file(tmp_path / "b.py")
-    assert "b" not in vb.LAWS
+    assert "b" not in vb.laws.LAWS
 
 
 def test_a_file_that_was_imported_already_is_not_run_again(tmp_path, monkeypatch):
@@ -169,7 +172,7 @@ def test_a_file_that_was_imported_already_is_not_run_again(tmp_path, monkeypatch
     import imported_mine
 
     load_file(tmp_path / "imported_mine.py")
-    assert vb.LAWS["mine"] is imported_mine.Mine
+    assert vb.laws.LAWS["mine"] is imported_mine.Mine
     del sys.modules["imported_mine"]
 
 
@@ -192,7 +195,7 @@ def test_a_yes_at_the_terminal_is_remembered_by_content(project, vibrid, monkeyp
     refused = vibrid("simulate", project, input="n\n")
     assert "wants to run the Python program" in refused.stderr and "--trust" in refused.stderr
     asked = vibrid("simulate", project, input="y\n")
-    assert "[y/N]" in asked.stderr and "plugins[0]" not in asked.stderr and "mine" in vb.LAWS
+    assert "[y/N]" in asked.stderr and "plugins[0]" not in asked.stderr and "mine" in vb.laws.LAWS
     again = vibrid("simulate", project)
     assert "[y/N]" not in again.stderr and "plugins[0]" not in again.stderr
     monkeypatch.setattr(trust, "_agreed", set())  # as another process
@@ -242,7 +245,7 @@ def test_specimens_and_trainings_have_plugins_too(tmp_path):
     for load, file in ((load_specimen, path), (load_training, tmp_path / "training.toml")):
         with pytest.raises(vb.FileProblem, match="--trust"):
             load(file)
-    assert type(load_specimen(path, trust=True).device.law) is vb.LAWS["mine"]
+    assert type(load_specimen(path, trust=True).device.law) is vb.laws.LAWS["mine"]
 
 
 # -- registries ------------------------------------------------------------------------------------------------------

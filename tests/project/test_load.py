@@ -71,7 +71,7 @@ def test_simulation_is_that_of_the_library(project):
 
 def test_a_law_is_known_the_moment_it_is_registered(project):
     @LAWS.register("test-stiffening")
-    class Stiffening(vb.StaticLaw):
+    class Stiffening(vb.laws.StaticLaw):
         """A user's own law, written outside the package."""
 
         stiffness: object = parameter("stiffness", "N/m", positive=True)
@@ -216,6 +216,12 @@ def test_synthetic_settings_are_those_of_the_library():
 
 def test_every_registered_name_has_a_table():
     schema = str(project_file().model_json_schema())
-    for registry in (vb.LAWS, vb.STRUCTURES, vb.DAMPINGS, vb.INTEGRATORS, vb.METHODS):
+    for registry in (
+        vb.laws.LAWS,
+        vb.structures.STRUCTURES,
+        vb.structures.DAMPINGS,
+        vb.simulation.INTEGRATORS,
+        vb.identification.METHODS,
+    ):
         for name in registry:
             assert f"'const': '{name}'" in schema

@@ -55,7 +55,9 @@ def validation(fit):
 @pytest.fixture(scope="session")
 def comparison(fit, filtered):
     truth = np.array([50.0, 45.0, 40.0, 8.0])
-    return vb.Comparison({"TrajectoryFit": fit, "filter": filtered}, {"LeastSquares": "not <all> measured"}, truth)
+    return vb.identification.Comparison(
+        {"TrajectoryFit": fit, "filter": filtered}, {"LeastSquares": "not <all> measured"}, truth
+    )
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from vibrid.identification.experiment import Experiment
 from vibrid.report import html
 from vibrid.report.embed import interactive_data, script_json
 from vibrid.report.html import report_page, write_report
-from vibrid.report.signals import Trace
+from vibrid.report.signals import SensorTrace
 from vibrid.report.words import number, rounded
 from vibrid.simulation.excitation import drive
 
@@ -85,7 +85,7 @@ def test_long_traces_keep_the_extremes_of_signal_and_residual():
     time = 0.001 * np.arange(50_000)
     measured, predicted = np.sin(9 * time), np.sin(9 * time)
     measured[31_234] += 5.0
-    trace = Trace("a", "acceleration", time, measured, predicted, np.ones(len(time), bool))
+    trace = SensorTrace("a", "acceleration", time, measured, predicted, np.ones(len(time), bool))
     (record,) = interactive_data([("long", [trace] * 30)])
     packed = record["channels"][0]
     residual = np.frombuffer(base64.b64decode(packed["residual"]), "<i2") * packed["residual_scale"]

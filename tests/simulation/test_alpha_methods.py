@@ -24,7 +24,7 @@ def step_matrix(integrator, omega, dt, ratio):
     still = Input(jnp.zeros((1, 1)), 0.0, 1.0, jnp.zeros(1))
 
     def step(z):
-        first = vb.State(z[:1], z[1:2], z[2:3], model.start())
+        first = vb.simulation.State(z[:1], z[1:2], z[2:3], model.start())
         notes = model.forces(first.x, first.v, first.s)
         end = integrator.step(model, constants, first._replace(notes=notes), still, dt)
         return jnp.concatenate([end.x, end.v, end.a])

@@ -32,7 +32,7 @@ def test_a_batch_shared_among_cores_is_in_order(monkeypatch):
 def test_a_large_batch_equals_single_runs():
     stiffness = np.linspace(30.0, 60.0, 33)
     record = motion(256, 129)
-    readings = vb.Readings(CUBIC.sensor_arrays(CUBIC.model(), vb.Sensors(displacement=["roof"])))
+    readings = vb.simulation.Readings(CUBIC.sensor_arrays(CUBIC.model(), vb.Sensors(displacement=["roof"])))
     roof = vb.simulate_many(CUBIC, record, {"storeys[1].stiffness": stiffness}, observe=readings)
     assert roof.shape == (33, 129, 1)
     for i in (0, 16, 17, 32):
@@ -51,11 +51,11 @@ def test_a_batch_over_an_exponent_is_not_simplified_away():
 
 def test_memory_does_not_grow_with_the_stages():
     """What XLA plans beside inputs and outputs grows by the inputs of a step, whatever the method."""
-    observe = vb.Readings(CUBIC.sensor_arrays(CUBIC.model(), vb.Sensors(displacement=["roof"])))
+    observe = vb.simulation.Readings(CUBIC.sensor_arrays(CUBIC.model(), vb.Sensors(displacement=["roof"])))
 
     def planned(integrator, samples):
         driven = vb.simulation.excitation.drive(np.zeros((samples, 1)))
-        run = jax.jit(lambda b, d: vb.run(b.model(), integrator, d, 0.01, observe))
+        run = jax.jit(lambda b, d: vb.simulation.run(b.model(), integrator, d, 0.01, observe))
         return run.lower(CUBIC, driven).compile().memory_analysis().temp_size_in_bytes
 
     for integrator in (vb.RungeKutta4(), vb.CentralDifference()):

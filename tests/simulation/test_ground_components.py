@@ -44,11 +44,11 @@ TRIPOD = vb.Truss(
 def structures() -> dict:
     """One structure of every registered kind, from the examples."""
     notes = Notes()
-    tables = {name: read_table(EXAMPLES / f"{name}.toml", project_file())[1] for name in vb.STRUCTURES}
+    tables = {name: read_table(EXAMPLES / f"{name}.toml", project_file())[1] for name in vb.structures.STRUCTURES}
     return {name: make(table.structure, (), notes) for name, table in tables.items()}
 
 
-@pytest.mark.parametrize("name", list(vb.STRUCTURES))
+@pytest.mark.parametrize("name", list(vb.structures.STRUCTURES))
 @pytest.mark.parametrize(
     "directions",
     [("N-S", "E-W", "U-D"), ("N-S", "E-W"), ("", ""), ("x", "x"), ("090", "360", "Up"), ("H1", "H2"), ("X+", "Y+")],

@@ -8,7 +8,7 @@ from problems import KNOTS, LINEAR, SPAN, ground, motion
 import vibrid as vb
 from vibrid.conformance.integrator import CHECKS, IntegratorExample
 
-NAMES = [name for name in vb.INTEGRATORS if name != "imposed"]  # "imposed" has a test of its own below
+NAMES = [name for name in vb.simulation.INTEGRATORS if name != "imposed"]  # "imposed" has a test of its own below
 KINDS = ("exact-linear", "kr-alpha", "newmark", "runge-kutta-4")  # one of each way to make a step
 
 # Orders of the displacement on a linear structure, with nonlinear stiffness, and with damping that changes; and of the
@@ -24,7 +24,7 @@ ORDERS = {
 }
 
 
-EXAMPLES = {name: IntegratorExample(vb.INTEGRATORS[name](), ORDERS[name]) for name in NAMES}
+EXAMPLES = {name: IntegratorExample(vb.simulation.INTEGRATORS[name](), ORDERS[name]) for name in NAMES}
 FOR_ONE_OF_EACH = {"batch_equals_single_runs", "substeps_are_smaller_steps"}
 PAIRS = [(check, name) for check, name in CHECKS.pairs(EXAMPLES) if check.name not in FOR_ONE_OF_EACH or name in KINDS]
 
@@ -42,7 +42,7 @@ def test_integrator_keeps_its_promise(check, name):
 def test_exact_linear_is_exact_at_any_step(hold):
     """Samples a quarter of the shortest period apart, and the answer is that of an adaptive solver."""
     coarse = motion(KNOTS, KNOTS + 1)
-    truth = vb.simulate_reference(LINEAR, coarse, hold=hold, tolerance=1e-12)
+    truth = vb.simulation.simulate_reference(LINEAR, coarse, hold=hold, tolerance=1e-12)
     response = vb.simulate(LINEAR, coarse, hold=hold)
     for quantity in ("displacement", "velocity", "acceleration"):
         exact = getattr(truth, quantity)
@@ -58,13 +58,13 @@ def test_free_vibration_and_resonance(name):
     """
     omega, ratio, x0, v0, pull, dt = 2 * np.pi, 0.03, 0.2, -0.5, 0.4, 0.005
     building = vb.ShearBuilding(masses=[3.0], storeys=[vb.Linear(3.0 * omega**2, 2 * ratio * omega * 3.0)])
-    integrator = vb.INTEGRATORS[name]()
+    integrator = vb.simulation.INTEGRATORS[name]()
     lag = 0.0
     if isinstance(integrator, vb.KRAlpha):
         lag = float(integrator.weights()[3] * integrator.prepare(building.model(), dt)["velocity"][0, 0])
     begin = v0 - lag * (-2 * ratio * omega * v0 - omega**2 * x0)
     t = np.arange(1201) * dt
-    record, start = ground(pull * np.sin(omega * t), dt), vb.Start(jnp.array([x0]), jnp.array([begin]))
+    record, start = ground(pull * np.sin(omega * t), dt), vb.Initial(jnp.array([x0]), jnp.array([begin]))
     found = vb.simulate(building, record, integrator=integrator, start=start)
     damped = omega * np.sqrt(1 - ratio**2)
     steady = pull / (2 * ratio * omega**2)  # x = steady · cos ωt at resonance

@@ -17,7 +17,7 @@ def test_divergence_says_when_where_and_what_to_do():
         vb.simulate(stiff, motion(64, 65), integrator=vb.CentralDifference())
 
 
-class Snap(vb.StaticLaw):
+class Snap(vb.laws.StaticLaw):
     """A spring whose force jumps: no equilibrium exists between the two sides."""
 
     size: object = eqx.field(converter=jnp.asarray)
@@ -68,7 +68,7 @@ def test_newmark_finds_equilibrium_after_kinks():
     np.testing.assert_allclose(coarse.displacement, fine.displacement, atol=0.05 * np.abs(fine.displacement).max())
 
 
-@pytest.mark.parametrize("integrator", [vb.RungeKutta3(), vb.RungeKutta4()])
+@pytest.mark.parametrize("integrator", [vb.simulation.RungeKutta3(), vb.RungeKutta4()])
 def test_runge_kutta_refuses_path_laws(integrator):
     with pytest.raises(Refusal, match=r"Bilinear remembers the path .*Newmark, CentralDifference, KRAlpha"):
         vb.simulate(YIELDING, motion(64, 65), integrator=integrator)
@@ -102,7 +102,7 @@ def test_default_integrators():
     friction, plastic = vb.LuGre(2e3, 1.0, 1.0, 1.0, 1.3, 1.3, 0.02), vb.Bilinear(30.0, 0.1)
     kinds = [vb.ExactLinear, vb.RungeKutta4, vb.Newmark, vb.Newmark]
     for law, kind in zip((linear, cubic, friction, plastic), kinds, strict=True):
-        assert type(vb.default_integrator(vb.ShearBuilding(masses=[1.0], storeys=[law]))) is kind
+        assert type(vb.simulation.default_integrator(vb.ShearBuilding(masses=[1.0], storeys=[law]))) is kind
     both = vb.Parallel([cubic, plastic])
-    assert type(vb.default_integrator(vb.ShearBuilding(masses=[1.0], storeys=[both]))) is vb.Newmark
-    assert type(vb.default_integrator(vb.Device(linear))) is vb.Imposed
+    assert type(vb.simulation.default_integrator(vb.ShearBuilding(masses=[1.0], storeys=[both]))) is vb.Newmark
+    assert type(vb.simulation.default_integrator(vb.Device(linear))) is vb.simulation.Imposed

@@ -242,7 +242,7 @@ def test_frequencies_differentiate_with_respect_to_each_element():
     @jax.jit
     def frequencies(modulus, density):
         m, k = structure.replace({"modulus": modulus, "density": density}).matrices()
-        return vb.natural_frequencies(m, k)
+        return vb.structures.natural_frequencies(m, k)
 
     start = structure.modulus
     forward = jax.jacfwd(frequencies)(start, structure.density)
@@ -262,7 +262,9 @@ def test_response_differentiates_with_respect_to_an_element():
     @jax.jit
     def tip(modulus):
         model = structure.replace({"modulus[0]": modulus}).model((("load", "tip"),))
-        return vb.run(model, vb.RungeKutta4(), drive(u), 1e-4, vb.Everything())[0] @ structure.row("tip")
+        return vb.simulation.run(model, vb.RungeKutta4(), drive(u), 1e-4, vb.simulation.Everything())[
+            0
+        ] @ structure.row("tip")
 
     numeric = (tip(E * 1.00001) - tip(E * 0.99999)) / (2e-5 * E)
     exact = jax.jacfwd(tip)(E)

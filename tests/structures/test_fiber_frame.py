@@ -76,7 +76,7 @@ def test_materials_follow_the_path_of_opensees(building, name, field):
 
 def test_moment_and_curvature_under_axial_force(building):
     curvatures = np.array(models.path(models.CURVATURES, 1e-3))
-    moment, strain, left = vb.moment_curvature(building.sections[0], curvatures, models.AXIAL)
+    moment, strain, left = vb.structures.moment_curvature(building.sections[0], curvatures, models.AXIAL)
     stored = np.array(STORED["moment-curvature"])
     assert np.abs(left).max() < 1e-6 * abs(models.AXIAL)
     assert relative(moment, stored[:, 0]) < 1e-7 and relative(strain, stored[:, 1]) < 1e-7
@@ -115,7 +115,7 @@ def test_pushover_to_two_percent(building):
     stored = np.array(STORED["pushover"])[1:]
     curve = vb.pushover(building, {f"{n}.x": share for n, share in models.PATTERN}, "6.x", stored[:, 0])
     assert relative(curve.load / 1.5, stored[:, 2]) < 1e-5 and relative(curve.at("3.x"), stored[:, 1]) < 1e-5
-    np.testing.assert_allclose(-vb.base_shear(curve)[-1], _needed(building, curve), rtol=1e-6)
+    np.testing.assert_allclose(-vb.simulation.base_shear(curve)[-1], _needed(building, curve), rtol=1e-6)
     np.testing.assert_allclose(curve.at("6.x")[-1], 0.02 * 4.2672, rtol=1e-9)
 
 
@@ -128,7 +128,7 @@ def test_twelve_seconds_of_a_two_storey_building(building, moved):
     """The promise: peak displacement within 0.5 %, base shear within 1 %, residual within 0.2 mm."""
     rows, peaks = np.array(STORED["dynamic"]["rows"]), STORED["dynamic"]["peaks"]
     roof = moved.readings(vb.Sensors(displacement=["6.x"]))[:, 0]
-    shear = vb.base_shear(moved)
+    shear = vb.simulation.base_shear(moved)
     assert peaks[0] / 4.2672 > 0.02, "the motion must be strong: beyond 2 % of drift"
     assert np.abs(roof).max() == pytest.approx(peaks[0], rel=5e-4)
     assert np.abs(shear).max() == pytest.approx(peaks[2], rel=5e-4)
@@ -149,9 +149,9 @@ def test_periods_of_the_building(building):
 
 
 def test_sections_and_fibres_tell_what_happened(building, moved):
-    foot = vb.section_history(moved, 0)
+    foot = vb.simulation.section_history(moved, 0)
     wanted = ((0.2, "steel"), (-0.2, "steel"), (0.2, "concrete"))
-    outer = [vb.fibre_history(moved, 0, height=height, kind=kind) for height, kind in wanted]
+    outer = [vb.simulation.fibre_history(moved, 0, height=height, kind=kind) for height, kind in wanted]
     assert outer[0].height == pytest.approx(0.0715) and outer[2].height == pytest.approx(0.104 - 0.00225)
     np.testing.assert_allclose(outer[0].strain - outer[1].strain, -2 * 0.0715 * foot.curvature, atol=1e-15)
     assert np.abs(outer[0].stress).max() > 400e6 and outer[2].stress.max() == 0.0
@@ -160,13 +160,13 @@ def test_sections_and_fibres_tell_what_happened(building, moved):
     for material, heights, areas in building.sections[0].layers():
         kind = "steel" if isinstance(material, vb.MenegottoPinto) else "concrete"
         for y, area in zip(np.asarray(heights), np.asarray(areas), strict=True):
-            stress = vb.fibre_history(moved, 0, height=y, kind=kind).stress
+            stress = vb.simulation.fibre_history(moved, 0, height=y, kind=kind).stress
             total += area * np.stack([stress, -y * stress])
     assert relative(total[1], foot.moment) < 1e-9 and relative(total[0], foot.axial) < 1e-9
 
 
 def test_summary_of_drifts_and_hinges(moved):
-    made = vb.frame_summary(moved)
+    made = vb.simulation.frame_summary(moved)
     assert len(made.drifts) == 2 and made.drifts[0][0] == pytest.approx(2.286)
     left = moved.displacement @ moved.structure.row("5.x")  # cracked beams grow: the corner is not the middle
     assert sum(drift[2] for drift in made.drifts) == pytest.approx(left[-1], rel=1e-12)
@@ -249,9 +249,9 @@ def test_a_crushed_section_is_named_with_its_time(building, moved):
     [
         ({"members": [vb.FrameMember((0, 1), "colum")]}, "did you mean 'column'"),
         ({"members": [vb.FrameMember((0, 7), "column")]}, "nodes are numbered 0 to 1"),
-        ({"member_loads": [vb.MemberLoad(1.0, member=3)]}, "members are numbered 0 to 0"),
-        ({"loads": [vb.PermanentLoad(1.0, at="1.z")]}, "direction"),
-        ({"leaning": [vb.LeaningColumn(1.0, 1.0, top="0.x")]}, "cannot move"),
+        ({"member_loads": [vb.structures.MemberLoad(1.0, member=3)]}, "members are numbered 0 to 0"),
+        ({"loads": [vb.structures.PermanentLoad(1.0, at="1.z")]}, "direction"),
+        ({"leaning": [vb.structures.LeaningColumn(1.0, 1.0, top="0.x")]}, "cannot move"),
         ({"masses": [vb.PointMass(1.0, 1, along="z")]}, "direction"),
         ({"members": [vb.FrameMember((0, 1), "column", hinges=0.3)]}, "hinges of member 0 are too long"),
     ],

@@ -94,7 +94,7 @@ def test_repeated_frequencies_have_finite_derivatives():
 
     @jax.jit
     def frequencies(k):
-        return vb.natural_frequencies(jnp.diag(jnp.array([2.0, 2.0])), jnp.diag(k))
+        return vb.structures.natural_frequencies(jnp.diag(jnp.array([2.0, 2.0])), jnp.diag(k))
 
     k = jnp.array([50.0, 50.0])
     forward, backward = jax.jacfwd(frequencies)(k), jax.jacrev(frequencies)(k)

@@ -32,13 +32,13 @@ DAMPINGS = {
     "modal": vb.Modal([0.02, 0.03]),
     "matrix": vb.structures.damping.Explicit([[1.0]]),
 }
-KINDS = {**{f"law {n}": n for n in vb.LAWS}, **{f"damping {n}": n for n in vb.DAMPINGS}}
-KINDS |= {f"structure {n}": n for n in vb.STRUCTURES}
+KINDS = {**{f"law {n}": n for n in vb.laws.LAWS}, **{f"damping {n}": n for n in vb.structures.DAMPINGS}}
+KINDS |= {f"structure {n}": n for n in vb.structures.STRUCTURES}
 
 
 @pytest.fixture(scope="module")
 def structures() -> dict:
-    tables = {name: read_table(FILES / f"{name}.toml", project_file)[1] for name in vb.STRUCTURES}
+    tables = {name: read_table(FILES / f"{name}.toml", project_file)[1] for name in vb.structures.STRUCTURES}
     return {name: make(table.structure, (), Notes()) for name, table in tables.items()}
 
 
@@ -62,7 +62,7 @@ def test_every_registered_thing_checks_its_parameters(kind, structures):
             changed[(0,) * value.ndim] = bad
             with pytest.raises(InputError, match=rf"{type(made).__name__}\.{field}.*must be .* is {bad:g}"):
                 dataclasses.replace(made, **{field: changed})
-            if isinstance(made, vb.Structure):
+            if isinstance(made, vb.structures.Structure):
                 with pytest.raises(InputError, match=rf"'{field}.*must be .* is {bad:g}"):
                     made.replace({field: changed})
         if info.positive and info.zero:
@@ -71,10 +71,25 @@ def test_every_registered_thing_checks_its_parameters(kind, structures):
 
 def test_everything_with_parameters_is_checked():
     """A class that declares parameters and is not checked would let a negative one through."""
-    registries = (vb.LAWS, vb.DAMPINGS, vb.STRUCTURES, DISTRIBUTIONS, DYNAMICS, COMPENSATORS, SPECIMENS)
+    registries = (
+        vb.laws.LAWS,
+        vb.structures.DAMPINGS,
+        vb.structures.STRUCTURES,
+        DISTRIBUTIONS,
+        DYNAMICS,
+        COMPENSATORS,
+        SPECIMENS,
+    )
     for cls in (registry[name] for registry in registries for name in registry):
         assert issubclass(cls, Parameterised) or not any(parameters(cls)), cls
-    for cls in (vb.PointMass, vb.Sensor, vb.FrameMember, vb.ReinforcedSection, vb.LeaningColumn, vb.Actuator):
+    for cls in (
+        vb.PointMass,
+        vb.Sensor,
+        vb.FrameMember,
+        vb.ReinforcedSection,
+        vb.structures.LeaningColumn,
+        vb.Actuator,
+    ):
         assert issubclass(cls, Parameterised)
 
 
@@ -98,12 +113,12 @@ def test_sentences_name_the_path_the_value_and_the_unit():
 
 
 def test_not_given_and_without_limit_are_values_of_their_own():
-    assert np.isinf(vb.Masing(40.0, vb.RayleighYield(0.05)).ductility)
+    assert np.isinf(vb.Masing(40.0, vb.laws.RayleighYield(0.05)).ductility)
     vb.Sensor("displacement", "0", noise=np.nan)
     with pytest.raises(InputError, match=r"Sensor\.noise"):
         vb.Sensor("displacement", "0", noise=-0.1)
     with pytest.raises(InputError, match=r"Masing.ductility.* is nan"):
-        vb.Masing(40.0, vb.RayleighYield(0.05), ductility=np.nan)
+        vb.Masing(40.0, vb.laws.RayleighYield(0.05), ductility=np.nan)
 
 
 @pytest.mark.parametrize("mass", [[[1.0, 2.0], [2.0, 1.0]], [1.0, 0.0], [[1.0, 0.0], [0.5, 1.0]]])

@@ -20,7 +20,9 @@ def beam():
 
 def frequencies(structure, count):
     """Hz, of the full structure or of a reduction, from M and K in NumPy."""
-    t, full = (structure.matrix, structure.full) if isinstance(structure, vb.Reduced) else (np.eye(30), structure)
+    t, full = (
+        (structure.matrix, structure.full) if isinstance(structure, vb.structures.Reduced) else (np.eye(30), structure)
+    )
     mass, stiffness = (t.T @ np.asarray(a) @ t for a in full.matrices())
     return np.sqrt(scipy.linalg.eigh(stiffness, mass, eigvals_only=True)[:count]) / (2 * np.pi)
 
@@ -115,12 +117,12 @@ def test_parameters_of_the_full_structure_stay_unknowns():
     @jax.jit
     def of_full(e):
         m, k = beam.replace({"modulus": e}).matrices()
-        return vb.natural_frequencies(m, k)[:4]
+        return vb.structures.natural_frequencies(m, k)[:4]
 
     @jax.jit
     def of_reduced(e):
         m, _, k = small.replace({"full.modulus": e}).model().initial_matrices()
-        return vb.natural_frequencies(m, k)
+        return vb.structures.natural_frequencies(m, k)
 
     slope = jax.jacfwd(of_full)(beam.modulus)
     np.testing.assert_allclose(jax.jacfwd(of_reduced)(beam.modulus), slope, atol=1e-6 * float(abs(slope).max()))

@@ -147,7 +147,9 @@ def test_response_to_a_nodal_load_differentiates_with_respect_to_a_bar():
     def readings(value):
         changed = truss.replace({"modulus[1]": value})
         model = changed.model((("load", "2.y"),))
-        return vb.run(model, vb.RungeKutta4(), drive(u), 1e-4, vb.Readings(changed.sensor_arrays(model, sensors)))
+        return vb.simulation.run(
+            model, vb.RungeKutta4(), drive(u), 1e-4, vb.simulation.Readings(changed.sensor_arrays(model, sensors))
+        )
 
     y = readings(E)
     np.testing.assert_allclose(y[:, 0], E * A * y[:, 1], rtol=1e-9)

@@ -87,7 +87,7 @@ def _true_response(project, motion):
     import vibrid as vb
 
     fine = 10 * project.simulation.substeps
-    return vb.simulate(project.structure.replace(TRUTH), motion, integrator=vb.RungeKutta3(), substeps=fine)
+    return vb.simulate(project.structure.replace(TRUTH), motion, integrator=vb.simulation.RungeKutta3(), substeps=fine)
 
 
 def another(project):

@@ -177,7 +177,7 @@ def predict(
         progress.stage("compiling and predicting")
         readings = fit.predict(motion).measure(vb.Sensors(fit.experiment.sensors).noiseless())
         measured = set(readings.names) & set(motion.names) - {
-            c.name for c in motion.channels if c.quantity in vb.EXCITATIONS
+            c.name for c in motion.channels if c.quantity in vb.records.EXCITATIONS
         }
         rows = output.peaks(readings, {})
     with Delivery(quiet=as_json) as deliver:
@@ -241,7 +241,7 @@ def _method(loaded, name: str | None):
 
     if name is None:
         return loaded.method
-    chosen = vb.METHODS[name]
+    chosen = vb.identification.METHODS[name]
     return loaded.method if type(loaded.method) is chosen else chosen()
 
 

@@ -11,8 +11,10 @@ from typing import Annotated
 
 import typer
 
+from vibrid.core.version import __version__
 
-class Kind(StrEnum):
+
+class PluginKind(StrEnum):
     """What can be begun; each has a template."""
 
     law = "law"
@@ -27,7 +29,7 @@ REGISTERED_AS = {"reader": "format", "device": "specimen"}
 """What the registry of a kind calls it, where that is another word."""
 TEMPLATES = files("vibrid.commands") / "templates"
 
-KindArgument = Annotated[Kind, typer.Argument(help="What it is.", show_default=False)]
+KindArgument = Annotated[PluginKind, typer.Argument(help="What it is.", show_default=False)]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as wearing-spring.", show_default=False)]
 Folder = Annotated[Path, typer.Option("--folder", help="Where the file goes.")]
 
@@ -53,13 +55,15 @@ def new(kind: KindArgument, name: Name, folder: Folder = Path()) -> None:
 
 
 def text_of(kind: str, words: list[str]) -> str:
-    """The template of a kind with its name put in."""
+    """The template of a kind with its name put in, and the versions of vibrid that it is made for: this minor one."""
     text = (TEMPLATES / f"{kind}.py").read_text(encoding="utf-8")
     title = "".join(word.capitalize() for word in words)
     for old, made in (("template-name", "-"), ("template_name", "_"), ("TEMPLATE-NAME", "-")):
         spelt = made.join(words)
         text = text.replace(old, spelt.upper() if old.isupper() else spelt)
-    return text.replace("TemplateName", title)
+    major, minor, *_ = __version__.split(".")
+    versions = f">={major}.{minor},<{major}.{int(minor) + 1}"
+    return text.replace("TemplateName", title).replace("template-versions", versions)
 
 
 def _words(name: str) -> list[str]:

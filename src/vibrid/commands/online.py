@@ -46,7 +46,7 @@ def online(
     """
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.online_channels import columns_of
-    from vibrid.commands.online_run import Session
+    from vibrid.commands.online_run import OnlineSession
     from vibrid.commands.output import check_ending
     from vibrid.core.errors import InputError
     from vibrid.project import load_project
@@ -61,7 +61,7 @@ def online(
     columns = columns_of(loaded)
     refused: list[str] = []
     arrivals, step = _source(source, loaded, columns, rate, speed, timeout, refused)
-    session = Session(loaded, columns, step, _method(loaded, method), seed, out, state, resume, every)
+    session = OnlineSession(loaded, columns, step, _method(loaded, method), seed, out, state, resume, every)
     ended = session.run(arrivals)
     with Delivery() as deliver:
         deliver.answer(lambda: typer.echo("\n".join(session.summary(ended, refused))))
@@ -74,7 +74,7 @@ def _method(loaded, name: str | None):
 
     if name is None:
         return loaded.method or vb.OnlineMasing()
-    chosen = vb.METHODS[name]
+    chosen = vb.identification.METHODS[name]
     return loaded.method if type(loaded.method) is chosen else chosen()
 
 

@@ -22,7 +22,7 @@ KEEP_EVERY = 5.0
 """Seconds between states that are kept."""
 
 
-class Session:
+class OnlineSession:
     """What `vibrid online` does between its first and its last sample."""
 
     def __init__(self, loaded, columns, step, method, seed, out, state, resume, every):

@@ -14,7 +14,7 @@ class Broken(AssertionError):
 
 
 @dataclass(frozen=True)
-class Check:
+class Promise:
     """One promise: `words` say it, `attempt(example)` raises where it is broken, `applies(example)` says if it holds
     for such an example at all."""
 
@@ -34,19 +34,19 @@ class Checks:
     """The checks of one kind of thing, in their order; used as a decorator to add one."""
 
     def __init__(self):
-        self._all: list[Check] = []
+        self._all: list[Promise] = []
 
     def __call__(self, words: str, when: Callable[[Any], bool] = lambda example: True):
         def add(attempt):
-            self._all.append(Check(words, attempt, when))
+            self._all.append(Promise(words, attempt, when))
             return attempt
 
         return add
 
-    def __iter__(self) -> Iterator[Check]:
+    def __iter__(self) -> Iterator[Promise]:
         return iter(self._all)
 
-    def pairs(self, examples: dict[str, Any]) -> list[tuple[Check, str]]:
+    def pairs(self, examples: dict[str, Any]) -> list[tuple[Promise, str]]:
         """Every check with every example by name that it applies to."""
         return [(check, name) for check in self for name, own in examples.items() if check.applies(own)]
 

@@ -16,8 +16,9 @@ from vibrid.laws.thermostat import Thermostat
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import drive, inputs_of
+from vibrid.simulation.initial import Initial
 from vibrid.simulation.reference import simulate_reference
-from vibrid.simulation.run import Everything, Start, run
+from vibrid.simulation.run import Everything, run
 from vibrid.simulation.simulate import simulate, simulate_many
 from vibrid.structures.shear import ShearBuilding
 
@@ -156,7 +157,7 @@ def derivatives_through_the_run(example: IntegratorExample) -> None:
 
     def read(values):
         model = building.replace(dict(zip(places, values[:3], strict=True))).model()
-        start = Start(values[3] * jnp.ones(2), jnp.zeros(2))
+        start = Initial(values[3] * jnp.ones(2), jnp.zeros(2))
         driven = drive(samples * values[4])
         x, v, a, _ = run(model, example.integrator, driven, record.step, Everything(), start)
         return jnp.sum(weights * (x + 0.1 * v + 0.01 * a))

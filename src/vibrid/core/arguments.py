@@ -14,29 +14,42 @@ import numbers
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from vibrid.core.errors import InputError
 
+if TYPE_CHECKING:
+    import jax
 
-class Numbers:
-    """Annotation of an array argument: one finite number or more, of any shape that NumPy reads."""
+    Number: TypeAlias = float | np.number | np.ndarray | jax.Array
+    Numbers: TypeAlias = Number | Sequence[Number] | Sequence[Sequence[Number]]
+    Seed: TypeAlias = int
+
+else:
+
+    class Numbers:
+        """Annotation of an array argument: one finite number or more, of any shape that NumPy reads."""
+
+    class Seed:
+        """Annotation of a key: a whole number, not negative, that fixes everything random."""
 
 
-class Seed:
-    """Annotation of a key: a whole number, not negative, that fixes everything random."""
+Thing = TypeVar("Thing")
 
 
-def checked(thing):
+def checked(thing: Thing) -> Thing:
     """Decorate a public function, a method or a dataclass: its arguments are what their annotations say."""
-    if isinstance(thing, type):
-        thing.__init__ = _checking(thing.__init__, thing.__name__, owner=thing)
+    given: Any = thing
+    if isinstance(given, type):
+        kind: Any = given
+        kind.__init__ = _checking(kind.__init__, kind.__name__, owner=kind)
         return thing
-    return _checking(thing, thing.__name__)
+    return _checking(given, given.__name__)
 
 
-def _checking(function: Callable, name: str, owner=None):
+def _checking(function: Callable, name: str, owner=None) -> Any:
     signature = inspect.signature(function)
     hints: dict = {}
 
@@ -135,7 +148,7 @@ def _is_number(value) -> bool:
 
 def _is_finite(value) -> bool:
     """A number that is not NaN; infinity may be meant. What is traced has no value yet."""
-    return _is_number(value) and (not isinstance(value, numbers.Real) or not np.isnan(value))
+    return _is_number(value) and (not isinstance(value, numbers.Real) or not np.isnan(float(value)))
 
 
 def _is_whole(value) -> bool:

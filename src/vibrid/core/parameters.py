@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, dataclass_transform, overload
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core import precision  # noqa: F401  (64-bit numbers before the first array)
+from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError
 
-_MISSING = object()
+_MISSING: Any = object()
+
+if TYPE_CHECKING:
+
+    class Parameter:
+        """Annotation of a parameter: numbers of any kind go in, an array comes out."""
+
+        @overload
+        def __get__(self, owner: None, kind: type) -> Parameter: ...
+        @overload
+        def __get__(self, owner: object, kind: type) -> jax.Array: ...
+        def __get__(self, owner: object, kind: type) -> Any: ...
+        def __set__(self, owner: object, value: Numbers) -> None: ...
+
+else:
+    Parameter = jax.Array
 
 
 @dataclass(frozen=True)
@@ -32,7 +52,7 @@ class ParameterInfo:
 
     def check(self, value, where: str) -> None:
         """Refuse a value that the parameter cannot have, naming `where` it stands; what is traced is not looked at."""
-        if isinstance(value, jax.core.Tracer) or not isinstance(value, jax.Array | np.ndarray | float | int):
+        if isinstance(value, Tracer) or not isinstance(value, jax.Array | np.ndarray | float | int):
             return
         values = np.asarray(value)
         if values.dtype.kind not in "fiu":
@@ -50,13 +70,6 @@ class ParameterInfo:
             raise InputError(f"'{place}' ({self.meaning}) must be {words}, and is {float(values[index]):g}{unit}.")
 
 
-class Parameterised(eqx.Module):
-    """Base of what has parameters: their values are checked when it is made, and by `Structure.replace`."""
-
-    def __check_init__(self):
-        check_parameters(self, type(self).__name__)
-
-
 def check_parameters(owner, where: str) -> None:
     """Refuse the first parameter of `owner` whose value is out of its range; `where` is what the owner is called."""
     for f in dataclasses.fields(owner):
@@ -65,7 +78,7 @@ def check_parameters(owner, where: str) -> None:
             info.check(getattr(owner, f.name), f"{where}.{f.name}" if where else f.name)
 
 
-def as_number(value):
+def as_number(value: Numbers) -> jax.Array:
     """A float array that JAX can trace; anything that is not a number is refused with a sentence."""
     if isinstance(value, jax.Array | np.ndarray | float | int):
         return jnp.asarray(value, dtype=jnp.result_type(float))
@@ -78,7 +91,9 @@ def as_number(value):
         raise InputError(f"A number (or an array of numbers) was expected, not {value!r}.") from problem
 
 
-def parameter(meaning: str, unit: str = "", *, positive: bool = False, zero: bool = False, default=_MISSING):
+def parameter(
+    meaning: str, unit: str = "", *, positive: bool = False, zero: bool = False, default: Any = _MISSING
+) -> Any:
     """Declare a parameter of a law or structure: a field that holds a traced float array.
 
     positive: it must be; zero: zero will do, which it also does where it is the default. A default that is NaN or
@@ -89,6 +104,57 @@ def parameter(meaning: str, unit: str = "", *, positive: bool = False, zero: boo
     unset = None if np.isfinite(usual).all() else float(usual)
     info = ParameterInfo(meaning, unit, positive, zero or not usual.all(), unset)
     return eqx.field(converter=as_number, metadata={"parameter": info}, **keywords)
+
+
+if TYPE_CHECKING:
+    from equinox._module._module import _ModuleMeta
+
+    @dataclass_transform(field_specifiers=(parameter, eqx.field, dataclasses.field))
+    class ParameterisedType(_ModuleMeta):
+        """Tells a type checker that `parameter` declares a field; Equinox's own class knows only `field`."""
+
+else:
+    ParameterisedType = type(eqx.Module)
+
+
+class Parameterised(eqx.Module, metaclass=ParameterisedType):
+    """Base of what has parameters: their values are checked when it is made, and by `Structure.replace`.
+
+    The parameters are listed in the docstring of every class, from their declarations.
+    """
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        own = cls.__dict__.get("__doc__")
+        if own:
+            cls.__doc__ = documented(own, _declared(cls))
+
+    def __check_init__(self):
+        check_parameters(self, type(self).__name__)
+
+
+def _declared(cls: type) -> dict[str, dataclasses.Field]:
+    """The fields of a class that is being made: those of its bases, and what its own body declares."""
+    made: dict[str, dataclasses.Field] = {}
+    for base in reversed(cls.__mro__[1:]):
+        made |= base.__dict__.get("__dataclass_fields__", {})
+    return made | {name: f for name, f in cls.__dict__.items() if isinstance(f, dataclasses.Field)}
+
+
+def documented(text: str, fields: dict[str, dataclasses.Field]) -> str:
+    """A docstring with a line for each parameter that it does not describe itself: meaning, unit, range, default."""
+    lines = []
+    for name, f in fields.items():
+        info = f.metadata.get("parameter")
+        if info is None or not f.init or re.search(rf"^ +([\w, ]+, )?{name}(, [\w, ]+)?: ", text, re.MULTILINE):
+            continue
+        allowed = ("not negative" if info.zero else "positive") if info.positive else ""
+        usual = "" if f.default is dataclasses.MISSING else f"{f.default!r} by default"
+        words = [info.meaning + (f" ({info.unit})" if info.unit else ""), *filter(None, (allowed, usual))]
+        lines.append(f"    {name}: {', '.join(words)}.")
+    if not lines:
+        return text
+    return "\n".join([inspect.cleandoc(text), "", "Parameters", *lines])
 
 
 def parameter_info(owner, name: str) -> ParameterInfo:

@@ -9,16 +9,20 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core.errors import InputError, nearest
 from vibrid.core.parameters import ParameterInfo, Parameterised, check_parameters, parameter_info
 
 _TOKEN = re.compile(r"\.?([A-Za-z_]\w*)|\[(\*|-?\d+)\]")
+
+Tree = TypeVar("Tree")
 
 
 def parse(path: str) -> tuple[str | int, ...]:
@@ -112,14 +116,15 @@ def info(tree, path: str) -> ParameterInfo:
     return found
 
 
-def _set(node, tokens: tuple, value, where: str):
+def _set(node: Any, tokens: tuple, value, where: str) -> Any:
     if not tokens:
         if isinstance(node, eqx.Module) and not isinstance(value, eqx.Module):
             raise InputError(f"'{where}' is a {type(node).__name__}, not a number.")
         if _is_array(node):
-            value = jnp.asarray(value, dtype=node.dtype)
-            if value.shape != node.shape:
-                raise InputError(f"'{where}' has shape {node.shape}; the new value has shape {value.shape}.")
+            old: Any = node
+            value = jnp.asarray(value, dtype=old.dtype)
+            if value.shape != old.shape:
+                raise InputError(f"'{where}' has shape {old.shape}; the new value has shape {value.shape}.")
         return value
     token, rest = tokens[0], tokens[1:]
     here = f"{where}[{token}]" if isinstance(token, int) else (f"{where}.{token}" if where else token)
@@ -136,7 +141,7 @@ def _set(node, tokens: tuple, value, where: str):
     return copy
 
 
-def replace(tree, changes: Mapping[str, object]):
+def replace(tree: Tree, changes: Mapping[str, Any]) -> Tree:
     """A copy of the tree with the values at some paths changed; `[*]` sets every part."""
     for path, value in changes.items():
         tokens = parse(path)
@@ -147,9 +152,9 @@ def replace(tree, changes: Mapping[str, object]):
     return tree
 
 
-def check(tree, changes: Mapping[str, object]) -> None:
+def check(tree, changes: Mapping[str, Any]) -> None:
     """Refuse values in `tree` that replaced others at some paths and cannot stand there; what is traced passes."""
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(list(changes.values()))):
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(list(changes.values()))):
         return
     owners = {}
     for path in changes:
@@ -166,7 +171,7 @@ def check(tree, changes: Mapping[str, object]) -> None:
                     cls.__dict__["__check_init__"](node)
 
 
-def check_values(tree, changes: Mapping[str, object]) -> None:
+def check_values(tree, changes: Mapping[str, Any]) -> None:
     """Refuse values for paths of `tree`, of many runs perhaps, that the parameters there cannot have."""
     for path, values in changes.items():
         info(tree, spell(_fill_stars(tree, parse(path))[0])).check(values, path)

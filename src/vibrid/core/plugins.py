@@ -26,10 +26,10 @@ from vibrid.core.registry import Origin, Registry, belongs_to, forget, loading, 
 from vibrid.core.version import __version__
 
 GROUP = "vibrid.plugins"
-OWN = {"papers": "vibrid.papers"}
-"""The package's own entry points, which a checkout has without being installed; pyproject.toml names them too."""
+OWN: dict[str, str] = {}
+"""The package's own entry points, which a checkout has without being installed; `vibrid` puts them here."""
 REQUIRES = "requires_vibrid"
-"""What a plugin's module may declare: the versions it was made for, as in `requires_vibrid = ">=0.1,<0.2"`."""
+"""What a plugin's module may declare: the versions it was made for, as in `requires_vibrid = ">=0.2,<0.3"`."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +223,6 @@ def _refuse_other_version(wanted) -> None:
     try:
         fits = SpecifierSet(wanted).contains(__version__, prereleases=True)
     except (InvalidSpecifier, TypeError, AttributeError):
-        raise InputError(f'its {REQUIRES} is {wanted!r}; write it like ">=0.1,<0.2".') from None
+        raise InputError(f'its {REQUIRES} is {wanted!r}; write it like ">=0.2,<0.3".') from None
     if not fits:
         raise InputError(f"it was made for vibrid {wanted}, and this is {__version__}.")

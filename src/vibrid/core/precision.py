@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -32,10 +33,15 @@ def own_folder() -> Path | None:
     return caches / "vibrid" / "compiled"
 
 
+def _setting(name: str) -> Any:
+    """A setting of JAX, which makes them as it goes."""
+    return getattr(jax.config, name)
+
+
 def cache_folder() -> Path | None:
     """Where JAX keeps compiled programs in this process, or None when it does not."""
-    folder = jax.config.jax_compilation_cache_dir
-    return Path(folder) if folder and jax.config.jax_enable_compilation_cache else None
+    folder = _setting("jax_compilation_cache_dir")
+    return Path(folder) if folder and _setting("jax_enable_compilation_cache") else None
 
 
 def configure() -> None:
@@ -47,18 +53,18 @@ def configure() -> None:
             "sign of it: unset it, or run what needs it in a process of its own."
         )
     jax.config.update("jax_enable_x64", True)
-    theirs = jax.config.jax_compilation_cache_dir and not os.environ.get("VIBRID_CACHE")
+    theirs = _setting("jax_compilation_cache_dir") and not os.environ.get("VIBRID_CACHE")
     folder = own_folder()
     if theirs or folder is None:
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    if _SHORTEST.upper() not in os.environ and getattr(jax.config, _SHORTEST) == 1.0:  # JAX's own default
+    if _SHORTEST.upper() not in os.environ and _setting(_SHORTEST) == 1.0:  # JAX's own default
         jax.config.update(_SHORTEST, 0.02)  # small ones are many
 
 
 def check_precision() -> None:
     """Refuse to compute where 64-bit numbers were turned off after vibrid was imported."""
-    if not jax.config.jax_enable_x64:
+    if not _setting("jax_enable_x64"):
         raise Refusal(
             "64-bit numbers were turned off (jax_enable_x64) after vibrid was imported, and its answers would be wrong "
             'without a sign of it: jax.config.update("jax_enable_x64", True).'

@@ -14,9 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from vibrid.core.errors import InputError, unknown_name
+
+Kind = TypeVar("Kind", bound=type)
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,11 @@ class Registry:
 
     # -- putting in ------------------------------------------------------------------------------------------------
 
-    def register(self, name: str):
+    def register(self, name: str) -> Callable[[Kind], Kind]:
         """Class decorator: make the class known under `name`."""
         origin = _origin_of_caller(sys._getframe(1).f_globals)
 
-        def add(cls):
+        def add(cls: Kind) -> Kind:
             held = self._classes.get(name)
             again = held is not None and _called(held) == _called(cls) and self._origins.get(name, origin) == origin
             self._refuse_taken(name, again or self._announced.get(name) == _address(cls))

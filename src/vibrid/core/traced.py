@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -167,7 +168,10 @@ class _Opener:
         at = dict(zip(jaxpr.constvars, consts, strict=True)) | dict(zip(jaxpr.invars, arguments, strict=True))
 
         def read(atom) -> Value:
-            return self.known(np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, jex.Literal) else at[atom]
+            if not isinstance(atom, jex.Literal):
+                return at[atom]
+            shape: Any = atom.aval
+            return self.known(np.asarray(atom.val, shape.dtype))
 
         for equation in jaxpr.eqns:
             given = [read(a) for a in equation.invars]
@@ -177,7 +181,8 @@ class _Opener:
     def results(self, equation, given: list[Value]) -> list[Value]:
         kind, settings = equation.primitive.name, equation.params
         if kind in _OPENED:
-            return self.run(*self.opened(settings[_OPENED[kind]]), given)
+            inner, consts = self.opened(settings[_OPENED[kind]])
+            return self.run(inner, consts, given)
         if kind in _SAME:
             return given
         if kind != "scan" and all(v.constant is not None for v in given):

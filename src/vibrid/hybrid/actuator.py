@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import discretise, matvec
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.core.registry import Registry
 from vibrid.hybrid.noise import gauss
 from vibrid.hybrid.ring import empty_ring, past, push
@@ -56,7 +57,7 @@ class IdealMachine(Dynamics):
 class PureDelay(Dynamics):
     """The command, some time later; between samples the command is taken to move straight."""
 
-    delay: object = parameter("delay τ", "s", positive=True, zero=True)
+    delay: Parameter = parameter("delay τ", "s", positive=True, zero=True)
 
     def prepare(self, dt):
         return self.delay / dt
@@ -100,7 +101,7 @@ class LinearMachine(Dynamics):
 class FirstOrder(LinearMachine):
     """`τ ẋ + x = u`."""
 
-    lag: object = parameter("time constant τ", "s", positive=True)
+    lag: Parameter = parameter("time constant τ", "s", positive=True)
 
     def polynomial(self):
         return (1.0 / self.lag,), 1.0 / self.lag
@@ -110,8 +111,8 @@ class FirstOrder(LinearMachine):
 class SecondOrder(LinearMachine):
     """`ẍ + 2 ζ ω ẋ + ω² x = ω² u`, ω = 2π f. At low frequencies it lags by 2 ζ/ω."""
 
-    frequency: object = parameter("natural frequency f", "Hz", positive=True)
-    ratio: object = parameter("damping ratio ζ", "", positive=True, zero=True, default=1.0)
+    frequency: Parameter = parameter("natural frequency f", "Hz", positive=True)
+    ratio: Parameter = parameter("damping ratio ζ", "", positive=True, zero=True, default=1.0)
 
     @staticmethod
     def with_lag(lag: float, ratio: float = 1.0) -> SecondOrder:
@@ -131,14 +132,14 @@ class BenchmarkMachine(LinearMachine):
     rest is 0.982, the lag about 28 ms. The specimen's force is its own: here it only moves.
     """
 
-    valve_gain: object = parameter("a₁ β₀", "N/(m s^3)", positive=True, default=2.13e13)
-    feedback: object = parameter("natural velocity feedback a₂", "N/m", positive=True, default=4.23e6)
-    leakage: object = parameter("actuator pole a₃", "1/s", positive=True, zero=True, default=3.3)
-    valve_damping: object = parameter("β₁", "1/s", positive=True, default=425.0)
-    valve_stiffness: object = parameter("β₂", "1/s^2", positive=True, default=1e5)
-    mass: object = parameter("moving mass m", "kg", positive=True, default=29.12)
-    damping: object = parameter("damping of the specimen c", "N s/m", positive=True, zero=True, default=114.6)
-    stiffness: object = parameter("stiffness of the specimen k", "N/m", positive=True, zero=True, default=1.19e6)
+    valve_gain: Parameter = parameter("a₁ β₀", "N/(m s^3)", positive=True, default=2.13e13)
+    feedback: Parameter = parameter("natural velocity feedback a₂", "N/m", positive=True, default=4.23e6)
+    leakage: Parameter = parameter("actuator pole a₃", "1/s", positive=True, zero=True, default=3.3)
+    valve_damping: Parameter = parameter("β₁", "1/s", positive=True, default=425.0)
+    valve_stiffness: Parameter = parameter("β₂", "1/s^2", positive=True, default=1e5)
+    mass: Parameter = parameter("moving mass m", "kg", positive=True, default=29.12)
+    damping: Parameter = parameter("damping of the specimen c", "N s/m", positive=True, zero=True, default=114.6)
+    stiffness: Parameter = parameter("stiffness of the specimen k", "N/m", positive=True, zero=True, default=1.19e6)
 
     def polynomial(self):
         def times(p, q):
@@ -161,7 +162,7 @@ class MachineState(NamedTuple):
     count: jax.Array  # steps so far: noise depends on it
 
 
-class Imposed(NamedTuple):
+class ImposedMotion(NamedTuple):
     """What a machine did: the motion of the specimen, and the displacement that its sensor shows."""
 
     motion: Motion
@@ -180,14 +181,14 @@ class Actuator(Parameterised):
     """
 
     dynamics: Dynamics = eqx.field(default_factory=IdealMachine)
-    velocity_limit: object = parameter("largest velocity", "m/s", positive=True, default=jnp.inf)
-    stroke: object = parameter("largest displacement", "m", positive=True, default=jnp.inf)
-    noise: object = parameter("noise of the displacement sensor", "m", positive=True, default=0.0)
-    quantum: object = parameter("smallest step of the displacement sensor", "m", positive=True, default=0.0)
+    velocity_limit: Parameter = parameter("largest velocity", "m/s", positive=True, default=jnp.inf)
+    stroke: Parameter = parameter("largest displacement", "m", positive=True, default=jnp.inf)
+    noise: Parameter = parameter("noise of the displacement sensor", "m", positive=True, default=0.0)
+    quantum: Parameter = parameter("smallest step of the displacement sensor", "m", positive=True, default=0.0)
     seed: int = 0
 
     def __check_init__(self):
-        if isinstance(self.dynamics, PureDelay) and not isinstance(self.dynamics.delay, jax.core.Tracer):
+        if isinstance(self.dynamics, PureDelay) and not isinstance(self.dynamics.delay, Tracer):
             late = float(jnp.max(self.dynamics.delay))
             if late * 1024 > LONGEST - 2:
                 raise InputError(f"A delay of {late:g} s is longer than the half second that a machine may have.")
@@ -199,7 +200,7 @@ class Actuator(Parameterised):
         zero = jnp.zeros(())
         return MachineState(self.dynamics.start(constants), zero, zero, jnp.zeros((), jnp.int32))
 
-    def move(self, constants, state: MachineState, command, dt) -> tuple[Imposed, MachineState]:
+    def move(self, constants, state: MachineState, command, dt) -> tuple[ImposedMotion, MachineState]:
         """Follow a command for one step of `dt` seconds."""
         reach = self.velocity_limit * dt
         asked = jnp.clip(jnp.clip(command, -self.stroke, self.stroke), state.asked - reach, state.asked + reach)
@@ -207,4 +208,4 @@ class Actuator(Parameterised):
         measured = motion.e + self.noise * gauss(self.seed, state.count)[0]
         step = jnp.where(self.quantum > 0, self.quantum, 1.0)
         measured = jnp.where(self.quantum > 0, step * jnp.round(measured / step), measured)
-        return Imposed(motion, measured), MachineState(own, asked, measured, state.count + 1)
+        return ImposedMotion(motion, measured), MachineState(own, asked, measured, state.count + 1)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.linalg import discretise, matvec
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator
 from vibrid.hybrid.ring import Ring, empty_ring, oldest, push
 
@@ -47,16 +47,16 @@ class AdaptiveTimeSeries(Compensator):
         caution: weight of the present coefficients, as a share of the information in the window.
     """
 
-    delay: object = parameter("first guess of the delay τ", "s", positive=True, zero=True)
+    delay: Parameter = parameter("first guess of the delay τ", "s", positive=True, zero=True)
     samples: int = eqx.field(static=True, default=1024)
     cutoff: float = eqx.field(static=True, default=12.0)
-    threshold: object = parameter(
+    threshold: Parameter = parameter(
         "displacement below which nothing is learnt", "m", positive=True, zero=True, default=1e-4
     )
-    lowest: object = parameter("lower limits of a₀, a₁, a₂", "", default=(0.7, 0.0, 0.0))
-    highest: object = parameter("upper limits of a₀, a₁, a₂", "", default=(1.3, 0.08, 2e-3))
-    rate: object = parameter("largest change of a₀, a₁, a₂ in a second", "", default=(4.0, 0.4, 1e-2))
-    caution: object = parameter("weight of the present coefficients", "", positive=True, zero=True, default=1e-4)
+    lowest: Parameter = parameter("lower limits of a₀, a₁, a₂", "", default=(0.7, 0.0, 0.0))
+    highest: Parameter = parameter("upper limits of a₀, a₁, a₂", "", default=(1.3, 0.08, 2e-3))
+    rate: Parameter = parameter("largest change of a₀, a₁, a₂ in a second", "", default=(4.0, 0.4, 1e-2))
+    caution: Parameter = parameter("weight of the present coefficients", "", positive=True, zero=True, default=1e-4)
     needs_position: ClassVar[bool] = True
 
     def prepare(self, dt):

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import SPECIMENS, LoopDevice, Reading
 from vibrid.hybrid.noise import gauss
 from vibrid.laws.base import Motion
@@ -72,26 +72,26 @@ class BandedFrictionDamper(LoopDevice):
     Each test of a real device differs: `scattered(key)` draws another specimen of the same kind.
     """
 
-    capacity: object = parameter("friction force that the pretension is set for", "N", positive=True, default=23e3)
-    clevis_stiffness: object = parameter("k_c", "N/m", positive=True, default=9000e3)
-    gap_stiffness: object = parameter("k_g", "N/m", positive=True, default=1800e3)
-    gap: object = parameter("play of the clevis g_c", "m", positive=True, zero=True, default=3e-3)
-    contact_damping: object = parameter("c_f", "N s/m", positive=True, zero=True, default=12e3)
-    drum_mass: object = parameter("m_d", "kg", positive=True, default=150.0)
-    bristle_stiffness: object = parameter("σ0", "N/m", positive=True, default=6e7)
-    bristle_damping: object = parameter("σ1", "N s/m", positive=True, default=60e3)
-    band_travel: object = parameter("travel over which the bands grip g_b", "m", positive=True, default=5e-3)
-    slack_grip: object = parameter("grip just after a reversal A0", "", positive=True, zero=True, default=0.55)
-    ringing_frequency: object = parameter("ω/2π", "Hz", positive=True, default=14.0)
-    ringing_ratio: object = parameter("ζ", "", positive=True, default=0.03)
-    ringing_size: object = parameter("κ", "", positive=True, zero=True, default=1.1)
-    fading: object = parameter("loss of grip when warm a_f", "", positive=True, default=0.08)
-    warming_energy: object = parameter("E0", "J", positive=True, default=15e3)
-    circumference: object = parameter("travel of one turn of the drum L", "m", positive=True, default=0.12)
-    phase: object = parameter("where the drum starts φ", "rad", default=0.0)
-    strength: object = parameter("factor on the friction c_s", "", positive=True, zero=True, default=1.0)
-    force_noise: object = parameter("noise of the load cell", "N", positive=True, zero=True, default=300.0)
-    band_noise: object = parameter("noise of the band forces", "N", positive=True, zero=True, default=1.5)
+    capacity: Parameter = parameter("friction force that the pretension is set for", "N", positive=True, default=23e3)
+    clevis_stiffness: Parameter = parameter("k_c", "N/m", positive=True, default=9000e3)
+    gap_stiffness: Parameter = parameter("k_g", "N/m", positive=True, default=1800e3)
+    gap: Parameter = parameter("play of the clevis g_c", "m", positive=True, zero=True, default=3e-3)
+    contact_damping: Parameter = parameter("c_f", "N s/m", positive=True, zero=True, default=12e3)
+    drum_mass: Parameter = parameter("m_d", "kg", positive=True, default=150.0)
+    bristle_stiffness: Parameter = parameter("σ0", "N/m", positive=True, default=6e7)
+    bristle_damping: Parameter = parameter("σ1", "N s/m", positive=True, default=60e3)
+    band_travel: Parameter = parameter("travel over which the bands grip g_b", "m", positive=True, default=5e-3)
+    slack_grip: Parameter = parameter("grip just after a reversal A0", "", positive=True, zero=True, default=0.55)
+    ringing_frequency: Parameter = parameter("ω/2π", "Hz", positive=True, default=14.0)
+    ringing_ratio: Parameter = parameter("ζ", "", positive=True, default=0.03)
+    ringing_size: Parameter = parameter("κ", "", positive=True, zero=True, default=1.1)
+    fading: Parameter = parameter("loss of grip when warm a_f", "", positive=True, default=0.08)
+    warming_energy: Parameter = parameter("E0", "J", positive=True, default=15e3)
+    circumference: Parameter = parameter("travel of one turn of the drum L", "m", positive=True, default=0.12)
+    phase: Parameter = parameter("where the drum starts φ", "rad", default=0.0)
+    strength: Parameter = parameter("factor on the friction c_s", "", positive=True, zero=True, default=1.0)
+    force_noise: Parameter = parameter("noise of the load cell", "N", positive=True, zero=True, default=300.0)
+    band_noise: Parameter = parameter("noise of the band forces", "N", positive=True, zero=True, default=1.5)
     seed: int = eqx.field(default=0, converter=lambda seed: jnp.asarray(seed, jnp.int32))
     """Of the noise; an array, so that another one needs no new program."""
 

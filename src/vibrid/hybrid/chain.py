@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.hybrid.actuator import Actuator
-from vibrid.hybrid.compensation import Compensator, Target
+from vibrid.hybrid.compensation import Compensator, TargetMotion
 from vibrid.hybrid.device import Heard, LoopDevice, Reading
 from vibrid.laws.base import Motion
 
@@ -54,7 +54,7 @@ class Chain(eqx.Module):
             jnp.zeros(()),
         )
 
-    def step(self, constants, state: ChainState, target: Target, heard: Heard | None, dt):
+    def step(self, constants, state: ChainState, target: TargetMotion, heard: Heard | None, dt):
         """(row, what a listener hears, next state) after one step of `dt` seconds towards the target."""
         own, machine = constants
         compensating, moving = state.compensator, state.machine

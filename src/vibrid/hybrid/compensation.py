@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.core.registry import Registry
 from vibrid.hybrid.ring import empty_ring, past, push
 
@@ -17,7 +17,7 @@ COMPENSATORS = Registry("compensator")
 _MEMORY = 1024
 
 
-class Target(NamedTuple):
+class TargetMotion(NamedTuple):
     """Where a specimen is wanted: displacement (m), and its first two derivatives in time (m/s, m/s²).
 
     `rate` is the velocity that the integrator takes for the device: explicit integrators have it a little behind the
@@ -42,7 +42,7 @@ class Compensator(Parameterised):
     def start(self, constants) -> Any:
         return ()
 
-    def command(self, constants, state, target: Target, measured, dt) -> tuple[jax.Array, Any]:
+    def command(self, constants, state, target: TargetMotion, measured, dt) -> tuple[jax.Array, Any]:
         """The command (m) for this step; `measured` is where the specimen was found after the last one."""
         raise NotImplementedError
 
@@ -61,7 +61,7 @@ class PolynomialExtrapolation(Compensator):
     times τ apart, at t + τ (Horiuchi, Inoue, Konno & Namita 1999; order 3 there). Stable up to ω τ ≈ 1.6 at order 3.
     """
 
-    delay: object = parameter("delay τ", "s", positive=True, zero=True)
+    delay: Parameter = parameter("delay τ", "s", positive=True, zero=True)
     order: int = eqx.field(static=True, default=3)
 
     def __check_init__(self):
@@ -84,8 +84,8 @@ class PolynomialExtrapolation(Compensator):
 class Inverse(Compensator):
     """`u = x + a₁ ẋ + a₂ ẍ`: exact for a machine of first (a₁ = τ) or second order (a₁ = 2ζ/ω, a₂ = 1/ω²)."""
 
-    first: object = parameter("a₁", "s", positive=True, zero=True)
-    second: object = parameter("a₂", "s^2", positive=True, default=0.0)
+    first: Parameter = parameter("a₁", "s", positive=True, zero=True)
+    second: Parameter = parameter("a₂", "s^2", positive=True, default=0.0)
 
     def command(self, constants, state, target, measured, dt):
         return target.x + self.first * target.v + self.second * target.a, state

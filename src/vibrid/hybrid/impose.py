@@ -10,7 +10,7 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.hybrid.actuator import Actuator
 from vibrid.hybrid.chain import Chain
-from vibrid.hybrid.compensation import Compensator, Target
+from vibrid.hybrid.compensation import Compensator, TargetMotion
 from vibrid.hybrid.device import LawDevice, LoopDevice
 from vibrid.laws.base import Law
 from vibrid.records.record import Channel, Record
@@ -55,7 +55,7 @@ def _walk(chain: Chain, x, v, dt):
     bend = jnp.gradient(slope) / dt
 
     def step(state, target):
-        row, _, state = chain.step(constants, state, Target(*target), None, dt)
+        row, _, state = chain.step(constants, state, TargetMotion(*target), None, dt)
         return state, row
 
     return jax.lax.scan(step, chain.start(constants), (x, slope, bend, v))[1]

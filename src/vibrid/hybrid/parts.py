@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import equinox as eqx
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.hybrid.actuator import Actuator
 from vibrid.hybrid.compensation import Compensator
 from vibrid.hybrid.device import LawDevice, LoopDevice
@@ -44,7 +44,7 @@ class Part(Parameterised):
     at: str = eqx.field(static=True, converter=str)
     to: str = eqx.field(static=True, converter=_text, default="")
     name: str = eqx.field(static=True, default="")
-    count: object = parameter("devices side by side", "", positive=True, default=1.0)
+    count: Parameter = parameter("devices side by side", "", positive=True, default=1.0)
 
     @property
     def is_outside(self) -> bool:

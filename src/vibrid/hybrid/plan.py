@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from vibrid.core.linalg import matvec
 from vibrid.hybrid.chain import Chain, Row
-from vibrid.hybrid.compensation import Compensator, Target
+from vibrid.hybrid.compensation import Compensator, TargetMotion
 from vibrid.hybrid.device import Heard, Reading
 from vibrid.laws.base import Motion
 from vibrid.simulation.base import ExplicitIntegrator, State, Trial
@@ -23,7 +23,7 @@ from vibrid.simulation.excitation import Input
 from vibrid.structures.model import Model
 
 
-class Answer(NamedTuple):
+class DeviceAnswer(NamedTuple):
     """What came back from a device outside: force (N), where it was found (m), and its signals."""
 
     force: jax.Array
@@ -43,14 +43,14 @@ class Outside(eqx.Module):
 
     def start(self, constants):
         own = () if self.compensator is None else self.compensator.start(constants)
-        return OutsideState(own, Target(*jnp.zeros(4)), jnp.zeros(()), jnp.zeros(()))
+        return OutsideState(own, TargetMotion(*jnp.zeros(4)), jnp.zeros(()), jnp.zeros(()))
 
 
 class OutsideState(NamedTuple):
     """Where a device outside stands, as far as it is known here."""
 
     compensator: Any
-    target: Target
+    target: TargetMotion
     command: jax.Array
     measured: jax.Array
 
@@ -78,7 +78,7 @@ class Carry(NamedTuple):
     forces: jax.Array  # (parts,) N, of one device each, at the last substep
 
 
-class Factors(NamedTuple):
+class ScaleFactors(NamedTuple):
     """Between a structure and its devices: lengths, velocities and forces of the structure / of one device."""
 
     length: jax.Array
@@ -95,7 +95,7 @@ class Plan(eqx.Module):
     rows: jax.Array  # (parts, n)
     parts: tuple[Chain | Outside, ...]
     prepared: tuple
-    factors: Factors
+    factors: ScaleFactors
     step: jax.Array  # s, of the structure
     small: jax.Array  # s, of the machines, laboratory time
     substeps: int = eqx.field(static=True)
@@ -122,7 +122,7 @@ class Plan(eqx.Module):
     def _deformations(self, x, v):
         return matvec(self.rows, x) / self.factors.length, matvec(self.rows, v) / self.factors.velocity
 
-    def target(self, span: Span, i: int, j) -> Target:
+    def target(self, span: Span, i: int, j) -> TargetMotion:
         """Where device `i` is wanted at the end of substep `j`.
 
         The derivatives are those of the cubic through the displacements at this step's end and the three before it
@@ -139,7 +139,7 @@ class Plan(eqx.Module):
         x = x0 + t * one
         if self.cubic:
             x = x1 + s * (one + 0.5 * (s + 1) * (two + (s + 2) / 3 * three))
-        return Target(x, v, a, v0 + t * (v1 - v0))
+        return TargetMotion(x, v, a, v0 + t * (v1 - v0))
 
     def command(self, carry: Carry, j) -> tuple[Carry, jax.Array]:
         """What the devices outside are asked for in substep `j`: (outside, 3) displacement, velocity, acceleration."""
@@ -155,7 +155,7 @@ class Plan(eqx.Module):
                 asked.append(jnp.stack([u, target.rate, target.a]))
         return carry._replace(parts=tuple(parts)), jnp.stack(asked) if asked else jnp.zeros((0, 3))
 
-    def devices(self, carry: Carry, j, answers: tuple[Answer, ...] = ()) -> tuple[Carry, tuple[Row, ...]]:
+    def devices(self, carry: Carry, j, answers: tuple[DeviceAnswer, ...] = ()) -> tuple[Carry, tuple[Row, ...]]:
         """Move the devices inside through substep `j`; those that listen hear what the others showed in it."""
         parts, rows, said = list(carry.parts), [None] * len(self.parts), [None] * len(self.parts)
         waiting = iter(answers)

@@ -11,7 +11,7 @@ import numpy as np
 
 from vibrid.core.errors import Refusal
 from vibrid.hybrid.chain import Chain
-from vibrid.hybrid.plan import Carry, Factors, Outside, Plan
+from vibrid.hybrid.plan import Carry, Outside, Plan, ScaleFactors
 from vibrid.laws.base import simplified
 from vibrid.records.record import Record
 from vibrid.structures.model import Model
@@ -59,7 +59,7 @@ def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, Carr
     rows = np.stack([p.row(test.structure) for p in test.parts])
     counts = jnp.stack([jnp.asarray(p.count, float) for p in test.parts])
     scale = test.scaling
-    factors = Factors(jnp.asarray(scale.length), jnp.asarray(scale.length / scale.time), scale.force * counts)
+    factors = ScaleFactors(jnp.asarray(scale.length), jnp.asarray(scale.length / scale.time), scale.force * counts)
     how = (test.substeps, listens, test.interpolation == "cubic")
     known = tuple(None if s is None else jnp.asarray(s) for s in slopes)
     times = jnp.asarray(test.step), jnp.asarray(1.0 / test.rate)
@@ -68,7 +68,7 @@ def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, Carr
 
 
 @eqx.filter_jit
-def _plan(built, loads, integrator, rows, parts, slopes, factors: Factors, times, how, first_input):
+def _plan(built, loads, integrator, rows, parts, slopes, factors: ScaleFactors, times, how, first_input):
     model = built if isinstance(built, Model) else built.model(loads)
     step, small = times
     rows = jnp.asarray(rows)

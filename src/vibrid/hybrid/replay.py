@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import SPECIMENS, LoopDevice, Reading
 from vibrid.laws.base import Motion
 from vibrid.records.readers import read_record
@@ -31,14 +31,14 @@ class Replay(LoopDevice):
     the record, it gives no force (NaN), and the test ends with a sentence. Made by `Replay.of(record)`.
     """
 
-    step: object = parameter("time between samples", "s", positive=True)
-    displacement: object = parameter("measured displacement", "m")
-    force: object = parameter("measured force", "N")
-    others: object = parameter("other measured signals (samples, signals)", "")
-    tolerance: object = parameter(
+    step: Parameter = parameter("time between samples", "s", positive=True)
+    displacement: Parameter = parameter("measured displacement", "m")
+    force: Parameter = parameter("measured force", "N")
+    others: Parameter = parameter("other measured signals (samples, signals)", "")
+    tolerance: Parameter = parameter(
         "distance from the measured displacement that is let pass", "m", positive=True, zero=True
     )
-    stiffness: object = parameter("stiffness for the integrator", "N/m", positive=True, default=0.0)
+    stiffness: Parameter = parameter("stiffness for the integrator", "N/m", positive=True, default=0.0)
     names: tuple[str, ...] = eqx.field(static=True, default=())
     units: tuple[str, ...] = eqx.field(static=True, default=())
 

@@ -20,7 +20,7 @@ from vibrid.core.errors import VibridError
 from vibrid.hybrid.calls import compiled_calls
 from vibrid.hybrid.chain import Row
 from vibrid.hybrid.clock import Clock
-from vibrid.hybrid.plan import Answer, Outside, Plan
+from vibrid.hybrid.plan import DeviceAnswer, Outside, Plan
 from vibrid.hybrid.prepare import make_plan, on_steps
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.result import Glimpse, HybridResult, device_channels
@@ -100,7 +100,7 @@ class _Run:
         loads = plan.model.load_matrix.shape[1]
 
         def answers(numbers):
-            return tuple(Answer(own[0], own[1], own[2:]) for own in jnp.split(numbers, cuts))
+            return tuple(DeviceAnswer(own[0], own[1], own[2:]) for own in jnp.split(numbers, cuts))
 
         def asked(carry, j, rows, *seen):
             """One array of all that goes out: the commands, what is recorded of the devices, and of the structure."""

@@ -28,9 +28,9 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
-from vibrid.hybrid.device import SPECIMENS, Heard, LoopDevice, Reading
-from vibrid.hybrid.learned.answers import LawState, ScaledLaw
+from vibrid.core.parameters import Parameter, parameter
+from vibrid.hybrid.device import SPECIMENS, Heard, LawState, LoopDevice, Reading
+from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.laws.base import Law, Motion
 
 SHRINKING = 1.0 - 0.1 * np.arange(11)
@@ -103,14 +103,14 @@ class UpdatedLaw(LoopDevice):
     """
 
     law: ScaledLaw = eqx.field(converter=_scaled)
-    capacity: object = parameter("friction force, or one of each direction", "N", positive=True, default=1.0)
+    capacity: Parameter = parameter("friction force, or one of each direction", "N", positive=True, default=1.0)
     updated: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=("bristle_stiffness", "bristle_damping"))
-    lower: object = parameter("lower bound of the parameters / characterised", "", positive=True, default=0.05)
-    upper: object = parameter("upper bound of the parameters / characterised", "", positive=True, default=5.0)
-    process_noise: object = parameter("σ_N", "", positive=True, zero=True, default=1e-3)
-    force_noise: object = parameter("√R", "N", positive=True, default=1e3)
-    corner: object = parameter("corner of the low-pass", "Hz", positive=True, zero=True, default=60.0)
-    spread: object = parameter("α", "", positive=True, default=1e-3)
+    lower: Parameter = parameter("lower bound of the parameters / characterised", "", positive=True, default=0.05)
+    upper: Parameter = parameter("upper bound of the parameters / characterised", "", positive=True, default=5.0)
+    process_noise: Parameter = parameter("σ_N", "", positive=True, zero=True, default=1e-3)
+    force_noise: Parameter = parameter("√R", "N", positive=True, default=1e3)
+    corner: Parameter = parameter("corner of the low-pass", "Hz", positive=True, zero=True, default=60.0)
+    spread: Parameter = parameter("α", "", positive=True, default=1e-3)
     memory: str = eqx.field(static=True, default="each")
 
     no_force_means: ClassVar[str] = "The law left the range of numbers, or its memory was too small for the path."

@@ -114,7 +114,7 @@ class Tabulated(eqx.Module):
         return np.asarray(self.offset) + np.asarray(self.slope) @ np.asarray(values)
 
 
-class Traced(eqx.Module):
+class IntegratedSamples(eqx.Module):
     """Samples of any other map: the states of laws are integrated along whole records, for a few sets of values."""
 
     real: jax.Array
@@ -148,12 +148,12 @@ class Traced(eqx.Module):
 
 
 @eqx.filter_jit
-def _traced(samples: Traced, values):
+def _traced(samples: IntegratedSamples, values):
     return samples.traced(values)
 
 
 @eqx.filter_jit
-def _traced_slopes(samples: Traced, values):
+def _traced_slopes(samples: IntegratedSamples, values):
     return jax.jacfwd(samples.traced)(values)
 
 
@@ -178,8 +178,8 @@ def _all(problem, values, motions, columns):
 class AccelerationMap(NamedTuple):
     """Training and validation samples, and the size of each unknown that would explain the accelerations alone."""
 
-    training: Tabulated | Traced
-    validation: Tabulated | Traced
+    training: Tabulated | IntegratedSamples
+    validation: Tabulated | IntegratedSamples
     sizes: np.ndarray  # (p,)
     linear: bool
 
@@ -215,7 +215,7 @@ def acceleration_map(problem: Problem, measured: Measured, columns, validation, 
             return Tabulated(*map(jnp.asarray, parts))
         records, begin, end = zip(*which, strict=True)
         own = jnp.asarray(np.concatenate([real[r][b:e] for r, b, e in which]))
-        return Traced(own, problem, measured.motions, jnp.asarray(columns), records, begin, end, draws)
+        return IntegratedSamples(own, problem, measured.motions, jnp.asarray(columns), records, begin, end, draws)
 
     return AccelerationMap(samples(parts[0]), samples(parts[1]), sizes, linear)
 

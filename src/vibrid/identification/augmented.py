@@ -17,7 +17,7 @@ from jax.flatten_util import ravel_pytree
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.problem import Problem
 from vibrid.simulation.excitation import drive
-from vibrid.simulation.run import Everything, Start, advance_sample, run
+from vibrid.simulation.run import Everything, advance_sample, run
 
 
 def _experiment_and_model(problem: Problem, free):
@@ -107,8 +107,7 @@ def at_priors(problem: Problem, free) -> np.ndarray:
 def state_sizes(problem: Problem, free, record: int = 0):
     """rms of x, v and law states over a record when simulated with φ: the natural scales of the filter."""
     experiment, model = _experiment_and_model(problem, free)
-    d, first = problem.data[0], experiment.initial[record]
-    start = Start(first.displacement, first.velocity)
+    d, start = problem.data[0], experiment.initial[record]
     x, v, _, s = run(
         model, problem.integrator, problem.driven(experiment, d), d.step, Everything(), start, problem.substeps
     )

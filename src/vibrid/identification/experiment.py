@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from vibrid.core import paths
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.records.record import QUANTITIES, Record
 from vibrid.simulation.excitation import channels_of
 from vibrid.simulation.initial import Initial
@@ -21,7 +21,7 @@ class Load(eqx.Module):
 
     quantity: str = eqx.field(static=True)
     place: str = eqx.field(static=True)  # of a load; the direction of a ground motion
-    offset: object = parameter("constant added to the reading", "", default=0.0)
+    offset: Parameter = parameter("constant added to the reading", "", default=0.0)
 
     @property
     def parameter_units(self) -> dict[str, str]:

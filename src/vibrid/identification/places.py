@@ -8,7 +8,7 @@ from vibrid.core import paths
 
 
 @dataclass(frozen=True)
-class Kind:
+class PlaceKind:
     """A kind of place.
 
     need: what a method must be able to do (one of `NEEDS`), empty where every method can; about_zero: zero is a value
@@ -19,21 +19,21 @@ class Kind:
     about_zero: bool = False
 
 
-NOISE = Kind("unknown noise")
-STRUCTURE = Kind()
+NOISE = PlaceKind("unknown noise")
+STRUCTURE = PlaceKind()
 KINDS = {
-    ("sensors", "gain"): Kind("sensor gain"),
-    ("sensors", "offset"): Kind("sensor offset", about_zero=True),
-    ("sensors", "delay"): Kind("sensor delay"),
+    ("sensors", "gain"): PlaceKind("sensor gain"),
+    ("sensors", "offset"): PlaceKind("sensor offset", about_zero=True),
+    ("sensors", "delay"): PlaceKind("sensor delay"),
     ("sensors", "noise"): NOISE,
-    ("loads", "offset"): Kind("load offset", about_zero=True),
-    ("initial", "displacement"): Kind("initial state", about_zero=True),
-    ("initial", "velocity"): Kind("initial state", about_zero=True),
+    ("loads", "offset"): PlaceKind("load offset", about_zero=True),
+    ("initial", "displacement"): PlaceKind("initial state", about_zero=True),
+    ("initial", "velocity"): PlaceKind("initial state", about_zero=True),
 }
 """The kind of every parameter of sensors, measured excitations and initial states, such as `sensors[0].gain`."""
 
 
-def kind_of(place: str) -> Kind:
+def kind_of(place: str) -> PlaceKind:
     """The kind of a concrete path from the experiment."""
     root, *rest = paths.parse(place)
     return STRUCTURE if root == "structure" else KINDS[root, rest[1]]

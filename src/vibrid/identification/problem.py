@@ -12,7 +12,7 @@ import numpy as np
 
 from vibrid.core.arguments import checked
 from vibrid.core.device import on_processor
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.experiment import Experiment, loads_in
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.needs import needs_of
@@ -23,7 +23,7 @@ from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.simulation.response import delayed
-from vibrid.simulation.run import Readings, Start, run
+from vibrid.simulation.run import Readings, run
 from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
@@ -99,8 +99,7 @@ class Problem(eqx.Module):
         """(nt, ny): readings of an experiment under the inputs of one record."""
         model = experiment.structure.model(data.loads)
         sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
-        first = experiment.initial[record]
-        start = Start(first.displacement, first.velocity)
+        start = experiment.initial[record]
         driven = self.driven(experiment, data)
         y = run(model, self.integrator, driven, data.step, Readings(sensors), start, self.substeps)
         if self.delays:
@@ -198,11 +197,17 @@ def make_problem(
 def _initial(structure, records: list[Record], given) -> tuple[Initial, ...]:
     """The state in which the structure stands when each record begins."""
     size = structure.model(IMPOSED if isinstance(structure, ImposedTest) else ()).size
-    if given is None or not isinstance(given, list | tuple) or isinstance(given, Start):
+    if given is None or not isinstance(given, list | tuple):
         given = [given] * (len(records) if given is None else 1)
     if len(given) != len(records):
         raise InputError(f"{len(records)} records need as many initial states, not {len(given)}.")
-    return tuple(as_initial(one, structure, size) for one in given)
+    made = tuple(as_initial(one, structure, size) for one in given)
+    if any(one.states is not None for one in made):
+        raise Refusal(
+            "An identification begins with its laws at rest: leave 'states' out of the initial state, and begin the "
+            "record before the parts were loaded."
+        )
+    return made
 
 
 def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads, moving: bool):

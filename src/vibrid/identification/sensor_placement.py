@@ -21,7 +21,7 @@ from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import compile_unknowns, listed
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
-from vibrid.simulation.run import Readings, Start, run
+from vibrid.simulation.run import Readings, run
 from vibrid.simulation.simulate import default_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensor, Sensors
@@ -167,6 +167,6 @@ def _readings_and_slopes(experiment, unknowns, integrator, driven, dt, loads, su
         model = made.structure.model(loads)
         arrays = made.structure.sensor_arrays(model, made.sensors)
         first = made.initial[0]
-        return run(model, integrator, driven, dt, Readings(arrays), Start(first.displacement, first.velocity), substeps)
+        return run(model, integrator, driven, dt, Readings(arrays), first, substeps)
 
     return readings(free), jax.jacfwd(readings)(free)

@@ -12,7 +12,8 @@ from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.levenberg import descend
 from vibrid.simulation.excitation import Drive
-from vibrid.simulation.run import Everything, Readings, Start, run
+from vibrid.simulation.initial import Initial
+from vibrid.simulation.run import Everything, Readings, run
 
 
 def shoot(problem, free, deviations, segments: int, iterations: int = 40, progress=SILENT) -> tuple[np.ndarray, bool]:
@@ -71,7 +72,7 @@ def _motion(problem, free, record):
         problem.driven(experiment, d),
         d.step,
         Everything(),
-        Start(first.displacement, first.velocity),
+        first,
         problem.substeps,
     )
     return x, v, s
@@ -151,7 +152,7 @@ def _segment(problem, q, w, begin, is_first, record, size, length: int, deviatio
     rest, unravel = ravel_pytree(model.start())
     n = model.size
     w = jnp.where(is_first, jnp.concatenate([first.displacement, first.velocity, rest]), w * size)
-    start = Start(w[:n], w[n : 2 * n], unravel(w[2 * n :]))
+    start = Initial(w[:n], w[n : 2 * n], unravel(w[2 * n :]))
 
     def cut(values, extra):
         return jax.lax.dynamic_slice_in_dim(values, begin, length + extra)

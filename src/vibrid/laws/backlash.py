@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Law, absolute_power
 
 
@@ -18,14 +18,14 @@ class Backlash(Law):
     lets go r times as fast as it took up. To this come `k e + c w`. The path alone decides; its steps do not.
     """
 
-    slip_positive: object = parameter("slip force for positive motion F₊", "N", positive=True, zero=True)
-    slip_negative: object = parameter("slip force for negative motion F₋", "N", positive=True, zero=True)
-    play: object = parameter("travel without grip g", "m", positive=True, zero=True)
-    take_up: object = parameter("travel from no grip to slip d", "m", positive=True)
-    release: object = parameter("letting go / taking up r", "", positive=True, default=1.0)
-    exponent: object = parameter("roundness of the grip n", "", positive=True, default=2.0)
-    stiffness: object = parameter("stiffness of the spring in parallel k", "N/m", positive=True, default=0.0)
-    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+    slip_positive: Parameter = parameter("slip force for positive motion F₊", "N", positive=True, zero=True)
+    slip_negative: Parameter = parameter("slip force for negative motion F₋", "N", positive=True, zero=True)
+    play: Parameter = parameter("travel without grip g", "m", positive=True, zero=True)
+    take_up: Parameter = parameter("travel from no grip to slip d", "m", positive=True)
+    release: Parameter = parameter("letting go / taking up r", "", positive=True, default=1.0)
+    exponent: Parameter = parameter("roundness of the grip n", "", positive=True, default=2.0)
+    stiffness: Parameter = parameter("stiffness of the spring in parallel k", "N/m", positive=True, default=0.0)
+    damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
 
     def start(self):
         return jnp.zeros(())

@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -47,7 +47,7 @@ class Law(Parameterised):
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
     is_averageable: ClassVar[bool] = True  # the mean of two states is a state: what a Kalman filter takes for granted
 
-    def start(self):
+    def start(self) -> Any:
         """The state at rest, from the parameters."""
         return ()
 
@@ -148,6 +148,8 @@ def check_law(law: Law) -> None:
 class Parallel(Law):
     """Several laws that share one deformation; their forces add. Written `Parallel([law, law])`."""
 
+    # What other laws say for their class, this one says for the laws it holds: hence properties.
+
     laws: tuple[Law, ...] = eqx.field(converter=lambda value: as_entries(value, "laws"))
 
     def __check_init__(self):
@@ -156,15 +158,15 @@ class Parallel(Law):
                 raise InputError(f"Parallel([...]) holds laws such as Linear(stiffness=...), not {law!r}.")
 
     @property
-    def is_linear(self):
+    def is_linear(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return all(law.is_linear for law in self.laws)
 
     @property
-    def is_stiff(self):
+    def is_stiff(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return any(law.is_stiff for law in self.laws)
 
     @property
-    def is_averageable(self):
+    def is_averageable(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return all(law.is_averageable for law in self.laws)
 
     def start(self):
@@ -174,9 +176,10 @@ class Parallel(Law):
         return sum(law.force(e, w, own) for law, own in zip(self.laws, s, strict=True))
 
     def state_rate(self, e, w, s):
-        for law in self.laws:
+        laws: tuple[Any, ...] = self.laws
+        for law in laws:
             refuse_without_rate(law)
-        return tuple(law.state_rate(e, w, own) for law, own in zip(self.laws, s, strict=True))
+        return tuple(law.state_rate(e, w, own) for law, own in zip(laws, s, strict=True))
 
     def advance(self, s, before, after, dt):
         return tuple(law.advance(own, before, after, dt) for law, own in zip(self.laws, s, strict=True))

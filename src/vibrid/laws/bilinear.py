@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Law
 
 
@@ -16,9 +16,9 @@ class Bilinear(Law):
     mapping. `a` is the ratio of the stiffness after yield to the stiffness before it.
     """
 
-    stiffness: object = parameter("elastic stiffness k", "N/m", positive=True, zero=True)
-    yield_deformation: object = parameter("deformation at first yield u_y", "m", positive=True)
-    post_yield_ratio: object = parameter("stiffness after yield / before", "", positive=True, default=0.0)
+    stiffness: Parameter = parameter("elastic stiffness k", "N/m", positive=True, zero=True)
+    yield_deformation: Parameter = parameter("deformation at first yield u_y", "m", positive=True)
+    post_yield_ratio: Parameter = parameter("stiffness after yield / before", "", positive=True, default=0.0)
 
     def start(self):
         return jnp.zeros(())

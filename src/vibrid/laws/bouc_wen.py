@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, RateLaw, absolute_power
 
 
@@ -20,16 +20,16 @@ class BoucWen(RateLaw):
     pure numbers times m^−1 for n = 1. With `post_yield_ratio` a = 0 the force is k z.
     """
 
-    stiffness: object = parameter("initial stiffness k", "N/m", positive=True, zero=True)
-    beta: object = parameter("loop shape β", "m^-n", positive=True, zero=True)
-    gamma: object = parameter("loop shape γ", "m^-n")
-    exponent: object = parameter("sharpness of yield n", "", positive=True, default=1.0)
-    post_yield_ratio: object = parameter("stiffness after yield / before", "", positive=True, default=0.0)
+    stiffness: Parameter = parameter("initial stiffness k", "N/m", positive=True, zero=True)
+    beta: Parameter = parameter("loop shape β", "m^-n", positive=True, zero=True)
+    gamma: Parameter = parameter("loop shape γ", "m^-n")
+    exponent: Parameter = parameter("sharpness of yield n", "", positive=True, default=1.0)
+    post_yield_ratio: Parameter = parameter("stiffness after yield / before", "", positive=True, default=0.0)
 
     whole_exponent: int | None = eqx.field(static=True, default=None, repr=False)  # set by `simplify`
 
     def simplify(self, free):
-        traced = isinstance(self.exponent, jax.core.Tracer)
+        traced = isinstance(self.exponent, Tracer)
         if "exponent" in free or traced or self.exponent.ndim or float(self.exponent) not in (1.0, 2.0, 3.0, 4.0):
             return self
         return dataclasses.replace(self, whole_exponent=int(self.exponent))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS
 from vibrid.laws.material import Material
 
@@ -23,10 +23,10 @@ class KentPark(Material):
     ε_m. The same as Concrete01 of OpenSees.
     """
 
-    strength: object = parameter("compressive strength f", "N/m^2", positive=True)
-    modulus: object = parameter("initial modulus E; the peak is at the strain 2 f/E", "N/m^2", positive=True)
-    crushing_strength: object = parameter("stress left after crushing f_u", "N/m^2", positive=True, default=0.0)
-    crushing_strain: object = parameter("strain at crushing ε_u", "", positive=True, default=0.006)
+    strength: Parameter = parameter("compressive strength f", "N/m^2", positive=True)
+    modulus: Parameter = parameter("initial modulus E; the peak is at the strain 2 f/E", "N/m^2", positive=True)
+    crushing_strength: Parameter = parameter("stress left after crushing f_u", "N/m^2", positive=True, default=0.0)
+    crushing_strain: Parameter = parameter("strain at crushing ε_u", "", positive=True, default=0.006)
 
     @property
     def peak_strain(self):

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf, gammainc, gammaln
 
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.core.registry import Registry
 
 DISTRIBUTIONS = Registry("distribution")
@@ -36,8 +36,8 @@ class YieldDistribution(Parameterised):
 class UniformYield(YieldDistribution):
     """Yield deformations spread evenly from `low` to `high`."""
 
-    low: object = parameter("smallest yield deformation", "m", positive=True, zero=True)
-    high: object = parameter("largest yield deformation", "m", positive=True)
+    low: Parameter = parameter("smallest yield deformation", "m", positive=True, zero=True)
+    high: Parameter = parameter("largest yield deformation", "m", positive=True)
 
     def survival(self, x):
         return jnp.clip((self.high - x) / (self.high - self.low), 0.0, 1.0)
@@ -52,7 +52,7 @@ class UniformYield(YieldDistribution):
 class RayleighYield(YieldDistribution):
     """`φ(x) = (π x / 2α²) exp(−π x² / 4α²)`; α is the mean yield deformation."""
 
-    mean: object = parameter("mean yield deformation α", "m", positive=True)
+    mean: Parameter = parameter("mean yield deformation α", "m", positive=True)
 
     def survival(self, x):
         return jnp.exp(-0.25 * jnp.pi * jnp.square(x / self.mean))
@@ -65,9 +65,9 @@ class RayleighYield(YieldDistribution):
 class WeibullYield(YieldDistribution):
     """`S(x) = exp(−((x − x₀)/b)ᵃ)` for x ≥ x₀; Rayleigh is a = 2, b = 2α/√π, x₀ = 0."""
 
-    shape: object = parameter("shape a", "", positive=True)
-    scale: object = parameter("scale b", "m", positive=True)
-    threshold: object = parameter("smallest yield deformation x₀", "m", positive=True, default=0.0)
+    shape: Parameter = parameter("shape a", "", positive=True)
+    scale: Parameter = parameter("scale b", "m", positive=True)
+    threshold: Parameter = parameter("smallest yield deformation x₀", "m", positive=True, default=0.0)
 
     def _power(self, x):
         """((x − x₀)/b)ᵃ with a finite gradient at x₀."""

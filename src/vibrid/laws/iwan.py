@@ -5,7 +5,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS
 from vibrid.laws.distributions import YieldDistribution
 from vibrid.laws.masing import MemoryLaw, check_memory_law, surviving
@@ -19,13 +19,15 @@ class Iwan(MemoryLaw):
     `curve(y) = k_e y + k_p min(y, u_p) +` the curve of `Masing`; the same memory serves all three.
     """
 
-    stiffness: object = parameter("initial stiffness of the breaking elements k", "N/m", positive=True, zero=True)
+    stiffness: Parameter = parameter("initial stiffness of the breaking elements k", "N/m", positive=True, zero=True)
     distribution: YieldDistribution
-    ductility: object = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
-    elastic_stiffness: object = parameter("stiffness of the elastic element k_e", "N/m", positive=True, default=0.0)
-    plastic_stiffness: object = parameter("stiffness of the unbreakable one k_p", "N/m", positive=True, default=0.0)
-    plastic_yield: object = parameter("yield deformation of the unbreakable one u_p", "m", positive=True, default=1.0)
-    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+    ductility: Parameter = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
+    elastic_stiffness: Parameter = parameter("stiffness of the elastic element k_e", "N/m", positive=True, default=0.0)
+    plastic_stiffness: Parameter = parameter("stiffness of the unbreakable one k_p", "N/m", positive=True, default=0.0)
+    plastic_yield: Parameter = parameter(
+        "yield deformation of the unbreakable one u_p", "m", positive=True, default=1.0
+    )
+    damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
 
     def __check_init__(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, StaticLaw
 
 
@@ -12,8 +12,8 @@ from vibrid.laws.base import LAWS, StaticLaw
 class Linear(StaticLaw):
     """A linear spring with an optional linear dashpot beside it: `F = k e + c w`."""
 
-    stiffness: object = parameter("stiffness k", "N/m", positive=True, zero=True)
-    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+    stiffness: Parameter = parameter("stiffness k", "N/m", positive=True, zero=True)
+    damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     is_linear: ClassVar[bool] = True
 
     def force(self, e, w, s):
@@ -24,7 +24,7 @@ class Linear(StaticLaw):
 class Viscous(StaticLaw):
     """A linear dashpot: `F = c w`."""
 
-    damping: object = parameter("viscous damping c", "N s/m", positive=True, zero=True)
+    damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, zero=True)
     is_linear: ClassVar[bool] = True
 
     def force(self, e, w, s):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, RateLaw
 
 
@@ -19,14 +19,14 @@ class LuGre(RateLaw):
     bristles are stiff: a step is backward Euler, which has a closed form and never overshoots g.
     """
 
-    bristle_stiffness: object = parameter("bristle stiffness σ0", "N/m", positive=True)
-    bristle_damping: object = parameter("bristle damping σ1", "N s/m", positive=True, zero=True)
-    coulomb_positive: object = parameter("Coulomb force for w > 0", "N", positive=True)
-    coulomb_negative: object = parameter("Coulomb force for w < 0", "N", positive=True)
-    static_positive: object = parameter("static force for w > 0", "N", positive=True)
-    static_negative: object = parameter("static force for w < 0", "N", positive=True)
-    stribeck_velocity: object = parameter("Stribeck velocity vs", "m/s", positive=True)
-    viscous: object = parameter("viscous friction σ2", "N s/m", positive=True, default=0.0)
+    bristle_stiffness: Parameter = parameter("bristle stiffness σ0", "N/m", positive=True)
+    bristle_damping: Parameter = parameter("bristle damping σ1", "N s/m", positive=True, zero=True)
+    coulomb_positive: Parameter = parameter("Coulomb force for w > 0", "N", positive=True)
+    coulomb_negative: Parameter = parameter("Coulomb force for w < 0", "N", positive=True)
+    static_positive: Parameter = parameter("static force for w > 0", "N", positive=True)
+    static_negative: Parameter = parameter("static force for w < 0", "N", positive=True)
+    stribeck_velocity: Parameter = parameter("Stribeck velocity vs", "m/s", positive=True)
+    viscous: Parameter = parameter("viscous friction σ2", "N s/m", positive=True, default=0.0)
     is_stiff: ClassVar[bool] = True
 
     def capacity(self, w):

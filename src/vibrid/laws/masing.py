@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Law
 from vibrid.laws.distributions import YieldDistribution
 
@@ -24,7 +24,7 @@ class Memory(NamedTuple):
     """The turning points that still matter, oldest and largest first, and where the deformation stands."""
 
     extremes: jax.Array  # (capacity,) m; only the first `count` mean anything
-    count: jax.Array  # 0: on the virgin curve
+    count: jax.Array  # 0: on the virgin curve  # pyright: ignore[reportIncompatibleMethodOverride]
     largest: jax.Array  # largest |deformation| so far, m
     here: jax.Array  # deformation at the last step, m
     overflow: jax.Array  # a turning point found no room: what follows is not to be trusted
@@ -84,17 +84,24 @@ class MemoryLaw(Law):
         """Force after a monotonic deformation y ≥ 0 from zero, of elements that survived |e| = `largest`, in N."""
         raise NotImplementedError
 
+    @property
+    def _capacity(self) -> int:
+        return self.capacity  # pyright: ignore[reportAttributeAccessIssue]  # a field of every subclass
+
+    def _dashpot(self, w):
+        return self.damping * w  # pyright: ignore[reportAttributeAccessIssue]  # a field of every subclass
+
     def start(self):
-        return empty_memory(self.capacity), jnp.zeros(self.capacity)
+        return empty_memory(self._capacity), jnp.zeros(self._capacity)
 
     def advance(self, s, before, after, dt):
         memory, forces = begun(s[0], before.e), s[1]
         moved, at = remember(memory, after.e)
         turning = self._hysteretic(memory.here, (memory, forces))
-        return moved, jnp.where(jnp.arange(self.capacity) == at, turning, forces)
+        return moved, jnp.where(jnp.arange(self._capacity) == at, turning, forces)
 
     def force(self, e, w, s):
-        return self._hysteretic(e, s) + self.damping * w
+        return self._hysteretic(e, s) + self._dashpot(w)
 
     def _hysteretic(self, e, s):
         """Rule 1 and 2: the virgin curve, or twice the curve at half the way from the last turning point."""
@@ -110,7 +117,7 @@ class MemoryLaw(Law):
 
     def recall(self, memory: Memory, w):
         """Force at a remembered place for these parameters: one evaluation of the curve a turning point."""
-        return jnp.sum(self._increments(memory)) + self.damping * w
+        return jnp.sum(self._increments(memory)) + self._dashpot(w)
 
     def recall_turns(self, memory: Memory):
         """Hysteretic force (capacity,) at every remembered turning point; beyond `memory.count`, at `here`."""
@@ -118,7 +125,7 @@ class MemoryLaw(Law):
 
     def _increments(self, memory: Memory):
         """(capacity + 1,): change of force from zero to the first turning point, to the next, …, and to `here`."""
-        places = jnp.arange(self.capacity + 1)
+        places = jnp.arange(self._capacity + 1)
         stops = jnp.where(places < memory.count, jnp.append(memory.extremes, 0.0), memory.here)
         way = jnp.diff(stops, prepend=0.0)
         sign = jnp.where(way >= 0.0, 1.0, -1.0)
@@ -145,10 +152,10 @@ class Masing(MemoryLaw):
         capacity: turning points that can be remembered; more are an error, never forgotten in silence.
     """
 
-    stiffness: object = parameter("initial stiffness k", "N/m", positive=True, zero=True)
+    stiffness: Parameter = parameter("initial stiffness k", "N/m", positive=True, zero=True)
     distribution: YieldDistribution
-    ductility: object = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
-    damping: object = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+    ductility: Parameter = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
+    damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
 
     def __check_init__(self):

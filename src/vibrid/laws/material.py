@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
+
+import jax
 
 from vibrid.laws.base import Law
 
@@ -15,11 +18,11 @@ class Material(Law):
     """
 
     @abstractmethod
-    def respond(self, s, strain):
+    def respond(self, s, strain) -> tuple[jax.Array, jax.Array, Any]:
         """(stress, tangent, new state) at `strain`, coming straight from the committed state `s`; pure."""
 
     @abstractmethod
-    def initial_modulus(self):
+    def initial_modulus(self) -> jax.Array:
         """The tangent at rest in N/m²."""
 
     def force(self, e, w, s):

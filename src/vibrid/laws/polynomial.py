@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, StaticLaw
 
 
@@ -12,8 +12,8 @@ from vibrid.laws.base import LAWS, StaticLaw
 class Cubic(StaticLaw):
     """A Duffing spring: `F = k e + k3 e³`; hardening for k3 > 0."""
 
-    stiffness: object = parameter("linear stiffness k", "N/m", positive=True, zero=True)
-    cubic: object = parameter("cubic stiffness k3", "N/m^3")
+    stiffness: Parameter = parameter("linear stiffness k", "N/m", positive=True, zero=True)
+    cubic: Parameter = parameter("cubic stiffness k3", "N/m^3")
 
     def force(self, e, w, s):
         return self.stiffness * e + self.cubic * e * e * e
@@ -23,7 +23,7 @@ class Cubic(StaticLaw):
 class Polynomial(StaticLaw):
     """`F = k1 e + k2 e² + … + kn eⁿ`; `coefficients` lists k1 … kn in N/m, N/m², …"""
 
-    coefficients: object = parameter("stiffness coefficients k1, k2, …", "N/m^i")
+    coefficients: Parameter = parameter("stiffness coefficients k1, k2, …", "N/m^i")
 
     def force(self, e, w, s):
         total = jnp.zeros_like(e)

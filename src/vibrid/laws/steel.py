@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, absolute_power
 from vibrid.laws.material import Material
 
@@ -39,12 +39,12 @@ class MenegottoPinto(Material):
     hardening.
     """
 
-    yield_stress: object = parameter("yield stress f_y", "N/m^2", positive=True)
-    modulus: object = parameter("modulus E", "N/m^2", positive=True, default=200e9)
-    hardening_ratio: object = parameter("modulus after yield / before", "", positive=True, default=0.01)
-    sharpness: object = parameter("R₀: how sharp the first bend is", "", positive=True, default=18.0)
-    softening: object = parameter("c₁: loss of sharpness", "", positive=True, zero=True, default=0.925)
-    softening_rate: object = parameter("c₂: how soon it is lost", "", positive=True, default=0.15)
+    yield_stress: Parameter = parameter("yield stress f_y", "N/m^2", positive=True)
+    modulus: Parameter = parameter("modulus E", "N/m^2", positive=True, default=200e9)
+    hardening_ratio: Parameter = parameter("modulus after yield / before", "", positive=True, default=0.01)
+    sharpness: Parameter = parameter("R₀: how sharp the first bend is", "", positive=True, default=18.0)
+    softening: Parameter = parameter("c₁: loss of sharpness", "", positive=True, zero=True, default=0.925)
+    softening_rate: Parameter = parameter("c₂: how soon it is lost", "", positive=True, default=0.15)
 
     def initial_modulus(self):
         return self.modulus

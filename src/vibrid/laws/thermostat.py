@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, RateLaw
 
 
@@ -18,9 +18,9 @@ class Thermostat(RateLaw):
     is driven by the deformation rate of the dashpot.
     """
 
-    initial: object = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
-    rate: object = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
-    bath: object = parameter("pull of the bath b", "N/m", default=0.0)
+    initial: Parameter = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
+    rate: Parameter = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
+    bath: Parameter = parameter("pull of the bath b", "N/m", default=0.0)
 
     def start(self):
         return self.initial
@@ -40,9 +40,9 @@ class FloorThermostat(RateLaw):
     displacement; no force acts on the second.
     """
 
-    initial: object = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
-    rate: object = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
-    bath: object = parameter("pull of the bath b", "N/m", default=0.0)
+    initial: Parameter = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
+    rate: Parameter = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
+    bath: Parameter = parameter("pull of the bath b", "N/m", default=0.0)
     components: ClassVar[int] = 2
 
     def start(self):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, RateLaw, StaticLaw, absolute_power
 
 
@@ -14,8 +14,8 @@ from vibrid.laws.base import LAWS, RateLaw, StaticLaw, absolute_power
 class NonlinearViscous(StaticLaw):
     """`F = c |w|^a sign(w)`: a fluid damper; a is usually between 0.2 and 1."""
 
-    coefficient: object = parameter("damping coefficient c", "N (s/m)^a", positive=True, zero=True)
-    exponent: object = parameter("velocity exponent a", "", positive=True)
+    coefficient: Parameter = parameter("damping coefficient c", "N (s/m)^a", positive=True, zero=True)
+    exponent: Parameter = parameter("velocity exponent a", "", positive=True)
 
     def force(self, e, w, s):
         return self.coefficient * absolute_power(w, self.exponent) * jnp.sign(w)
@@ -29,8 +29,8 @@ class Maxwell(RateLaw):
     costs nothing and the method stays of order 2 when the spring relaxes within a step.
     """
 
-    stiffness: object = parameter("spring stiffness k", "N/m", positive=True)
-    damping: object = parameter("dashpot c", "N s/m", positive=True)
+    stiffness: Parameter = parameter("spring stiffness k", "N/m", positive=True)
+    damping: Parameter = parameter("dashpot c", "N s/m", positive=True)
     is_stiff: ClassVar[bool] = True
 
     def start(self):

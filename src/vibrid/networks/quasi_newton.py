@@ -17,7 +17,7 @@ _SHORTER = 0.35
 _TRIALS = 8
 
 
-class Memory(NamedTuple):
+class DescentMemory(NamedTuple):
     """A point and its value, the slope where the last step began, and the last steps and changes of slope."""
 
     x: jax.Array
@@ -50,11 +50,11 @@ class QuasiNewton(eqx.Module):
         """What is kept of every step."""
         return value
 
-    def start(self, x) -> Memory:
+    def start(self, x) -> DescentMemory:
         zero, none = jnp.zeros_like(x), jnp.zeros((self.kept, x.size), x.dtype)
-        return Memory(x, jnp.full((), jnp.inf, x.dtype), zero, zero, none, none, jnp.zeros(self.kept, x.dtype))
+        return DescentMemory(x, jnp.full((), jnp.inf, x.dtype), zero, zero, none, none, jnp.zeros(self.kept, x.dtype))
 
-    def __call__(self, memory: Memory, key, data):
+    def __call__(self, memory: DescentMemory, key, data):
         """One step along the quasi-Newton direction, shortened until the value falls."""
         value, slope = jax.value_and_grad(self.objective)(memory.x, data)
         change = slope - memory.slope
@@ -83,7 +83,7 @@ class QuasiNewton(eqx.Module):
         step = jnp.where(good, t, 0.0) * direction
         value = jnp.where(good, there, value)
         x = memory.x + step
-        return Memory(x, value, step, slope, steps, changes, weights), self.recorded(x, value, data)
+        return DescentMemory(x, value, step, slope, steps, changes, weights), self.recorded(x, value, data)
 
     def _inverse(self, slope, stack, data):
         """The inverse Hessian times the slope: two loops over what is remembered."""

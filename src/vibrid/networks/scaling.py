@@ -10,14 +10,14 @@ from vibrid.core import precision  # noqa: F401
 from vibrid.core.parameters import as_number
 
 
-class Scaling(eqx.Module):
-    """`(x − centre) / size` for every channel. Made by `Scaling.of(data)`."""
+class ChannelScaling(eqx.Module):
+    """`(x − centre) / size` for every channel. Made by `ChannelScaling.of(data)`."""
 
     centre: jax.Array = eqx.field(converter=as_number)
     size: jax.Array = eqx.field(converter=as_number)
 
     @classmethod
-    def of(cls, data, *, symmetric: bool = True) -> Scaling:
+    def of(cls, data, *, symmetric: bool = True) -> ChannelScaling:
         """From samples (…, channels): their rms (rest stays at zero), or with `symmetric=False` mean and deviation.
 
         A channel that never moves keeps its size.

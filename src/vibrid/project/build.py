@@ -15,7 +15,7 @@ from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import Unknown, compile_unknowns
 from vibrid.laws.base import Law, check_law
 from vibrid.project.maker import MOST_PARTS
-from vibrid.project.problems import Keys, Problem
+from vibrid.project.problems import Keys, Mistake
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
 from vibrid.project.sections import ExcitationTable, InitialTable, SensorTable, UnknownLoadTable, UnknownTable
@@ -31,10 +31,10 @@ class Notes:
     """Gathers problems, so that all of them are told at once."""
 
     def __init__(self):
-        self.found: list[Problem] = []
+        self.found: list[Mistake] = []
 
     def add(self, keys: Keys, sentence: str) -> None:
-        self.found.append(Problem(keys, sentence))
+        self.found.append(Mistake(keys, sentence))
 
     @contextmanager
     def at(self, *keys):

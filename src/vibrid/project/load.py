@@ -15,7 +15,7 @@ from vibrid.core.inputs import InputFile
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.plugins import load_plugins
-from vibrid.project.problems import Problem, ProjectProblem, keys_of
+from vibrid.project.problems import Mistake, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
@@ -70,7 +70,7 @@ def read_table(path: Path, model: Callable[[bool], type[Section]], trust: bool =
     try:
         return text, model(True).model_validate(data)
     except ValidationError as problem:
-        found = [Problem(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
+        found = [Mistake(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
         raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from vibrid.core.errors import FileProblem
 from vibrid.core.plugins import load_file, read_plugin
 from vibrid.core.trust import is_trusted
-from vibrid.project.problems import Problem, ProjectProblem
+from vibrid.project.problems import Mistake, ProjectProblem
 from vibrid.project.section import MOST_PLUGINS
 
 
@@ -21,21 +21,21 @@ def load_plugins(path: Path, text: str, data: dict, trust: bool) -> None:
         try:
             content = read_plugin(path.parent / name)
         except FileProblem as problem:
-            found.append(Problem(("plugins", i), problem.problem))
+            found.append(Mistake(("plugins", i), problem.problem))
             continue
         if not (trust or is_trusted(content)):
             sentence = (
                 f"'{name}' is a program of its own, which runs only if you trust it: read it, then give --trust "
                 "(in Python, trust=True)."
             )
-            found.append(Problem(("plugins", i), sentence))
+            found.append(Mistake(("plugins", i), sentence))
         contents.append((i, path.parent / name, content))
     if not found:
         for i, file, content in contents:
             try:
                 load_file(file, content)
             except FileProblem as problem:
-                found.append(Problem(("plugins", i), f"{file.name}: {problem.problem}"))
+                found.append(Mistake(("plugins", i), f"{file.name}: {problem.problem}"))
     if found:
         raise ProjectProblem(path, text, found)
 

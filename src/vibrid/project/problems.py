@@ -12,7 +12,7 @@ Keys = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Problem:
+class Mistake:
     """One thing that is wrong: where it stands in the file, and a sentence."""
 
     keys: Keys
@@ -22,7 +22,7 @@ class Problem:
 class ProjectProblem(FileProblem):
     """All that is wrong with a project file, one line a problem."""
 
-    def __init__(self, path: Path, text: str, found: list[Problem]):
+    def __init__(self, path: Path, text: str, found: list[Mistake]):
         lines = sorted((line_of(text, p.keys) or 0, i) for i, p in enumerate(found))
         self.problems = tuple(found[i] for _, i in lines)
         told = [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vibrid.core.arguments import as_entries, checked
+from vibrid.core.arguments import Numbers, as_entries, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.inputs import InputFile
@@ -62,6 +62,20 @@ class Record:
     name: str = ""
     history: tuple[str, ...] = field(default=())
     files: tuple[InputFile, ...] = ()
+
+    if TYPE_CHECKING:  # what may be given; what it becomes stands above
+
+        def __init__(
+            self,
+            data: Numbers,
+            channels: Iterable[Channel],
+            step: float | None = None,
+            times: Numbers | None = None,
+            start: float = 0.0,
+            name: str = "",
+            history: Iterable[str] = (),
+            files: Iterable[InputFile] = (),
+        ) -> None: ...
 
     def __post_init__(self):
         data = _numbers(self.data, "data")

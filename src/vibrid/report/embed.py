@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from vibrid.report.signals import Trace
+from vibrid.report.signals import SensorTrace
 from vibrid.report.style import RC, readable_unit, unit_text
 from vibrid.report.words import Html, escape
 
@@ -63,14 +63,14 @@ def script_json(content) -> str:
     return text.replace("<", "\\u003c").replace("&", "\\u0026")
 
 
-def interactive_data(records: list[tuple[str, list[Trace]]]) -> list[dict]:
+def interactive_data(records: list[tuple[str, list[SensorTrace]]]) -> list[dict]:
     """The traces of the interactive plot, as 16-bit numbers, made short by keeping extremes where they are many."""
     count = max(sum(len(traces) for _, traces in records), 1)
     most = int(np.clip(TRACE_BUDGET / (3 * count * 8 / 3), 400, 20_000))  # three signals, 8/3 characters a number
     return [{"name": name, "channels": [_packed(t, most) for t in traces]} for name, traces in records]
 
 
-def _packed(trace: Trace, most: int) -> dict:
+def _packed(trace: SensorTrace, most: int) -> dict:
     factor, unit = readable_unit(trace.unit, trace.largest, trace.quantity)
     group = max(-(-2 * len(trace.time) // most), 1)
     group = group if group > 2 else 1

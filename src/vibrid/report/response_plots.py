@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vibrid.report.signals import (
-    Trace,
+    SensorTrace,
     amplitude_spectrum,
     autocorrelation,
     kept_samples,
@@ -34,7 +34,7 @@ MOST_CHANNELS = 8
 MOST_LOOPS = 6
 
 
-def plot_overlay(trace: Trace, ax=None, window: tuple[float, float] | None = None):
+def plot_overlay(trace: SensorTrace, ax=None, window: tuple[float, float] | None = None):
     """Measured under predicted over time; `window` (s) shows a part. What was kept for scoring is shaded."""
     with styled():
         ax = new_axes(8.0, 2.4) if ax is None else ax
@@ -55,7 +55,7 @@ def plot_overlay(trace: Trace, ax=None, window: tuple[float, float] | None = Non
     return ax
 
 
-def _shade_unfitted(ax, trace: Trace, window) -> None:
+def _shade_unfitted(ax, trace: SensorTrace, window) -> None:
     """A veil over the end of a record that was kept for scoring."""
     if not trace.fitted.any() or trace.fitted.all():
         return
@@ -66,7 +66,7 @@ def _shade_unfitted(ax, trace: Trace, window) -> None:
         ax.axvspan(last, end, color=BOUND, alpha=0.12, linewidth=0, label="kept for scoring")
 
 
-def overlay_figure(traces: list[Trace], most: int = MOST_CHANNELS):
+def overlay_figure(traces: list[SensorTrace], most: int = MOST_CHANNELS):
     """Whole records beside their strong part, a row a channel; the worst `most` channels where there are more."""
     chosen = worst(traces, most)
     window = strong_part(traces)
@@ -89,7 +89,7 @@ def overlay_figure(traces: list[Trace], most: int = MOST_CHANNELS):
 # -- residuals -----------------------------------------------------------------------------------------------------
 
 
-def plot_residual(trace: Trace, ax=None):
+def plot_residual(trace: SensorTrace, ax=None):
     """Measured − predicted over time."""
     with styled():
         ax = new_axes(8.0, 2.2) if ax is None else ax
@@ -105,7 +105,7 @@ def plot_residual(trace: Trace, ax=None):
     return ax
 
 
-def plot_autocorrelation(trace: Trace, ax=None, lags: int = 50):
+def plot_autocorrelation(trace: SensorTrace, ax=None, lags: int = 50):
     """Autocorrelation of the residual; noise stays inside the shaded limits ± 1.96/√n at 19 lags of 20."""
     with styled():
         ax = new_axes(4.5, 2.4) if ax is None else ax
@@ -122,7 +122,7 @@ def plot_autocorrelation(trace: Trace, ax=None, lags: int = 50):
     return ax
 
 
-def plot_residual_spectrum(trace: Trace, ax=None):
+def plot_residual_spectrum(trace: SensorTrace, ax=None):
     """Amplitude spectrum of the residual over that of the signal: noise is flat, a missing mode is a hill."""
     with styled():
         ax = new_axes(4.5, 2.4) if ax is None else ax
@@ -134,7 +134,7 @@ def plot_residual_spectrum(trace: Trace, ax=None):
     return ax
 
 
-def residual_figure(traces: list[Trace], most: int = 6):
+def residual_figure(traces: list[SensorTrace], most: int = 6):
     """Residual over time, its autocorrelation and its spectrum, a row a channel; the worst where there are many."""
     chosen = worst(traces, most)
     figure = new_figure(9.5, 0.5 + 1.6 * len(chosen))
@@ -155,7 +155,7 @@ def residual_figure(traces: list[Trace], most: int = 6):
 # -- spectra and loops ---------------------------------------------------------------------------------------------
 
 
-def plot_spectrum(trace: Trace, ax=None):
+def plot_spectrum(trace: SensorTrace, ax=None):
     """Fourier amplitude of the measured and the predicted signal."""
     with styled():
         ax = new_axes(4.5, 2.6) if ax is None else ax
@@ -172,7 +172,7 @@ def plot_spectrum(trace: Trace, ax=None):
     return ax
 
 
-def _frequency_axis(ax, trace: Trace, unit: str) -> None:
+def _frequency_axis(ax, trace: SensorTrace, unit: str) -> None:
     ax.set_xlim(max(2.0 / (trace.time[-1] - trace.time[0]), 1e-3), 0.5 / trace.step)
     log_axis(ax.xaxis)
     log_axis(ax.yaxis)
@@ -181,7 +181,7 @@ def _frequency_axis(ax, trace: Trace, unit: str) -> None:
     ax.set_title(trace.name)
 
 
-def spectra_figure(traces: list[Trace], most: int = MOST_CHANNELS):
+def spectra_figure(traces: list[SensorTrace], most: int = MOST_CHANNELS):
     """Fourier spectra of the worst `most` channels."""
     chosen = worst(traces, most)
     figure, axes = grid_of(len(chosen), 3, height=2.2)

@@ -11,13 +11,13 @@ from vibrid.identification.loads.solution import inputs_with
 from vibrid.identification.result import Identification, Validation
 from vibrid.records.readers.assemble import numbered
 from vibrid.records.record import QUANTITIES, Channel, Record
+from vibrid.simulation.initial import Initial
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Start
 from vibrid.simulation.simulate import simulate
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class SensorTrace:
     """One sensor of one record: what it read and what the identified structure would make it read.
 
     `measured` is NaN where a sample is missing; `fitted` marks the samples that the method saw (the others were kept
@@ -55,23 +55,23 @@ class Trace:
         return float(np.sqrt(np.mean(self.residual[there] ** 2)) / size) if size > 0 else float("nan")
 
 
-def traces_of(fit: Identification, record: int = 0) -> list[Trace]:
+def traces_of(fit: Identification, record: int = 0) -> list[SensorTrace]:
     """Every sensor of one of the fitted records."""
     data, held = fit.problem.data[record], np.asarray(fit.problem.held_out[record]) > 0
     used = np.asarray(data.present) > 0
     measured = np.where(used | held, np.asarray(data.readings), np.nan)
     time = data.step * np.arange(data.samples)
     return [
-        Trace(s.label, s.quantity, time, measured[:, i], fit.predictions[record][:, i], used[:, i])
+        SensorTrace(s.label, s.quantity, time, measured[:, i], fit.predictions[record][:, i], used[:, i])
         for i, s in enumerate(fit.problem.sensors)
     ]
 
 
-def traces_of_validation(validation: Validation) -> list[Trace]:
+def traces_of_validation(validation: Validation) -> list[SensorTrace]:
     """Every channel of a validation; none of its samples was fitted."""
     record = validation.record
     return [
-        Trace(
+        SensorTrace(
             name,
             record.channel(name).quantity,
             record.time,
@@ -83,7 +83,7 @@ def traces_of_validation(validation: Validation) -> list[Trace]:
     ]
 
 
-def worst(traces: list[Trace], count: int) -> list[Trace]:
+def worst(traces: list[SensorTrace], count: int) -> list[SensorTrace]:
     """The `count` traces that fit worst, in the order of the sensors."""
     order = sorted(range(len(traces)), key=lambda i: -np.nan_to_num(traces[i].relative, nan=np.inf))[:count]
     return [traces[i] for i in sorted(order)]
@@ -126,11 +126,10 @@ def response_of(fit: Identification, record: int = 0) -> Response:
     )
 
 
-def _start(experiment: Experiment, record: int) -> Start | None:
+def _start(experiment: Experiment, record: int) -> Initial | None:
     """The state at the first sample; None where it is rest."""
     first = experiment.initial[record]
-    moving = np.any(np.asarray(first.displacement)) or np.any(np.asarray(first.velocity))
-    return Start(first.displacement, first.velocity) if moving else None
+    return first if first.moves else None
 
 
 def yielding_parts(response: Response) -> list[str]:
@@ -164,7 +163,7 @@ def kept_samples(*signals: np.ndarray, most: int = 2000) -> np.ndarray:
     return np.unique(np.concatenate(kept))
 
 
-def strong_part(traces: list[Trace], share: float = 0.125, shortest: float = 2.0) -> tuple[float, float]:
+def strong_part(traces: list[SensorTrace], share: float = 0.125, shortest: float = 2.0) -> tuple[float, float]:
     """Start and end of the stretch that holds the most energy, all signals counted alike."""
     time = traces[0].time
     n = len(time)

@@ -1,5 +1,6 @@
 """How it moves: one integrator per file, and `simulate`."""
 
+from vibrid.core.moved import moved
 from vibrid.simulation.alpha import KRAlpha, MKRAlpha
 from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, Integrator, State
 from vibrid.simulation.exact import ExactLinear, Imposed
@@ -11,7 +12,7 @@ from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.pushover import Pushover, pushover
 from vibrid.simulation.reference import simulate_reference
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Everything, Readings, Start, run
+from vibrid.simulation.run import Everything, Readings, run
 from vibrid.simulation.runge_kutta import RungeKutta3, RungeKutta4
 from vibrid.simulation.simulate import default_integrator, simulate, simulate_many
 
@@ -32,7 +33,6 @@ __all__ = [
     "Response",
     "RungeKutta3",
     "RungeKutta4",
-    "Start",
     "State",
     "base_shear",
     "default_integrator",
@@ -46,3 +46,10 @@ __all__ = [
     "simulate_many",
     "simulate_reference",
 ]
+
+
+MOVED = {"Start": "vibrid.simulation.Initial"}
+
+
+def __getattr__(name: str):
+    return moved(__name__, name, MOVED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
@@ -28,7 +29,7 @@ class KRAlpha(ExplicitIntegrator):
             averaged motion, as OpenSees' KRAlphaExplicit does. Equal for linear structures.
     """
 
-    dissipation: object = eqx.field(converter=as_number, default=0.5)
+    dissipation: jax.Array = eqx.field(converter=as_number, default=0.5)
     weigh: str = eqx.field(static=True, default="force")
     modified: ClassVar[bool] = False
     begins_anywhere: ClassVar[bool] = False  # a₀ is not that of the equation of motion

@@ -42,7 +42,7 @@ class Integrator(eqx.Module):
     iterates: ClassVar[bool] = False  # a step seeks equilibrium and may not find it
     begins_anywhere: ClassVar[bool] = True  # x, v and law states are all that a step needs of the past
 
-    def prepare(self, model, dt):
+    def prepare(self, model, dt) -> Any:
         """Constants of a run."""
         return ()
 

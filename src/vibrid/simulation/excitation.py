@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy
+from jax.core import Tracer
 
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, nearest
@@ -72,7 +73,7 @@ def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
     if hold == "linear":
         samples = jnp.asarray(samples)
         return Drive(samples, jnp.stack([samples[:-1], jnp.diff(samples, axis=0)], axis=1)[:, None])
-    if isinstance(samples, jax.core.Tracer):
+    if isinstance(samples, Tracer):
         raise InputError(f"A '{hold}' hold needs known inputs; use 'linear' or 'zero' when they are traced.")
     known = np.asarray(samples, dtype=float)
     n, m = known.shape
@@ -138,7 +139,7 @@ def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str
             "unknowns such as 'initial[0].displacement[0]'."
         )
     axes = iter(_ground_axes(structure, record, [c for c in found if c.quantity == "ground_acceleration"]))
-    return tuple((c.quantity, c.location if c.quantity == "load" else next(axes)) for c in found)
+    return tuple((c.quantity, str(c.location) if c.quantity == "load" else next(axes)) for c in found)
 
 
 def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:

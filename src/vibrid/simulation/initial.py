@@ -9,29 +9,34 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.core.parameters import as_number, parameter
-from vibrid.simulation.run import Start
+from vibrid.core.parameters import Parameter, as_number, parameter
 
 
 class Initial(eqx.Module):
     """Displacement (m) and velocity (m/s) of every degree of freedom at the first sample; what is not given is zero.
 
-    The laws begin in their state at rest: a hysteretic part that was loaded before the release is not described by it.
+    The laws begin in their state at rest unless `states` gives what they remember, as `model.start()` lays it out: a
+    hysteretic part that was loaded before the release is described by it alone.
 
     Example
         >>> simulate(building, free_vibration(duration=10.0, rate=100.0), start=Initial([0.0, 0.0, 0.02]))
     """
 
-    displacement: object = parameter("displacement at the start", "m")
-    velocity: object = parameter("velocity at the start", "m/s")
+    displacement: Parameter = parameter("displacement at the start", "m")
+    velocity: Parameter = parameter("velocity at the start", "m/s")
+    states: tuple | None = None
 
-    def __init__(self, displacement=None, velocity=None):
-        if displacement is None and velocity is None:
+    def __init__(
+        self, displacement: Numbers | None = None, velocity: Numbers | None = None, states: tuple | None = None
+    ):
+        given = [as_number(value) for value in (displacement, velocity) if value is not None]
+        if not given:
             raise InputError("An initial state needs a displacement or a velocity for each degree of freedom.")
-        x, v = (None if given is None else as_number(given) for given in (displacement, velocity))
-        self.displacement = jnp.zeros_like(v) if x is None else x
-        self.velocity = jnp.zeros_like(x) if v is None else v
+        self.displacement = jnp.zeros_like(given[0]) if displacement is None else given[0]
+        self.velocity = jnp.zeros_like(given[0]) if velocity is None else given[-1]
+        self.states = states
 
     @staticmethod
     def rest(size: int) -> Initial:
@@ -46,14 +51,13 @@ class Initial(eqx.Module):
 def as_initial(given, structure, size: int) -> Initial:
     """The initial state that a user wrote, of a structure with `size` degrees of freedom.
 
-    `given` is None (rest), an `Initial`, a `Start`, or a table with "displacement" and "velocity": each a list with one
-    number for each degree of freedom, or a table of places, {"roof": 0.02}.
+    `given` is None (rest), an `Initial`, or a table with "displacement" and "velocity": each a list with one number for
+    each degree of freedom, or a table of places, {"roof": 0.02}.
     """
     if given is None:
         return Initial.rest(size)
-    if isinstance(given, Start):
-        given = {"displacement": given.x, "velocity": given.v}
-    elif isinstance(given, Initial):
+    states = given.states if isinstance(given, Initial) else None
+    if isinstance(given, Initial):
         given = {"displacement": given.displacement, "velocity": given.velocity}
     if not isinstance(given, Mapping):
         raise InputError(
@@ -64,23 +68,22 @@ def as_initial(given, structure, size: int) -> Initial:
     if wrong:
         raise unknown_name("part of an initial state", wrong[0], ("displacement", "velocity"))
     values = [_values(given.get(name), name, structure, size) for name in ("displacement", "velocity")]
-    return Initial(*values)
+    return Initial(values[0], values[1], states)
 
 
-def as_start(given, structure, model) -> Start | None:
+def as_start(given, structure, model) -> Initial | None:
     """What `run` begins with, from what a user wrote; None is rest."""
     if given is None:
         return None
-    first = as_initial(given, structure, model.size)
-    states = given.s if isinstance(given, Start) else None
-    if states is not None:
+    start = as_initial(given, structure, model.size)
+    if start.states is not None:
         rest = jax.eval_shape(model.start)
-        if jax.tree.structure(states) != jax.tree.structure(rest) or any(
+        if jax.tree.structure(start.states) != jax.tree.structure(rest) or any(
             np.shape(own) != there.shape
-            for own, there in zip(jax.tree.leaves(states), jax.tree.leaves(rest), strict=True)
+            for own, there in zip(jax.tree.leaves(start.states), jax.tree.leaves(rest), strict=True)
         ):
             raise InputError("The states of the laws in 'start' do not fit this structure; leave them out for rest.")
-    return Start(first.displacement, first.velocity, states)
+    return start
 
 
 def _values(given, name: str, structure, size: int):

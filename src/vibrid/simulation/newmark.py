@@ -17,7 +17,7 @@ _GOOD_REDUCTION = 0.1  # the fixed matrix serves while it leaves less than this 
 class _Try(NamedTuple):
     """Where the iteration of one step stands."""
 
-    count: jax.Array
+    tries: jax.Array
     a: jax.Array  # acceleration at the end of the step
     unbalanced: jax.Array  # force that the equation of motion leaves over
     miss: jax.Array  # its largest entry
@@ -42,8 +42,8 @@ class Newmark(Integrator):
             correction is below this fraction of the acceleration.
     """
 
-    beta: object = eqx.field(converter=as_number, default=0.25)
-    gamma: object = eqx.field(converter=as_number, default=0.5)
+    beta: jax.Array = eqx.field(converter=as_number, default=0.25)
+    gamma: jax.Array = eqx.field(converter=as_number, default=0.5)
     iterations: int = eqx.field(static=True, default=25)
     tolerance: float = eqx.field(static=True, default=1e-11)
     iterates: ClassVar[bool] = True
@@ -77,13 +77,13 @@ class Newmark(Integrator):
                 miss = _largest(unbalanced)
                 small = miss <= self.tolerance * (_largest(inertia) + _largest(forces) + _largest(load))
                 still = _largest(correction) <= self.tolerance * _largest(a)
-                done = small | (still & (before.count >= 0))
-                return _Try(before.count + 1, a, unbalanced, miss, miss / jnp.maximum(before.miss, 1e-300), done)
+                done = small | (still & (before.tries >= 0))
+                return _Try(before.tries + 1, a, unbalanced, miss, miss / jnp.maximum(before.miss, 1e-300), done)
 
             def fixed(now: _Try) -> _Try:
                 tried = judge(now, model.times(constants, now.unbalanced))
                 better = tried.done | (tried.miss < now.miss)
-                kept = now._replace(count=tried.count, gain=tried.gain)
+                kept = now._replace(tries=tried.tries, gain=tried.gain)
                 return jax.tree.map(lambda new, old: jnp.where(better, new, old), tried, kept)
 
             def newton(now: _Try) -> _Try:
@@ -91,11 +91,14 @@ class Newmark(Integrator):
                 slope = model.tangent(state.s, (state.x, state.v), (x, v), self.beta * dt * dt, self.gamma * dt, dt)
                 return judge(now, jnp.linalg.solve(model.mass_matrix + slope, now.unbalanced))
 
-            nothing = jnp.zeros_like(guess)
-            first = judge(_Try(jnp.asarray(-1), guess, nothing, jnp.inf, jnp.inf, jnp.asarray(False)), nothing)
+            nothing, far = jnp.zeros_like(guess), jnp.asarray(jnp.inf)
+            first = judge(
+                _Try(jnp.asarray(-1), guess, nothing, far, far, jnp.asarray(False)),
+                nothing,
+            )
 
             def more(now: _Try):
-                return ~now.done & (now.count < self.iterations)
+                return ~now.done & (now.tries < self.iterations)
 
             at = jax.lax.while_loop(lambda now: more(now) & (now.gain < _GOOD_REDUCTION), fixed, first)
             at = jax.lax.while_loop(more, newton, at)

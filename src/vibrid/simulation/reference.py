@@ -5,7 +5,7 @@ Data made here and fitted with `simulate` come from another, finer integrator th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,6 @@ from vibrid.records.record import Record
 from vibrid.simulation.excitation import Input, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_start
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Start
 from vibrid.structures.base import Structure
 from vibrid.structures.device import ImposedTest
 
@@ -44,7 +43,7 @@ def simulate_reference(
     hold: str = "linear",
     tolerance: float = 1e-10,
     *,
-    start: Initial | Start | dict | None = None,
+    start: Initial | dict | None = None,
 ) -> Response:
     """Move a structure with adaptive steps: truth data for tests, benchmarks and identification studies.
 
@@ -78,12 +77,12 @@ def _simulated(structure: Structure, excitation: Record, hold: str, tolerance: f
     imposed = isinstance(structure, ImposedTest)
     driven = drive(inputs, hold, _BAND_LIMITED_PIECES)
     pieces = np.concatenate(np.asarray(driven.coefficients))
-    step = excitation.step / driven.pieces
+    spacing: Any = excitation.step  # `inputs_of` refused a record that has none
+    step = spacing / driven.pieces
 
-    n = model.size
-    start = as_start(start, structure, model) or Start(jnp.zeros(n), jnp.zeros(n))
-    states = model.start() if start.s is None else start.s
-    first, unravel = ravel_pytree(states if imposed else (start.x, start.v, states))
+    start = as_start(start, structure, model) or Initial.rest(model.size)
+    states = model.start() if start.states is None else start.states
+    first, unravel = ravel_pytree(states if imposed else (start.displacement, start.velocity, states))
 
     def unpack(y, u):
         return (u[:1], u[1:2], unravel(y)) if imposed else unravel(y)

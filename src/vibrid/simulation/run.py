@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from vibrid.simulation.base import Integrator, State
 from vibrid.simulation.excitation import Drive, Input
+from vibrid.simulation.initial import Initial
 
 
 class Everything(eqx.Module):
@@ -38,19 +39,11 @@ class Readings(eqx.Module):
 class Watched(eqx.Module):
     """Record what another observer records, and whether the integrator failed to find equilibrium so far."""
 
-    observe: eqx.Module
+    observe: Callable
     integrator: Integrator
 
     def __call__(self, model, state: State, u):
         return self.observe(model, state, u), self.integrator.failed(state)
-
-
-class Start(NamedTuple):
-    """The motion at the first sample; law states of None mean rest."""
-
-    x: jax.Array
-    v: jax.Array
-    s: tuple | None = None
 
 
 _LONG = 2000  # samples from which a faster loop repays a longer compilation
@@ -76,13 +69,12 @@ def advance_sample(model, integrator: Integrator, constants, state, coefficients
     return jax.lax.scan(small, state, jnp.arange(substeps))[0]
 
 
-def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Start | None = None, substeps: int = 1):
+def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Initial | None = None, substeps: int = 1):
     """States or readings at every sample, stacked along time. Pure: batch it with vmap, differentiate it."""
-    n = model.size
-    start = Start(jnp.zeros(n), jnp.zeros(n)) if start is None else start
-    s = model.start() if start.s is None else start.s
+    start = Initial.rest(model.size) if start is None else start
+    s = model.start() if start.states is None else start.states
     constants = integrator.prepare(model, dt / substeps)
-    state = integrator.start(model, constants, start.x, start.v, s, drive.samples[0])
+    state = integrator.start(model, constants, start.displacement, start.velocity, s, drive.samples[0])
 
     def body(state, sample):
         coefficients, here, end = sample

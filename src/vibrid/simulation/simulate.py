@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core import paths
 from vibrid.core.arguments import checked
@@ -22,7 +23,7 @@ from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_start
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Kept, Start, Watched, run
+from vibrid.simulation.run import Kept, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
 from vibrid.structures.device import ImposedTest
@@ -73,7 +74,7 @@ def simulate(
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
-    start: Initial | Start | dict | None = None,
+    start: Initial | dict | None = None,
 ) -> Response:
     """Move a structure under a recorded excitation, or release it from an initial state.
 
@@ -85,7 +86,7 @@ def simulate(
         hold: what the excitation does between samples: "zero", "linear", "cubic" or "band-limited".
         substeps: integrator steps per sample.
         start: `Initial(displacement, velocity)` at the first sample, or a table {"displacement": {"roof": 0.02}};
-            a `Start` gives the states of the laws as well. Rest by default.
+            `Initial(displacement, velocity, states)` gives the states of the laws as well. Rest by default.
 
     Example
         >>> response = simulate(building, read_record("kobe.AT2"), substeps=4)
@@ -214,7 +215,7 @@ def _shared_among_cores(job, batch: tuple, batched: tuple[bool, ...], runs: int)
     The last part is filled up with repeats of the last run, so that all parts are one compiled program.
     """
     parts = min(cores(), runs // _RUNS_PER_CORE)
-    traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(batch))
+    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(batch))
     if parts < 2 or traced or accelerated():
         return job(batch)
     size = -(-runs // parts)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.parameters import ParameterisedType
 from vibrid.structures.base import Structure
 from vibrid.structures.elements import assemble
 from vibrid.structures.nodes import Nodes, as_supports
 
+if TYPE_CHECKING:
+    _Supported = ParameterisedType  # it takes what the class takes
+else:
 
-class _Supported(type(eqx.Module)):
-    """Lets the nodes of `supports` be numbers and names side by side: {0: "fixed", "tip": "roller"}.
+    class _Supported(ParameterisedType):
+        """Lets the nodes of `supports` be numbers and names side by side: {0: "fixed", "tip": "roller"}.
 
-    Equinox sorts the keys of dictionaries among a module's arguments, which such a mixture does not allow.
-    """
+        Equinox sorts the keys of dictionaries among a module's arguments, which such a mixture does not allow.
+        """
 
-    def __call__(cls, *values, **named):
-        values = [as_supports(v) if isinstance(v, Mapping) else v for v in values]
-        named = {k: as_supports(v) if isinstance(v, Mapping) else v for k, v in named.items()}
-        return super().__call__(*values, **named)
+        def __call__(cls, *values, **named):
+            values = [as_supports(v) if isinstance(v, Mapping) else v for v in values]
+            named = {k: as_supports(v) if isinstance(v, Mapping) else v for k, v in named.items()}
+            return super().__call__(*values, **named)
 
 
 class Assembled(Structure, metaclass=_Supported):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
-from vibrid.core.arguments import as_entries
+from vibrid.core.arguments import Numbers, as_entries
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
@@ -112,7 +114,7 @@ class Structure(Parameterised):
         """The laws of all parts and attachments."""
         return [law for _, law, _ in self.parts()] + [a.law for a in getattr(self, "attachments", ())]
 
-    def replace(self, changes):
+    def replace(self, changes: Mapping[str, Any]) -> Self:
         """A copy with the values at some paths changed: `replace({"storeys[0].stiffness": 50.0})`."""
         made = paths.replace(self, changes)
         paths.check(made, changes)
@@ -172,7 +174,7 @@ class Structure(Parameterised):
         return compile_sensors(self, model, sensors)
 
 
-def as_damping(value):
+def as_damping(value: Damping | Law | Sequence[Law] | Numbers | None) -> Any:
     """Accept None, a Damping, one law, several laws, or a matrix of numbers."""
     if value is None or isinstance(value, Damping | Law):
         return value
@@ -181,7 +183,7 @@ def as_damping(value):
     return Explicit(value)
 
 
-def as_attachments(value) -> tuple[Attachment, ...]:
+def as_attachments(value: Iterable[Attachment]) -> tuple[Attachment, ...]:
     made = as_entries(value, "attachments")
     for item in made:
         if not isinstance(item, Attachment):

@@ -9,7 +9,7 @@ import numpy as np
 
 from vibrid.core.arguments import as_floats
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.structures import elements as el
 from vibrid.structures.base import STRUCTURES, Attachment, as_attachments, as_damping
 from vibrid.structures.damping import Damping
@@ -49,10 +49,10 @@ class Beam(PlaneFrame):
     """
 
     positions: tuple[float, ...] = eqx.field(static=True, converter=lambda v: as_floats(v, "positions"))
-    modulus: object = parameter("Young's modulus E", "N/m^2", positive=True)
-    area: object = parameter("cross-section A", "m^2", positive=True)
-    inertia: object = parameter("second moment I of the section", "m^4", positive=True)
-    density: object = parameter("density", "kg/m^3", positive=True, zero=True)
+    modulus: Parameter = parameter("Young's modulus E", "N/m^2", positive=True)
+    area: Parameter = parameter("cross-section A", "m^2", positive=True)
+    inertia: Parameter = parameter("second moment I of the section", "m^4", positive=True)
+    density: Parameter = parameter("density", "kg/m^3", positive=True, zero=True)
     supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(
         static=True, converter=as_supports, default=(("0", ("fixed",)),)
     )

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.fiber_checks import refuse_lost_sections
@@ -42,12 +42,12 @@ class ColumnTest(ImposedTest):
     """
 
     section: ReinforcedSection
-    height: object = parameter("height of the column", "m", positive=True)
-    axial_force: object = parameter("axial force, compression positive", "N", default=0.0)
+    height: Parameter = parameter("height of the column", "m", positive=True)
+    axial_force: Parameter = parameter("axial force, compression positive", "N", default=0.0)
     top: str = eqx.field(static=True, converter=as_choice("top", "free", "clamped"), default="free")
     integration: str = eqx.field(static=True, converter=as_choice("integration", *RULES), default=HINGES)
     points: int = eqx.field(static=True, default=5)
-    hinges: object = parameter("plastic-hinge length", "m", positive=True, default=float("nan"))
+    hinges: Parameter = parameter("plastic-hinge length", "m", positive=True, default=float("nan"))
     iterations: int = eqx.field(static=True, default=4)
     softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
     place: ClassVar[str] = "column"

@@ -10,7 +10,7 @@ from jax.scipy.linalg import solve_triangular
 from vibrid.core.arguments import as_floats
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import damping_function
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.core.registry import Registry
 
 DAMPINGS = Registry("damping")
@@ -28,8 +28,8 @@ class Damping(Parameterised):
 class Rayleigh(Damping):
     """`C = a M + b K`."""
 
-    mass: object = parameter("mass factor a", "1/s", positive=True, zero=True)
-    stiffness: object = parameter("stiffness factor b", "s", positive=True, zero=True)
+    mass: Parameter = parameter("mass factor a", "1/s", positive=True, zero=True)
+    stiffness: Parameter = parameter("stiffness factor b", "s", positive=True, zero=True)
 
     def matrix(self, mass, stiffness):
         return self.mass * mass + self.stiffness * stiffness
@@ -56,7 +56,7 @@ class RayleighRatio(Damping):
     The frequencies (Hz) stay as given when the stiffness changes, so that ζ alone can be an unknown.
     """
 
-    ratio: object = parameter("damping ratio at both frequencies", "", positive=True, zero=True)
+    ratio: Parameter = parameter("damping ratio at both frequencies", "", positive=True, zero=True)
     frequencies: tuple[float, float] = eqx.field(static=True, converter=lambda v: as_floats(v, "frequencies"))
 
     def __check_init__(self):
@@ -75,7 +75,7 @@ class Modal(Damping):
     frequencies, and the ratios follow the modes in order of frequency.
     """
 
-    ratios: object = parameter("damping ratio of each mode", "", positive=True, zero=True)
+    ratios: Parameter = parameter("damping ratio of each mode", "", positive=True, zero=True)
 
     def matrix(self, mass, stiffness):
         n = mass.shape[0]
@@ -91,7 +91,7 @@ class Modal(Damping):
 class Explicit(Damping):
     """A damping matrix given as numbers."""
 
-    values: object = parameter("damping matrix C", "N s/m")
+    values: Parameter = parameter("damping matrix C", "N s/m")
 
     def matrix(self, mass, stiffness):
         return self.values

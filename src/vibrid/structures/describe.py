@@ -17,7 +17,7 @@ from vibrid.structures.base import STRUCTURES, Attachment, Structure
 from vibrid.structures.damping import DAMPINGS, Damping
 from vibrid.structures.members import FrameMember, LeaningColumn, MemberLoad, PermanentLoad
 from vibrid.structures.nodes import PointMass
-from vibrid.structures.reduction import Constant, Reduced
+from vibrid.structures.reduction import ConstantArray, Reduced
 from vibrid.structures.sections import ReinforcedSection
 from vibrid.structures.sensors import Sensor
 
@@ -39,7 +39,7 @@ def describe(thing):
         return {**_name(thing), "fields": fields}
     if isinstance(thing, jax.Array | np.ndarray | np.generic):
         return {"numbers": np.asarray(thing, dtype=float).tolist()}
-    if isinstance(thing, Constant):
+    if isinstance(thing, ConstantArray):
         return {"constant": thing.values.tolist()}
     if isinstance(thing, list | tuple):
         return [describe(part) for part in thing]
@@ -84,7 +84,7 @@ def _name(thing) -> dict:
                 break
     raise InputError(
         f"{type(thing).__name__} is not registered, so a file cannot name it. Register your own law with "
-        "@vibrid.LAWS.register('its-name') before saving, and import it before loading."
+        "@vibrid.laws.LAWS.register('its-name') before saving, and import it before loading."
     )
 
 
@@ -97,7 +97,7 @@ def rebuild(text):
     if "numbers" in text:
         return np.asarray(text["numbers"], dtype=float)
     if "constant" in text:
-        return Constant(text["constant"])
+        return ConstantArray(text["constant"])
     if "table" in text:
         return {rebuild(k): rebuild(v) for k, v in text["table"]}
     fields = {name: rebuild(value) for name, value in text.get("fields", {}).items()}

@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core.errors import Divergence, InputError, unknown_name
 from vibrid.structures import elements as el
@@ -197,7 +198,7 @@ class FiberFrame(Assembled):
         """Each hinge takes four times its length of the member; together they must leave something between them."""
         hinges = self._hinges(member)
         clear = clear_length(self._lengths()[0][member], self.members[member].offsets)
-        if isinstance(hinges, jax.core.Tracer):
+        if isinstance(hinges, Tracer):
             return
         taken = 4 * float(hinges.sum())
         if taken >= clear:
@@ -227,7 +228,7 @@ class FiberFrame(Assembled):
     def built(self, loads=GROUND):
         settled = _under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ()
         model = _built(self, loads, settled)
-        bare = [] if isinstance(model.mass, jax.core.Tracer) else np.flatnonzero(np.asarray(model.mass) <= 0)
+        bare = [] if isinstance(model.mass, Tracer) else np.flatnonzero(np.asarray(model.mass) <= 0)
         if loads and len(bare):
             raise InputError(
                 f"'{self.degrees_of_freedom[bare[0]]}' has no mass, so it cannot be moved: give the sections a "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import equinox as eqx
-import jax
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.damping import Damping
 
@@ -44,8 +44,8 @@ class Matrices(Structure):
         names: what the degrees of freedom are called; "0", "1", … by default.
     """
 
-    mass: object = parameter("mass matrix M", "kg")
-    stiffness: object = parameter("stiffness matrix K", "N/m")
+    mass: Parameter = parameter("mass matrix M", "kg")
+    stiffness: Parameter = parameter("stiffness matrix K", "N/m")
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
     influence: tuple[float, ...] | tuple[tuple[str, tuple[float, ...]], ...] | None = eqx.field(
@@ -67,7 +67,7 @@ class Matrices(Structure):
 
     def _check_mass(self) -> None:
         """Refuse a mass that could be moved without force: not symmetric, or not positive in every motion."""
-        if isinstance(self.mass, jax.core.Tracer):
+        if isinstance(self.mass, Tracer):
             return
         mass = np.asarray(self.mass)
         mass = np.diag(mass) if mass.ndim == 1 else mass

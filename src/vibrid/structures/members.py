@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.structures.fiber_elements import DisplacementElement, ElasticElement, ForceElement
 from vibrid.structures.integration import HINGES, RULES, along_member
 from vibrid.structures.nodes import as_choice
@@ -48,7 +48,7 @@ class FrameMember(Parameterised):
     formulation: str = eqx.field(static=True, converter=as_choice("formulation", *FORMULATIONS), default="force")
     integration: str = eqx.field(static=True, converter=as_choice("integration", *RULES), default=HINGES)
     points: int = eqx.field(static=True, default=5)
-    hinges: object = parameter("plastic-hinge lengths at the two ends", "m", positive=True, default=np.nan)
+    hinges: Parameter = parameter("plastic-hinge lengths at the two ends", "m", positive=True, default=np.nan)
     offsets: tuple[float, float] = eqx.field(static=True, converter=_pair, default=(0.0, 0.0))
 
     def __check_init__(self):
@@ -61,7 +61,7 @@ class FrameMember(Parameterised):
 class PermanentLoad(Parameterised):
     """A force at a node that acts before any motion: N, along the direction of the place ("3.y" is up)."""
 
-    force: object = parameter("permanent force along the place's direction", "N")
+    force: Parameter = parameter("permanent force along the place's direction", "N")
     at: str = eqx.field(static=True, converter=str)
 
 
@@ -69,7 +69,7 @@ class MemberLoad(Parameterised):
     """A uniform load across a member that acts before any motion: N/m, positive towards the member's right side (down
     on a beam drawn from left to right)."""
 
-    load: object = parameter("permanent load along the member", "N/m")
+    load: Parameter = parameter("permanent load along the member", "N/m")
     member: int = eqx.field(static=True)
 
 
@@ -82,8 +82,8 @@ class LeaningColumn(Parameterised):
         top, bottom: places of its ends ("3.x"); a bottom of None is the ground.
     """
 
-    load: object = parameter("axial force of the leaning column", "N", positive=True, zero=True)
-    height: object = parameter("height of the storey", "m", positive=True)
+    load: Parameter = parameter("axial force of the leaning column", "N", positive=True, zero=True)
+    height: Parameter = parameter("height of the storey", "m", positive=True)
     top: str = eqx.field(static=True, converter=str)
     bottom: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import equinox as eqx
 import numpy as np
 
 from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 
 
 class PointMass(Parameterised):
@@ -24,9 +25,9 @@ class PointMass(Parameterised):
         along: the only direction in which the mass moves with the place ("x"); every direction by default.
     """
 
-    mass: object = parameter("point mass", "kg", positive=True, zero=True)
+    mass: Parameter = parameter("point mass", "kg", positive=True, zero=True)
     at: str = eqx.field(static=True, converter=str)
-    rotary: object = parameter("rotary inertia", "kg m^2", positive=True, default=0.0)
+    rotary: Parameter = parameter("rotary inertia", "kg m^2", positive=True, default=0.0)
     along: str = eqx.field(static=True, default="")
 
     def inertia(self, direction: str):
@@ -36,7 +37,7 @@ class PointMass(Parameterised):
         return self.mass if self.along in ("", direction) else 0.0
 
 
-def as_point_masses(value) -> tuple[PointMass, ...]:
+def as_point_masses(value: Iterable[PointMass]) -> tuple[PointMass, ...]:
     made = as_entries(value, "point masses")
     for item in made:
         if not isinstance(item, PointMass):
@@ -44,7 +45,9 @@ def as_point_masses(value) -> tuple[PointMass, ...]:
     return made
 
 
-def as_supports(value) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def as_supports(
+    value: Mapping[Any, str | Sequence[str]] | Iterable[tuple[Any, Any]],
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """`{node: "fixed"}` or `{node: ["x", "rotation"]}` in a form that never changes."""
     pairs = tuple(value.items()) if isinstance(value, Mapping) else as_entries(value, "supports")
     for pair in pairs:
@@ -53,11 +56,11 @@ def as_supports(value) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((str(node), (held,) if isinstance(held, str) else tuple(map(str, held))) for node, held in pairs)
 
 
-def as_points(value) -> tuple[tuple[float, ...], ...]:
+def as_points(value: Iterable[Sequence[float] | np.ndarray]) -> tuple[tuple[float, ...], ...]:
     return tuple(as_floats(point, "coordinates of a node") for point in as_entries(value, "nodes"))
 
 
-def as_pairs(value) -> tuple[tuple[int, int], ...]:
+def as_pairs(value: Iterable[Sequence[int] | np.ndarray]) -> tuple[tuple[int, int], ...]:
     made = tuple(as_floats(pair, "two node numbers") for pair in as_entries(value, "elements"))
     for i, pair in enumerate(made):
         if len(pair) != 2:
@@ -67,7 +70,7 @@ def as_pairs(value) -> tuple[tuple[int, int], ...]:
     return tuple((int(a), int(b)) for a, b in made)
 
 
-def as_choice(what: str, *choices: str):
+def as_choice(what: str, *choices: str) -> Callable[[str], str]:
     """A converter that accepts one of a few words."""
 
     def convert(value):

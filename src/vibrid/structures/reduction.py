@@ -28,7 +28,7 @@ from vibrid.structures.base import GROUND, Structure
 METHODS = ("guyan", "irs", "serep", "craig-bampton")
 
 
-class Constant:
+class ConstantArray:
     """An array that never changes, so that programs can be compiled for it."""
 
     def __init__(self, values):
@@ -37,13 +37,13 @@ class Constant:
         self._key = hashlib.sha256(self.values.tobytes()).digest(), self.values.shape
 
     def __eq__(self, other):
-        return isinstance(other, Constant) and self._key == other._key
+        return isinstance(other, ConstantArray) and self._key == other._key
 
     def __hash__(self):
         return hash(self._key)
 
     def __repr__(self):
-        return f"Constant{self.values.shape}"
+        return f"ConstantArray{self.values.shape}"
 
 
 class Reduced(Structure):
@@ -59,7 +59,7 @@ class Reduced(Structure):
     """
 
     full: Structure
-    transformation: Constant = eqx.field(static=True)
+    transformation: ConstantArray = eqx.field(static=True)
     keep: tuple[str, ...] = eqx.field(static=True)
 
     @property
@@ -162,7 +162,7 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
         _, shapes = scipy.linalg.eigh(stiffness, mass, subset_by_index=(0, len(kept) - 1))
         if np.linalg.cond(shapes[kept]) > 1e10:
             raise InputError("The kept degrees of freedom cannot tell the modes apart; keep others, or fewer.")
-        return Reduced(structure, Constant(np.linalg.solve(shapes[kept].T, shapes.T).T), tuple(map(str, keep)))
+        return Reduced(structure, ConstantArray(np.linalg.solve(shapes[kept].T, shapes.T).T), tuple(map(str, keep)))
     columns = [_static(stiffness, kept, others)]
     if method == "irs":
         columns = [_improved(columns[0], mass, stiffness, others)]
@@ -171,7 +171,7 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
         _, shapes = scipy.linalg.eigh(stiffness[inner], mass[inner], subset_by_index=(0, modes - 1))
         columns.append(np.zeros((len(mass), modes)))
         columns[1][others] = shapes
-    return Reduced(structure, Constant(np.concatenate(columns, axis=1)), tuple(map(str, keep)))
+    return Reduced(structure, ConstantArray(np.concatenate(columns, axis=1)), tuple(map(str, keep)))
 
 
 def _bare_matrices(structure: Structure) -> tuple[np.ndarray, np.ndarray]:

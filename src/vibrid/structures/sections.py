@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.laws.base import Law
 from vibrid.laws.material import Material
 
@@ -34,18 +34,18 @@ class ReinforcedSection(Parameterised):
     """
 
     name: str = eqx.field(static=True, converter=str)
-    width: object = parameter("width of the section", "m", positive=True)
-    depth: object = parameter("depth of the section", "m", positive=True)
-    cover: object = parameter("from the faces to the core", "m", positive=True, zero=True)
+    width: Parameter = parameter("width of the section", "m", positive=True)
+    depth: Parameter = parameter("depth of the section", "m", positive=True)
+    cover: Parameter = parameter("from the faces to the core", "m", positive=True, zero=True)
     concrete: Law
     core: Law
     steel: Law
-    bar_areas: object = parameter("area of each row of bars", "m^2", positive=True, zero=True)
-    bar_heights: object = parameter("height of each row of bars above mid-depth", "m")
+    bar_areas: Parameter = parameter("area of each row of bars", "m^2", positive=True, zero=True)
+    bar_heights: Parameter = parameter("height of each row of bars above mid-depth", "m")
     cover_layers: int = eqx.field(static=True, default=COVER_LAYERS)
     core_layers: int = eqx.field(static=True, default=CORE_LAYERS)
     side_cover: bool = eqx.field(static=True, default=True)
-    density: object = parameter("density", "kg/m^3", positive=True, default=0.0)
+    density: Parameter = parameter("density", "kg/m^3", positive=True, default=0.0)
 
     def __check_init__(self):
         for name in ("concrete", "core", "steel"):

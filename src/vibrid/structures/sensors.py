@@ -9,7 +9,7 @@ import numpy as np
 
 from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.core.parameters import Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
 
 MEASURABLE = tuple(q for q in QUANTITIES if q not in EXCITATIONS and not q.startswith("ground") and q != "other")
@@ -25,11 +25,11 @@ class Sensor(Parameterised):
 
     quantity: str = eqx.field(static=True)
     place: str = eqx.field(static=True, converter=str)
-    gain: object = parameter("reading / true value", "", default=1.0)
-    delay: object = parameter("delay of the reading", "s", default=0.0)
-    noise: object = parameter("standard deviation of the noise", "", positive=True, zero=True, default=np.nan)
+    gain: Parameter = parameter("reading / true value", "", default=1.0)
+    delay: Parameter = parameter("delay of the reading", "s", default=0.0)
+    noise: Parameter = parameter("standard deviation of the noise", "", positive=True, zero=True, default=np.nan)
     name: str = eqx.field(static=True, default="")
-    offset: object = parameter("constant added to the reading", "", default=0.0)
+    offset: Parameter = parameter("constant added to the reading", "", default=0.0)
 
     def __check_init__(self):
         if not isinstance(self.quantity, str) or self.quantity not in MEASURABLE:

@@ -7,7 +7,7 @@ import numpy as np
 
 from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.damping import Damping
@@ -28,7 +28,7 @@ class ShearBuilding(Structure):
     Places are floor numbers "0" … "N−1" and "roof". Drift i belongs to storey i.
     """
 
-    masses: object = parameter("floor masses", "kg", positive=True)
+    masses: Parameter = parameter("floor masses", "kg", positive=True)
     storeys: tuple[Law, ...] = eqx.field(converter=lambda value: as_entries(value, "storey laws"))
     damping: Damping | Law | tuple[Law, ...] | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())

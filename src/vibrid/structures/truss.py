@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.structures import elements as el
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import STRUCTURES, Attachment, as_attachments, as_damping
@@ -55,9 +55,9 @@ class Truss(Assembled):
 
     nodes: tuple[tuple[float, ...], ...] = eqx.field(static=True, converter=as_points)
     bars: tuple[tuple[int, int], ...] = eqx.field(static=True, converter=as_pairs)
-    modulus: object = parameter("Young's modulus E", "N/m^2", positive=True)
-    area: object = parameter("cross-section A", "m^2", positive=True)
-    density: object = parameter("density", "kg/m^3", positive=True, zero=True)
+    modulus: Parameter = parameter("Young's modulus E", "N/m^2", positive=True)
+    area: Parameter = parameter("cross-section A", "m^2", positive=True)
+    density: Parameter = parameter("density", "kg/m^3", positive=True, zero=True)
     supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True, converter=as_supports, default=())
     masses: tuple[PointMass, ...] = eqx.field(converter=as_point_masses, default=())
     damping: Damping | None = eqx.field(converter=as_damping, default=None)

@@ -14,18 +14,18 @@ Try it with `vibrid plugins check template_name.py`, and use it in a hybrid test
 
 import jax.numpy as jnp
 
-from vibrid.extend import SPECIMENS, LoopDevice, Reading, parameter
+from vibrid.extend import SPECIMENS, LoopDevice, Parameter, Reading, parameter
 
-requires_vibrid = ">=0.1,<0.2"
+requires_vibrid = "template-versions"
 
 
 @SPECIMENS.register("template-name")
 class TemplateName(LoopDevice):
     """`F = k x + f tanh(v/v0)`; its signal is the energy it took, in J."""
 
-    friction: object = parameter("friction force f", "N", positive=True)
-    velocity: object = parameter("velocity at which it slips v0", "m/s", positive=True, default=0.005)
-    stiffness: object = parameter("spring beside it k", "N/m", positive=True, default=0.0)
+    friction: Parameter = parameter("friction force f", "N", positive=True)
+    velocity: Parameter = parameter("velocity at which it slips v0", "m/s", positive=True, default=0.005)
+    stiffness: Parameter = parameter("spring beside it k", "N/m", positive=True, default=0.0)
 
     signal_names = ("energy",)
     signal_units = ("J",)

@@ -13,7 +13,7 @@ import jax
 
 from vibrid.extend import INTEGRATORS, Integrator, State
 
-requires_vibrid = ">=0.1,<0.2"
+requires_vibrid = "template-versions"
 
 
 @INTEGRATORS.register("template-name")

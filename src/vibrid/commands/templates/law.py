@@ -12,18 +12,18 @@ Try it with `vibrid plugins check template_name.py`, and name it in a project fi
 
 import jax.numpy as jnp
 
-from vibrid.extend import LAWS, StaticLaw, parameter
+from vibrid.extend import LAWS, Parameter, StaticLaw, parameter
 
-requires_vibrid = ">=0.1,<0.2"
+requires_vibrid = "template-versions"
 
 
 @LAWS.register("template-name")
 class TemplateName(StaticLaw):
     """A softening spring with a dashpot: `F = k e / sqrt(1 + (e/e0)²) + c w`."""
 
-    stiffness: object = parameter("first stiffness k", "N/m", positive=True)
-    softening: object = parameter("deformation at which it softens e0", "m", positive=True)
-    damping: object = parameter("dashpot c", "N s/m", positive=True, default=0.0)
+    stiffness: Parameter = parameter("first stiffness k", "N/m", positive=True)
+    softening: Parameter = parameter("deformation at which it softens e0", "m", positive=True)
+    damping: Parameter = parameter("dashpot c", "N s/m", positive=True, default=0.0)
 
     def force(self, e, w, s):
         return self.stiffness * e / jnp.sqrt(1.0 + (e / self.softening) ** 2) + self.damping * w

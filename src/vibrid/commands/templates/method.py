@@ -18,7 +18,7 @@ import numpy as np
 
 from vibrid.extend import METHODS, SILENT, InputError, Method, conclude, predictions_at, residual_deviations
 
-requires_vibrid = ">=0.1,<0.2"
+requires_vibrid = "template-versions"
 
 
 @METHODS.register("template-name")

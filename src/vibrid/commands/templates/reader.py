@@ -15,7 +15,7 @@ import numpy as np
 
 from vibrid.extend import READERS, Reader, assemble
 
-requires_vibrid = ">=0.1,<0.2"
+requires_vibrid = "template-versions"
 MARK = "TEMPLATE-NAME 1"
 
 

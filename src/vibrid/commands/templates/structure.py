@@ -16,9 +16,19 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.extend import STRUCTURES, Attachment, Damping, InputError, Structure, as_attachments, as_damping, parameter
+from vibrid.extend import (
+    STRUCTURES,
+    Attachment,
+    Damping,
+    InputError,
+    Parameter,
+    Structure,
+    as_attachments,
+    as_damping,
+    parameter,
+)
 
-requires_vibrid = ">=0.1,<0.2"
+requires_vibrid = "template-versions"
 
 
 @STRUCTURES.register("template-name")
@@ -33,8 +43,8 @@ class TemplateName(Structure):
         attachments: laws between places, or between one and the ground.
     """
 
-    mass: object = parameter("mass of a part m", "kg", positive=True)
-    stiffness: object = parameter("stiffness of a part k", "N/m", positive=True)
+    mass: Parameter = parameter("mass of a part m", "kg", positive=True)
+    stiffness: Parameter = parameter("stiffness of a part k", "N/m", positive=True)
     pieces: int = eqx.field(static=True, default=3)
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())

@@ -1,5 +1,6 @@
 """Networks that stand in for a device: what they see, how they answer, how they are trained, scored and kept."""
 
+from vibrid.core.moved import moved
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import Adapted, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.closed_loop import LoopErrors, loop_errors, with_device
@@ -8,7 +9,7 @@ from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.from_records import device_test
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.learned.in_loop import NetworkDevice
-from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
+from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
 from vibrid.hybrid.learned.recipes import Recipe, score_tests, train_models
 from vibrid.hybrid.learned.resonant import ResonantNetwork
@@ -21,6 +22,7 @@ __all__ = [
     "Corrected",
     "DeviceModel",
     "DeviceNetwork",
+    "DeviceSample",
     "DeviceTest",
     "Direct",
     "Epoch",
@@ -33,7 +35,6 @@ __all__ = [
     "NetworkDevice",
     "Recipe",
     "ResonantNetwork",
-    "Sample",
     "SavedModel",
     "ScaledLaw",
     "Setting",
@@ -50,3 +51,10 @@ __all__ = [
     "train_models",
     "with_device",
 ]
+
+
+MOVED = {"Sample": "vibrid.hybrid.learned.DeviceSample"}
+
+
+def __getattr__(name: str):
+    return moved(__name__, name, MOVED)

@@ -9,7 +9,7 @@ it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from vibrid.core import paths
 from vibrid.core.errors import InputError
+from vibrid.hybrid.device import LawState
 from vibrid.laws.base import Law, Motion
 
 
@@ -89,11 +90,6 @@ class ScaledLaw(eqx.Module):
         changes = {p: paths.get(law, p) * share[0] for p in self.positive}
         changes |= {p: paths.get(law, p) * share[1] for p in self.negative}
         return paths.replace(law, changes) if changes else law, jnp.ones(()) if changes else share.mean()
-
-
-class LawState(NamedTuple):
-    own: Any
-    at: Motion
 
 
 class _WithLaw(Answer):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from vibrid.core.traced import Traced, trace
 from vibrid.hybrid.learned.files import SavedModel
-from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
+from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.networks.export import CompiledStep, write_c, write_onnx
 
 OWN_INPUTS = ("displacement, m", "velocity, m/s", "capacity for positive velocity, N", "capacity for negative, N")
@@ -25,7 +25,7 @@ def traced_model(model: DeviceModel) -> Traced:
 
     def step(state, u):
         setting = Setting(u[2:4], jnp.zeros(()))
-        state, force = model.step(state, Sample(u[0], u[1], u[4:]), setting)
+        state, force = model.step(state, DeviceSample(u[0], u[1], u[4:]), setting)
         return jnp.asarray(force, float)[None], state
 
     return trace(step, model.start(), 4 + len(model.heard_sizes), jnp.float64)

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from vibrid.hybrid.learned.model import Sample, Setting
+from vibrid.hybrid.learned.model import DeviceSample, Setting
 
 
 class Histories(NamedTuple):
     """Tests side by side, the shorter ones filled up at their end with rest that does not count."""
 
-    sample: Sample  # (tests, samples, …)
+    sample: DeviceSample  # (tests, samples, …)
     setting: Setting  # (tests, …)
     force: jax.Array  # (tests, samples) N, measured
     counts: jax.Array  # (tests, samples) 1 where a sample counts
@@ -50,7 +50,7 @@ def stack(tests: list[DeviceTest], multiple: int = 1) -> Histories:
         end = values[-1:] if last else np.zeros_like(values[-1:])
         return np.concatenate([values, np.repeat(end, more, axis=0)])
 
-    sample = Sample(
+    sample = DeviceSample(
         np.stack([filled(t.x, True) for t in tests]),
         np.stack([filled(t.v, False) for t in tests]),
         np.stack([filled(t.heard, True) for t in tests]),

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import LoopDevice, Reading
-from vibrid.hybrid.learned.model import DeviceModel, Sample, Setting
+from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.laws.base import Motion
 
 
@@ -34,8 +34,8 @@ class NetworkDevice(LoopDevice):
     """
 
     model: DeviceModel
-    capacity: object = parameter("friction force of either direction", "N", positive=True)
-    stiffness: object = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
+    capacity: Parameter = parameter("friction force of either direction", "N", positive=True)
+    stiffness: Parameter = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
     every: int = eqx.field(static=True, default=1)
 
     no_force_means: ClassVar[str] = "The network left the range of numbers: it was moved far beyond what it learned."
@@ -57,7 +57,7 @@ class NetworkDevice(LoopDevice):
         return self.stiffness
 
     def trial(self, state: NetworkState, motion: Motion, heard, dt):
-        sample = Sample(motion.e, motion.w, self._signals(heard))
+        sample = DeviceSample(motion.e, motion.w, self._signals(heard))
 
         def answer(own):
             own, force = self.model.step(own, sample, self.setting)

@@ -15,7 +15,7 @@ from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.laws.base import Motion
 
 
-class Sample(NamedTuple):
+class DeviceSample(NamedTuple):
     """One sample of a test, or of many (leading axes)."""
 
     x: jax.Array  # m, displacement
@@ -67,7 +67,7 @@ class DeviceModel(eqx.Module):
     def start(self, batch: tuple[int, ...] = ()) -> ModelState:
         return ModelState(self.features.start(batch), self.network.start(batch), self.answer.start(batch))
 
-    def inputs(self, seen, sample: Sample, setting: Setting) -> tuple[jax.Array, jax.Array]:
+    def inputs(self, seen, sample: DeviceSample, setting: Setting) -> tuple[jax.Array, jax.Array]:
         """What the network is given: signals heard, and features of the own motion with the setting beside them."""
         kind = self.network.bias.dtype
         heard = sample.heard[..., : len(self.heard_sizes)]
@@ -82,7 +82,9 @@ class DeviceModel(eqx.Module):
         fixed = jnp.broadcast_to(fixed, (*seen.shape[:-1], 2))
         return heard, jnp.concatenate([seen, fixed], axis=-1).astype(kind)
 
-    def step(self, state: ModelState, sample: Sample, setting: Setting, masks=None) -> tuple[ModelState, jax.Array]:
+    def step(
+        self, state: ModelState, sample: DeviceSample, setting: Setting, masks=None
+    ) -> tuple[ModelState, jax.Array]:
         """State and force (…), N."""
         plays, seen = self.features.step(state.plays, sample.x, sample.v)
         memory, outputs = self.network.step(state.memory, *self.inputs(seen, sample, setting), masks)
@@ -91,7 +93,9 @@ class DeviceModel(eqx.Module):
         )
         return ModelState(plays, memory, answer), force
 
-    def along(self, state: ModelState, sample: Sample, setting: Setting, masks=None) -> tuple[jax.Array, ModelState]:
+    def along(
+        self, state: ModelState, sample: DeviceSample, setting: Setting, masks=None
+    ) -> tuple[jax.Array, ModelState]:
         """Forces (samples, …) along samples (samples, …), and the state after them: `step` many times, but faster."""
         seen, plays = self.features.along(state.plays, sample.x, sample.v)
         outputs, memory = self.network.along(state.memory, *self.inputs(seen, sample, setting), masks)

@@ -12,7 +12,7 @@ from vibrid.core.errors import InputError
 from vibrid.networks.lstm import LSTM, along_beside
 
 
-class Memory(NamedTuple):
+class CellMemory(NamedTuple):
     """(h, c) of every layer."""
 
     heard: Any
@@ -68,9 +68,9 @@ class DeviceNetwork(eqx.Module):
         return {"heard": heard, "own": self.own.weights.shape[0] - branch, "outputs": self.bias.shape[0],
                 "branch": branch, "joined": joined, "dropout": self.dropout}  # fmt: skip
 
-    def start(self, batch: tuple[int, ...] = ()) -> Memory:
+    def start(self, batch: tuple[int, ...] = ()) -> CellMemory:
         heard = None if self.heard is None else self.heard.start(batch)
-        return Memory(heard, self.own.start(batch), tuple(layer.start(batch) for layer in self.joined))
+        return CellMemory(heard, self.own.start(batch), tuple(layer.start(batch) for layer in self.joined))
 
     def masks(self, key, batch: tuple[int, ...] = ()) -> tuple:
         """Which outputs of each layer are kept, drawn once for a stretch of samples; scaled so that means stay."""
@@ -82,7 +82,7 @@ class DeviceNetwork(eqx.Module):
             for k, layer in zip(keys, layers, strict=True)
         )
 
-    def step(self, memory: Memory, heard, own, masks: tuple | None = None) -> tuple[Memory, jax.Array]:
+    def step(self, memory: CellMemory, heard, own, masks: tuple | None = None) -> tuple[CellMemory, jax.Array]:
         """Memory and outputs (…, outputs) after one sample of signals (…, heard) and features (…, own)."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
@@ -97,9 +97,9 @@ class DeviceNetwork(eqx.Module):
             state = layer.step(state, x)
             after.append(state)
             x = kept(state[0])
-        return Memory(listening, seeing, tuple(after)), x @ self.weights + self.bias
+        return CellMemory(listening, seeing, tuple(after)), x @ self.weights + self.bias
 
-    def along(self, memory: Memory, heard, own, masks: tuple | None = None) -> tuple[jax.Array, Memory]:
+    def along(self, memory: CellMemory, heard, own, masks: tuple | None = None) -> tuple[jax.Array, CellMemory]:
         """Outputs (samples, …, outputs) along what is heard and seen (samples, …), and the memory after them."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
@@ -116,7 +116,7 @@ class DeviceNetwork(eqx.Module):
             x, state = layer.along(state, x)
             after.append(state)
             x = kept(x)
-        return x @ self.weights + self.bias, Memory(listening, seeing, tuple(after))
+        return x @ self.weights + self.bias, CellMemory(listening, seeing, tuple(after))
 
 
 class Constant(eqx.Module):

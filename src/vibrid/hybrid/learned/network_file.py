@@ -6,7 +6,7 @@ from pathlib import Path
 
 import equinox as eqx
 
-from vibrid.core.parameters import parameter
+from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
 from vibrid.hybrid.learned.files import load_model
 from vibrid.hybrid.learned.in_loop import NetworkDevice
@@ -24,8 +24,8 @@ class NetworkFile(LoopDevice):
     """
 
     file: str = eqx.field(static=True)
-    capacity: object = parameter("friction force that the pretension is set for", "N", positive=True)
-    backwards: object = parameter("friction force of the other direction", "N", positive=True, default=0.0)
+    capacity: Parameter = parameter("friction force that the pretension is set for", "N", positive=True)
+    backwards: Parameter = parameter("friction force of the other direction", "N", positive=True, default=0.0)
     rate: float = eqx.field(static=True, default=1024.0)
 
     def read(self, folder) -> NetworkDevice:

@@ -16,7 +16,7 @@ from vibrid.hybrid.learned.scores import ForceScores
 
 
 @dataclass(frozen=True)
-class Trial:
+class SearchTrial:
     """A choice of settings, and what came of it on the validation tests."""
 
     choice: dict
@@ -28,7 +28,7 @@ def search_recipes(
     recipe: Recipe, choices: Mapping[str, Sequence], training: Sequence[DeviceTest], validation: Sequence[DeviceTest],
     *, law: ScaledLaw | None = None, heard_names: Sequence[str] = (), workers: int = 1,
     progress: Progress = SILENT,
-) -> list[Trial]:  # fmt: skip
+) -> list[SearchTrial]:  # fmt: skip
     """Train with every combination of choices; the best on the validation tests first. Ctrl-C keeps those done.
 
     Arguments
@@ -50,7 +50,7 @@ def search_recipes(
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.GridSampler(numbered, seed=0))
-    made: list[Trial] = []
+    made: list[SearchTrial] = []
     progress.stage("searching settings", count)
 
     def objective(trial) -> float:
@@ -59,7 +59,7 @@ def search_recipes(
         began = time.perf_counter()
         saved = train_models(recipe.replace(**own), training, validation, law=law, heard_names=heard_names)[0]
         scores = ForceScores.mean(score_tests(saved.model, validation))
-        made.append(Trial(choice, scores, time.perf_counter() - began))
+        made.append(SearchTrial(choice, scores, time.perf_counter() - began))
         progress.update(len(made), f"best {100 * min(t.scores.nrmse for t in made):.2f} %")
         return scores.nrmse
 

@@ -71,7 +71,7 @@ STOPS = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class MessageLayout:
     """The shape of the messages of one connection: degrees of freedom, numbers in a message, `<` or `>`."""
 
     count: int
@@ -92,13 +92,13 @@ class Layout:
         return 1 + 3 * self.count
 
 
-def encode_hello(layout: Layout) -> bytes:
+def encode_hello(layout: MessageLayout) -> bytes:
     """The first message of a client."""
     n = layout.count
     return struct.pack(f"{layout.order}11i", n, n, n, 0, 1, 0, 0, 0, n, 0, layout.size)
 
 
-def decode_hello(data: bytes) -> Layout:
+def decode_hello(data: bytes) -> MessageLayout:
     """The shape of the messages to come; refused unless it is exactly what the remote element of OpenSees sends."""
     if len(data) != HELLO_BYTES:
         raise WireProblem(f"a first message has {HELLO_BYTES} bytes, not {len(data)}.")
@@ -115,13 +115,13 @@ def decode_hello(data: bytes) -> Layout:
     least = max(2 + 3 * n, n * n)
     if not least <= size <= MOST_NUMBERS:
         raise WireProblem(f"messages of {size} numbers were announced; {least} to {MOST_NUMBERS} are possible.")
-    return Layout(n, size, order)
+    return MessageLayout(n, size, order)
 
 
 class Outgoing:
     """Messages of a client, written into one buffer again and again."""
 
-    def __init__(self, layout: Layout):
+    def __init__(self, layout: MessageLayout):
         n = layout.count
         self._numbers = np.zeros(layout.size, layout.dtype)
         self._motion = self._numbers[1 : 2 + 3 * n]
@@ -138,7 +138,7 @@ class Outgoing:
 class Incoming:
     """A buffer that a client receives answers into, and views of their parts."""
 
-    def __init__(self, layout: Layout):
+    def __init__(self, layout: MessageLayout):
         self._bytes = bytearray(layout.bytes)
         n = layout.count
         self.data = memoryview(self._bytes)
@@ -151,7 +151,7 @@ class Incoming:
 class Request:
     """A buffer that a server receives messages into, and their numbers as Python's own."""
 
-    def __init__(self, layout: Layout):
+    def __init__(self, layout: MessageLayout):
         self._bytes = bytearray(layout.bytes)
         self._head = struct.Struct(f"{layout.order}{2 + 3 * layout.count}d")
         self.data = memoryview(self._bytes)
@@ -168,7 +168,7 @@ class Request:
 class Reply:
     """The answer of a server: a few numbers first, zeros after them, written into one buffer again and again."""
 
-    def __init__(self, layout: Layout, count: int):
+    def __init__(self, layout: MessageLayout, count: int):
         self._bytes = bytearray(layout.bytes)
         self._head = struct.Struct(f"{layout.order}{min(count, layout.size)}d")
 

@@ -15,7 +15,7 @@ from vibrid.hybrid.wire.protocol import (
     HELLO_BYTES,
     KNOCK,
     WELCOME,
-    Layout,
+    MessageLayout,
     WireProblem,
     decode_hello,
 )
@@ -31,12 +31,12 @@ class Reception:
     def __init__(self, ear: socket.socket, door: Door, count: int, refuse: Callable[[str], None]):
         self.ear, self.door, self.count, self.refuse = ear, door, count, refuse
 
-    def meet(self, closing: Callable[[], bool]) -> tuple[Link, Layout, str] | None:
+    def meet(self, closing: Callable[[], bool]) -> tuple[Link, MessageLayout, str] | None:
         """Its link, the layout of its messages and its address; None when the server is closing."""
         wait = self._tcp if self.door.protocol == "tcp" else self._udp
         return wait(closing)
 
-    def _layout(self, hello: bytes) -> Layout:
+    def _layout(self, hello: bytes) -> MessageLayout:
         layout = decode_hello(hello)
         if layout.count != self.count:
             raise WireProblem(f"it wants {layout.count} degrees of freedom and the device has {self.count}.")

@@ -19,7 +19,7 @@ from vibrid.hybrid.wire.protocol import (
     WELCOME,
     Action,
     Incoming,
-    Layout,
+    MessageLayout,
     Outgoing,
     WireProblem,
     encode_hello,
@@ -46,7 +46,7 @@ class RemoteSubstructure(Substructure):
             raise InputError(f"The timeout of a wire is a positive number of seconds, not {timeout!r}.")
         self.count, self.timeout = count, timeout
         self.where = f"the device server at {host} port {port}"
-        self.layout = Layout(count, max(size, 2 + 3 * count, count * count))
+        self.layout = MessageLayout(count, max(size, 2 + 3 * count, count * count))
         self._out, self._in = Outgoing(self.layout), Incoming(self.layout)
         self.stopped: str | None = None
         self._link = self._connect(host, port, protocol)

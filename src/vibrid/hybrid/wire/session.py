@@ -13,7 +13,7 @@ from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Substructure
 from vibrid.hybrid.timing import Times
 from vibrid.hybrid.wire.links import Gone, Silent
-from vibrid.hybrid.wire.protocol import Action, Layout, Reply, Request, WireProblem
+from vibrid.hybrid.wire.protocol import Action, MessageLayout, Reply, Request, WireProblem
 
 AFTER_STOP = ("answer", "close")
 
@@ -51,7 +51,7 @@ class Session:
         recorder: keeps a row a commit; may be None.
     """
 
-    def __init__(self, link, layout: Layout, specimen: Substructure, limits: SafetyLimits, *, idle=120.0,
+    def __init__(self, link, layout: MessageLayout, specimen: Substructure, limits: SafetyLimits, *, idle=120.0,
                  damping="in force", after_stop="answer", recorder=None, log=None):  # fmt: skip
         self.link, self.layout, self.specimen, self.limits = link, layout, specimen, limits
         self.idle, self.after_stop, self.recorder, self.log = idle, after_stop, recorder, log

@@ -32,7 +32,7 @@ DEGREES = {"zero": 0, "linear": 1, "cubic": 3}
 """Degree of the polynomial that the loads follow between samples, by the name of the hold."""
 
 
-class Motion(eqx.Module):
+class LinearRecursion(eqx.Module):
     """The motion of a structure as a linear recursion: `ξ_{k+1} = A ξ_k + Σ_j B_j u_{k+1−j}`, `y_k = C ξ_k + D u_k`.
 
     Leading axis: 1 when nothing changes in time, else one entry a sample.
@@ -98,7 +98,7 @@ class LoadSystem(eqx.Module):
         return jnp.asarray(rows)
 
 
-def exact_motion(structure, sensors, inputs, step: float, hold: str) -> Motion:
+def exact_motion(structure, sensors, inputs, step: float, hold: str) -> LinearRecursion:
     """The recursion of a linear structure whose inputs follow polynomials between samples: exact, constant in time.
 
     `inputs` are (quantity, place) as for `Structure.model`, `step` is the sampling step in s.
@@ -129,10 +129,10 @@ def exact_motion(structure, sensors, inputs, step: float, hold: str) -> Motion:
         return model.output(arrays, x, v, model.acceleration(x, v, s, u), s, u)
 
     c, d = jax.jacfwd(read, argnums=(0, 1))(jnp.zeros(2 * n), jnp.zeros(load.shape[1]))
-    return Motion(a_d[None], lags[None], c[None], d[None])
+    return LinearRecursion(a_d[None], lags[None], c[None], d[None])
 
 
-def linearised_motion(experiment, data, integrator, record: int, hold: str) -> tuple[Motion, jax.Array]:
+def linearised_motion(experiment, data, integrator, record: int, hold: str) -> tuple[LinearRecursion, jax.Array]:
     """The recursion of any structure about its motion under the inputs of `data`, step by step of an integrator.
 
     Returns also the readings (samples, ny) of that motion.
@@ -165,10 +165,10 @@ def linearised_motion(experiment, data, integrator, record: int, hold: str) -> t
 
     following = jnp.concatenate([u[1:], u[-1:]])
     _, (a, b1, b0, c, d, y) = jax.lax.scan(body, flat, (u, following))
-    return Motion(a, jnp.stack([b0, b1], axis=1), c, d), y
+    return LinearRecursion(a, jnp.stack([b0, b1], axis=1), c, d), y
 
 
-def augment(motion: Motion, shares, penalty: str) -> LoadSystem:
+def augment(motion: LinearRecursion, shares, penalty: str) -> LoadSystem:
     """Motion and loads as one recursion; `shares` (1 or samples, inputs, loads) spread the loads over the inputs."""
     follow = PENALTIES[penalty]
     lags = motion.inputs.shape[1]

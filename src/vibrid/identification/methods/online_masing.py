@@ -16,13 +16,13 @@ from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Sample, Sequential
 from vibrid.identification.online.measured import check_force, has_snapshots, measured_motion
 from vibrid.identification.online.runs import run_record
-from vibrid.identification.online.windows import Level, Replay, Snapshots
+from vibrid.identification.online.windows import Level, ReplayedWindow, Snapshots
 from vibrid.identification.problem import Problem
 
 _REMEMBERED_WINDOWS = 4  # how many windows the stated uncertainty looks back
 
 
-class Descent(NamedTuple):
+class OnlineDescent(NamedTuple):
     """Where the descent stands. `values` are physical; directions and information are in units of the scales."""
 
     values: jax.Array  # (p,) θ̂
@@ -98,18 +98,18 @@ class OnlineMasing(Sequential):
             return Snapshots(motion, self.window, self.stride, self.objective)
         if self.objective == 2:
             raise InputError("Objective 2 needs the turning points of a Masing law; use objective 1 for other laws.")
-        return Replay(motion, self.window, self.stride)
+        return ReplayedWindow(motion, self.window, self.stride)
 
-    def init(self, problem: Problem, key: int = 0, *, values=None) -> Descent:
+    def init(self, problem: Problem, key: int = 0, *, values=None) -> OnlineDescent:
         p = len(problem.unknowns)
         values = jnp.asarray(problem.unknowns.start if values is None else values)
         zero = jnp.zeros(())
-        return Descent(
+        return OnlineDescent(
             values, self.frame(problem).start(problem), jnp.zeros((), jnp.int32), jnp.ones(()), jnp.zeros((2, p)),
             jnp.zeros((p, p)), zero, jax.random.PRNGKey(key),
         )  # fmt: skip
 
-    def step(self, problem: Problem, state: Descent, sample: Sample) -> Descent:
+    def step(self, problem: Problem, state: OnlineDescent, sample: Sample) -> OnlineDescent:
         """Take one sample in and, once the window is full, one step."""
         frame, u = self.frame(problem), problem.unknowns
         window = frame.push(problem, state.window, state.values, sample)
@@ -154,7 +154,7 @@ class OnlineMasing(Sequential):
         spread = now / jnp.maximum(points - len(u), 1)
         news = (jacobian.T @ jacobian) / (points * jnp.maximum(spread, 1e-300))
         keep = jnp.exp(-1.0 / (_REMEMBERED_WINDOWS * self.window))
-        return Descent(
+        return OnlineDescent(
             values=jnp.where(accepted, moved(step), state.values),
             window=window,
             seen=state.seen + 1,
@@ -173,7 +173,7 @@ class OnlineMasing(Sequential):
             gate = gate * (jnp.clip((value - low) / (high - low), 0.0, 1.0) if high > low else 1.0)
         return gate
 
-    def _reduced(self, state: Descent, step, rejected):
+    def _reduced(self, state: OnlineDescent, step, rejected):
         """λ_θ of eq. 14: smaller after a reversal (or a rejection), larger after two steps the same way."""
         last, before = state.direction @ step
         smaller = jnp.maximum(state.reduction * self.decrease, self.smallest_step / self.largest_step)
@@ -182,11 +182,11 @@ class OnlineMasing(Sequential):
 
     # -- what a reader of the state wants ------------------------------------------------------------------------
 
-    def estimate(self, problem: Problem, state: Descent):
+    def estimate(self, problem: Problem, state: OnlineDescent):
         """θ̂ and its standard deviation, physical. The deviation is what the last windows can tell apart at best."""
         return state.values, problem.unknowns.scale * jnp.sqrt(jnp.diag(_inverse(state.information)))
 
-    def doubts(self, problem: Problem, state: Descent) -> list[str]:
+    def doubts(self, problem: Problem, state: OnlineDescent) -> list[str]:
         """Reasons not to trust the estimate, as sentences."""
         notes = []
         if int(state.seen) < self.window:

@@ -1,7 +1,8 @@
 """A shifting window of recent samples on which any parameters can be tried.
 
 `Snapshots` keeps the memory of a Masing-like law at every sample, so that the window is re-evaluated in one vector
-operation. `Replay` serves every other law: it carries the state at the start of the window and runs through it again.
+operation. `ReplayedWindow` serves every other law: it carries the state at the start of the window and runs through it
+again.
 Both give residuals (points, terms), weighted, zero where a sample is missing.
 """
 
@@ -104,7 +105,7 @@ class ReplayData(NamedTuple):
     steps: jax.Array  # (l,) s, from the sample before
 
 
-class Replay(eqx.Module):
+class ReplayedWindow(eqx.Module):
     """The window of any laws: the state at its start is carried along with the parameters of the time."""
 
     motion: MeasuredMotion

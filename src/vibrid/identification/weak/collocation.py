@@ -19,8 +19,8 @@ from scipy.linalg import cho_solve_banded
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.banded import Bordered, Eliminated, add_block, gather_rows, squares, times
 from vibrid.identification.weak.equations import (
+    AbsoluteMotion,
     Intervals,
-    Motion,
     equation_sizes,
     flat_start,
     intervals_of,
@@ -76,11 +76,11 @@ def field_of(piece: Piece) -> Field:
     )
 
 
-def _motion(field: Field, local, n: int) -> Motion:
+def _motion(field: Field, local, n: int) -> AbsoluteMotion:
     """The motion at the Gauss points from local weights (E, 6, c)."""
     y, dy, ddy = (jnp.einsum("gk,ekc->egc", b, local[..., :n]) for b in field.bases)
     s, ds = (jnp.einsum("gk,ekc->egc", b, local[..., n:]) for b in field.bases[:2])
-    return Motion(y, dy, ddy, s, ds)
+    return AbsoluteMotion(y, dy, ddy, s, ds)
 
 
 def _local(weights):
@@ -107,7 +107,7 @@ def linearise(problem: Problem, free, record: int, field: Field, weights) -> Lin
     n = model.size
     motion = _motion(field, local, n)
 
-    def at_point(own: Motion, ground, u):
+    def at_point(own: AbsoluteMotion, ground, u):
         """The equations at one Gauss point with slopes in (y, ẏ, ÿ, s, ṡ) and φ."""
 
         def equations(own, free):
@@ -159,7 +159,7 @@ def linearise(problem: Problem, free, record: int, field: Field, weights) -> Lin
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class RecordEquations:
     """One record inside the minimisation: its piece, its equations and the normal equations of its readings."""
 
     piece: Piece
@@ -169,20 +169,20 @@ class Record:
     band: np.ndarray  # of the readings, at the noise in use
     side: np.ndarray
 
-    def weighted(self, noise: np.ndarray) -> Record:
+    def weighted(self, noise: np.ndarray) -> RecordEquations:
         """The same with other noise."""
         band, side = self.piece.readings.normal(noise, self.piece.weights.shape[1])
         return replace(self, band=band, side=side)
 
-    def moved(self, weights: np.ndarray) -> Record:
+    def moved(self, weights: np.ndarray) -> RecordEquations:
         return replace(self, piece=replace(self.piece, weights=weights))
 
 
-def record_of(problem: Problem, free, piece: Piece, number: int, noise) -> Record:
+def record_of(problem: Problem, free, piece: Piece, number: int, noise) -> RecordEquations:
     field = field_of(piece)
     sizes, first = sizes_of(problem, jnp.asarray(free), number, field, jnp.asarray(piece.weights))
     none = np.zeros(0)
-    return Record(piece, field, np.asarray(sizes), _FIRST_HELD * np.asarray(first), none, none).weighted(noise)
+    return RecordEquations(piece, field, np.asarray(sizes), _FIRST_HELD * np.asarray(first), none, none).weighted(noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ class Point:
     """Where the minimisation stands: unknowns, records, and the cost with its slopes."""
 
     free: np.ndarray
-    records: tuple[Record, ...]
+    records: tuple[RecordEquations, ...]
     slopes: tuple[Linearised, ...]
     prior: tuple[np.ndarray, np.ndarray]  # residual and slope
 
@@ -218,7 +218,7 @@ def cost_of(point: Point, noise: np.ndarray, softness: np.ndarray) -> float:
     return 0.5 * float(total)
 
 
-def bordered(record: Record, own: Linearised, softness: np.ndarray) -> Bordered:
+def bordered(record: RecordEquations, own: Linearised, softness: np.ndarray) -> Bordered:
     """Normal equations of one record: readings, weak equations and start."""
     weight = 1.0 / (softness * record.sizes)
     slope = own.slope * weight[:, None]

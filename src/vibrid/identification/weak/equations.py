@@ -19,7 +19,7 @@ from vibrid.identification.weak.ground import Ground
 from vibrid.laws.base import refuse_without_rate
 
 
-class Motion(eqx.Module):
+class AbsoluteMotion(eqx.Module):
     """A motion at points in time, leading axes free: absolute displacement y with its rates, states s of the laws.
 
     `y` = x + r x_g (…, n); `s` (…, m) are the states of all laws in one vector, in the order of `flat_start`.
@@ -91,7 +91,7 @@ def flatten_states(states, samples: int):
     return jax.vmap(lambda s: ravel_pytree(s)[0], axis_size=samples)(states)
 
 
-def residual_at(model, motion: Motion, ground, inputs):
+def residual_at(model, motion: AbsoluteMotion, ground, inputs):
     """(n + m,): the equations of motion (N) and of the states at one instant, for a motion without leading axes.
 
     M ẍ − L u is M ÿ for ground motion: with y smooth, the kinks of a recorded acceleration cancel.
@@ -104,18 +104,18 @@ def residual_at(model, motion: Motion, ground, inputs):
     return jnp.concatenate([dynamic, ravel_pytree(latent)[0]])
 
 
-def point_residuals(model, motion: Motion, intervals: Intervals):
+def point_residuals(model, motion: AbsoluteMotion, intervals: Intervals):
     """(intervals, points, n + m): the equations at every Gauss point."""
     at_point = jax.vmap(jax.vmap(lambda own, ground, u: residual_at(model, own, ground, u)))
     return at_point(motion, intervals.ground, intervals.inputs)
 
 
-def weak_residuals(model, motion: Motion, intervals: Intervals):
+def weak_residuals(model, motion: AbsoluteMotion, intervals: Intervals):
     """(intervals, n + m): every equation integrated over every interval (N s, and the unit of each state)."""
     return intervals.integrate(point_residuals(model, motion, intervals))
 
 
-def equation_sizes(model, motion: Motion, intervals: Intervals):
+def equation_sizes(model, motion: AbsoluteMotion, intervals: Intervals):
     """(n + m,): rms of what each equation integrates over an interval, the measure of "small".
 
     Of an equation of motion that is the inertia force of the absolute motion, of a state its rate, or its size over the

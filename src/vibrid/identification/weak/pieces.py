@@ -10,9 +10,9 @@ from scipy.linalg import cho_solve_banded
 from vibrid.identification.problem import Problem
 from vibrid.identification.smoothing import noise_levels
 from vibrid.identification.weak.banded import add_block, diagonals, factorise, from_diagonals, gather_rows, squares
-from vibrid.identification.weak.equations import Motion
+from vibrid.identification.weak.equations import AbsoluteMotion
 from vibrid.identification.weak.ground import Ground, ground_of
-from vibrid.identification.weak.readings import Readings, readings_of, summed
+from vibrid.identification.weak.readings import SensorEquations, readings_of, summed
 from vibrid.identification.weak.splines import REACH, Splines
 
 _FOLLOWED = 0.8  # share of samples spent on weights from which on noise cannot be told from the motion
@@ -24,7 +24,7 @@ class Piece:
     """One record: its ground, its readings, and the weights of splines for y and the states (count + 5, n + m)."""
 
     ground: Ground
-    readings: Readings
+    readings: SensorEquations
     weights: np.ndarray
 
     @property
@@ -40,11 +40,11 @@ class Piece:
         """(intervals, n): where no sensor says anything about a degree of freedom: gaps in the readings."""
         return self.readings.samples.T @ (self.readings.rows != 0.0) == 0.0
 
-    def motion(self, time) -> Motion:
+    def motion(self, time) -> AbsoluteMotion:
         """The motion and the states at any times (…): what a network can be started from."""
         y, dy, ddy = (self.splines.evaluate(self.weights[:, : self.size], time, order) for order in range(3))
         s, ds = (self.splines.evaluate(self.weights[:, self.size :], time, order) for order in range(2))
-        return Motion(y, dy, ddy, s, ds)
+        return AbsoluteMotion(y, dy, ddy, s, ds)
 
 
 def unread(problem: Problem, spacing: float, record: int = 0) -> Piece:

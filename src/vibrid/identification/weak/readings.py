@@ -18,7 +18,7 @@ _ORDERS = ("displacement", "velocity", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class SensorEquations:
     """The sensors of one record as linear functions of the weights of the absolute displacement y.
 
     A sensor reads `row · (derivative of y)`; what the ground and the loads add to a reading is taken off it.
@@ -112,7 +112,7 @@ def sensor_rows(problem: Problem, record: int = 0):
     return read[orders, np.arange(arrays.count)] * gain[:, None], orders, gain, np.asarray(arrays.inputs)
 
 
-def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int = 0) -> Readings:
+def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int = 0) -> SensorEquations:
     """The sensors of one record of a problem; forces of parts are refused: they are not linear in the motion."""
     data = problem.data[record]
     rows, orders, gain, inputs = sensor_rows(problem, record)
@@ -141,7 +141,7 @@ def readings_of(problem: Problem, ground: Ground, splines: Splines, record: int 
         moments.append(gather_rows(summed(masked * targets[:, s : s + 1], interval, splines.count)))
     samples = summed(present, interval, splines.count).T
     stacked = (np.stack(grams, axis=1), np.stack(moments))
-    return Readings(splines, time, rows, orders, targets, present, samples, *stacked)
+    return SensorEquations(splines, time, rows, orders, targets, present, samples, *stacked)
 
 
 def summed(values: np.ndarray, interval: np.ndarray, count: int) -> np.ndarray:

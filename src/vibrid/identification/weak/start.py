@@ -22,7 +22,7 @@ from vibrid.identification.regression import states_along
 from vibrid.identification.weak.equations import flatten_states, model_at
 from vibrid.identification.weak.pieces import Piece, project, smooth, spectral_noise, unread
 from vibrid.identification.weak.readings import sensor_rows
-from vibrid.simulation.run import Everything, Start, run
+from vibrid.simulation.run import Everything, run
 
 _FINE = 0.005  # s, the longest step with which states follow the smooth motion
 
@@ -191,9 +191,8 @@ def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
 def _simulated(problem: Problem, free, record: int):
     """Displacement and states at every sample."""
     experiment = problem.unknowns.apply(problem.experiment, free)
-    data, first = problem.data[record], experiment.initial[record]
+    data, start = problem.data[record], experiment.initial[record]
     model = experiment.structure.model(data.loads)
-    start = Start(first.displacement, first.velocity)
     x, _, _, s = run(model, problem.integrator, data.drive, data.step, Everything(), start, problem.substeps)
     return x, flatten_states(s, data.samples)
 

@@ -44,7 +44,7 @@ def truss(modulus: float = MODULUS, ratio: float = RATIO) -> vb.Truss:
         area=1e-4,
         density=8000.0,
         supports={0: "pinned", 6: "pinned"},
-        damping=vb.RayleighRatio(ratio, (7.50, 16.16)),
+        damping=vb.structures.RayleighRatio(ratio, (7.50, 16.16)),
     )
 
 

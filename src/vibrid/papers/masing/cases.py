@@ -29,7 +29,7 @@ TO_PAPER = np.array([1.0, 1.0, 1.0, 10.0])
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class PaperTest:
     """One of the paper's two tests: motion, truth, first guess, and the constants of its descent."""
 
     name: str
@@ -58,7 +58,7 @@ class System:
         )
 
 
-KOBE = System(
+KOBE = PaperTest(
     name="Kobe",
     peak=17.7,
     truth=(2, 4, 4, 1),
@@ -70,7 +70,7 @@ KOBE = System(
     force_cut=(1.5, 2.5),
     synthetic=dict(key=0, frequency=2.0, corner=0.4, significant_duration=24.0),
 )
-SAN_FERNANDO = System(
+SAN_FERNANDO = PaperTest(
     name="San Fernando",
     peak=9.3,
     truth=(4, 4, 3, 1),
@@ -84,7 +84,7 @@ SAN_FERNANDO = System(
 )
 
 
-def constants(system: System) -> str:
+def constants(system: PaperTest) -> str:
     """The constants of the descent; all are the paper's but window and stride."""
     s = system
     return (
@@ -93,7 +93,7 @@ def constants(system: System) -> str:
     )
 
 
-def motion(run, system: System, real: bool) -> tuple[np.ndarray, np.ndarray]:
+def motion(run, system: PaperTest, real: bool) -> tuple[np.ndarray, np.ndarray]:
     """Displacement and velocity (nt,) at 50 Hz, scaled to the system's peak displacement."""
     if not real:
         ground = synthetic_motion(duration=40.0, middle=9.0, frequency_slope=0.0, bandwidth=0.2, **system.synthetic)
@@ -117,7 +117,7 @@ def force_of(strengths, ductility: float, stiffness: float, damping: float, x, v
     return sliders(quantiles(strengths, 20000), ductility, stiffness, x) + damping * v
 
 
-def true_force(run, system: System, real: bool, ductility: float | None = None) -> np.ndarray:
+def true_force(run, system: PaperTest, real: bool, ductility: float | None = None) -> np.ndarray:
     beta, k, alpha, c = system.truth
     x, v = run.once(motion, system, real)
     return force_of(rayleigh(alpha), beta if ductility is None else ductility, k, c / 10.0, x, v)
@@ -146,7 +146,7 @@ def device(theta, ductility: float | None = None) -> Device:
     return Device(Masing(float(k), RayleighYield(float(alpha)), float(beta), c / 10.0, CAPACITY))
 
 
-def data_of(run, system: System, noise: float, seeds: int, real: bool, ductility: float | None = None) -> np.ndarray:
+def data_of(run, system: PaperTest, noise: float, seeds: int, real: bool, ductility: float | None = None) -> np.ndarray:
     """(seeds, nt, 3)"""
     x, v = run.once(motion, system, real)
     f = run.once(true_force, system, real, ductility)

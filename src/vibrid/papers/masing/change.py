@@ -9,7 +9,7 @@ from vibrid.laws import Linear
 from vibrid.papers.paper import Check, Outcome
 from vibrid.records import Channel, Record
 from vibrid.report.style import CYCLE, MEASURED, new_figure, styled
-from vibrid.simulation import RungeKutta4, Start, simulate
+from vibrid.simulation import Initial, RungeKutta4, simulate
 from vibrid.structures import Sensors, ShearBuilding
 
 RATE, CHANGE, END, LOSS = 100.0, 15.0, 30.0, 0.30
@@ -27,7 +27,7 @@ def test_record(seed: int, noise: float) -> Record:
     ground = Record(0.5 * waves, [Channel("ground", "ground_acceleration")], step=1.0 / RATE, name="random motion")
     cut = round(CHANGE * RATE)
     before = simulate(building(), ground, integrator=RungeKutta4(), substeps=4)
-    start = Start(before.displacement[cut], before.velocity[cut])
+    start = Initial(before.displacement[cut], before.velocity[cut])
     rest = Record(ground.data[cut:], ground.channels, step=ground.step, name="after")
     after = simulate(building(60.0 * (1 - LOSS)), rest, integrator=RungeKutta4(), substeps=4, start=start)
     sensors = Sensors(displacement=[0, 1, 2], velocity=[0, 1, 2], acceleration=[0, 1, 2])

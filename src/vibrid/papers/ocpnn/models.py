@@ -45,7 +45,7 @@ RECIPES = {
 }
 
 
-class Data(NamedTuple):
+class PairsByUse(NamedTuple):
     """Pairs of tests by what they are for."""
 
     training: list[Pair]
@@ -53,12 +53,12 @@ class Data(NamedTuple):
     held_out: list[Pair]
 
 
-def data(run: Run, kind: str) -> Data:
+def data(run: Run, kind: str) -> PairsByUse:
     """Pairs from "real" or "synthetic" motions."""
     suite = real_suite(run) if kind == "real" else synthetic_suite()
     if run.quick:
         suite = suite.first(2, 1, 2)
-    return Data(**pairs_of(run, suite))
+    return PairsByUse(**pairs_of(run, suite))
 
 
 def training_tests(pairs: list[Pair]) -> list[DeviceTest]:

@@ -20,10 +20,10 @@ from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.parts import Modelled
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
 from vibrid.papers.ocpnn.paper import SUBSTEPS, side_by_side, trained_folder
-from vibrid.papers.ocpnn.suite import Suite, at_half_scale
+from vibrid.papers.ocpnn.suite import HazardSuite, at_half_scale
 from vibrid.papers.paper import Run
 from vibrid.papers.two_storey import DAMPERS_A_STOREY, FLOOR, ROOF, damper, two_storey_building
-from vibrid.records.motions.scale import Scaling
+from vibrid.records.motions.scale import ScaledMotion
 from vibrid.records.record import Channel, Record
 
 CAPACITIES = (13e3, 18e3, 23e3)
@@ -135,7 +135,7 @@ def pair_in_the_loop(motion: str, capacity: float, key: int, result) -> Pair:
     )  # fmt: skip
 
 
-def pair_of(motion: str, scaled: Scaling, capacity: float, key: int) -> Pair:
+def pair_of(motion: str, scaled: ScaledMotion, capacity: float, key: int) -> Pair:
     """Simulated with LuGre dampers, imposed on one specimen."""
     law = scaled_damper(capacity)
     targets = deformations(both_storeys(law, law), at_half_scale(scaled))
@@ -143,7 +143,7 @@ def pair_of(motion: str, scaled: Scaling, capacity: float, key: int) -> Pair:
     return Pair(motion, capacity, key, first, second)
 
 
-def pairs_of(run: Run, suite: Suite) -> dict[str, list[Pair]]:
+def pairs_of(run: Run, suite: HazardSuite) -> dict[str, list[Pair]]:
     """All pairs of a suite by split, at three capacities; every one is made by a specimen of its own.
 
     They are kept in `trained_folder()`, in 32 bits, for the next item that needs them.

@@ -45,7 +45,7 @@ METRICS = {
 }  # fmt: skip
 
 
-class Data:
+class DeviceTests:
     """The tests as models see them, and how they are left out."""
 
     def __init__(self, run: Run):
@@ -65,8 +65,8 @@ class Data:
         self.histories: Histories = jax.tree.map(jnp.asarray, stack(self.tests, STRETCH))
 
 
-def _data(run: Run) -> Data:
-    return Data(run)
+def _data(run: Run) -> DeviceTests:
+    return DeviceTests(run)
 
 
 def _of_laws(run: Run, make, *arguments):
@@ -218,7 +218,7 @@ def real_device(run: Run) -> Outcome:
     return Outcome(rows, checks, note, _figure(run, data, networks))
 
 
-def _event_rows(run: Run, data: Data, networks) -> list[dict]:
+def _event_rows(run: Run, data: DeviceTests, networks) -> list[dict]:
     """Tests of an earthquake of which no scale was seen."""
     rows = []
     for i, fold in enumerate(data.extra):
@@ -248,7 +248,7 @@ def _checks(models: dict, groups: dict) -> list[Check]:
     return checks
 
 
-def _figure(run: Run, data: Data, networks):
+def _figure(run: Run, data: DeviceTests, networks):
     """The strongest earthquake and a harmonic test: measured, LuGre, recommended network."""
     names = [t.name for t in data.named]
     shown = [names.index("ds2__ImperialValleyMCE"), names.index("ds2__1Hz36lbtension1amplitude")]

@@ -41,7 +41,7 @@ BRISTLES = ScaledLaw(
 )  # fmt: skip
 
 
-class Kind(NamedTuple):
+class ModelKind(NamedTuple):
     """How a kind of network is made and trained."""
 
     make: Callable
@@ -67,7 +67,7 @@ def network(
     return make
 
 
-def kinds() -> dict[str, Kind]:
+def kinds() -> dict[str, ModelKind]:
     """The networks that are compared."""
     displacement = MotionFeatures(DISPLACEMENT, VELOCITY, (), False)
     adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
@@ -75,16 +75,16 @@ def kinds() -> dict[str, Kind]:
     own, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
     hears = (FORCE, DISPLACEMENT, FORCE)
     return {
-        "hears the companion's law": Kind(
+        "hears the companion's law": ModelKind(
             network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), own, 50, 3, "heard"
         ),
-        "corrects the companion's law": Kind(
+        "corrects the companion's law": ModelKind(
             network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), own, 25, 3, "corrected"
         ),
-        "one law, adapted": Kind(network(SEEN, adapted, 12, (12,), small=0.1), own, 50, 3),
-        "one law, adapted, not listening": Kind(network(SEEN, adapted, 12, (12,), False, small=0.1), own, 50, 3),
-        "physics layer (LuGre)": Kind(network(SEEN, bristles, 12, (12,), small=0.1), own, 50, 3),
-        "network of the paper": Kind(network(displacement, Direct(), 16, (48, 48), dropout=0.1), paper, 50),
+        "one law, adapted": ModelKind(network(SEEN, adapted, 12, (12,), small=0.1), own, 50, 3),
+        "one law, adapted, not listening": ModelKind(network(SEEN, adapted, 12, (12,), False, small=0.1), own, 50, 3),
+        "physics layer (LuGre)": ModelKind(network(SEEN, bristles, 12, (12,), small=0.1), own, 50, 3),
+        "network of the paper": ModelKind(network(displacement, Direct(), 16, (48, 48), dropout=0.1), paper, 50),
     }
 
 
@@ -97,7 +97,7 @@ class Predicted(NamedTuple):
     seconds: float
 
 
-def predictions(run: Run, name: str, kind: Kind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
+def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
                 seeds: int, weights: np.ndarray, law=None) -> Predicted:  # fmt: skip
     """All seeds and folds of a kind, trained at once; kept on disk, so that scoring again costs nothing.
 

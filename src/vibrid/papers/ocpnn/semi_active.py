@@ -9,7 +9,7 @@ import numpy as np
 from vibrid.hybrid.learned.answers import Direct
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.papers.ocpnn.paper import PAPER
-from vibrid.papers.ocpnn.real_models import SEEN, Kind, network, predictions
+from vibrid.papers.ocpnn.real_models import SEEN, ModelKind, network, predictions
 from vibrid.papers.ocpnn.real_tests import INCH, KIP, RATE, Fold, scores, velocity_of
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.report.style import CYCLE, MEASURED, label, legend_above, new_figure, styled
@@ -54,7 +54,7 @@ def semi_active(run: Run) -> Outcome:
     for words, columns in TOLD.items():
         own = [t._replace(heard=t.heard[:, list(columns)] if columns else t.heard[:, :1]) for t in tests]
         make = network(SEEN, Direct(), 16, (16,), bool(columns), sizes=sizes[list(columns) or [0]], rate=RATE / EVERY)
-        kind = Kind(make, {"rate": 5e-3, "decay": 0.75, "every": 5}, epochs)
+        kind = ModelKind(make, {"rate": 5e-3, "decay": 0.75, "every": 5}, epochs)
         made = predictions(run, f"semi-active, told {words}", kind, own, main, [], seeds, np.ones(len(own)))
         found[words] = made
         scored = [[scores(t, f, RATE / EVERY) for t, f in zip(own, forces, strict=True)] for forces in made.forces]

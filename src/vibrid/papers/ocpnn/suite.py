@@ -19,7 +19,7 @@ import numpy as np
 
 from vibrid.papers.paper import Run
 from vibrid.papers.two_storey import PERIODS
-from vibrid.records.motions.scale import Scaling, scale_to_target
+from vibrid.records.motions.scale import ScaledMotion, scale_to_target
 from vibrid.records.motions.similitude import Similitude
 from vibrid.records.motions.synthetic import synthetic_motion
 from vibrid.records.motions.targets import asce7_target
@@ -75,26 +75,26 @@ _STEPS = {"tabasFN.txt": 0.02, "RSN72_SFERN_LakeHughes4_wxw115.acc": 0.01}
 """s, of files that do not say theirs."""
 
 
-class Suite(NamedTuple):
+class HazardSuite(NamedTuple):
     """Motions by name, at full scale, scaled to the hazard."""
 
-    training: dict[str, Scaling]
-    validation: dict[str, Scaling]
-    held_out: dict[str, Scaling]
+    training: dict[str, ScaledMotion]
+    validation: dict[str, ScaledMotion]
+    held_out: dict[str, ScaledMotion]
 
-    def first(self, training: int, validation: int, held_out: int) -> Suite:
+    def first(self, training: int, validation: int, held_out: int) -> HazardSuite:
         """The first few of each."""
         cut = lambda some, count: dict(list(some.items())[:count])  # noqa: E731
-        return Suite(cut(self.training, training), cut(self.validation, validation), cut(self.held_out, held_out))
+        return HazardSuite(cut(self.training, training), cut(self.validation, validation), cut(self.held_out, held_out))
 
 
-def real_suite(run: Run) -> Suite:
+def real_suite(run: Run) -> HazardSuite:
     """Measured motions from the data folder."""
-    return Suite(*({name: _scaled(_read(run, file)) for name, file in some.items()}
+    return HazardSuite(*({name: _scaled(_read(run, file)) for name, file in some.items()}
                    for some in (TRAINING, VALIDATION, HELD_OUT)))  # fmt: skip
 
 
-def synthetic_suite() -> Suite:
+def synthetic_suite() -> HazardSuite:
     """As many synthetic ones, of several lengths and frequencies, which need no data."""
     counts, made = [len(TRAINING), len(VALIDATION), len(HELD_OUT)], []
     for split, count in enumerate(counts):
@@ -109,10 +109,10 @@ def synthetic_suite() -> Suite:
             )  # fmt: skip
             own[record.name] = _scaled(record)
         made.append(own)
-    return Suite(*made)
+    return HazardSuite(*made)
 
 
-def at_half_scale(scaled: Scaling) -> Record:
+def at_half_scale(scaled: ScaledMotion) -> Record:
     """The motion in the time of the half-scale building, with rest before and after; every one is equally long."""
     model = Similitude(2.0).to_model(scaled.records[0])
     rate = 200.0 * Similitude(2.0).time
@@ -128,7 +128,7 @@ def _read(run: Run, file: str) -> Record:
     return read_record(path, step=step, units=None if path.suffix == ".AT2" else "g")
 
 
-def _scaled(record: Record) -> Scaling:
+def _scaled(record: Record) -> ScaledMotion:
     name = record.names[0]
     record = record.select([name]).relabel({name: {"direction": "x", "quantity": "ground_acceleration"}})
     record = record.cut(None, record.time[0] + SECONDS) if record.duration > SECONDS else record

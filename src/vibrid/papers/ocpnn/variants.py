@@ -98,7 +98,7 @@ def recurrent(run: Run) -> Outcome:
     return Outcome(rows, [], note)
 
 
-class Clock(Progress):
+class EpochClock(Progress):
     """When which epochs had been trained."""
 
     def __init__(self, shown: Progress):
@@ -140,7 +140,7 @@ def _faithful(run: Run, batch: int, epochs: int) -> Outcome:
     """At 1024 Hz, min–max scaling, dropout."""
     pairs = run.once(data, "real")
     training, validation = [p.test() for p in pairs.training], [p.test() for p in pairs.validation]
-    held_out, clock, rows = [p.test() for p in pairs.held_out], Clock(run.progress), []
+    held_out, clock, rows = [p.test() for p in pairs.held_out], EpochClock(run.progress), []
     began = time.perf_counter()
     recipe = Recipe.faithful(epochs=epochs, batch=batch)
     saved = train_models(recipe, training, validation, heard_names=HEARD, progress=clock)[0]

@@ -1,6 +1,7 @@
 """Ground motions: synthetic ones, targets, scaling, selection and the similitude of model tests."""
 
-from vibrid.records.motions.scale import Scaling, scale_to_target
+from vibrid.core.moved import moved
+from vibrid.records.motions.scale import ScaledMotion, scale_to_target
 from vibrid.records.motions.scenario import scenario_parameters
 from vibrid.records.motions.select import Suite, select_suite
 from vibrid.records.motions.similitude import Similitude
@@ -16,7 +17,7 @@ from vibrid.records.motions.targets import (
 )
 
 __all__ = [
-    "Scaling",
+    "ScaledMotion",
     "Similitude",
     "Suite",
     "Target",
@@ -31,3 +32,10 @@ __all__ = [
     "table_target",
     "uniform_hazard_target",
 ]
+
+
+MOVED = {"Scaling": "vibrid.records.motions.ScaledMotion"}
+
+
+def __getattr__(name: str):
+    return moved(__name__, name, MOVED)

@@ -15,7 +15,7 @@ from vibrid.records.spectra import response_spectrum
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class ScaledMotion:
     """A scaled motion.
 
     records: one, or the two components of a pair, scaled by the same factor; factor; misfit: weighted root mean square
@@ -82,7 +82,7 @@ def scale_to_target(
     weights: Numbers | Callable | None = None,
     limit: tuple[float, float] = (0.25, 4.0),
     space: str = "log",
-) -> Scaling:
+) -> ScaledMotion:
     """One motion, or a pair by its geometric mean, scaled to the target over a range of periods.
 
     Arguments
@@ -105,4 +105,4 @@ def scale_to_target(
     misfit = float(np.sqrt(np.sum(w * np.log(factor * spectrum / wanted) ** 2) / w.sum()))
     note = f"scaled by {factor:.4g} to {target.name} over {periods[0]:g} to {periods[-1]:g} s"
     scaled = tuple(r.replace(note, data=r.data * factor) for r in components)
-    return Scaling(scaled, factor, misfit, factor != free, periods, factor * spectrum)
+    return ScaledMotion(scaled, factor, misfit, factor != free, periods, factor * spectrum)

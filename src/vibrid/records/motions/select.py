@@ -17,7 +17,7 @@ import numpy as np
 from vibrid.core.arguments import Seed, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
-from vibrid.records.motions.scale import Scaling, matching_periods, motion_spectrum
+from vibrid.records.motions.scale import ScaledMotion, matching_periods, motion_spectrum
 from vibrid.records.motions.targets import Target, correlation
 from vibrid.records.record import Record
 
@@ -30,7 +30,7 @@ class Suite:
     mean and of the standard deviation of ln Sa over the periods.
     """
 
-    motions: tuple[Scaling, ...]
+    motions: tuple[ScaledMotion, ...]
     chosen: tuple[int, ...]
     periods: np.ndarray
     target: Target
@@ -130,10 +130,10 @@ def _drawn_spectra(mean, scatter, periods, count: int, key: int) -> np.ndarray:
     return best
 
 
-def _scaling(motion, factor, log_spectrum, wanted, periods, limit, target) -> Scaling:
+def _scaling(motion, factor, log_spectrum, wanted, periods, limit, target) -> ScaledMotion:
     components = (motion,) if isinstance(motion, Record) else tuple(motion)
     note = f"scaled by {factor:.4g} in a suite for {target.name}"
     scaled = tuple(r.replace(note, data=r.data * factor) for r in components)
     limited = bool(np.isclose(factor, limit[0]) or np.isclose(factor, limit[1]))
     misfit = float(np.sqrt(np.mean((log_spectrum - wanted) ** 2)))
-    return Scaling(scaled, factor, misfit, limited, periods, np.exp(log_spectrum))
+    return ScaledMotion(scaled, factor, misfit, limited, periods, np.exp(log_spectrum))

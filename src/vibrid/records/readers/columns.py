@@ -83,7 +83,7 @@ def _named(source: Source, title: list[str], delimiter: str | None, width: int, 
 
 
 @READERS.register(NAME)
-class Columns(Reader):
+class PlainColumns(Reader):
     """Plain columns of numbers, without headings: one number a line, or several."""
 
     particularity = 10

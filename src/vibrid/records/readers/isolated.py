@@ -32,7 +32,7 @@ class Hdf5Array:
     attributes: dict
 
 
-class _Reader:
+class _ReaderProcess:
     """The other process, started when needed, one request at a time."""
 
     def __init__(self):
@@ -86,7 +86,7 @@ class _Reader:
         self.process = None
 
 
-_reader = _Reader()
+_reader = _ReaderProcess()
 atexit.register(_reader.stop)
 
 

@@ -32,7 +32,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
 
 
 @READERS.register(NAME)
-class Journal(Reader):
+class JournalFile(Reader):
     """The journal of a test that did not come to its end: what was recorded until then."""
 
     particularity = 110

@@ -31,7 +31,7 @@ def numeric_arrays(source: Source) -> dict[str, np.ndarray]:
     mark = content[126:128]
     if mark not in (b"IM", b"MI"):
         raise source.problem("the header of the MATLAB file has no byte order.")
-    reader = _Reader("<" if mark == b"IM" else ">", source.limits.expanded_bytes)
+    reader = _Mat5Reader("<" if mark == b"IM" else ">", source.limits.expanded_bytes)
     arrays: dict[str, np.ndarray] = {}
     try:
         for kind, body in reader.elements(memoryview(content)[128:]):
@@ -48,7 +48,7 @@ def numeric_arrays(source: Source) -> dict[str, np.ndarray]:
     return arrays
 
 
-class _Reader:
+class _Mat5Reader:
     def __init__(self, order: str, budget: int):
         self.order, self.budget = order, budget
 

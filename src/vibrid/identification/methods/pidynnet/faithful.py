@@ -16,8 +16,8 @@ from vibrid.core.errors import Refusal
 from vibrid.core.progress import Progress
 from vibrid.identification.methods.pidynnet.letter import (
     Letter,
+    LetterState,
     Look,
-    State,
     Subperiod,
     along,
     begin_training,
@@ -40,7 +40,7 @@ SUBPERIOD = 5.0  # s
 class Course:
     """How far training has come; a checkpoint holds it whole. Unknowns are multiples of their first guess."""
 
-    state: State
+    state: LetterState
     low: np.ndarray  # (seeds, p) where unknowns may lie in this subperiod
     high: np.ndarray
     states: np.ndarray  # (seeds, m) hidden states where it begins
@@ -80,14 +80,14 @@ class Course:
 
 def learn(method, letter: Letter, key: int, progress: Progress, checkpoint: Checkpoint | None) -> Course:
     """Train as a `PIDynNet` says; Ctrl-C keeps what was learned once the first subperiod is done."""
-    training = Training(method, letter, key, progress, checkpoint)
+    training = SubperiodTraining(method, letter, key, progress, checkpoint)
     saved = checkpoint.load() if checkpoint else None
     if saved is not None:
         training.course = training.course.taken_up(*saved)
     return training.run()
 
 
-class Training:
+class SubperiodTraining:
     """Subperiods in turn: each is begun, iterated and ended."""
 
     def __init__(self, method, letter: Letter, key: int, progress: Progress, checkpoint: Checkpoint | None):
@@ -140,7 +140,7 @@ class Training:
         draw = (np.random.default_rng([self.key, k]), self.method.seeds, self.method.pool)
         return subperiod_of(self.letter.problem, self.motion, inside, draw, course.low, course.high, course.states)
 
-    def compile(self, state: State, part: Subperiod) -> None:
+    def compile(self, state: LetterState, part: Subperiod) -> None:
         """Have the iterations compiled while the pretraining is: on an accelerator each takes longer than it runs."""
         if accelerated() and not self.course.calls:
             look, looks = self.looks()

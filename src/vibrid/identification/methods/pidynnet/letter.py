@@ -52,7 +52,7 @@ class Learner(NamedTuple):
     share: jax.Array  # (p,) θ over its first guess
 
 
-class State(NamedTuple):
+class LetterState(NamedTuple):
     """Learners of all initialisations, the memory of their optimiser, and the early stopping of Eq. 16."""
 
     learner: Learner
@@ -135,7 +135,7 @@ class Letter(eqx.Module):
         weight = (0.0, *self.weights[1:]) if self.fixed else self.weights
         return weight[0] * supervised + weight[1] * physics + weight[2] * hidden, (supervised, physics, hidden)
 
-    def __call__(self, state: State, key, data: Subperiod):
+    def __call__(self, state: LetterState, key, data: Subperiod):
         size = data.pools.shape[1]
         starts = jax.random.randint(key, (data.pools.shape[0],), 0, size)
 
@@ -164,12 +164,12 @@ class Look(eqx.Module):
     patience: int = eqx.field(static=True)
     tolerance: float = eqx.field(static=True)
 
-    def __call__(self, state: State, key, data: Subperiod):
+    def __call__(self, state: LetterState, key, data: Subperiod):
         keys = jax.random.split(key, self.count)
         state, (shares, parts) = jax.lax.scan(lambda state, own: self.letter(state, own, data), state, keys)
         return self.evaluated(state), (shares, parts[:: max(self.count // 4, 1)])
 
-    def evaluated(self, state: State) -> State:
+    def evaluated(self, state: LetterState) -> LetterState:
         """Training ends when unknowns are near the reference for `patience` looks in a row."""
         share = state.learner.share
         away = jnp.linalg.norm(share - state.reference, axis=1) / jnp.linalg.norm(state.reference, axis=1)
@@ -220,10 +220,10 @@ def latent_as_response(networks: Dense, outputs: int, states: int) -> Dense:
 
 
 @eqx.filter_jit
-def begin_training(letter: Letter, learner: Learner) -> State:
+def begin_training(letter: Letter, learner: Learner) -> LetterState:
     seeds = learner.share.shape[0]
     memory = jax.vmap(letter.optimiser.init)(learner)
-    return State(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
+    return LetterState(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
 
 
 def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, states) -> Subperiod:

@@ -23,8 +23,8 @@ from vibrid.identification.conclude import compile_conclusion, conclude, covaria
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.pidynnet.faithful import Course, learn
 from vibrid.identification.methods.pidynnet.letter import Letter
-from vibrid.identification.methods.pidynnet.task import Layout, Task, begin_at, make_task, sizes_of
-from vibrid.identification.methods.pidynnet.training import Descent, Seeds, Trained, anneal
+from vibrid.identification.methods.pidynnet.task import Task, WindowLayout, begin_at, make_task, sizes_of
+from vibrid.identification.methods.pidynnet.training import NetworkDescent, Seeds, TrainedTask, anneal
 from vibrid.identification.methods.pidynnet.tuning import Tuned, tune, tune_to_the_letter
 from vibrid.identification.methods.pidynnet.windows import NETWORKS
 from vibrid.identification.methods.trajectory import polished
@@ -140,10 +140,10 @@ class PIDynNet(Method):
             return fit
         return polished(self, fit, problem, key, progress, started).replace(history=fit.history)
 
-    def layout(self, problem: Problem, free) -> Layout:
+    def layout(self, problem: Problem, free) -> WindowLayout:
         """Windows and features for a structure with unknowns at φ."""
         bandwidth = self.bandwidth or self._bandwidth(problem, free)
-        return Layout(self.window or _WINDOW, bandwidth)
+        return WindowLayout(self.window or _WINDOW, bandwidth)
 
     def _bandwidth(self, problem: Problem, free) -> float:
         """Hz: as the structure needs it, and no more than the readings hold."""
@@ -159,11 +159,11 @@ class PIDynNet(Method):
             )
         return min(_FEATURES_A_PERIOD / period, most)
 
-    def descent(self, task: Task, skip: np.ndarray, fixed: bool = False) -> Descent:
+    def descent(self, task: Task, skip: np.ndarray, fixed: bool = False) -> NetworkDescent:
         """How one initialisation is trained."""
         widths = (task.windows.inputs.shape[-1], *self.hidden, skip.shape[-1]) if self.hidden else ()
         unknowns = len(task.problem.unknowns)
-        return Descent(skip=skip.shape, unknowns=unknowns, kind=self.network, widths=widths, fixed=fixed)
+        return NetworkDescent(skip=skip.shape, unknowns=unknowns, kind=self.network, widths=widths, fixed=fixed)
 
     def fine_tune(self, fit, record: Record, progress=SILENT, **keywords) -> Tuned:
         """The response to another excitation by training the networks on the equations alone (Algorithm 2).
@@ -234,7 +234,7 @@ class PIDynNet(Method):
             cut_short=course.cut_short,
         )
 
-    def _answer(self, problem: Problem, seeds: Seeds, made: Trained, notes, key: int, started: float):
+    def _answer(self, problem: Problem, seeds: Seeds, made: TrainedTask, notes, key: int, started: float):
         motion, frees = jax.tree.map(np.asarray, seeds.mean_motion(jnp.asarray(made.x), made.task))
         values = np.asarray(_physical(problem.unknowns, frees))
         traces = np.asarray(_physical(problem.unknowns, made.trace))

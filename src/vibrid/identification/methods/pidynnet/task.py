@@ -16,8 +16,8 @@ from jax.flatten_util import ravel_pytree
 from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import (
+    AbsoluteMotion,
     Intervals,
-    Motion,
     equation_sizes,
     flat_start,
     model_at,
@@ -25,7 +25,7 @@ from vibrid.identification.weak.equations import (
     weak_residuals,
 )
 from vibrid.identification.weak.ground import Ground
-from vibrid.identification.weak.readings import Readings
+from vibrid.identification.weak.readings import SensorEquations
 
 _BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0
 STEPS = len(_BOOLE) - 1
@@ -54,7 +54,7 @@ class Grid(eqx.Module):
         return self.step * np.arange(self.points)
 
 
-def averaged_readings(readings: Readings, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+def averaged_readings(readings: SensorEquations, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     """(points, sensors) readings averaged around every point, and how many samples each stands for."""
     if grid.fine == 1:
         return readings.targets[: grid.points], readings.present[: grid.points]
@@ -91,7 +91,7 @@ class Task(eqx.Module):
     def freedoms(self) -> int:
         return self.mix.shape[0]
 
-    def motion(self, skip, networks) -> tuple[Motion, jax.Array]:
+    def motion(self, skip, networks) -> tuple[AbsoluteMotion, jax.Array]:
         """Motion at the points of the grid, and (3, points, n) the response as readings average it."""
         at, read = evaluate(self.windows, skip, networks)
         inside = slice(self.windows.overlap, self.windows.overlap + self.grid.points)
@@ -102,18 +102,18 @@ class Task(eqx.Module):
         n = self.freedoms
         return (q[..., :n] * self.sizes[:n]) @ self.mix.T
 
-    def unscaled(self, q) -> Motion:
+    def unscaled(self, q) -> AbsoluteMotion:
         n = self.freedoms
         y = self.response(q)
         s = q[..., n:] * self.sizes[n:]
-        return Motion(y[0], y[1], y[2], s[0], s[1])
+        return AbsoluteMotion(y[0], y[1], y[2], s[0], s[1])
 
-    def scaled(self, motion: Motion) -> np.ndarray:
+    def scaled(self, motion: AbsoluteMotion) -> np.ndarray:
         """(points, n + m) outputs that give a motion."""
         drifts = np.linalg.solve(np.asarray(self.mix), np.asarray(motion.y).T).T
         return np.concatenate([drifts, np.asarray(motion.s)], axis=1) / np.asarray(self.sizes)
 
-    def at_intervals(self, motion: Motion) -> Motion:
+    def at_intervals(self, motion: AbsoluteMotion) -> AbsoluteMotion:
         """The motion at the points of every interval (intervals, STEPS + 1, …); neighbours share their ends."""
 
         def cut(values):
@@ -122,7 +122,7 @@ class Task(eqx.Module):
 
         return jax.tree.map(cut, motion)
 
-    def equation_residuals(self, free, motion: Motion):
+    def equation_residuals(self, free, motion: AbsoluteMotion):
         """(intervals, n + m): weak equations over what is allowed of them."""
         model = model_at(self.problem, free, self.record)
         return weak_residuals(model, self.at_intervals(motion), self.intervals) / (self.equations * self.eps)
@@ -132,7 +132,7 @@ class Task(eqx.Module):
         y = jnp.stack([read[order] @ row for row, order in zip(self.rows, self.orders, strict=True)], axis=-1)
         return (self.targets - y) * jnp.sqrt(self.counts) / self.noise
 
-    def start_residuals(self, free, motion: Motion):
+    def start_residuals(self, free, motion: AbsoluteMotion):
         """The record begins as is known (or unknown in φ)."""
         n = self.freedoms
         experiment = self.problem.unknowns.apply(self.problem.experiment, free)
@@ -162,7 +162,7 @@ class Task(eqx.Module):
 
 
 @dataclass(frozen=True)
-class Layout:
+class WindowLayout:
     """How windows are laid: length (s), features up to `bandwidth` Hz, share in common, longest step of a grid (s)."""
 
     window: float
@@ -180,7 +180,7 @@ class Sizes:
 
 
 def make_task(
-    problem: Problem, ground: Ground, layout: Layout, readings: Readings | None, noise, record: int = 0
+    problem: Problem, ground: Ground, layout: WindowLayout, readings: SensorEquations | None, noise, record: int = 0
 ) -> Task:
     """The task of one record; without readings the equations and the start are all there is. Sizes are still one."""
     data = problem.data[record]
@@ -211,16 +211,16 @@ def make_task(
     )  # fmt: skip
 
 
-def sizes_of(task: Task, free, motion: Motion) -> Sizes:
+def sizes_of(task: Task, free, motion: AbsoluteMotion) -> Sizes:
     """What is usual in a motion at the points of the grid."""
     drifts = np.linalg.solve(np.asarray(task.mix), np.asarray(motion.y).T).T
     outputs = np.sqrt(np.mean(np.concatenate([drifts, np.asarray(motion.s)], axis=1) ** 2, axis=0))
     model = model_at(task.problem, jnp.asarray(free), task.record)
-    there = task.at_intervals(Motion(*(jnp.asarray(getattr(motion, k)) for k in ("y", "dy", "ddy", "s", "ds"))))
+    there = task.at_intervals(AbsoluteMotion(*(jnp.asarray(getattr(motion, k)) for k in ("y", "dy", "ddy", "s", "ds"))))
     return Sizes(np.maximum(outputs, 1e-6 * outputs.max() + 1e-12), equation_sizes(model, there, task.intervals))
 
 
-def begin_at(task: Task, sizes: Sizes, motion: Motion) -> tuple[Task, np.ndarray]:
+def begin_at(task: Task, sizes: Sizes, motion: AbsoluteMotion) -> tuple[Task, np.ndarray]:
     """The task in these sizes, and skip weights that follow a motion at the points of its grid."""
     usual = (jnp.asarray(sizes.outputs), jnp.asarray(sizes.equations))
     task = eqx.tree_at(lambda t: (t.sizes, t.equations), task, usual)

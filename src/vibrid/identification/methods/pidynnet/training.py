@@ -28,7 +28,7 @@ BROKEN = 0.4
 """Mean square of the equations over what is allowed of them, above which they are not met: tightening stops."""
 
 
-class Descent(QuasiNewton):
+class NetworkDescent(QuasiNewton):
     """The loss of one initialisation as a function of one vector: skip weights, unknowns, network weights."""
 
     skip: tuple[int, int, int] = eqx.field(static=True, default=(1, 1, 1))
@@ -74,7 +74,7 @@ class Descent(QuasiNewton):
 class Seeds(eqx.Module):
     """A step of all initialisations side by side."""
 
-    one: Descent
+    one: NetworkDescent
 
     def __call__(self, memory, key, data):
         return jax.vmap(self.one, in_axes=(0, None, None))(memory, key, data)
@@ -102,7 +102,7 @@ class Seeds(eqx.Module):
 
 
 @dataclass
-class Trained:
+class TrainedTask:
     """What training reached: vectors of all initialisations, the task with its last noise and eps, and how it went."""
 
     x: np.ndarray  # (seeds, …)
@@ -126,7 +126,7 @@ def anneal(
     size: np.ndarray,
     progress: Progress = SILENT,
     checkpoint: Checkpoint | None = None,
-) -> Trained:
+) -> TrainedTask:
     """Train at every eps of the ladder in turn, noise re-estimated in between where it is not given.
 
     Arguments
@@ -189,7 +189,7 @@ def anneal(
     if factor is None:  # resumed after the last stage
         task = with_weights(task, noise, ladder[-1])
     factor = factorise(task, *seeds.middle(x))
-    return Trained(
+    return TrainedTask(
         x, task, factor, np.concatenate(losses), np.concatenate(trace), stages, float(task.eps), stopped, cut_short
     )
 

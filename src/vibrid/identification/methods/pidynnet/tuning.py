@@ -24,7 +24,7 @@ from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import Sizes, begin_at, make_task
 from vibrid.identification.methods.pidynnet.training import Seeds, with_weights
 from vibrid.identification.problem import Data, Problem
-from vibrid.identification.weak.equations import Motion, flat_start, model_at
+from vibrid.identification.weak.equations import AbsoluteMotion, flat_start, model_at
 from vibrid.identification.weak.ground import ground_of
 from vibrid.networks import train
 from vibrid.records.record import Record
@@ -79,7 +79,7 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     model = model_at(problem, free)
     carried = [jnp.asarray(part) for part in ground.motion(grid)]
     states = jnp.broadcast_to(flat_start(model), (len(grid), flat_start(model).size))
-    rest = Motion(*carried, states, jnp.zeros_like(states))  # x = 0: the structure rides on the ground
+    rest = AbsoluteMotion(*carried, states, jnp.zeros_like(states))  # x = 0: the structure rides on the ground
     drifts = np.linalg.solve(np.asarray(task.mix), fit.history["response"].T).T
     usual = np.concatenate([drifts, fit.history["states"]], axis=1)
     rate = np.gradient(fit.history["states"], fit.history["time"], axis=0)

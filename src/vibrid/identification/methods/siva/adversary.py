@@ -83,7 +83,7 @@ class Samples(NamedTuple):
     values: Values
 
 
-class Epoch(eqx.Module):
+class AdversaryEpoch(eqx.Module):
     """One pass over the training samples, for all seeds at once.
 
     Seeds differ in their networks; they share the batches, and the epoch's noise shifted by an amount of their own

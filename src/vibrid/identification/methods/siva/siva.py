@@ -20,7 +20,7 @@ from vibrid.core.progress import SILENT
 from vibrid.identification.acceleration import AccelerationMap, Measured, acceleration_map, compared, measure
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Method
-from vibrid.identification.methods.siva.adversary import ADVERSARIES, Epoch, Samples, Values
+from vibrid.identification.methods.siva.adversary import ADVERSARIES, AdversaryEpoch, Samples, Values
 from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
 from vibrid.identification.methods.trajectory import TrajectoryFit
@@ -184,7 +184,7 @@ class SIVA(Method):
         count = table.training.real.shape[0]
         faithful = self.faithful
         batch = min(self.batch, count if faithful else max(count // 8, 32))
-        epoch = Epoch(
+        epoch = AdversaryEpoch(
             batch=batch,
             noise_dimension=self.noise_dimension,
             gamma=1.0 if faithful else self.gamma,
@@ -266,7 +266,7 @@ class SIVA(Method):
 
 
 @eqx.filter_jit
-def _begin(epoch: Epoch, values: Values, channels: int, seeds: int, key):
+def _begin(epoch: AdversaryEpoch, values: Values, channels: int, seeds: int, key):
     """The players of every seed before training, and the key of the training."""
     first, second = jax.random.split(key)
     return jax.vmap(lambda k: epoch.players(k, channels, values))(jax.random.split(first, seeds)), second

@@ -1,0 +1,40 @@
+"""Names that stood in `vibrid` itself in 0.1, and where they are since 0.2; each goes away in 0.3."""
+
+_NAMES_OF_ROOMS = {
+    "core": """
+        Progress
+    """,
+    "records": """
+        EXCITATIONS QUANTITIES STANDARD_GRAVITY FourierSpectrum Intensity Limits ResponseSpectrum Similitude
+        Target Wavelet asce7_target conditional_mean_target eurocode8_target formats fourier_spectrum lag
+        response_history scale_to_target scenario_parameters select_suite synchronise table_target
+        uniform_hazard_target wavelet_transform
+    """,
+    "laws": """
+        DISTRIBUTIONS LAWS FloorThermostat Law Material MemoryLaw Motion RateLaw RayleighYield StaticLaw
+        UniformYield WeibullYield YieldDistribution has_rate
+    """,
+    "structures": """
+        DAMPINGS GROUND MEASURABLE STRUCTURES Damping Explicit ImposedTest LeaningColumn MemberLoad Model
+        Modes PermanentLoad RayleighRatio Reduced Structure moment_curvature natural_frequencies
+    """,
+    "simulation": """
+        INTEGRATORS Everything ExplicitIntegrator Imposed Integrator Pushover Readings RungeKutta3
+        State base_shear default_integrator fibre_history frame_summary free_vibration run section_history
+        simulate_reference
+    """,
+    "identification": """
+        METHODS Comparison LoadEstimate Method Placement Sample Sequential Validation make_problem
+    """,
+    "hybrid": """
+        COMPENSATORS DYNAMICS SPECIMENS AdaptiveTimeSeries BenchmarkMachine Clock ClockReport Compensator
+        Connection DeviceServer DeviceSubstructure Door Dynamics Ending FirstOrder FloorErrors Glimpse Heard
+        IdealMachine Inverse LoopDevice NetworkDevice NetworkFile NoCompensation PolynomialExtrapolation
+        PureDelay Reading RealTime Recorder Remote RemoteSubstructure Replay SafetyLimits Scaling
+        SecondOrder Substructure Tracking UpdatedLaw WallClock WireProblem floor_errors tracking
+    """,
+}
+MOVED = {name: f"vibrid.{room}.{name}" for room, names in _NAMES_OF_ROOMS.items() for name in names.split()} | {
+    "Start": "vibrid.simulation.Initial"
+}
+"""old name → new one"""
