@@ -23,6 +23,7 @@ import numpy as np
 from table import save
 
 from vibrid.core.loops import compile_whole_loops
+from vibrid.papers.ocpnn.as_published import PUBLISHED
 
 STEPS, REPEATS = 100_000, 5
 FIRST = 10_000
@@ -78,7 +79,7 @@ def models(u: np.ndarray) -> dict:
     from vibrid.hybrid.learned.recipes import Recipe
 
     test = DeviceTest("", u[:, 0], u[:, 1], u[:, 4], u[:, 4:], (1.8e4, 1.8e4))
-    recipes = {"recommended network": Recipe(), "network of the paper": Recipe.faithful(rate=256.0)}
+    recipes = {"recommended network": Recipe(), "network of the paper": PUBLISHED["data-driven"].replace(rate=256.0)}
     return {name: recipe.maker([test])(jax.random.key(1)) for name, recipe in recipes.items()}
 
 

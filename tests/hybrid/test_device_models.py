@@ -30,6 +30,7 @@ from vibrid.networks.export.compiled import compiler
 from vibrid.networks.lstm import LSTM, along_beside
 from vibrid.networks.resonators import Resonators
 from vibrid.networks.training import train
+from vibrid.papers.ocpnn.as_published import PUBLISHED
 from vibrid.records.record import Channel, Record
 
 RATE = 256.0
@@ -173,7 +174,7 @@ def test_scores_of_a_half_force_by_hand():
 
 
 def test_the_paper_s_network_has_the_paper_s_sizes(tests):
-    make = Recipe.faithful().maker(tests)
+    make = PUBLISHED["data-driven"].maker(tests)
     model = make(jax.random.key(0))
     sizes = [layer.weights.shape for layer in (model.network.heard, model.network.own, *model.network.joined)]
     assert sizes == [(4 + 16, 64), (1 + 16, 64), (32 + 48, 192), (48 + 48, 192)]

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import vibrid as vb
 from vibrid.hybrid.characterise import characterise
-from vibrid.hybrid.learned import DeviceTest, ScaledLaw, along
+from vibrid.hybrid.learned import DeviceTest, Recipe, ScaledLaw, along
 from vibrid.hybrid.updated import Smoothed, UpdatedLaw
 
 RATE, DT = 512.0, 1 / 512
@@ -185,3 +185,9 @@ def test_it_must_listen():
         device.trial(device.start(), vb.laws.Motion(jnp.zeros(()), jnp.zeros(())), None, DT)
     with pytest.raises(vb.InputError, match="'each' or 'mean'"):
         UpdatedLaw(SCALED, (AT, AT), memory="none")
+
+
+@pytest.mark.parametrize("old", [UpdatedLaw, Recipe])
+def test_settings_as_published_left_the_library(old):
+    with pytest.raises(vb.InputError, match=r"vibrid\.papers\.ocpnn\.as_published"):
+        old.faithful()

@@ -1,6 +1,6 @@
 """From tests of a device to a trained model: sizes from the data, a network, its training, scores on unseen tests.
 
-`Recipe()` is the recommended one. `Recipe.faithful()` is that of Malik, Cao, Ricles & Downey (2025).
+`Recipe()` is the recommended one; that of Malik, Cao, Ricles & Downey (2025) is `vibrid.papers.ocpnn.as_published`.
 """
 
 from __future__ import annotations
@@ -86,15 +86,12 @@ class Recipe:
                 raise InputError(f"'{name}' of a recipe must be positive, not {getattr(self, name)!r}.")
 
     @staticmethod
-    def faithful(answer: str = "direct", **changes) -> Recipe:
-        """The paper's: two layers of 16 side by side, two of 48, dropout 10 %, Adam 1e-3 (× 0.99 every 10 epochs),
-        min–max scaling, batches of ten (five with a law layer), 6000 samples between updates, 1024 Hz, displacement
-        alone."""
-        own = Recipe(
-            network="lstm", answer=answer, rate=1024.0, plays=0, sees_velocity=False, dropout=0.1, min_max=True,
-            epochs=300, learning_rate=1e-3, decay=0.99, every=10, batch=10 if answer == "direct" else 5, stretch=6000,
-        )  # fmt: skip
-        return own.replace(**changes)
+    def faithful(*_, **__):
+        """Left `Recipe` in 0.2; goes away in 0.3."""
+        raise InputError(
+            "Recipe.faithful() left the library: the recipes as published are PUBLISHED in "
+            "vibrid.papers.ocpnn.as_published."
+        )
 
     def replace(self, **changes) -> Recipe:
         return dataclasses.replace(self, **changes)

@@ -16,6 +16,7 @@ from vibrid.hybrid.impose import impose
 from vibrid.hybrid.learned.along import drives, walk
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.updated import UpdatedLaw
+from vibrid.papers.ocpnn.as_published import published_filter
 from vibrid.papers.ocpnn.characterisation import LUGRE, lugre
 from vibrid.papers.ocpnn.paper import PAPER
 from vibrid.papers.paper import Check, Outcome, Run
@@ -125,7 +126,7 @@ def cukf(run: Run) -> Outcome:
             })  # fmt: skip
         run.progress.update(i + 1, f"best {min(r['validation NRMSE, %'] for r in rows):.2f} %")
     best = min(rows, key=lambda r: r["validation NRMSE, %"])
-    theirs = _means(updated_forces([UpdatedLaw.faithful(laws["Table 1"])], both)[0], both, half)
+    theirs = _means(updated_forces([published_filter(laws["Table 1"])], both)[0], both, half)
     checks = [
         Check("LuGre of Table 1, not updated: test NRMSE", f"{fixed['Table 1']['test']:.2f} %"),
         Check("LuGre fitted to the specimen, not updated: test NRMSE", f"{fixed['fitted']['test']:.2f} %"),

@@ -28,6 +28,7 @@ from vibrid.hybrid.learned.recipes import Recipe, forces, train_models
 from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.updated import UpdatedLaw
 from vibrid.networks.checkpoint import fingerprint
+from vibrid.papers.ocpnn.as_published import published_filter
 from vibrid.papers.ocpnn.characterisation import HELD, lugre
 from vibrid.papers.ocpnn.filters import FORCE, PROCESS, errors, updated_forces
 from vibrid.papers.ocpnn.pairs import HEARD, Pair, pairs_of
@@ -132,7 +133,7 @@ def laws(run: Run, kind: str) -> dict[str, Callable[[float], LoopDevice]]:
         "LuGre, fitted": fixed(fitted),
         "LuGre, Table 1": fixed(lugre()),
         "CUKF": tuned_filter(run, kind),
-        "CUKF, settings of the paper": lambda capacity: UpdatedLaw.faithful(lugre(), capacity),
+        "CUKF, settings of the paper": lambda capacity: published_filter(lugre(), capacity),
     }
 
 

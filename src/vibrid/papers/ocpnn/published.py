@@ -16,8 +16,9 @@ import numpy as np
 from vibrid.core.device import accelerated, on_processor
 from vibrid.core.files import make_folder
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
-from vibrid.hybrid.learned.recipes import Recipe, train_models
+from vibrid.hybrid.learned.recipes import train_models
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
+from vibrid.papers.ocpnn.as_published import PUBLISHED
 from vibrid.papers.ocpnn.characterisation import lugre
 from vibrid.papers.ocpnn.models import data, network_forces, scores
 from vibrid.papers.ocpnn.open_loop import PAPER_TABLE_3, row_of
@@ -25,21 +26,6 @@ from vibrid.papers.ocpnn.pairs import HEARD
 from vibrid.papers.ocpnn.paper import PAPER, trained_folder
 from vibrid.papers.ocpnn.suite import HAZARD
 from vibrid.papers.paper import Check, Outcome, Run
-
-EPOCHS = 300
-SEEDS = 3
-_TRAINING = Recipe(
-    network="lstm", branch=16, joined=(48, 48), rate=1024.0, plays=0, sees_velocity=False, dropout=0.1, min_max=True,
-    epochs=EPOCHS, learning_rate=1e-3, decay=0.99, every=10, batch=10, stretch=6000, seeds=SEEDS,
-)  # fmt: skip
-PUBLISHED = {
-    "data-driven": _TRAINING,
-    "physics-based": _TRAINING.replace(answer="law-layer", batch=5),
-    "offline": _TRAINING.replace(listens=False, branch=48),
-}
-"""§2.3.1: two layers of 16 side by side, two of 48, dropout 10 %, Adam 1e-3 (× 0.99 every 10 epochs), min–max scaling,
-batches of ten, 6000 samples between updates, displacement alone. §2.3.2: the same layers give σ₀ and σ₁ of the law of
-Table 1, batches of five. §3.3: three layers of 48 that see their own displacement alone, batches of ten."""
 
 
 def published_networks(run: Run, name: str) -> list[SavedModel]:

@@ -19,6 +19,7 @@ from vibrid.hybrid.learned.scores import ForceScores
 from vibrid.hybrid.learned.search import search_recipes
 from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.laws.linear import Linear
+from vibrid.papers.ocpnn.as_published import PUBLISHED
 from vibrid.papers.ocpnn.characterisation import candidates
 from vibrid.papers.ocpnn.models import (
     EVERY,
@@ -142,7 +143,7 @@ def _faithful(run: Run, batch: int, epochs: int) -> Outcome:
     training, validation = [p.test() for p in pairs.training], [p.test() for p in pairs.validation]
     held_out, clock, rows = [p.test() for p in pairs.held_out], EpochClock(run.progress), []
     began = time.perf_counter()
-    recipe = Recipe.faithful(epochs=epochs, batch=batch)
+    recipe = PUBLISHED["data-driven"].replace(epochs=epochs, batch=batch, seeds=1)
     saved = train_models(recipe, training, validation, heard_names=HEARD, progress=clock)[0]
     seconds, epochs = time.perf_counter() - began, saved.facts["epochs"]  # fewer after Ctrl-C
     one = clock.seconds_an_epoch() or seconds / epochs
