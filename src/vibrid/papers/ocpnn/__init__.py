@@ -3,6 +3,7 @@
 from vibrid.papers.ocpnn import (  # noqa: F401  (their items)
     characterisation,
     closed_loop,
+    companion,
     filters,
     motions,
     open_loop,

@@ -8,22 +8,18 @@ paper does not print how many it used.
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import jax
 import numpy as np
 
 from vibrid.core.device import accelerated, on_processor
-from vibrid.core.files import make_folder
-from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
-from vibrid.hybrid.learned.recipes import train_models
-from vibrid.networks.checkpoint import Checkpoint, fingerprint
+from vibrid.hybrid.learned.files import SavedModel
 from vibrid.papers.ocpnn.as_published import PUBLISHED
 from vibrid.papers.ocpnn.characterisation import lugre
+from vibrid.papers.ocpnn.kept import trained_once
 from vibrid.papers.ocpnn.models import data, network_forces, scores
 from vibrid.papers.ocpnn.open_loop import PAPER_TABLE_3, row_of
-from vibrid.papers.ocpnn.pairs import HEARD
-from vibrid.papers.ocpnn.paper import PAPER, trained_folder
+from vibrid.papers.ocpnn.paper import PAPER
 from vibrid.papers.ocpnn.suite import HAZARD
 from vibrid.papers.paper import Check, Outcome, Run
 
@@ -33,23 +29,11 @@ def published_networks(run: Run, name: str) -> list[SavedModel]:
     pairs, recipe = run.once(data, "real"), PUBLISHED[name]
     if run.quick:
         recipe = recipe.replace(epochs=1, seeds=1, stretch=512, joined=(8,), branch=4)
-    training, validation = ([p.test() for p in some] for some in (pairs.training, pairs.validation))
-    purpose = fingerprint(name, repr(recipe), [t.name for t in training], HAZARD.name)
-    folder = make_folder(trained_folder())
-    files = [folder / f"ocpnn-published-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]
-    if not all(file.exists() for file in files):
-        checkpoint = Checkpoint(folder / f"ocpnn-training-{name}-{purpose}.npz", purpose)
-        law = lugre() if recipe.answer == "law-layer" else None
-        began = time.perf_counter()
-        trained = train_models(recipe, training, validation, law=law, heard_names=HEARD, progress=run.progress,
-                               checkpoint=checkpoint)  # fmt: skip
-        seconds = time.perf_counter() - began
-        for saved in trained:
-            facts = {**saved.facts, "seconds": seconds}
-            save_model(files[facts["seed"]], dataclasses.replace(saved, facts=facts))
-        checkpoint.remove()
-    with on_processor():
-        return sorted((load_model(file) for file in files), key=lambda saved: saved.facts["scores"]["nrmse"])
+    training = [p.test() for p in pairs.training]
+    return trained_once(
+        run, name, recipe, [[t.name for t in training], HAZARD.name], lambda: training,
+        lambda: [p.test() for p in pairs.validation], lugre() if recipe.answer == "law-layer" else None,
+    )  # fmt: skip
 
 
 def as_published(run: Run, name: str) -> Outcome:

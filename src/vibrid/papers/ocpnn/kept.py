@@ -1,0 +1,44 @@
+"""Long trainings that are done once: interrupted ones are resumed, finished ones are read from `trained_folder()`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+from vibrid.core.device import on_processor
+from vibrid.core.files import make_folder
+from vibrid.hybrid.learned.answers import ScaledLaw
+from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
+from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.hybrid.learned.recipes import Recipe, train_models
+from vibrid.networks.checkpoint import Checkpoint, fingerprint
+from vibrid.papers.ocpnn.pairs import HEARD
+from vibrid.papers.ocpnn.paper import trained_folder
+from vibrid.papers.paper import Run
+
+
+def trained_once(
+    run: Run, name: str, recipe: Recipe, data: list, training: Callable[[], list[DeviceTest]],
+    validation: Callable[[], list[DeviceTest]], law: ScaledLaw | None = None,
+) -> list[SavedModel]:  # fmt: skip
+    """Networks of a recipe, one for each of its seeds, the best on the validation tests first.
+
+    Arguments
+        name: begins the names of the files.
+        data: words that identify the tests; together with the recipe they decide what is the same training.
+    """
+    purpose, folder = fingerprint(name, repr(recipe), data), make_folder(trained_folder())
+    files = [folder / f"ocpnn-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]
+    if not all(file.exists() for file in files):
+        checkpoint = Checkpoint(folder / f"ocpnn-training-{name}-{purpose}.npz", purpose)
+        began = time.perf_counter()
+        models = train_models(recipe, training(), validation(), law=law, heard_names=HEARD, progress=run.progress,
+                              checkpoint=checkpoint)  # fmt: skip
+        seconds = time.perf_counter() - began
+        for saved in models:
+            facts = {**saved.facts, "seconds": seconds}
+            save_model(files[facts["seed"]], dataclasses.replace(saved, facts=facts))
+        checkpoint.remove()
+    with on_processor():
+        return sorted((load_model(file) for file in files), key=lambda saved: saved.facts["scores"]["nrmse"])
