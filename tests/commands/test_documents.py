@@ -1,4 +1,4 @@
-"""The documents: links lead somewhere, examples run, and what they are said to print is what they print."""
+"""The documents: links lead to files and headings that exist, and the examples print the output that is shown."""
 
 import contextlib
 import dataclasses
@@ -12,7 +12,7 @@ import vibrid as vb
 from vibrid.project import load_project
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "benchmarks" / "README.md"]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -20,11 +20,22 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
-def test_links_lead_somewhere(path):
+def anchors(path: Path) -> set[str]:
+    """The names by which a link can point to the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_links_and_pictures_exist(path):
     text = BLOCK.sub("", path.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        assert "://" in target or (path.parent / target).exists(), f"{path.name} links to {target}"
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        page = path.parent / file if file else path
+        assert page.exists(), f"{path.name} links to {target}"
+        assert not anchor or anchor in anchors(page), f"{path.name} links to {target}; there is no such heading"
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "docs" / "project-file.md"], ids=lambda p: p.name)
