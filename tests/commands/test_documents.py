@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import operator
 import re
 from pathlib import Path
 
@@ -54,6 +55,13 @@ def test_python_prints_what_the_document_says(path, monkeypatch):
         assert re.split(r"[\d.e+]+", expected) == re.split(r"[\d.e+]+", line)
         numbers = [[float(n) for n in re.findall(r"\d+\.?\d*(?:e\+\d+)?", text)] for text in (expected, line)]
         assert numbers[1] == pytest.approx(numbers[0], rel=0.01)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+@pytest.mark.filterwarnings("error::DeprecationWarning")
+def test_names_of_the_package_exist(path):
+    for name in sorted(set(re.findall(r"\bvb((?:\.[A-Za-z_]\w*)+)", path.read_text(encoding="utf-8")))):
+        operator.attrgetter(name[1:])(vb)  # AttributeError gives the name
 
 
 def test_the_file_in_the_reference_is_a_project(tmp_path):
