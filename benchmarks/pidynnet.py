@@ -102,7 +102,8 @@ def iteration(rows, chosen) -> None:
     total = SUBPERIODS * (PRETRAINING + ITERATIONS) * step
     row(rows, f"as published: {chosen.seeds} initialisations, estimated from the time of an iteration",
         _duration(total), "", None,
-        f"{SUBPERIODS} subperiods of {PRETRAINING} + {ITERATIONS} iterations, no compilation", seconds=total)  # fmt: skip
+        f"{SUBPERIODS} subperiods of {PRETRAINING} + {ITERATIONS} iterations, no compilation",
+        seconds=total)  # fmt: skip
 
 
 def schedule(rows, chosen) -> None:
