@@ -1,10 +1,13 @@
-# make demo         sets everything up in .venv and runs the main job on an embedded example
-# make test         sets everything up and runs the tests
-# make lint         checks rules and form of the code, and the types of its public names
-# make test-compat  runs the part marked `compat` on the lowest and on the newest versions of Python and every library
-# make package      builds wheel and sdist in dist/, checks them, and tries the wheel in an environment of its own
-# make test-matrix  runs the whole suite on all supported versions
-# make lock         chooses the versions anew that `make demo` and `make test` install
+# make demo         creates .venv and runs the main job on an embedded example
+# make test         creates .venv and runs the tests
+# make lint         checks rules and format of the code (ruff), and its types (basedpyright)
+# make docs-check   checks links and examples of the documentation
+# make test-compat  runs the tests marked `compat` on the lowest and on the newest versions of Python and every library
+# make test-matrix  runs all tests on all supported versions
+# make package      builds wheel and sdist in dist/, checks them, and installs the wheel in an environment of its own
+# make lock         updates the versions that `make demo` and `make test` install
+# make figures      draws docs/figures/demo.png again
+# make clean        removes what was built, except .venv
 
 PYTHON ?= python3
 VENV := .venv
@@ -41,7 +44,7 @@ test-compat:
 test-matrix:
 	@failed=""; for set in lowest locked between newest; do \
 	  .ci/suite $$set || failed="$$failed $$set;"; done; \
-	  if [ -n "$$failed" ]; then echo "Red:$$failed"; exit 1; fi; echo "Green on all supported versions."
+	  if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi; echo "Passed on all supported versions."
 
 docs-check: $(VENV)/installed-test
 	$(BIN)/python -m pytest tests/commands/test_documents.py

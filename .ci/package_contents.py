@@ -1,4 +1,4 @@
-"""What must be inside wheel and sdist, and what must not: python .ci/package_contents.py TREE WHEEL WHEEL_FROM_SDIST SDIST"""
+"""Checks the contents of wheel and sdist: python .ci/package_contents.py TREE WHEEL WHEEL_FROM_SDIST SDIST"""
 
 import sys
 import tarfile
@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 LARGEST = 2_000_000
-"""Bytes of a wheel."""
+"""Largest size of a wheel in bytes."""
 NOTICES = ("LICENSE", "NOTICE")
 
 
@@ -15,18 +15,18 @@ def problems(tree: Path, wheel: Path, again: Path, sdist: Path) -> list[str]:
     inside, second = _contents(wheel), _contents(again)
     with tarfile.open(sdist) as archive:
         source = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
-    own = {name for name in inside if ".dist-info/" not in name}
+    package_files = {name for name in inside if ".dist-info/" not in name}
     notices = {name.rpartition("/")[2] for name in inside if ".dist-info/licenses/" in name}
-    found = [f"the wheel lacks {name}" for name in sorted(files - own)]
-    found += [f"the wheel holds {name}, which is no file of the package" for name in sorted(own - files)]
-    found += [f"the wheel has no {name}" for name in sorted(set(NOTICES) - notices)]
-    found += [f"the sdist has no {name}" for name in sorted({*NOTICES, "README.md", "CHANGELOG.md"} - source)]
-    found += [f"the sdist holds {n}" for n in sorted(source) if n.split("/")[0] in ("tests", "results", "benchmarks")]
-    found += [f"{name} differs in the wheel made from the sdist" for name in sorted(inside) if inside[name] != second.get(name)]
-    found += [f"only the wheel made from the sdist holds {name}" for name in sorted(set(second) - set(inside))]
+    listed = [f"the wheel lacks {name}" for name in sorted(files - package_files)]
+    listed += [f"the wheel holds {name}, which is no file of the package" for name in sorted(package_files - files)]
+    listed += [f"the wheel has no {name}" for name in sorted(set(NOTICES) - notices)]
+    listed += [f"the sdist has no {name}" for name in sorted({*NOTICES, "README.md", "CHANGELOG.md"} - source)]
+    listed += [f"the sdist holds {n}" for n in sorted(source) if n.split("/")[0] in ("tests", "results", "benchmarks")]
+    listed += [f"{name} differs in the wheel made from the sdist" for name in sorted(inside) if inside[name] != second.get(name)]
+    listed += [f"only the wheel made from the sdist holds {name}" for name in sorted(set(second) - set(inside))]
     if wheel.stat().st_size > LARGEST:
-        found.append(f"the wheel has {wheel.stat().st_size} bytes, more than {LARGEST}")
-    return found
+        listed.append(f"the wheel has {wheel.stat().st_size} bytes, more than {LARGEST}")
+    return listed
 
 
 def _contents(wheel: Path) -> dict[str, bytes]:
@@ -35,6 +35,6 @@ def _contents(wheel: Path) -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    told = problems(*map(Path, sys.argv[1:5]))
-    print("\n".join(told) or "Every file of the package is in the wheel, nothing else is, and the sdist makes the same one.")
-    sys.exit(bool(told))
+    listed = problems(*map(Path, sys.argv[1:5]))
+    print("\n".join(listed) or "Every file of the package is in the wheel, nothing else is, and the sdist makes the same one.")
+    sys.exit(bool(listed))

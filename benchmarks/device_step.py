@@ -1,10 +1,10 @@
-"""One step of a device network: as C on a real-time target, as an ONNX graph, and inside the wall-clock loop.
+"""One step of a device network: as C on a real-time target, as an ONNX graph, and inside the real-time loop.
 
     python benchmarks/device_step.py
 
-The recommended network and the paper's, with random weights (what they are does not change the time). Steps of the C
-file are timed inside a C program, compiled with `-O3 -march=native` and nothing else; both files are compared with the
-model over 10⁵ steps. In the loop the time is that between the answer of the tested device and the next command to it:
+The recommended network and the paper's, with random weights (their values do not change the time). Steps of the C file
+are timed inside a C program, compiled with `-O3 -march=native` and nothing else; both files are compared with the
+model over 10⁵ steps. In the loop the time is that between the reply of the tested device and the next command to it:
 network, compensator, integrator and a two-storey shear building, computed by C and by JAX. Results go to
 `benchmarks/results/`, the table to `benchmarks/README.md`.
 """
@@ -65,7 +65,7 @@ def row(what, measured, target="", met=None, note="", **details) -> dict:
 
 
 def history() -> np.ndarray:
-    """(steps, 8) inputs: motion, capacities and what is heard, as in a test."""
+    """(steps, 8) inputs: motion, capacities and measurements of the tested device, as in a test."""
     rng, t = np.random.default_rng(0), np.arange(STEPS) / 256.0
     x = 0.01 * np.sin(2 * np.pi * 1.3 * t) * np.sin(2 * np.pi * 0.05 * t)
     v = np.gradient(x, 1 / 256.0)
@@ -138,21 +138,21 @@ def in_onnx(model, u, folder: Path) -> tuple[np.ndarray, float]:
 
 
 def in_the_loop(model, in_c: bool) -> tuple[np.ndarray, np.ndarray, str]:
-    """µs between an answer of the tested device and the next command, the model's forces, and what computed them."""
+    """µs between a reply of the tested device and the next command, the model's forces, and what computed them."""
     import vibrid as vb
     from vibrid.hybrid import DeviceSubstructure
     from vibrid.hybrid.learned.files import SavedModel
 
     class Timed(DeviceSubstructure):
-        answered, times = 0.0, ()
+        replied, times = 0.0, ()
 
         def trial(self, *given):
             now = time.perf_counter()
-            if self.answered:
-                self.times.append(now - self.answered)
-            answer = super().trial(*given)
-            self.answered = time.perf_counter()
-            return answer
+            if self.replied:
+                self.times.append(now - self.replied)
+            reading = super().trial(*given)
+            self.replied = time.perf_counter()
+            return reading
 
     outside = Timed(vb.hybrid.BandedFrictionDamper(18e3), 1 / 1024)
     outside.times = []

@@ -1,10 +1,10 @@
-"""Training of device networks on the processor: how long the shipped recipes take, and what comes of them.
+"""Training of device networks on the processor: time and accuracy of the shipped recipes.
 
     python benchmarks/device_training.py [--data FOLDER] [--seed 0]
 
-One beginning of the data-driven and of the physics-based recipe, trained anew on 84 tests (42 pairs of the virtual
-specimen) and scored on the 30 held-out ones; with `--data` the motions are real, otherwise synthetic. Making the pairs
-is not in the time; they are kept for the next call. Training by the paper's own settings on an accelerator is timed by
+One set of initial weights of the data-driven and of the physics-based recipe, trained on 84 tests (42 pairs of the
+virtual specimen) and scored on the 30 held-out ones; with `--data` the motions are real, otherwise synthetic. The time
+does not include making the pairs; they are kept for the next call. Training as published on an accelerator is timed by
 `vibrid reproduce ocpnn --study faithful` and `--study faithful-batch`.
 """
 

@@ -1,4 +1,4 @@
-"""How fast a fibre frame moves: `python benchmarks/frame.py` times the two-storey building in a compiled scan, called
+"""Speed of a fibre frame: `python benchmarks/frame.py` times the two-storey building in a compiled scan, called
 from Python step by step, and OpenSees on the same frame where OpenSeesPy can be imported.
 
 The frame has 48 sections of 20 layers of concrete and 2 or 3 rows of bars; the motion drives it to 2 % of drift. With

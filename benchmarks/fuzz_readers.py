@@ -1,6 +1,6 @@
 """Damaged files for every reader: small valid files are mutated with a seed, and each must be read or refused.
 
-A refusal is a `VibridError` with a sentence. Any other exception, a crash of the interpreter, more than five seconds or
+A refusal is a `VibridError` with a message. Any other exception, a crash of the interpreter, more than five seconds or
 more memory than the limit counts as a failure and is listed with the seed that makes the file again.
 
     python benchmarks/fuzz_readers.py --count 100000
@@ -335,7 +335,7 @@ def damaged(reader: str, index: int, files: dict[str, list[bytes]]) -> bytes:
 
 
 def try_one(path: Path, content: bytes) -> tuple[str, str, float]:
-    """Read one file: 'read', 'refused' or 'failed', the sentence or traceback, and the seconds."""
+    """Read one file: 'read', 'refused' or 'failed', the message or traceback, and the seconds."""
     from vibrid.core.errors import VibridError
     from vibrid.records import Limits, read_records
 

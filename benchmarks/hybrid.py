@@ -1,10 +1,10 @@
-"""Hybrid tests that are computed whole: how much faster than real time they run.
+"""Virtual hybrid tests: how much faster than real time they run.
 
     python benchmarks/hybrid.py
 
 Forty seconds each: a shear building with two virtual friction dampers commanded at 1024 Hz, and the two-storey fibre
-frame in steps of 4/1024 s with its dampers at 1024 Hz; with and without a machine and its compensation. Compilation is
-not counted. Results go to `benchmarks/results/`, the table to `benchmarks/README.md`.
+frame in steps of 4/1024 s with its dampers at 1024 Hz; with and without an actuator and its compensation. Compilation
+is not counted. Results go to `benchmarks/results/`, the table to `benchmarks/README.md`.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def machine() -> dict:
 
 
 def tests() -> list[tuple]:
-    """(what, test, how many times faster than real time is promised)."""
+    """(what, test, required ratio of real time to run time)."""
     virtual, law = vb.BandedFrictionDamper(), damper(1)
     places = {"shear building": (("0", ""), ("1", "0")), "fibre frame": ((FLOOR, ""), (ROOF, FLOOR))}
 
@@ -71,7 +71,7 @@ def main() -> None:
     compile_whole_loops()
     motion = vb.synthetic_motion(3, duration=SECONDS, rate=1024.0, pga=4.0)
     rows = []
-    for what, test, promised in tests():
+    for what, test, required in tests():
         result = test.run(motion)
         wall, own = [], []
         for _ in range(TIMES):
@@ -85,7 +85,7 @@ def main() -> None:
             f"{min(wall):.2f} s of wall clock (median {np.median(wall):.2f} s), {min(own):.2f} s of processor time; "
             f"largest displacement {peak:.1f} mm; J₂ {100 * result.tracking('first').error:.2f} %"
         )
-        target, met = ("", None) if promised is None else (f"≥ {promised:g} ×", bool(best >= promised))
+        target, met = ("", None) if required is None else (f"≥ {required:g} ×", bool(best >= required))
         rows.append(row(what, f"{best:.1f} × real time", target, met, note, wall=wall, processor=own))
         print(what, rows[-1]["measured"], note, flush=True)
     machine_words = chosen.machine or f"{os.cpu_count()} cores, {platform.machine()}, {jax.default_backend()}"

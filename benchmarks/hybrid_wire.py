@@ -1,16 +1,16 @@
-"""OpenSees across loopback: is a vibrid device behind a wire the same as in one process, and what does a step cost?
+"""OpenSees across loopback: agreement of a served vibrid device with the same device in one process; cost of a step.
 
     python benchmarks/hybrid_wire.py [--out FILE.json]
 
-Serves a spring and a LuGre damper (by a process of its own) over TCP and UDP to
+Serves a spring and a LuGre damper (in a process of its own) over TCP and UDP to
 
 - OpenSeesPy, whose two-storey frame is integrated by KRAlphaExplicit (skipped where OpenSeesPy cannot be imported),
-- a plain client written from the text of the protocol, which makes the same moves,
+- a plain client written from the text of the protocol, with the same steps,
 - vibrid's own `RemoteSubstructure`,
 
 and compares displacements with `vibrid.simulate` of the whole structure. Nothing can hang: every process has a limit.
 The JSON goes to FILE, or to $OUT/hybrid_wire.json where OUT is set; else the table in `benchmarks/README.md` is made.
-`--take FILE.json` takes over what another machine wrote: the histories of OpenSees into
+`--take FILE.json` imports the results of another machine: the histories of OpenSees into
 `tests/hybrid/opensees_wire_results.json`, the table into the page.
 """
 
@@ -188,8 +188,8 @@ def measure(missing: str, alone: float | None) -> tuple[list[dict], dict, dict]:
             rows.append(_not_run(what, made["problem"]))
             continue
         if "displacement" in made:
-            truth = in_one_process(device)
-            gap = float(np.abs(np.array(made["displacement"]) - truth).max() / np.abs(truth).max())
+            reference = in_one_process(device)
+            gap = float(np.abs(np.array(made["displacement"]) - reference).max() / np.abs(reference).max())
             row = {"what": f"{what}: displacement from one process", "measured": f"{gap:.1e}", "target": "1e-9"}
             rows.append(row | {"met": gap <= SAME, "details": {"gap": gap}})
         took = times[what] = quantiles(made["seconds"])
@@ -201,10 +201,10 @@ def measure(missing: str, alone: float | None) -> tuple[list[dict], dict, dict]:
             note += f"; {alone * 1e6:.0f} µs of it without a wire; OpenSees {made['version']}"
             if made["machine"] != platform.machine():
                 row |= {"target": "", "met": None}
-                note += f", emulated ({made['machine']}), so the time says nothing"
+                note += f", emulated ({made['machine']}), so the time is not meaningful"
         elif name == "plain client":
             row |= {"target": "", "met": None}
-            note += "; six messages and two answers, as OpenSees has, by plain Python"
+            note += "; six messages and two replies, as OpenSees has, by plain Python"
         rows.append(row | {"note": note})
         print(f"    {rows[-1]['measured']}, {note}", flush=True)
     return rows, histories, times

@@ -1,4 +1,4 @@
-"""How well and how fast the classical methods identify the two systems of Liu & Meidani (2023).
+"""Accuracy and speed of the classical methods on the two systems of Liu & Meidani (2023).
 
     python benchmarks/identify.py                    # everything; Bayes and poor guesses take most of the time
     python benchmarks/identify.py --part accuracy    # one part: accuracy, coverage, kalman, wrong-model, guesses, bayes
@@ -74,7 +74,7 @@ def all_floors(building) -> vb.Sensors:
 
 
 class Case:
-    """One system under one motion: truth, noisy data, and fits."""
+    """One system under one motion: true values, noisy data, and fits."""
 
     def __init__(self, name: str, motion: vb.Record):
         self.name = name
@@ -83,7 +83,7 @@ class Case:
         self.response = vb.simulation.simulate_reference(self.building, motion)
         clean = self.data(0.0)
         self.clean_problem = make_problem(self.building, clean, self.unknown)
-        self.truth = np.asarray(self.clean_problem.unknowns.start)
+        self.true_values = np.asarray(self.clean_problem.unknowns.start)
 
     def data(self, noise: float, key: int = 0) -> vb.Record:
         return self.response.measure(all_floors(self.building), noise=noise, key=key)
@@ -92,13 +92,13 @@ class Case:
         return vb.identify(self.guess, self.data(noise, key), self.unknown, method, substeps=substeps)
 
     def bound(self, noise: float) -> np.ndarray:
-        """Cramér–Rao bound at the truth with the true noise."""
+        """Cramér–Rao bound at the true values with the true noise."""
         p = self.clean_problem
         return identifiability(p, p.start, noise * p.signal_size()).bound
 
     def error(self, fit) -> float:
         """Mean relative error in per cent over the parameters of the paper's table."""
-        return float(100 * np.mean(np.abs(fit.estimate / self.truth - 1)))
+        return float(100 * np.mean(np.abs(fit.estimate / self.true_values - 1)))
 
 
 def accuracy(file) -> list[dict]:
@@ -116,7 +116,7 @@ def accuracy(file) -> list[dict]:
                     ours, target = case.error(fit), TARGETS[name][noise] if label == "TrajectoryFit" else None
                     note = f"paper's network {PAPER[name][noise]} %, paper's UKF {PAPER_UKF[name][noise]} %"
                     if noise:
-                        at_bound = 100 * np.sqrt(2 / np.pi) * np.mean(case.bound(noise) / case.truth)
+                        at_bound = 100 * np.sqrt(2 / np.pi) * np.mean(case.bound(noise) / case.true_values)
                         note += f"; expected at the Cramér–Rao bound {at_bound:.2g} %"
                     rows.append(
                         {
@@ -133,7 +133,7 @@ def accuracy(file) -> list[dict]:
 
 
 def coverage(file, seeds: int = 50) -> list[dict]:
-    """Over many noise seeds: mean error, rms error / bound, and how often 95 % intervals hold the truth."""
+    """Over many noise seeds: mean error, rms error / bound, and how often 95 % intervals contain the true values."""
     rows = []
     for name in SYSTEMS:
         case = Case(name, ground_motion(file, 100.0))
@@ -142,9 +142,9 @@ def coverage(file, seeds: int = 50) -> list[dict]:
             for key in range(seeds):
                 fit = case.fit(vb.TrajectoryFit(), noise, key)
                 errors.append(case.error(fit))
-                ratios.append((fit.estimate - case.truth) / bound)
+                ratios.append((fit.estimate - case.true_values) / bound)
                 low, high = fit.interval().T
-                hits.append((low <= case.truth) & (case.truth <= high))
+                hits.append((low <= case.true_values) & (case.true_values <= high))
                 seconds.append(fit.seconds)
             ratio, covered = float(np.sqrt(np.mean(np.square(ratios)))), float(np.mean(hits))
             mean, target = float(np.mean(errors)), TARGETS[name][noise]
@@ -254,7 +254,7 @@ def _filterpy_seconds(case: Case, steps: int) -> float:
 
 
 def wrong_model(file) -> list[dict]:
-    """A cubic law fitted to Bouc–Wen data: the answer must say that it does not fit."""
+    """A cubic law fitted to Bouc–Wen data: the result must report that it does not fit."""
     case = Case("bouc-wen", ground_motion(file, 100.0))
     cubic_law = vb.ShearBuilding(masses=[1.0] * 3, storeys=[vb.Cubic(40.0, 10.0)] * 3, damping=case.building.damping)
     wrong = vb.identify(cubic_law, case.data(0.025), ["storeys[*].stiffness", "storeys[*].cubic"], hold_out=0.3)
@@ -282,7 +282,7 @@ def guesses(file, count: int = 20, spread: float = 1.0) -> list[dict]:
             arrived = []
             for key in range(count):
                 off = np.exp(spread * np.random.default_rng(key).standard_normal(len(names)))
-                start = case.building.replace(dict(zip(names, (off * case.truth).tolist(), strict=True)))
+                start = case.building.replace(dict(zip(names, (off * case.true_values).tolist(), strict=True)))
                 fit = vb.identify(start, case.data(0.05), case.unknown, vb.TrajectoryFit(segments=segments))
                 arrived.append(case.error(fit) < 2.0)
             rows.append(

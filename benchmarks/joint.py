@@ -1,8 +1,8 @@
-"""Cost of finding loads: time and memory against the length of the record, and against dense least squares.
+"""Cost of load identification: time and memory over the length of the record, and comparison with dense least squares.
 
     python benchmarks/joint.py
 
-Each length runs in a process of its own, so that the memory is its own. Results go to benchmarks/results/.
+Each length runs in a process of its own, so that its memory can be measured. Results go to benchmarks/results/.
 """
 
 from __future__ import annotations

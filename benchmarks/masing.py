@@ -1,8 +1,8 @@
-"""How fast distributed elements move and are identified online: `python benchmarks/masing.py`.
+"""Speed of distributed elements and of their online identification: `python benchmarks/masing.py`.
 
 Every time is the smallest of several repeats, compilation excluded, in CPU seconds of the whole process (so that other
-work on a shared machine does not count). An online update is one call from Python with a new sample, its answer waited
-for.
+work on a shared machine does not count). An online update is one call from Python with a new sample, until the
+estimate is there.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def best(job, repeats: int) -> float:
 
 @eqx.filter_jit
 def walk(law, e):
-    """Forces along a path from rest."""
+    """Forces for a path from rest."""
 
     def step(carry, x):
         s, before = carry

@@ -1,11 +1,11 @@
-"""What PIDynNet costs, on whatever device JAX has.
+"""Cost of PIDynNet and WeakCollocation, on the device that JAX uses.
 
     python benchmarks/pidynnet.py [--part iteration] [--part schedule] [--part default] [--part weak] [--seeds 10]
 
 `iteration`: a training step of `faithful` against its matrix products alone. `schedule`: the paper's schedule (ten
-initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop); it wants an accelerator and is left
+initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop); it needs an accelerator and is left
 out elsewhere unless named. `default`: our default setting, one initialisation, on the processor. `weak`:
-WeakCollocation on the processor. What was measured before, of other parts, is kept.
+WeakCollocation on the processor. Earlier results of other parts are kept.
 """
 
 from __future__ import annotations
@@ -95,13 +95,14 @@ def iteration(rows, chosen) -> None:
     problem = make_problem(system.guess, record, system.unknown)
     for seeds in dict.fromkeys((1, chosen.seeds)):
         step, alone = step_seconds(problem, seeds, count), products_seconds((10, 10), seeds, count)
-        row(rows, f"faithful: one iteration, {seeds} initialisation(s)", f"{1e3 * step:.3g} ms",
+        row(rows, f"as published: one iteration, {seeds} initialisation(s)", f"{1e3 * step:.3g} ms",
             "within 2 × its products", step < 2 * alone,
             f"its matrix products alone {1e3 * alone:.3g} ms ({step / alone:.2f} ×)", step=step,
             products=alone)  # fmt: skip
     total = SUBPERIODS * (PRETRAINING + ITERATIONS) * step
-    row(rows, f"faithful: {chosen.seeds} initialisations, told from the time of an iteration", _duration(total), "",
-        None, f"{SUBPERIODS} subperiods of {PRETRAINING} + {ITERATIONS} iterations, no compilation",
+    row(rows, f"as published: {chosen.seeds} initialisations, estimated from the time of an iteration",
+        _duration(total), "", None,
+        f"{SUBPERIODS} subperiods of {PRETRAINING} + {ITERATIONS} iterations, no compilation",
         seconds=total)  # fmt: skip
 
 
@@ -126,7 +127,7 @@ def schedule_rows(chosen, seconds: float, began: list[float], errors) -> list[di
     training, compiling = SUBPERIODS * one, began[1] - began[0] - one
     concluding = seconds - began[-1] - one
     made: list[dict] = []
-    row(made, f"faithful: {chosen.seeds} initialisations, {SUBPERIODS} subperiods of {PRETRAINING} + "
+    row(made, f"as published: {chosen.seeds} initialisations, {SUBPERIODS} subperiods of {PRETRAINING} + "
         f"{chosen.iterations} iterations: training", _duration(training), "under 60 s on a GPU",
         training < 60 if judged else None,
         f"{SUBPERIODS} × {one:.2f} s, the median of the subperiods after the first, which compiles; paper "

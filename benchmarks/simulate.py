@@ -1,4 +1,4 @@
-"""How fast structures move: `python benchmarks/simulate.py` times vibrid and its peers in one run.
+"""Speed of simulation: `python benchmarks/simulate.py` times vibrid and its peers in one run.
 
 Every time is the smallest of several repeats, compilation excluded; ratios compare times taken minutes apart on the
 same machine. Results go to `benchmarks/results/`, the table to `benchmarks/README.md`.
@@ -52,8 +52,8 @@ def best(job, repeats: int) -> float:
     return min(times)
 
 
-def error(x, truth) -> float:
-    return float(np.abs(x - truth).max() / np.abs(truth).max())
+def error(x, reference) -> float:
+    return float(np.abs(x - reference).max() / np.abs(reference).max())
 
 
 def against_scipy(record, repeats) -> list[dict]:
@@ -62,15 +62,15 @@ def against_scipy(record, repeats) -> list[dict]:
     A second row ties SciPy's steps to the samples by hand, where no kink of the motion falls inside a step.
     """
     building, ground = cubic_building(), record.data[:, 0]
-    truth = vb.simulation.simulate_reference(building, record, tolerance=1e-12).displacement
-    own_error = error(vb.simulate(building, record).displacement, truth)
+    reference = vb.simulation.simulate_reference(building, record, tolerance=1e-12).displacement
+    own_error = error(vb.simulate(building, record).displacement, reference)
     own = best(lambda: vb.simulate(building, record), repeats)
 
     def scipy(method, rtol, tied=False):
         started = time.perf_counter()
         x = scipy_cubic_thermostat(MASSES, STIFFNESS, CUBIC, INITIAL, RATE, ground, STEP, method, rtol, tied)
         took = time.perf_counter() - started
-        return {"method": method, "rtol": rtol, "seconds": took, "error": error(x, truth)}
+        return {"method": method, "rtol": rtol, "seconds": took, "error": error(x, reference)}
 
     tries = []
     for method in ("RK45", "DOP853", "LSODA"):
@@ -118,7 +118,7 @@ def against_numba(record, repeats) -> list[dict]:
             "target": "≤ 8×",
             "met": own / peer <= 8,
             "note": f"vibrid {1e6 * own / steps:.2f} µs a step, numba {1e6 * peer / steps:.2f} µs; "
-            f"answers differ by {same:.0e}",
+            f"results differ by {same:.0e}",
             "details": {"vibrid_seconds": own, "numba_seconds": peer},
         }
     ]

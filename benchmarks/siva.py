@@ -1,4 +1,4 @@
-"""What an epoch of SIVA costs: the paper's beam, one seed and ten side by side, on whatever device JAX has.
+"""Cost of an epoch of SIVA: the paper's beam, one seed and ten in parallel, on the device that JAX uses.
 
     python benchmarks/siva.py [--machine "one GPU"]
 
@@ -22,7 +22,7 @@ SHORT, LONG = 50, 550
 
 
 def epoch(seeds: int, runs: int = 3) -> tuple[float, vb.Identification]:
-    """Seconds of one epoch, the median of several runs after one that compiles, and the last answer."""
+    """Seconds of one epoch, the median of several runs after one that compiles, and the last result."""
     run, found = Run(), []
     for _ in range(runs + 1):
         short, long = (update(run, "reduced", vb.SIVA(epochs=n, seeds=seeds)) for n in (SHORT, LONG))

@@ -9,11 +9,11 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def save(name: str, title: str, command: str, machine: str, rows: list[dict]) -> None:
-    """Write a benchmark's rows (what, measured, target, met, note, details) and renew its section of the page."""
+    """Write a benchmark's rows (what, measured, target, met, note, details) and update its section of the page."""
     (FOLDER / "results").mkdir(exist_ok=True)
-    made = {"title": title, "command": command, "machine": machine, "date": date.today().isoformat(), "rows": rows}
-    (FOLDER / "results" / f"{name}.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n")
-    section = markdown(made)
+    table = {"title": title, "command": command, "machine": machine, "date": date.today().isoformat(), "rows": rows}
+    (FOLDER / "results" / f"{name}.json").write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+    section = markdown(table)
     print(section)
     page = FOLDER / "README.md"
     text = page.read_text() if page.exists() else "# Benchmarks\n"
@@ -22,12 +22,12 @@ def save(name: str, title: str, command: str, machine: str, rows: list[dict]) ->
     page.write_text(pattern.sub(lambda _: block, text) if pattern.search(text) else f"{text}\n{block}")
 
 
-def markdown(made: dict) -> str:
+def markdown(table: dict) -> str:
     """The section of one benchmark."""
     marks = {True: "met", False: "**missed**", None: ""}
-    lines = [f"## {made['title']}", "", f"`{made['command']}` on {made['machine']}, {made['date']}.", ""]
+    lines = [f"## {table['title']}", "", f"`{table['command']}` on {table['machine']}, {table['date']}.", ""]
     lines += ["| what | measured | target | | note |", "|---|---|---|---|---|"]
-    for row in made["rows"]:
+    for row in table["rows"]:
         cells = (row["what"], row["measured"], row["target"], marks[row["met"]], row.get("note", ""))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -1,9 +1,9 @@
-"""Find the strength of the bars and the stiffness of the concrete from a cyclic test of a column.
+"""Identify the strength of the bars and the stiffness of the concrete from a cyclic test of a column.
 
     python examples/column_identification.py
 
-The measured force comes from another model than the one that is fitted: two and a half times as many layers of
-concrete, four times as many steps, more iterations, and 1 % of noise.
+The measured force comes from a finer model than the fitted one: two and a half times as many layers of concrete, four
+times as many steps, more iterations, and 1 % of noise.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ import numpy as np
 
 import vibrid as vb
 
-STEEL, CONCRETE = 414e6, 27.5e9  # N/m², what is to be found
+STEEL, CONCRETE = 414e6, 27.5e9  # N/m², true values
 
 
 def column(fine: bool = False) -> vb.ColumnTest:
@@ -39,7 +39,7 @@ def protocol(rate: float) -> vb.Record:
 
 
 def measured(noise: float = 0.01, key: int = 0) -> vb.Record:
-    """The test: force of a finer column, with noise of a share of its force."""
+    """The test: force of a finer column, with noise as a share of its standard deviation."""
     finer = vb.simulate(column(fine=True), protocol(400.0))
     sensors = vb.Sensors(element_force=["column"])
     clean = finer.readings(sensors)[::4]
@@ -67,5 +67,5 @@ def find(record: vb.Record):
 if __name__ == "__main__":
     fit = find(measured())
     print(fit)
-    for name, value, truth in zip(("steel strength", "concrete modulus"), fit.estimate, (STEEL, CONCRETE), strict=True):
-        print(f"{name}: {value / truth - 1:+.2%} from the truth")
+    for name, value, true in zip(("steel strength", "concrete modulus"), fit.estimate, (STEEL, CONCRETE), strict=True):
+        print(f"{name}: {value / true - 1:+.2%} from the true value")

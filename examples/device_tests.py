@@ -1,11 +1,12 @@
-"""Tests of a virtual friction damper, as a laboratory would make them, for `vibrid hybrid train`.
+"""Tests of a virtual friction damper for `vibrid hybrid train`, as a laboratory would make them.
 
     python examples/device_tests.py device-tests
     vibrid hybrid train device-tests/training.toml --out damper.npz
 
-A two-storey building with LuGre dampers is shaken by synthetic motions. What both dampers are moved by is imposed on
-virtual specimens: the first-storey test is what the network will hear, the second-storey test what it has to answer.
-Everything goes into one folder: records, a training file, and the hybrid test that models are chosen by.
+A two-storey building with LuGre dampers is simulated under synthetic motions. The deformations of both dampers are
+imposed on virtual specimens: the first-storey test is the input of the network (measurements of the tested device), the
+second-storey test its output. One folder receives the records, a training file, and the hybrid test by which networks
+are chosen.
 """
 
 import sys
@@ -41,12 +42,12 @@ at = 1
 to = 0
 count = 4
 listens = "first"
-device = {kind = "banded-friction-damper", capacity = "18 kN", seed = 2}   # a network takes this place
+device = {kind = "banded-friction-damper", capacity = "18 kN", seed = 2}   # to be replaced by a network
 """
 
 
 def law(capacity: float) -> vb.LuGre:
-    """What is known of the damper before any network: one sine test gives these numbers."""
+    """A law for the damper before any training; one sine test gives these numbers."""
     share = capacity / 23e3
     return vb.LuGre(6.44e6, 29.6e3, share * 22.9e3, share * 19.8e3, share * 24.4e3, share * 21.9e3, 0.025)
 

@@ -1,4 +1,4 @@
-"""The memory of a Masing law, drawn: which turning points are remembered, and which two curves give the force.
+"""Figure of the memory of a Masing law: the stored turning points, and the two curves that give the force.
 
 python examples/masing_memory.py docs/figures/masing-memory.png
 """
@@ -36,7 +36,7 @@ def main(path: str) -> None:
                 ax.annotate(f"E{i}", (horizontal[place], vertical[place]), xytext=(6, 5), textcoords="offset points")
             ax.plot(horizontal[-1], vertical[-1], "s", color="black", markersize=6)
         left.margins(y=0.12)
-        left.set(xlabel="path", ylabel="deformation x", title=f"{n} turning points are remembered (dots)")
+        left.set(xlabel="path", ylabel="deformation x", title=f"{n} turning points are stored (dots)")
         right.set(xlabel="deformation x", ylabel="force f", title="each leg starts at the last dot")
         right.legend(loc="lower right")
     save_figure(figure, path)

@@ -1,7 +1,7 @@
-"""A live plot while a test runs: parameters with ± 2σ as the samples come.
+"""A live plot while a test runs: parameters with ± 2σ as the samples arrive.
 
 python examples/online_live_plot.py              # a window, four times real speed
-python examples/online_live_plot.py live.png     # no window: the last picture in a file
+python examples/online_live_plot.py live.png     # no window: the last plot in a file
 """
 
 import sys
@@ -16,7 +16,7 @@ from vibrid.project import load_project
 from vibrid.records.streams import replay
 
 PROJECT = Path(__file__).parent / "masing-damper.toml"
-EVERY = 25  # samples between pictures
+EVERY = 25  # samples between plots
 
 
 def main(file: str | None) -> None:
@@ -29,7 +29,7 @@ def main(file: str | None) -> None:
     first = vb.Record(test.data[:20], test.channels, step=test.step)
     run = LiveRun(project.method, live_problem(project.structure, project.sensors, project.unknown, first))
     names, units = run.problem.unknowns.names, run.problem.unknowns.units
-    truth = [float(vb.core.paths.get(project.structure, name)) for name in names]
+    true_values = [float(vb.core.paths.get(project.structure, name)) for name in names]
     figure, axes = plt.subplots(len(names), 1, sharex=True, figsize=(8, 7), layout="constrained")
     times, path, band, last = [], [], [], None
     for arrival in replay(test.data, test.step, np.inf if file else 4.0):
@@ -43,23 +43,23 @@ def main(file: str | None) -> None:
             path.append(values)
             band.append(2 * deviations)
             if not file:
-                draw(axes, times, np.array(path), np.array(band), truth, names, units)
+                draw(axes, times, np.array(path), np.array(band), true_values, names, units)
                 plt.pause(0.001)
-    draw(axes, times, np.array(path), np.array(band), truth, names, units)
+    draw(axes, times, np.array(path), np.array(band), true_values, names, units)
     if file:
         figure.savefig(file, dpi=100)
     else:
         plt.show()
 
 
-def draw(axes, times, path, band, truth, names, units) -> None:
+def draw(axes, times, path, band, true_values, names, units) -> None:
     for i, ax in enumerate(axes):
         ax.clear()
-        ax.axhline(truth[i], color="#009e73", linestyle=":", label="true")
+        ax.axhline(true_values[i], color="#009e73", linestyle=":", label="true")
         ax.plot(times, path[:, i], color="#0072b2", label="estimate")
         low, high = path[:, i] - band[:, i], path[:, i] + band[:, i]
         ax.fill_between(times, low, high, color="#0072b2", alpha=0.2, label="± 2σ")
-        ax.set_ylim(0.0, 2.5 * truth[i])
+        ax.set_ylim(0.0, 2.5 * true_values[i])
         ax.set_ylabel(f"{names[i].removeprefix('law.')}\n[{units[i] or '-'}]")
     axes[0].legend(ncols=3, loc="upper right")
     axes[-1].set_xlabel("time [s]")

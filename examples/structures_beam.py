@@ -1,4 +1,4 @@
-"""A cantilever with a hardening spring at its tip: modes, a hammer blow, and the same with a reduced model.
+"""A cantilever with a hardening spring at its tip: modes, response to a hammer impact, and reduced models.
 
 python examples/structures_beam.py
 """
@@ -32,7 +32,7 @@ translations = [f"{i}.lateral" for i in range(1, 16)]
 for method, more in (("guyan", {}), ("irs", {}), ("serep", {}), ("craig-bampton", {"modes": 20})):
     keep = ["tip"] if more else translations
     small = vb.reduce(beam, keep, method, **more)
-    found = vb.simulate(small, hammer, integrator=vb.Newmark(), substeps=4).readings(sensors)
-    error = np.linalg.norm(found - full, axis=0) / np.linalg.norm(full, axis=0)
+    reduced = vb.simulate(small, hammer, integrator=vb.Newmark(), substeps=4).readings(sensors)
+    error = np.linalg.norm(reduced - full, axis=0) / np.linalg.norm(full, axis=0)
     tip, strain = 100 * error
     print(f"{method:14s} {small.matrix.shape[1]:2d} coordinates: tip {tip:.2f} %, strain {strain:.2f} % off")

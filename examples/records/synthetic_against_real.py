@@ -1,8 +1,8 @@
 """Synthetic motions against recorded ones: response spectra, intensities, durations.
 
 For every recorded ground acceleration in a folder (PEER AT2 files), one synthetic motion is made with the same Arias
-intensity, significant duration, middle and predominant frequency, as the model of Rezaeian and Der Kiureghian asks for.
-The numbers and the picture compare the two sets; they hold no recorded data.
+intensity, significant duration, middle and predominant frequency, the parameters of the model of Rezaeian and Der
+Kiureghian. The numbers and the figure compare the two sets; they contain no recorded data.
 
     python examples/records/synthetic_against_real.py FOLDER
 """
@@ -55,17 +55,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "synthetic_against_real")
     arguments = parser.parse_args()
-    real, made = [], []
+    real, synthetic = [], []
     for number, path in enumerate(sorted(arguments.folder.glob("*.AT2"))):
         record = read_record(path)
         real.append(record)
-        made.append(synthetic_motion(key=number, **fitted(record)))
-    logs = [np.log([m.spectrum(PERIODS).pseudo_acceleration / STANDARD_GRAVITY for m in set_]) for set_ in (real, made)]
+        synthetic.append(synthetic_motion(key=number, **fitted(record)))
+    sets = (real, synthetic)
+    logs = [np.log([m.spectrum(PERIODS).pseudo_acceleration / STANDARD_GRAVITY for m in motions]) for motions in sets]
     measures = ("pga", "pgv", "arias", "significant_duration", "cumulative_velocity")
     table = {}
     for measure in measures:
         ratio = np.log(
-            [getattr(m.intensity(), measure) / getattr(r.intensity(), measure) for r, m in zip(real, made, strict=True)]
+            [getattr(m.intensity(), measure) / getattr(r.intensity(), measure) for r, m in zip(*sets, strict=True)]
         )
         table[measure] = {
             "median synthetic / recorded": float(np.exp(np.median(ratio))),

@@ -1,8 +1,9 @@
-"""The documents: links lead somewhere, examples run, and what they are said to print is what they print."""
+"""The documents: links lead to files and headings that exist, and the examples print the output that is shown."""
 
 import contextlib
 import dataclasses
 import io
+import operator
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import vibrid as vb
 from vibrid.project import load_project
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "benchmarks" / "README.md"]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -20,11 +21,22 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
-def test_links_lead_somewhere(path):
+def anchors(path: Path) -> set[str]:
+    """The names by which a link can point to the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_links_and_pictures_exist(path):
     text = BLOCK.sub("", path.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        assert "://" in target or (path.parent / target).exists(), f"{path.name} links to {target}"
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        page = path.parent / file if file else path
+        assert page.exists(), f"{path.name} links to {target}"
+        assert not anchor or anchor in anchors(page), f"{path.name} links to {target}; there is no such heading"
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "docs" / "project-file.md"], ids=lambda p: p.name)
@@ -43,6 +55,13 @@ def test_python_prints_what_the_document_says(path, monkeypatch):
         assert re.split(r"[\d.e+]+", expected) == re.split(r"[\d.e+]+", line)
         numbers = [[float(n) for n in re.findall(r"\d+\.?\d*(?:e\+\d+)?", text)] for text in (expected, line)]
         assert numbers[1] == pytest.approx(numbers[0], rel=0.01)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+@pytest.mark.filterwarnings("error::DeprecationWarning")
+def test_names_of_the_package_exist(path):
+    for name in sorted(set(re.findall(r"\bvb((?:\.[A-Za-z_]\w*)+)", path.read_text(encoding="utf-8")))):
+        operator.attrgetter(name[1:])(vb)  # AttributeError gives the name
 
 
 def test_the_file_in_the_reference_is_a_project(tmp_path):
