@@ -55,7 +55,7 @@ def fail(*_, **__):
     ("fault", "code", "sentence"),
     [
         (stop, 130, "Stopped by Ctrl-C."),
-        (fail, 1, "did not expect (RuntimeError: the wheels came off). Set VIBRID_DEBUG=1"),
+        (fail, 1, "Unexpected error in vibrid (RuntimeError: the wheels came off). Set VIBRID_DEBUG=1"),
     ],
 )
 def test_faults_are_sentences(vibrid, example, monkeypatch, fault, code, sentence):

@@ -1,4 +1,4 @@
-"""A hybrid test in the terminal while it runs: displacement, forces, misses."""
+"""A hybrid test in the terminal while it runs: displacement, forces, late steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def spark(values, width: int = _WIDTH) -> str:
 
 
 class View:
-    """What a test shows of itself; call it with a `Glimpse`."""
+    """Shows a running test; call it with a `Glimpse`."""
 
     def __init__(self, test, place: str, title: str):
         self.row, self.place, self.title = test.structure.row(place), place, title
@@ -47,16 +47,16 @@ class View:
         self.show()
 
     def show(self) -> None:
-        """Draw what is known now."""
+        """Draw the current values."""
 
     @property
     def pace(self) -> float:
-        """Seconds of the test in a second of the wall clock."""
+        """Seconds of the test per second of real time."""
         return self.glimpse.time / max(time.monotonic() - self.started, 1e-9)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """(what, now, largest seen, recent values)."""
-        made = [
+        """(place or device, current value, largest so far, recent values)."""
+        rows = [
             (
                 self.place,
                 f"{1e3 * self.displacement[-1]:+8.2f} mm",
@@ -65,18 +65,18 @@ class View:
             )
         ]
         for name, force, peak in zip(self.names, self.forces, self.peaks, strict=True):
-            made.append((name, f"{1e-3 * force[-1]:+8.2f} kN", f"{1e-3 * peak:.2f} kN", spark(force)))
-        return made
+            rows.append((name, f"{1e-3 * force[-1]:+8.2f} kN", f"{1e-3 * peak:.2f} kN", spark(force)))
+        return rows
 
 
 class LiveView(View):
-    """A panel that is drawn again and again."""
+    """A panel that is redrawn in place."""
 
-    def __init__(self, *known):
+    def __init__(self, test, place: str, title: str):
         from rich.console import Console
         from rich.live import Live
 
-        super().__init__(*known)
+        super().__init__(test, place, title)
         self.live = Live(console=Console(stderr=True), refresh_per_second=8)
 
     def show(self):
@@ -88,7 +88,7 @@ class LiveView(View):
         late = Text(f"{g.misses} late", style="bold red" if g.misses else "green")
         caption = Text(f"{g.time:.2f} s, step {g.done} of {g.steps}, {self.pace:.3g} × real time, ") + late
         table = Table(title=Text(self.title), box=box.ROUNDED, caption=caption, title_style="bold")
-        for heading, how in (("", "left"), ("now", "right"), ("largest seen", "right"), ("", "left")):
+        for heading, how in (("", "left"), ("now", "right"), ("largest so far", "right"), ("", "left")):
             table.add_column(heading, justify=how, no_wrap=True)
         for row in self.rows():
             table.add_row(*map(Text, row))
@@ -96,24 +96,24 @@ class LiveView(View):
 
 
 class PlainView(View):
-    """A line now and then."""
+    """A line every few seconds."""
 
-    def __init__(self, *known):
-        super().__init__(*known)
-        self.said = time.monotonic()
+    def __init__(self, test, place: str, title: str):
+        super().__init__(test, place, title)
+        self.printed = time.monotonic()
 
     def show(self):
         g = self.glimpse
-        if time.monotonic() - self.said < _EVERY and g.done < g.steps:
+        if time.monotonic() - self.printed < _EVERY and g.done < g.steps:
             return
-        self.said = time.monotonic()
+        self.printed = time.monotonic()
         values = ", ".join(f"{name} {now.strip()}" for name, now, _, _ in self.rows())
         print(f"{g.time:.2f} s: {values}; {g.misses} late", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def watching(test, place: str, title: str, quiet: bool = False):
-    """What suits the terminal; None when nothing is to be shown."""
+    """The view that suits the terminal; None when nothing is to be shown."""
     if quiet:
         yield None
     elif sys.stderr.isatty():

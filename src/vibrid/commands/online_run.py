@@ -1,4 +1,4 @@
-"""One live run: samples in, parameters on the screen, in a file, and in a state to go on from."""
+"""One live run: samples in; parameters on the screen, in a file, and in a state to resume from."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from vibrid.identification.online.live import LiveRun, live_problem
 from vibrid.records.streams import Sequencer, Silence
 
 FIRST = 20
-"""Samples that are gathered before the run begins."""
+"""Samples that are collected before the run begins."""
 KEEP_EVERY = 5.0
-"""Seconds between states that are kept."""
+"""Seconds between saved states."""
 
 
 class OnlineSession:
-    """What `vibrid online` does between its first and its last sample."""
+    """The run of `vibrid online` from its first to its last sample."""
 
     def __init__(self, loaded, columns, step, method, seed, out, state, resume, every):
         self.loaded, self.columns, self.step_seconds, self.method, self.seed = loaded, columns, step, method, seed
@@ -32,8 +32,8 @@ class OnlineSession:
         self.run_: LiveRun | None = None
         self.gathered: list = []
         self.recorded: Appended | None = None
-        self.heading: list[list[str]] = []  # goes with the first row that the disk takes
-        self.problems: dict[str, str] = {}  # what could not be written, by file
+        self.heading: list[list[str]] = []  # written with the first row
+        self.problems: dict[str, str] = {}  # messages about files that could not be written, by file
         self.kept = self.shown = time.monotonic()
         self.started = self.kept
         self.note: dict = {}
@@ -53,7 +53,7 @@ class OnlineSession:
                 for sample in self.order.finish():
                     self._take(sample, show)
             except Silence:
-                ended = "the sender fell silent"
+                ended = "the sender stopped sending"
             except KeyboardInterrupt:
                 ended = "stopped by Ctrl-C"
             if self.run_ is None and self.gathered:
@@ -62,7 +62,7 @@ class OnlineSession:
         return ended
 
     def _row(self, cells) -> None:
-        """Add a row to the file of the run; where the disk takes no more, that is told once and the run goes on."""
+        """Add a row to the file of the run; a full disk is reported once and the run continues."""
         lines = io.StringIO()
         csv.writer(lines).writerows([*self.heading, cells])
         try:
@@ -73,8 +73,8 @@ class OnlineSession:
 
     def _fail(self, problem: FileProblem, lost: str) -> None:
         if str(problem.path) not in self.problems:
-            self.problems[str(problem.path)] = f"{problem} The run went on; {lost}"
-            print(f"{problem} The run goes on.", file=sys.stderr, flush=True)
+            self.problems[str(problem.path)] = f"{problem} The run continued; {lost}"
+            print(f"{problem} The run continues.", file=sys.stderr, flush=True)
 
     def _take(self, sample, show) -> None:
         if self.run_ is None:
@@ -97,7 +97,7 @@ class OnlineSession:
         if self.recorded is not None and self.resume:
             self.recorded.go_on()
         elif self.recorded is not None:
-            self.recorded.begin()  # only now: a run that never begins leaves an old file alone
+            self.recorded.begin()  # only now: a run without samples does not touch an old file
             names = problem.unknowns.names
             self.heading = [["time", *names, *(f"{n} deviation" for n in names)]]
         waiting, self.gathered = self.gathered, []
@@ -118,7 +118,7 @@ class OnlineSession:
             self._keep()
 
     def _driving(self, inputs):
-        """Inputs as the model wants them; a device without a velocity column gets the slope of its displacement."""
+        """Inputs of the model; a device without a velocity column gets the slope of its displacement."""
         quantities = [c.quantity for c in self.columns.channels[: self.columns.inputs]]
         if "imposed_displacement" not in quantities:
             return inputs
@@ -136,9 +136,9 @@ class OnlineSession:
             self.run_.save(Path(self.state))
             self.problems.pop(str(self.state), None)  # the last state counts
         except FileProblem as problem:
-            self._fail(problem, "its state was not kept.")
+            self._fail(problem, "its state was not saved.")
 
-    # -- what to show --------------------------------------------------------------------------------------------
+    # -- display -------------------------------------------------------------------------------------------------
 
     def rate(self, now: float) -> float:
         return (self.run_.samples - self.note.get("samples", 0)) / max(now - self.started, 1e-9)
@@ -160,7 +160,7 @@ class OnlineSession:
     def summary(self, ended: str, refused: list[str]) -> list[str]:
         """The last lines of a run."""
         if self.run_ is None:
-            return [f"No sample came: {ended}."]
+            return [f"No sample arrived: {ended}."]
         lines = [f"{self.run_.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
         lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
         lines += self.run_.doubts()
@@ -170,7 +170,7 @@ class OnlineSession:
 
 
 class _Lines:
-    """Plain lines on stderr where nobody watches."""
+    """Plain lines on stderr where there is no terminal."""
 
     every = 5.0
 

@@ -76,7 +76,7 @@ def draw_nodes(ax, structure: Assembled, sensors, unknown, loads) -> None:
 
 
 def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
-    """Elements with their numbers where these are few; those with a property of their own unknown in colour."""
+    """Elements with their numbers where these are few; those with an unknown parameter in colour."""
     named = {int(m[1]) for path in unknown if (m := re.match(r"(?:modulus|area|inertia|density)\[(\d+)\]", path))}
     named |= {int(m[1]) for path in unknown if (m := re.match(r"members\[(\d+)\]", path))}
     named |= _members_of_sections(paper.structure, unknown)
@@ -106,7 +106,7 @@ def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
 
 
 def _members_of_sections(structure, unknown: list[str]) -> set[int]:
-    """Members of a fibre frame whose section has something unknown."""
+    """Members of a fibre frame whose section has an unknown parameter."""
     found = {int(m[1]) for path in unknown if (m := re.match(r"sections\[(\d+)\]", path))}
     names = {structure.sections[i].name for i in found}
     return {i for i, member in enumerate(getattr(structure, "members", ())) if member.section in names}

@@ -1,4 +1,4 @@
-"""Pictures of records and spectra. Every function takes and returns axes; none opens a window."""
+"""Figures of records and spectra. Every function takes and returns axes; none opens a window."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
         values, unit = _in_g(record, name)
         axis.plot(record.time, values, color=_INK, linewidth=0.7)
         channel = record.channel(name)
-        what = _WORDS.get(channel.quantity, channel.quantity)
-        axis.set_ylabel(f"{what or name}\n[{unit or '-'}]", fontsize=8)
+        quantity = _WORDS.get(channel.quantity, channel.quantity)
+        axis.set_ylabel(f"{quantity or name}\n[{unit or '-'}]", fontsize=8)
         place = " ".join(dict.fromkeys(w for w in (name, channel.location, channel.direction) if w))
         axis.set_title(place, fontsize=9, loc="left")
         if peaks and np.isfinite(values).any():
@@ -165,7 +165,7 @@ def plot_suite(suite, ax=None):
 
 
 def plot_wavelet(wavelet, ax=None, lowest: float | None = None):
-    """Amplitude over time and frequency; the stretches that the record's ends disturb are veiled. Returns the axes."""
+    """Amplitude over time and frequency; the parts disturbed by the record's ends are shaded. Returns the axes."""
     ax = new_axes(1, 8.0, 4.0) if ax is None else ax
     amplitude = np.abs(wavelet.coefficients)
     stride = max(1, amplitude.shape[1] // 2000)

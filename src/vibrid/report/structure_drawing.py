@@ -1,4 +1,4 @@
-"""The structure drawn: what it is made of, what is unknown in it, where the sensors sit and what moves it."""
+"""Drawing of a structure: its parts, its unknown parameters, its sensors and its excitation."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _shear_building(ax, building: ShearBuilding, sensors, unknown, loads) -> Non
 
 
 def _damping_words(damping) -> str:
-    """How the whole is damped, in words."""
+    """The damping of the structure, as text."""
     if damping is None:
         return ""
     if isinstance(damping, Damping):
@@ -143,7 +143,7 @@ def _attached_to_floors(ax, building, width, rise, free) -> None:
 
 
 def _sensors_of_floors(ax, building, sensors, width, rise) -> None:
-    """Motion is read at a floor, drift and force within a storey."""
+    """Motion is measured at a floor, drift and force within a storey."""
     spots: dict[float, list[str]] = {}
     for s in sensors:
         inside = s.quantity in ("drift", "drift_velocity", "element_force")

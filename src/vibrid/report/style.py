@@ -1,4 +1,4 @@
-"""The look of every figure: colours that colour-blind readers tell apart, plain axes, units an engineer reads."""
+"""The style of every figure: colours for colour-blind readers, plain axes, engineering units."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ RC = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Axes that are made inside this block have the look of the report."""
+    """Axes that are made inside this block have the style of the report."""
     with matplotlib.rc_context(RC):
         yield
 
@@ -79,7 +79,7 @@ def new_axes(width: float = 6.5, height: float = 3.2):
 
 
 def grid_of(count: int, columns: int, *, width: float = 9.5, height: float = 2.3, **options) -> tuple[Figure, list]:
-    """A figure with `count` panels in rows of at most `columns`; unused panels are taken away."""
+    """A figure with `count` panels in rows of at most `columns`; unused panels are removed."""
     rows = -(-count // columns)
     width = width * count / columns if rows == 1 else width
     columns = -(-count // rows)
