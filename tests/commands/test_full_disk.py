@@ -225,7 +225,7 @@ def test_the_disk_fills_at_every_file(vibrid, stand_ins, folder, tmp_path, monke
     assert made.exit_code == 0, made.output
     assert len(begun) == count, begun
     whole = in_folder(good)
-    answer = [line for line in made.stdout.splitlines() if not line.startswith(("wrote", "Files are", "Go on"))]
+    answer = [line for line in made.stdout.splitlines() if not line.startswith(("wrote", "Files are", "Continue"))]
     for nth in range(1, count + 1):
         out = tmp_path / str(nth)
         for file in whole:

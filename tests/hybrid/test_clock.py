@@ -102,7 +102,7 @@ def test_what_the_system_refuses_is_told_and_all_is_given_back():
     settings = RealTime(priority=10, cores=(4095,), lock_memory=False)
     settings.apply()
     assert not gc.isenabled()
-    assert any("The cores could not be had" in note for note in settings.notes)
+    assert any("The cores could not be set" in note for note in settings.notes)
     settings.restore()
     one = RealTime(cores=(min(before[0]),), freeze_collector=False)
     one.apply()
