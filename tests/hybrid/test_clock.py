@@ -71,7 +71,7 @@ def test_wall_clock_keeps_the_pace_and_slips_after_a_stall(by_hand):
     steps = [(b - moments[0]) / 0.01 for b in moments]
     due = [k + sum(late[: k + 1]) for k in range(12)]
     np.testing.assert_allclose(steps, due, atol=1e-3)
-    assert "This machine did not hold 100 Hz" in str(report) and len(report.step) == 12
+    assert "This computer did not hold 100 Hz" in str(report) and len(report.step) == 12
     assert report.as_dict()["wake"]["worst"] < 1e-5
 
 

@@ -196,7 +196,7 @@ def test_a_device_that_fails_ends_the_test_and_keeps_what_was_done(motion):
         ({"modelled": [vb.Modelled(LUGRE, at=1, name="a")]}, "called 'a'"),
         ({"experimental": [vb.Experimental(LUGRE, at=1, to=1)]}, "cannot move"),
         ({"modelled": [vb.Modelled(LUGRE, at=1, listens="b")]}, "listen"),
-        ({"substeps": 0}, "one or more substeps"),
+        ({"substeps": 0}, "at least one substep"),
         ({"interpolation": "quintic"}, "linear"),
     ],
 )  # fmt: skip

@@ -29,8 +29,8 @@ class AtsState(NamedTuple):
 @COMPENSATORS.register("ats")
 class AdaptiveTimeSeries(Compensator):
     """`u = a₀ x + a₁ ẋ + a₂ ẍ`, the coefficients by least squares from commands and measured displacements of the last
-    second: those that give the commands from the measured motion of the specimen (Chae, Kazemibidokhti & Ricles 2013). They
-    start at (1, τ, τ²/2).
+    second: those that give the commands from the measured motion of the specimen (Chae, Kazemibidokhti & Ricles 2013).
+    They start at (1, τ, τ²/2).
 
     Commands and measured displacements pass the same low-pass filter (Butterworth, third order), whose states are the
     derivatives: the filter's lag cancels, and noise is not differentiated. The coefficients are kept while the motion

@@ -41,7 +41,7 @@ class TableMaker:
         self.known: dict[str, dict[str, type[Section]]] = {}
         self.parts: dict[type, type[Section]] = {}
 
-    def choice(self, what: str, key: str, classes: Mapping[str, Any], or_name: bool = False):
+    def choice(self, what: str, key: str, classes: Mapping[str, Any], or_name: bool = False) -> Any:
         """The union of tables that name by `key` the registered class they describe."""
         known = self.known.setdefault(what, {})
         for name, target in classes.items():

@@ -179,6 +179,9 @@ class HybridTable(Section):
     """A hybrid test: tested and modelled devices with the structure, which is computed without them."""
 
     words: ClassVar[str] = "the hybrid test"
+    integrator: Any = None
+    experimental: Any = Field(default=[])
+    modelled: Any = Field(default=[])
     substeps: int = Field(default=1, ge=1, le=1000, description="actuator commands in one step of the structure")
     rate: Annotated[float, Number("actuator commands per second", "Hz", positive=True)] = 1024.0
     interpolation: Literal["linear", "cubic"] = Field(default="linear", description="of commands inside a step")

@@ -37,7 +37,8 @@ class Specimen:
         names = ("host", "port", "protocol", "allow", "greeting", "idle", "spin")
         table: dict[str, Any] = {name: getattr(self.table, name) for name in names}
         table |= {name: value for name, value in changed.items() if value is not None}
-        return Door(**(table | {"allow": tuple(table["allow"])}))
+        table["allow"] = tuple(table["allow"])
+        return Door(**table)
 
 
 def specimen_file(plugins: bool = False) -> type[SpecimenTable]:

@@ -44,9 +44,8 @@ def _project_file(plugins: bool, known) -> type[sections.ProjectTable]:
     maker.choices[Damping] = maker.choice("damping", "kind", dampings)
     structure = maker.choice("structure", "kind", structures)
     integrator = maker.choice("integrator", "kind", integrators, or_name=True)
-    simulation = create_model(
-        "SimulationTable", __base__=sections.SimulationTable, **{"integrator": (integrator | None, None)}
-    )
+    chosen: dict[str, Any] = {"integrator": (integrator | None, None)}
+    simulation = create_model("SimulationTable", __base__=sections.SimulationTable, **chosen)
     method = maker.choice("method", "name", methods, or_name=True)
     hybrid = _hybrid_table(maker, integrator, *devices)
     fields: dict[str, Any] = {

@@ -69,7 +69,7 @@ def load_training(path, trust: bool = False) -> Training:
     path = Path(path)
     text, table = read_table(path, training_file, trust)
     notes = Notes()
-    recipe = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
+    recipe: Any = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
     law = make(table.law, ("law",), notes) if table.law else None
     for name in table.fit_law:
         with notes.at("fit_law"):
