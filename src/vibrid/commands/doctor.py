@@ -58,7 +58,7 @@ def examine() -> dict:
     return {
         "system": platform.platform(),
         "versions": versions,
-        "precision": "64-bit" if jax.config.jax_enable_x64 else "32-bit",
+        "precision": "64-bit" if jax.dtypes.canonicalize_dtype(float).itemsize == 8 else "32-bit",
         "devices": _devices(),
         "extras": {name: _extra(name, packages, broken) for name, packages in extras.items()},
         "c_compiler": {"path": compiler, "problem": problem},
@@ -91,7 +91,7 @@ def _requirements() -> tuple[list[str], dict[str, list[str]]]:
     needed: list[str] = []
     extras: dict[str, list[str]] = {}
     for line in _lines():
-        name = re.match(r"[\w.-]+", line)[0]
+        name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if extra is None:
             needed.append(name)

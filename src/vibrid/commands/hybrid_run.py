@@ -98,7 +98,7 @@ def _kept(recorder) -> None:
         typer.echo(recorder.problem, err=True)
 
 
-def _report(loaded, result, path: Path) -> None:
+def _report(loaded, result, path: Path | None) -> None:
     from vibrid.report.hybrid_report import write_hybrid_report
 
     write_hybrid_report(result, path, title=loaded.title, place=loaded.hybrid.watch)

@@ -79,6 +79,8 @@ def serve(
         try:
             while True:
                 ending = server.serve()
+                if ending is None:  # closed
+                    return
                 typer.echo(f"{ending}")
                 if not keep:
                     raise typer.Exit(0 if ending.well else 1)

@@ -44,7 +44,7 @@ def train(
         loaded = load_training(file, trust)
         tests = [*loaded.training, *loaded.validation]
         law, rate = loaded.law, loaded.recipe.rate
-        if loaded.fit_law:
+        if loaded.fit_law and law is not None:
             law = characterise(law, loaded.fit_law, loaded.training, rate, progress=progress).law
         purpose = fingerprint(repr(loaded.recipe), [t._replace(name="") for t in tests], law)
         checkpoint = Checkpoint(out.with_name(f"{out.stem}-unfinished.npz"), purpose)

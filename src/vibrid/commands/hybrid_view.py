@@ -6,8 +6,12 @@ import sys
 import time
 from collections import deque
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from vibrid.hybrid.result import Glimpse
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _WIDTH = 48
@@ -33,10 +37,10 @@ class View:
         self.displacement: deque = deque(maxlen=_WIDTH)
         self.forces = [deque(maxlen=_WIDTH) for _ in self.names]
         self.peak, self.peaks = 0.0, [0.0] * len(self.names)
-        self.glimpse = None
+        self.glimpse: Glimpse | None = None
         self.started = time.monotonic()
 
-    def __call__(self, glimpse) -> None:
+    def __call__(self, glimpse: Glimpse) -> None:
         self.glimpse = glimpse
         x = float(self.row @ glimpse.displacement)
         self.displacement.append(x)
@@ -44,15 +48,15 @@ class View:
         for i, force in enumerate(glimpse.forces):
             self.forces[i].append(force)
             self.peaks[i] = max(self.peaks[i], abs(float(force)))
-        self.show()
+        self.show(glimpse)
 
-    def show(self) -> None:
+    def show(self, g: Glimpse) -> None:
         """Draw the current values."""
 
     @property
     def pace(self) -> float:
         """Seconds of the test per second of real time."""
-        return self.glimpse.time / max(time.monotonic() - self.started, 1e-9)
+        return (0.0 if self.glimpse is None else self.glimpse.time) / max(time.monotonic() - self.started, 1e-9)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """(place or device, current value, largest so far, recent values)."""
@@ -79,17 +83,16 @@ class LiveView(View):
         super().__init__(test, place, title)
         self.live = Live(console=Console(stderr=True), refresh_per_second=8)
 
-    def show(self):
+    def show(self, g: Glimpse) -> None:
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
-        g = self.glimpse
         late = Text(f"{g.misses} late", style="bold red" if g.misses else "green")
         caption = Text(f"{g.time:.2f} s, step {g.done} of {g.steps}, {self.pace:.3g} × real time, ") + late
         table = Table(title=Text(self.title), box=box.ROUNDED, caption=caption, title_style="bold")
-        for heading, how in (("", "left"), ("now", "right"), ("largest so far", "right"), ("", "left")):
-            table.add_column(heading, justify=how, no_wrap=True)
+        for heading in ("", "now", "largest so far", ""):
+            table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
         for row in self.rows():
             table.add_row(*map(Text, row))
         self.live.update(table)
@@ -102,8 +105,7 @@ class PlainView(View):
         super().__init__(test, place, title)
         self.printed = time.monotonic()
 
-    def show(self):
-        g = self.glimpse
+    def show(self, g: Glimpse) -> None:
         if time.monotonic() - self.printed < _EVERY and g.done < g.steps:
             return
         self.printed = time.monotonic()

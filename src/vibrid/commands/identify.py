@@ -174,7 +174,8 @@ def predict(
         run_plugins(plugin)
         fit, motion = vb.load_identification(result), vb.read_record(record)
         if drive:
-            motion = motion.driven_by(dict((*c.split("=", 1), "")[:2] for c in drive.split(",")))
+            pairs = (channel.partition("=") for channel in drive.split(","))
+            motion = motion.driven_by({name: direction for name, _, direction in pairs})
         progress.stage("compiling and predicting")
         readings = fit.predict(motion).measure(vb.Sensors(fit.experiment.sensors).noiseless())
         measured = set(readings.names) & set(motion.names) - {

@@ -61,12 +61,19 @@ class OnlineSession:
         self._keep()
         return ended
 
-    def _row(self, cells) -> None:
+    @property
+    def live(self) -> LiveRun:
+        """The run, which begins with the first samples."""
+        if self.run_ is None:
+            raise RuntimeError("the run has not begun")
+        return self.run_
+
+    def _row(self, recorded: Appended, cells) -> None:
         """Add a row to the file of the run; a full disk is reported once and the run continues."""
         lines = io.StringIO()
         csv.writer(lines).writerows([*self.heading, cells])
         try:
-            self.recorded.append(lines.getvalue().encode())
+            recorded.append(lines.getvalue().encode())
             self.heading = []
         except OSError as problem:
             self._fail(cannot_write(self.out, problem), "rows are missing from it.")
@@ -93,7 +100,7 @@ class OnlineSession:
         )  # fmt: skip
         self.run_ = LiveRun(self.method, problem, self.seed)
         if self.resume:
-            self.note = self.run_.restore(Path(self.state))
+            self.note = self.live.restore(Path(self.state))
         if self.recorded is not None and self.resume:
             self.recorded.go_on()
         elif self.recorded is not None:
@@ -106,11 +113,11 @@ class OnlineSession:
 
     def _feed(self, sample, show) -> None:
         inputs, readings = sample.values[: self.columns.inputs], sample.values[self.columns.inputs :]
-        self.run_.feed(self._driving(inputs), readings)
+        self.live.feed(self._driving(inputs), readings)
         now = time.monotonic()
-        if self.recorded is not None and self.run_.samples % self.every == 0:
-            values, deviations = self.run_.estimate()
-            self._row([f"{v:.9g}" for v in (sample.time, *values, *deviations)])
+        if self.recorded is not None and self.live.samples % self.every == 0:
+            values, deviations = self.live.estimate()
+            self._row(self.recorded, [f"{v:.9g}" for v in (sample.time, *values, *deviations)])
         if now - self.shown > show.every:
             self.shown = now
             show(self.rows(), f"{sample.time:.2f} s, {self.rate(now):.0f} samples/s, {self.counts()}")
@@ -125,7 +132,7 @@ class OnlineSession:
         x = inputs[quantities.index("imposed_displacement")]
         if "imposed_velocity" in quantities:
             return np.array([x, inputs[quantities.index("imposed_velocity")]])
-        last = self.run_.before
+        last = self.live.before
         return np.array([x, 0.0 if last is None else (x - last[0]) / self.step_seconds])
 
     def _keep(self) -> None:
@@ -133,7 +140,7 @@ class OnlineSession:
         if self.state is None or self.run_ is None:
             return
         try:
-            self.run_.save(Path(self.state))
+            self.live.save(Path(self.state))
             self.problems.pop(str(self.state), None)  # the last state counts
         except FileProblem as problem:
             self._fail(problem, "its state was not saved.")
@@ -141,7 +148,7 @@ class OnlineSession:
     # -- display -------------------------------------------------------------------------------------------------
 
     def rate(self, now: float) -> float:
-        return (self.run_.samples - self.note.get("samples", 0)) / max(now - self.started, 1e-9)
+        return (self.live.samples - self.note.get("samples", 0)) / max(now - self.started, 1e-9)
 
     def counts(self) -> str:
         o = self.order
@@ -150,8 +157,8 @@ class OnlineSession:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Name, value, ± 2σ and unit of every unknown."""
-        values, deviations = self.run_.estimate()
-        u = self.run_.problem.unknowns
+        values, deviations = self.live.estimate()
+        u = self.live.problem.unknowns
         return [
             (name, f"{v:.5g}", f"{2 * d:.2g}", unit)
             for name, v, d, unit in zip(u.names, values, deviations, u.units, strict=True)
@@ -161,9 +168,9 @@ class OnlineSession:
         """The last lines of a run."""
         if self.run_ is None:
             return [f"No sample arrived: {ended}."]
-        lines = [f"{self.run_.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
+        lines = [f"{self.live.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
         lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
-        lines += self.run_.doubts()
+        lines += self.live.doubts()
         lines += [f"First refused: {refused[0]}"] if refused else []
         files = [str(file) for file in (self.out, self.state) if file is not None]
         return lines + [f"wrote {file}" for file in files if file not in self.problems]

@@ -18,9 +18,9 @@ def check_ending(path: Path | None, endings: Sequence[str]) -> None:
         raise InputError(f"'{path}' should end in {', '.join(endings[:-1])} or {endings[-1]}.")
 
 
-def write_record(record, path: Path, units: Mapping[str, str] | None = None) -> Path:
+def write_record(record, path: Path | str, units: Mapping[str, str] | None = None) -> Path:
     """Write a record as CSV (in the given units) or HDF5 (SI), by the ending of the file."""
-    if path.suffix.lower() == ".csv":
+    if Path(path).suffix.lower() == ".csv":
         return record.write_csv(path, units=units)
     return record.write_hdf5(path)
 

@@ -80,7 +80,7 @@ class HybridTest:
         tested = [p.name for p in self.experimental]
         for part in self.modelled:
             if part.listens and part.listens not in tested:
-                raise unknown_name(f"tested device whose measurements '{part.name}' uses", part.listens, tested)
+                raise unknown_name(f"tested device (`listens` of '{part.name}')", part.listens, tested)
         if not isinstance(self.integrator, ExplicitIntegrator):
             raise Refusal(
                 f"{type(self.integrator).__name__} iterates, and a tested device cannot be moved back. Use MKRAlpha, "

@@ -68,7 +68,7 @@ def plot_identification(fit: Identification, record: int = 0) -> Figure:
     figure = new_figure(11.0, 0.8 + top + middle + 2.6)
     with styled():
         figure.suptitle("\n".join(textwrap.wrap(f"{fit.method}: {fit.verdict}", 120)), fontsize=10.5, x=0.01, ha="left")
-        upper, between, lower = figure.subfigures(3, 1, height_ratios=[top, middle, 2.6])
+        upper, between, lower = figure.subfigures(3, 1, height_ratios=[top, middle, 2.6], squeeze=False)[:, 0]
         left, right = upper.subplots(1, 2, width_ratios=[1.5, 1])
         plot_intervals(fit, left)
         plot_correlation(fit, right).set_title("correlation of the estimates")

@@ -52,7 +52,7 @@ def parameter_table(fit: Identification) -> Html:
     rows, order = [], list(sizes)
     for (pattern, value, unknown), members in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         about = paths.info(before, members[0])
-        estimate = "" if unknown is None else rounded(fit.estimate[unknown], fit.deviation[unknown])
+        estimate = "" if unknown is None else rounded(float(fit.estimate[unknown]), float(fit.deviation[unknown]))
         shown = value if isinstance(value, str) else number(value, 6)
         mark = "" if unknown is None else Html('<span class="bad">unknown</span>')
         rows.append(

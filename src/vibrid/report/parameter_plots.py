@@ -54,7 +54,7 @@ def plot_intervals(fit: Identification, ax=None, truth: dict[str, float] | None 
             reach = max(reach, 1.15 * np.abs(off).max())
         for row, deviation in zip(rows, 200 * fit.deviation / size, strict=True):
             text = f"± {deviation:.2g} %" if np.isfinite(deviation) else ""
-            ax.text(1.01, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=8)
+            ax.text(1.01, float(row), text, transform=ax.get_yaxis_transform(), va="center", fontsize=8)
         ax.set_yticks(rows, fit.names)
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlim(-reach, reach)
@@ -145,7 +145,7 @@ def convergence_figure(fit: Identification):
     chosen = np.arange(len(fit.names))
     if len(chosen) > MOST_PANELS:
         chosen = np.sort(np.argsort(-np.nan_to_num(fit.limits.relative_bound, nan=np.inf))[:MOST_PANELS])
-    misfit = "cost" in fit.history and np.isfinite(fit.history["cost"]).any()
+    misfit = "cost" in fit.history and bool(np.isfinite(fit.history["cost"]).any())
     figure, axes = grid_of(len(chosen) + misfit, 4, height=2.15)
     if misfit:
         plot_misfit(fit, axes[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ _WORDS = {
 }
 
 
-def new_axes(rows: int = 1, width: float = 8.0, height: float = 2.2, **options):
+def new_axes(rows: int = 1, width: float = 8.0, height: float = 2.2, **options) -> Any:
     """Figure and axes without a window: `Figure` objects need no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -46,6 +47,7 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
     """
     names = list(record.names if channels is None else channels)
     if ax is not None:
+        unit = ""
         for name in names:
             values, unit = _in_g(record, name)
             ax.plot(record.time, values, linewidth=0.8, label=name)

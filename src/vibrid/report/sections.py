@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from vibrid.identification.compare import Comparison
@@ -78,7 +80,7 @@ def estimates_table(estimates: list[dict], initial: np.ndarray, relative_bound: 
                 number(float(initial[i]), 5),
                 Html(f"<b>{rounded(r['estimate'], deviation)}</b>"),
                 "at bound" if r["at_bound"] and np.isnan(deviation) else number(2 * deviation, 2),
-                _interval(*r["interval_95"], deviation),
+                _interval(r["interval_95"], deviation),
                 _allowed(r["bounds"]),
                 number(r["cramer_rao_bound"], 2),
                 percent(float(relative_bound[i])),
@@ -120,7 +122,8 @@ def parameters_section(fit: Identification, figure: Figures) -> Html:
     return Html(text + inputs.modes_table(fit))
 
 
-def _interval(low: float, high: float, deviation: float) -> str:
+def _interval(interval: Sequence[float], deviation: float) -> str:
+    low, high = interval
     return f"{rounded(low, deviation)} … {rounded(high, deviation)}" if np.isfinite(low) else "–"
 
 

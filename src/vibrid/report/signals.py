@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -101,7 +102,7 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
     samples = fit.problem.driven(fit.experiment, data).samples
     if fit.loads:
         samples = samples + inputs_with(data, fit.loads[record].values) - data.drive.samples
-    channels = [
+    channels: list[Any] = [
         Channel(
             " ".join(filter(None, (quantity, place))),
             quantity,
@@ -110,7 +111,8 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
         )
         for quantity, place in data.loads
     ]
-    return Record(np.asarray(samples), tuple(numbered(channels)), step=data.step, name=data.name)
+    distinct: Any = numbered(channels)
+    return Record(np.asarray(samples), tuple(distinct), step=data.step, name=data.name)
 
 
 def response_of(fit: Identification, record: int = 0) -> Response:

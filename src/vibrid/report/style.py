@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -22,7 +23,7 @@ GRID = "#e4e8ec"
 CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#26303a", "#a0a000")
 """The palette of Okabe and Ito (2008), yellow darkened; neighbours differ in lightness, so that it prints in grey."""
 
-RC = {
+RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.titlesize": 9.5,
@@ -46,7 +47,7 @@ RC = {
     "ytick.major.width": 0.7,
     "text.color": INK,
     "legend.frameon": False,
-    "axes.prop_cycle": matplotlib.cycler(color=CYCLE),
+    "axes.prop_cycle": matplotlib.rcsetup.cycler(color=CYCLE),
     "lines.linewidth": 1.1,
     "figure.dpi": 100,
     "savefig.dpi": 150,
