@@ -76,11 +76,11 @@ class Replay(LoopDevice):
         )
 
     @property
-    def signal_names(self):
+    def signal_names(self):  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.names
 
     @property
-    def signal_units(self):
+    def signal_units(self):  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.units
 
     def start(self):

@@ -200,7 +200,8 @@ class _Run:
         rows = []
         for begin, end in pairwise(places):
             target, command, measured, force = table[:, begin : begin + 4].T
-            rows.append(Row(target, command, measured, force, table[:, begin + 4 : end]))
+            signals: Any = table[:, begin + 4 : end]
+            rows.append(Row(target, command, measured, force, signals))
         return seen, tuple(rows)
 
 

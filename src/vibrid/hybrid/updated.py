@@ -129,11 +129,11 @@ class UpdatedLaw(LoopDevice):
         return cls(law, capacity, **(paper | options))
 
     @property
-    def signal_names(self) -> tuple[str, ...]:
+    def signal_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.updated
 
     @property
-    def signal_units(self) -> tuple[str, ...]:
+    def signal_units(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return tuple(paths.info(self.law.law, path).unit for path in self.updated)
 
     @property

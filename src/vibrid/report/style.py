@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 INK = "#26303a"
@@ -47,7 +48,7 @@ RC: dict[Any, Any] = {
     "ytick.major.width": 0.7,
     "text.color": INK,
     "legend.frameon": False,
-    "axes.prop_cycle": matplotlib.rcsetup.cycler(color=CYCLE),
+    "axes.prop_cycle": cycler(color=CYCLE),
     "lines.linewidth": 1.1,
     "figure.dpi": 100,
     "savefig.dpi": 150,
