@@ -1,4 +1,4 @@
-"""The front door: `vibrid COMMAND`. Errors become one sentence and an exit code; a traceback is shown on request."""
+"""The command line: `vibrid COMMAND`. Errors become one message and an exit code; a traceback is shown on request."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from vibrid.commands import (
     schema,
     simulate,
 )
-from vibrid.commands.delivery import deaf_stdout
+from vibrid.commands.delivery import discard_stdout
 from vibrid.core.version import __version__
 
 
 class Terminated(KeyboardInterrupt):
-    """A request to terminate (SIGTERM): work ends as it does by Ctrl-C, nothing is left half-written."""
+    """A request to terminate (SIGTERM): work ends as it does by Ctrl-C; no file is left half-written."""
 
 
 class Front(TyperGroup):
-    """Runs commands and turns what goes wrong into sentences: 1 for a refusal or a fault, 130 for Ctrl-C, 143 for a
+    """Runs commands and turns errors into messages. Exit codes: 1 for a refusal or a fault, 130 for Ctrl-C, 143 for a
     request to terminate."""
 
     def invoke(self, ctx):
@@ -49,8 +49,8 @@ class Front(TyperGroup):
         except KeyboardInterrupt:
             typer.echo("Stopped by Ctrl-C.", err=True)
             raise typer.Exit(130) from None
-        except BrokenPipeError:  # the reader of our output has left, as `| head` does
-            deaf_stdout()
+        except BrokenPipeError:  # the reader of the output has closed it, as `| head` does
+            discard_stdout()
             raise typer.Exit(0) from None
         except VibridError as problem:
             if os.environ.get("VIBRID_DEBUG"):
@@ -63,10 +63,12 @@ class Front(TyperGroup):
             if os.environ.get("VIBRID_DEBUG"):
                 traceback.print_exc()
             elif isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
-                typer.echo("A disk is full, or your share of it; standard output may be on it: make room.", err=True)
+                typer.echo(
+                    "A disk or your quota on it is full (perhaps that of standard output): free space.", err=True
+                )
             else:
                 typer.echo(
-                    f"vibrid met an error it did not expect ({type(problem).__name__}: {problem}). "
+                    f"Unexpected error in vibrid ({type(problem).__name__}: {problem}). "
                     "Set VIBRID_DEBUG=1 to see where.",
                     err=True,
                 )
@@ -88,7 +90,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")]
+Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")]
 
 
 @app.callback()
@@ -121,7 +123,7 @@ def _terminate(*_) -> None:
 def main() -> None:
     """The entry point of the `vibrid` command."""
     signal.signal(signal.SIGTERM, _terminate)
-    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"  # a sentence, as everything else here
+    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"  # the message alone
     app()
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -55,7 +56,7 @@ def fail(*_, **__):
     ("fault", "code", "sentence"),
     [
         (stop, 130, "Stopped by Ctrl-C."),
-        (fail, 1, "did not expect (RuntimeError: the wheels came off). Set VIBRID_DEBUG=1"),
+        (fail, 1, "Unexpected error in vibrid (RuntimeError: the wheels came off). Set VIBRID_DEBUG=1"),
     ],
 )
 def test_faults_are_sentences(vibrid, example, monkeypatch, fault, code, sentence):
@@ -211,3 +212,8 @@ def test_commands_are_those_that_help_lists():
     assert {"demo", "simulate", "schema", "doctor", "spectrum", "record", "motions"} <= names
     assert cli.app.registered_commands[0].callback is demo.demo
     assert simulate.simulate in {c.callback for c in cli.app.registered_commands}
+
+
+def test_a_result_file_is_not_searched_for_records(vibrid):
+    made = vibrid("record", "info", Path(__file__).parents[1] / "identification" / "files" / "format-3-loads.h5")
+    assert made.exit_code == 1 and "this is a result" in made.stderr and "vibrid predict" in made.stderr

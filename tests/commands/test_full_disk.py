@@ -225,7 +225,7 @@ def test_the_disk_fills_at_every_file(vibrid, stand_ins, folder, tmp_path, monke
     assert made.exit_code == 0, made.output
     assert len(begun) == count, begun
     whole = in_folder(good)
-    answer = [line for line in made.stdout.splitlines() if not line.startswith(("wrote", "Files are", "Go on"))]
+    answer = [line for line in made.stdout.splitlines() if not line.startswith(("wrote", "Files are", "Continue"))]
     for nth in range(1, count + 1):
         out = tmp_path / str(nth)
         for file in whole:
@@ -264,7 +264,7 @@ def test_a_live_run_goes_on_without_its_file(vibrid, stand_ins, folder, tmp_path
             (tmp_path / file).unlink()
         with filling(monkeypatch, nth):
             made = vibrid(*words)
-        assert made.exit_code == 1 and "k = 1" in made.stdout and "The run went on" in made.stderr, made.output
+        assert made.exit_code == 1 and "k = 1" in made.stdout and "The run continued" in made.stderr, made.output
         assert set(in_folder(tmp_path)) == kept and "Traceback" not in made.output
 
 

@@ -75,8 +75,11 @@ def test_a_pipe_with_a_gap_and_rubbish(folder):
     [
         (["--from", "-"], "give --rate"),
         (["--from", "udp://nowhere", "--rate", 10], "names no port"),
-        (["--from", "udp://127.0.0.1:0", "--rate", 10, "--timeout", 0.1], "No sample came: the sender fell silent"),
-        (["--from", "test.csv", "--speed", "fast"], "--speed is full"),
+        (
+            ["--from", "udp://127.0.0.1:0", "--rate", 10, "--timeout", 0.1],
+            "No sample arrived: the sender stopped sending",
+        ),
+        (["--from", "test.csv", "--speed", "fast"], "--speed must be full"),
         (["--from", "test.csv", "--resume"], "--resume needs --state"),
         (["--from", "test.csv", "--method", "trajectory"], "cannot run sample by sample"),
     ],

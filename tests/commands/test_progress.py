@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from vibrid.commands.progress import LiveProgress, PlainProgress, listening
+from vibrid.commands.progress import LiveProgress, PlainProgress, terminal_progress
 from vibrid.core.progress import SILENT
 
 
@@ -43,5 +43,5 @@ def test_a_live_line_with_time_left():
 
 
 def test_silence_on_request():
-    with listening(quiet=True) as progress:
+    with terminal_progress(quiet=True) as progress:
         assert progress is SILENT

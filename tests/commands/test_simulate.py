@@ -58,7 +58,7 @@ def broken(tmp_path, example, old, new):
         ('"24 MN/m"', '"24 MN"', "this number is in N/m"),
         ('place = [0, 1, "roof"]', 'place = [0, 1, "loft"]', "'loft' is not a floor of this building"),
         ("synthetic = {", 'file = "nowhere.AT2" #', "nowhere.AT2: there is no such file"),
-        ("[excitation]\nsynthetic", "#", "nothing drives the structure"),
+        ("[excitation]\nsynthetic", "#", "there is no excitation"),
         ("substeps = 2", 'hold = "cubik"', "did you mean 'cubic'"),
         ("rate = 200.0", "rate = 2e9", "An excitation has between 2 and"),
     ],

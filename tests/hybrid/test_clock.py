@@ -71,7 +71,7 @@ def test_wall_clock_keeps_the_pace_and_slips_after_a_stall(by_hand):
     steps = [(b - moments[0]) / 0.01 for b in moments]
     due = [k + sum(late[: k + 1]) for k in range(12)]
     np.testing.assert_allclose(steps, due, atol=1e-3)
-    assert "This machine did not hold 100 Hz" in str(report) and len(report.step) == 12
+    assert "This computer did not hold 100 Hz" in str(report) and len(report.step) == 12
     assert report.as_dict()["wake"]["worst"] < 1e-5
 
 
@@ -102,7 +102,7 @@ def test_what_the_system_refuses_is_told_and_all_is_given_back():
     settings = RealTime(priority=10, cores=(4095,), lock_memory=False)
     settings.apply()
     assert not gc.isenabled()
-    assert any("The cores could not be had" in note for note in settings.notes)
+    assert any("The cores could not be set" in note for note in settings.notes)
     settings.restore()
     one = RealTime(cores=(min(before[0]),), freeze_collector=False)
     one.apply()

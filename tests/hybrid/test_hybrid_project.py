@@ -63,9 +63,9 @@ def test_a_project_makes_the_same_test_as_python(write):
         ('kind = "banded-friction-damper"', 'kind = "banded"', "there is no specimen called 'banded'"),
         ('velocity_limit = "330 mm/s"', 'velocity_limit = "330 mm"', "this number is in m/s"),
         ("at = 1\n", "at = 7\n", "'7' is not a floor of this building"),
-        ('kind = "mkr-alpha", dissipation = 0.75}\nsub', 'kind = "newmark"}\nsub', "takes back; a device cannot"),
+        ('kind = "mkr-alpha", dissipation = 0.75}\nsub', 'kind = "newmark"}\nsub', "cannot be moved back"),
         ('name = "second_storey"', 'name = "first_storey"', "Two devices are called 'first_storey'"),
-        ('name = "second_storey"', 'name = "second"\nlistens = "first"', "tested device for 'second' to listen to"),
+        ('name = "second_storey"', 'name = "second"\nlistens = "first"', "tested device (`listens` of 'second')"),
         ('name = "second_storey"', 'name = "b"\ncompensator = {kind = "none"}', "there is no 'compensator'"),
     ],
 )  # fmt: skip
@@ -99,7 +99,7 @@ def test_the_command_records_and_reports(write, tmp_path):
     nothing = CliRunner().invoke(app, ["hybrid", "run", str(EXAMPLES / "beam.toml")])
     assert nothing.exit_code == 1 and "describes no hybrid test" in nothing.stderr
     computed = CliRunner().invoke(app, ["hybrid", "run", str(EXAMPLES / "hybrid.toml"), "--no-c"])
-    assert computed.exit_code == 1 and "--no-c is for tests with a device outside" in computed.stderr
+    assert computed.exit_code == 1 and "--no-c is for tests with an external device" in computed.stderr
 
 
 def test_the_view(write, capsys):

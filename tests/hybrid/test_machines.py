@@ -74,7 +74,7 @@ def test_delay_limits_and_the_sensor(drift):
     np.testing.assert_array_equal(noisy["force"], x, "the specimen is moved, the sensor only looks")
     again = follow(vb.hybrid.IdealMachine(), target_record(x), noise=2e-5, quantum=1e-5, seed=5)
     assert abs(np.corrcoef(error, again["displacement"] - x)[0, 1]) < 0.05
-    with pytest.raises(vb.InputError, match="half second"):
+    with pytest.raises(vb.InputError, match="half a second"):
         vb.Actuator(vb.hybrid.PureDelay(0.7))
 
 

@@ -122,7 +122,7 @@ def test_a_test_that_should_end_when_the_disk_is_full(tmp_path, monkeypatch):
 
     recorder = Recorder(tmp_path / "test.h5", CHANNELS, when_full="end")
     monkeypatch.setattr(os, "write", write)
-    with pytest.raises(RecordingProblem, match=r"No space left on device.*as it was told to"):
+    with pytest.raises(RecordingProblem, match=r"No space left on device.*as set by when_full"):
         for k in range(100_000):
             fill(recorder, 1, first=k)
             time.sleep(1e-5)

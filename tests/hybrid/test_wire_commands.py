@@ -22,8 +22,8 @@ def run(*arguments):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--host", "0.0.0.0"], "say which clients may"),
-        (["--host", "0.0.0.0", "--allow", "everybody"], "something else than addresses"),
+        (["--host", "0.0.0.0"], "name the allowed clients"),
+        (["--host", "0.0.0.0", "--allow", "everybody"], "an entry that is no address"),
         (["--protocol", "serial"], "tcp or udp"),
         (["--port", "99999"], "is not a port"),
         (["--record", "test.txt"], "should end in"),

@@ -179,7 +179,7 @@ def test_a_client_that_stalls_is_given_up_when_it_is_idle_too_long(protocol, tmp
         drive(client, 20)
         ending = served.end()  # the client says nothing from here on
         client.stop("late")
-    assert "said nothing for 1 s" in ending.reason and not ending.well
+    assert "sent nothing for 1 s" in ending.reason and not ending.well
     assert served.device.stopped and len(vb.read_record(tmp_path / "test.h5")) == 20
 
 
@@ -191,7 +191,7 @@ def test_half_a_message_is_no_sign_of_life():
             if served.ending is None:
                 client.socket.send(b"x")
                 time.sleep(0.05)
-        assert "said nothing" in served.end().reason
+        assert "sent nothing" in served.end().reason
 
 
 # -- something impossible ---------------------------------------------------------------------------------------------
@@ -200,11 +200,11 @@ def test_half_a_message_is_no_sign_of_life():
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_nan_from_the_device_stops_the_test(protocol, tmp_path, caplog):
     with serving(Spring(nan_at=30), protocol, record=tmp_path / "test.h5") as served, caplog.at_level(logging.WARNING):
-        with pytest.raises(WireProblem, match="answered with something that is not a number"):
+        with pytest.raises(WireProblem, match="the force of the device is not a finite number"):
             drive(remote(served, protocol), 100)
         ending = served.end()
     assert not ending.well and "force is nan" in ending.reason
-    assert "the test is stopped: the device answered: force is nan" in caplog.text
+    assert "the test is stopped: the measured force is nan" in caplog.text
     kept = vb.read_record(tmp_path / "test.h5")
     np.testing.assert_allclose(kept["force_1"], expected(29), rtol=1e-14)
 

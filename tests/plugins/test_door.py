@@ -211,11 +211,11 @@ def test_a_file_that_registers_nothing_does_not_conform(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "name", "said"),
     [
-        ("law", "linear", "A law called 'linear' is there already (of vibrid)"),
+        ("law", "linear", "A law called 'linear' exists already (of vibrid)"),
         ("law", "numpy", "would hide the module 'numpy'"),
         ("method", "a b", "is not a name for a plugin"),
         ("reader", "../x", "is not a name for a plugin"),
-        ("device", "law", "is there already"),
+        ("device", "law", "exists already"),
     ],
 )
 def test_names_that_cannot_be_given(kind, name, said, vibrid, tmp_path):

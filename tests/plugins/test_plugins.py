@@ -181,7 +181,7 @@ def test_a_file_that_was_imported_already_is_not_run_again(tmp_path, monkeypatch
 
 def test_a_project_alone_runs_nothing(project, vibrid, tmp_path):
     (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n" + law())
-    with pytest.raises(vb.FileProblem, match=r"line 2: plugins\[0\]: 'mine\.py' is a program .* --trust"):
+    with pytest.raises(vb.FileProblem, match=r"line 2: plugins\[0\]: 'mine\.py' is a Python program, .* --trust"):
         load_project(project)
     made = vibrid("simulate", project, input="y\n")
     assert made.exit_code == 1 and "--trust" in made.stderr and "[y/N]" not in made.stderr, ()
@@ -246,6 +246,43 @@ def test_specimens_and_trainings_have_plugins_too(tmp_path):
         with pytest.raises(vb.FileProblem, match="--trust"):
             load(file)
     assert type(load_specimen(path, trust=True).device.law) is vb.laws.LAWS["mine"]
+
+
+READING = """
+from pathlib import Path
+
+import equinox as eqx
+
+from vibrid.extend import SPECIMENS, LoopDevice
+from vibrid.hybrid import LawDevice
+from vibrid.laws import Linear
+
+
+@SPECIMENS.register("spring-in-a-file")
+class SpringFile(LoopDevice):
+    table: str = eqx.field(static=True)
+
+    def read(self, folder):
+        return LawDevice(Linear(float((Path(folder) / self.table).read_text())))
+"""
+
+
+def test_a_device_of_a_plugin_reads_its_files_beside_the_project(tmp_path, monkeypatch):
+    from vibrid.project.specimen import load_specimen
+
+    (tmp_path / "reading.py").write_text(READING)
+    (tmp_path / "k.txt").write_text("3.0")
+    head, device = 'plugins = ["reading.py"]\n', 'device = {kind = "spring-in-a-file", table = "k.txt"}\n'
+    building = '[structure]\nkind = "shear-building"\nmasses = [1.0]\nstoreys = {law = "linear", stiffness = 40.0}\n'
+    (tmp_path / "specimen.toml").write_text(head + device)
+    (tmp_path / "hybrid.toml").write_text(head + building + f"[[hybrid.modelled]]\nat = 0\n{device}")
+    monkeypatch.chdir("/")
+    served = load_specimen(tmp_path / "specimen.toml", trust=True).device
+    (part,) = load_project(tmp_path / "hybrid.toml", trust=True).hybrid.test.modelled
+    assert float(served.law.stiffness) == float(part.device.law.stiffness) == 3.0
+    (tmp_path / "k.txt").unlink()
+    with pytest.raises(vb.FileProblem, match=r"hybrid.modelled\[0\].device: its file cannot be read .*k.txt"):
+        load_project(tmp_path / "hybrid.toml", trust=True)
 
 
 # -- registries ------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ CASES = {
         'storeys = {law = "liner", stiffness = 40.0, count = 2}',
         "line 5: structure.storeys: there is no law called 'liner'; did you mean 'linear'?",
     ),
-    "law without a name": (STOREYS, "storeys = [{stiffness = 1.0}]", "a law is a table that names itself"),
+    "law without a name": (STOREYS, "storeys = [{stiffness = 1.0}]", "a law is a table with its name"),
     "missing key": (
         STOREYS,
         'storeys = {law = "linear", count = 2}',
@@ -52,14 +52,14 @@ CASES = {
     "too many parts": (
         STOREYS,
         'storeys = [{law = "linear", stiffness = 1.0, count = 9000}, {law = "linear", stiffness = 1.0, count = 9000}]',
-        "18000 parts are more than the 10000",
+        "a list may have 10000 parts, not 18000",
     ),
-    "huge count": (MASSES, "masses = {value = 1.0, count = 1000000000}", "'count' lies between 1 and"),
+    "huge count": (MASSES, "masses = {value = 1.0, count = 1000000000}", "'count' must lie between 1 and"),
     "wrong place": (SENSORS, 'place = [0, "attic"]', "sensors[0].place: 'attic' is not a floor of this building"),
     "wrong quantity": ('quantity = "displacement"', 'quantity = "displacment"', "did you mean 'displacement'?"),
     "wrong noise unit": (SENSORS, SENSORS + '\nnoise = "3 g"', "sensors[0].noise: 'g' measures acceleration"),
     "wrong channel unit": (SENSORS, SENSORS + '\nunit = "g"', "sensors[0].unit: Numbers in m cannot be expressed in g"),
-    "one channel for two": (SENSORS, SENSORS + '\nchannel = "x"', "one channel cannot serve several places"),
+    "one channel for two": (SENSORS, SENSORS + '\nchannel = "x"', "one channel cannot have several places"),
     "two sources": (SYNTHETIC, SYNTHETIC + '\nfile = "x.csv"', "file and synthetic are given"),
     "no source": (SYNTHETIC, "scale = 2.0", "excitation: give a file, a synthetic motion"),
     "load at no place": (
@@ -160,7 +160,7 @@ def test_missing_file_and_folder(tmp_path):
 
 def test_missing_excitation_is_told_when_it_is_needed(project):
     loaded = project(None, change=("[excitation]\n" + SYNTHETIC, ""))
-    with pytest.raises(FileProblem, match="nothing drives the structure: give"):
+    with pytest.raises(FileProblem, match="there is no excitation: give"):
         loaded.excitation()
 
 

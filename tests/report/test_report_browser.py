@@ -9,6 +9,9 @@ from html import unescape
 import pytest
 from matplotlib.image import imread
 
+from vibrid.report.html import document
+from vibrid.report.sections import estimates_table
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OPTIONS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
@@ -54,6 +57,7 @@ addEventListener("load", () => {
     return [marks, box.width, box.height];
   });
   seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+
   seen.problems = window.problems; seen.alerts = window.alerts;
   const out = document.createElement("pre");
   out.id = "seen"; out.textContent = JSON.stringify(seen);
@@ -82,6 +86,22 @@ def test_it_loads_and_draws(report, tmp_path):
     assert seen["channels"] == 5
     assert seen["before"] != seen["after"]
     assert seen["overflow"] <= 0
+
+
+def test_the_table_of_estimates_fits_the_page(tmp_path):
+    """Numbers of the size of a real building, in SI units, on a page of 1200 px."""
+    names = ("storeys[0].stiffness", "storeys[*].post_yield_ratio", "damping.initial")
+    row = {"unit": "N s^2/m^3", "estimate": 2.600551e7, "standard_deviation": 1.165e4, "at_bound": False}
+    row |= {"interval_95": [2.5982e7, 2.6028e7], "bounds": [2.345e6, 2.345e8], "cramer_rao_bound": 1.16e4}
+    rows = [{"name": name, "identifiable": False, **row} for name in names]
+    text = document("t", "", [("parameters", "Parameters", estimates_table(rows, [2.0512e7] * 3, [4.46e-4] * 3))], "")
+    measure = """<script>const box = document.querySelector(".wide");
+document.body.dataset.widths = [box.scrollWidth, box.clientWidth];</script></body>"""
+    page = tmp_path / "table.html"
+    page.write_text(text.replace("</body>", measure), encoding="utf-8")
+    done = chromium(page, tmp_path, "--window-size=1200,900", "--dump-dom")
+    needed, available = map(int, re.search(r'data-widths="(\d+),(\d+)"', done.stdout).groups())
+    assert available > 800 and needed <= available
 
 
 def test_its_picture_is_not_blank(report, tmp_path):

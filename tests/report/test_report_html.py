@@ -41,7 +41,7 @@ def test_it_says_what_was_found(page, fit):
     assert "TrajectoryFit" in page and "tolerance = " in page
     assert "floor masses" in page and "N s²/m³" in page
     assert re.search(r"ground acceleration: 6 m/s² \(0.612 g\)", page)
-    assert "kept for scoring" in page and "seed" in page and "version of jax" in page
+    assert "held out" in page and "seed" in page and "version of jax" in page
     assert "Rezaeian" in page  # the history of the record
     assert "another motion" in page
     assert page.count("<figure>") == page.count("<figcaption>") >= 10

@@ -83,7 +83,7 @@ def test_convergence_shows_two_deviations_where_the_history_has_them(fit, filter
 
 
 def test_held_out_samples_are_shaded(traces):
-    assert "kept for scoring" in plots.plot_overlay(traces[0]).get_legend_handles_labels()[1]
+    assert "held out" in plots.plot_overlay(traces[0]).get_legend_handles_labels()[1]
 
 
 def test_response_of_the_fit_is_what_it_predicted(fit, response):
@@ -121,11 +121,11 @@ def test_strong_part_and_worst(traces):
 
 
 def test_numbers_read_as_an_engineer_writes_them():
-    assert number(1.8e11) == "1.8 × 10¹¹"
+    assert number(1.8e11) == "1.8\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10¹¹"
     assert number(-0.01234) == "−0.01234"
     assert number(float("nan")) == "–" and number(float("inf")) == "∞"
     assert rounded(49.98765, 0.023) == "49.988"
-    assert rounded(2.0345e8, 3.1e5) == "2.0345 × 10⁸"
+    assert rounded(2.0345e8, 3.1e5) == "2.0345\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10⁸"
     assert unit_text("N s^2/m^3") == "N s²/m³" and unit_text("m^-n") == "m⁻ⁿ"
     assert readable_unit("m", 0.012) == (1e3, "mm")
     assert readable_unit("N", 3.2e5) == (1e-3, "kN")

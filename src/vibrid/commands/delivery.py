@@ -1,4 +1,4 @@
-"""Handing an answer over: standard output is for the answer alone, and it is printed before anything is saved."""
+"""Delivery of results: standard output is for the result alone, and it is printed before any file is written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vibrid.core.errors import VibridError
 
 @contextlib.contextmanager
 def quiet_stdout(wanted: bool = True) -> Iterator[None]:
-    """Send what libraries print, from Python or from C, to standard error: standard output is for the answer."""
+    """Redirect the output of libraries, from Python or from C, to standard error: standard output is for the result."""
     if not wanted:
         yield
         return
@@ -26,9 +26,9 @@ def quiet_stdout(wanted: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _pointed_at_stderr() -> Iterator[None]:
-    """File 1 of the process stands for file 2 meanwhile."""
+    """File descriptor 1 of the process points to that of standard error meanwhile."""
     try:
-        own = os.dup(1)
+        saved = os.dup(1)
     except OSError:  # there is no standard output
         yield
         return
@@ -38,13 +38,13 @@ def _pointed_at_stderr() -> Iterator[None]:
         os.dup2(2, 1)
         yield
     finally:
-        os.dup2(own, 1)
-        os.close(own)
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 class Delivery:
-    """Hands an answer over: it is printed first and files are written after it. What fails is told and does not stop
-    the rest; the exit code is 1 then.
+    """Prints a result first and writes its files after it. A failure is reported and does not stop the rest; the exit
+    code is 1 then.
 
     Example
         >>> with Delivery() as deliver:
@@ -53,18 +53,18 @@ class Delivery:
     """
 
     def __init__(self, quiet: bool = False):
-        """`quiet`: say nothing of files that were written (standard output holds JSON)."""
+        """`quiet`: do not list the files that were written (standard output holds JSON)."""
         self.quiet, self.failed = quiet, False
 
-    def answer(self, tell: Callable[[], object]) -> None:
-        """Print. A reader that has left, as `| head` does, is no failure; a standard output that is full is one."""
+    def answer(self, show: Callable[[], object]) -> None:
+        """Print. A closed pipe, as `| head` leaves it, is no failure; a full disk behind standard output is one."""
         try:
-            tell()
+            show()
         except BrokenPipeError:
-            deaf_stdout()
+            discard_stdout()
         except OSError as problem:
-            self.fail(f"The answer could not be printed ({problem.strerror}); point standard output elsewhere.")
-            deaf_stdout()
+            self.fail(f"The result could not be printed ({problem.strerror}); redirect standard output elsewhere.")
+            discard_stdout()
 
     def file(self, path: Path | str | None, write: Callable[[], object]) -> None:
         """Write one file, where one is wanted."""
@@ -72,24 +72,24 @@ class Delivery:
             self.answer(lambda: typer.echo(f"wrote {path}"))
 
     def work(self, otherwise: str, do: Callable[[], object]) -> bool:
-        """Do something that the answer does not depend on; whether it went well. `otherwise`: what is missing then."""
+        """Do work that the result does not depend on; returns whether it succeeded. `otherwise`: message if not."""
         try:
             do()
         except VibridError as problem:
             self.fail(f"{problem}")
         except Exception as problem:
-            why = f"an error that was not expected ({type(problem).__name__}: {problem})"
+            why = f"unexpected error ({type(problem).__name__}: {problem})"
             self.fail(f"{otherwise}: {why}. Set VIBRID_DEBUG=1 to see where.")
         else:
             return True
         return False
 
-    def fail(self, sentence: str) -> None:
-        """Tell what is missing; the exit code will be 1."""
+    def fail(self, message: str) -> None:
+        """Report what is missing; the exit code will be 1."""
         if os.environ.get("VIBRID_DEBUG") and sys.exc_info()[0] is not None:
             traceback.print_exc()
         self.failed = True
-        typer.echo(sentence, err=True)
+        typer.echo(message, err=True)
 
     def __enter__(self) -> Delivery:
         return self
@@ -99,8 +99,8 @@ class Delivery:
             raise typer.Exit(1)
 
 
-def deaf_stdout() -> None:
-    """Standard output that goes nowhere, for the rest of the process."""
+def discard_stdout() -> None:
+    """Discard standard output for the rest of the process."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

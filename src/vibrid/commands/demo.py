@@ -1,4 +1,4 @@
-"""`vibrid demo`: the main job on an embedded example, step by step."""
+"""`vibrid demo`: simulate, measure, identify and predict, on an embedded example."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ TRUTH = {
     "storeys[*].gamma": 45.0,
     "damping.initial": 60e3,
 }
-"""What the shaken building differs in from the first guesses of demo.toml."""
+"""The true values of the shaken building, which differ from the initial values of demo.toml."""
 
 Out = Annotated[Path, typer.Option(help="Folder for the figures and files.")]
 
 
 def demo(out: Out = Path("vibrid-demo")) -> None:
-    """Shake a three-storey hysteretic building, measure it with noise, and find its parameters from the measurements.
+    """Shake a three-storey hysteretic building, measure it with noise, and identify its parameters.
 
-    Everything is written to a folder, with the project file to start from.
+    All files are written to a folder, with the project file to start from.
 
     Example: vibrid demo --out my-demo
     """
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
     from vibrid.core.files import make_folder, write_text
 
     make_folder(out)
-    with listening() as progress:
+    with terminal_progress() as progress:
         progress.stage("preparing")
         project = embedded()
         progress.stage("compiling and simulating an earthquake")
@@ -47,7 +47,7 @@ def demo(out: Out = Path("vibrid-demo")) -> None:
         check = fit.validate(another(project))
     with Delivery(quiet=True) as deliver:
         deliver.answer(lambda: print_answer(project, data, fit, check))
-        with listening() as progress:
+        with terminal_progress() as progress:
             progress.stage("drawing and writing the report")
             deliver.file(out / "demo.toml", lambda: write_text(out / "demo.toml", DEMO.read_text(encoding="utf-8")))
             deliver.file(out / "measured.csv", lambda: data.write_csv(out / "measured.csv", units=project.units))
@@ -71,11 +71,11 @@ def embedded():
 def print_files(out: Path) -> None:
     """What was written, and what to do with it."""
     typer.echo(f"Files are in {out}: report.html, demo.toml, measured.csv, response.png")
-    typer.echo(f"Go on with: vibrid identify {out / 'demo.toml'} {out / 'measured.csv'} --method ukf")
+    typer.echo(f"Continue with: vibrid identify {out / 'demo.toml'} {out / 'measured.csv'} --method ukf")
 
 
 def shake(project):
-    """The true building's response to the earthquake, and what noisy sensors read of it.
+    """The true building's response to the earthquake, and the noisy readings of its sensors.
 
     It is computed by another integrator with ten times finer steps than the one that is fitted afterwards.
     """
@@ -115,11 +115,11 @@ def identify(project, data, progress):
 
 
 def print_answer(project, data, fit, check) -> None:
-    """Estimate and uncertainty beside the truth that only a demonstration knows."""
+    """Estimates and their uncertainty beside the true values, which only a demonstration knows."""
     from vibrid.commands.output import peaks, print_peaks, print_table
     from vibrid.core import paths
 
-    print_peaks(f"{project.title}: what the sensors read", peaks(data, project.units))
+    print_peaks(f"{project.title}: sensor readings", peaks(data, project.units))
     truth = project.structure.replace(TRUTH)
     rows = []
     for row in fit.table():
@@ -138,10 +138,10 @@ def print_answer(project, data, fit, check) -> None:
             ]
         )
     print_table(
-        f"What {fit.method} found in {fit.seconds:.1f} s",
-        ["parameter", "first guess", "estimate", "± 2σ", "truth", "error", "unit"],
+        f"Estimates of {fit.method} ({fit.seconds:.1f} s)",
+        ["parameter", "initial value", "estimate", "± 2σ", "true value", "error", "unit"],
         rows,
-        right=("first guess", "estimate", "± 2σ", "truth", "error"),
+        right=("initial value", "estimate", "± 2σ", "true value", "error"),
     )
     typer.echo(fit.verdict)
     worst = max(check.relative_error.values())

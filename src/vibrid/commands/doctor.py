@@ -14,15 +14,15 @@ import typer
 from vibrid.core.version import __version__
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False) -> None:
-    """Say which versions, devices and extras are there, and where compiled programs are kept.
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False) -> None:
+    """Show which versions, computing devices and extras are installed, and where compiled programs are kept.
 
     Example: vibrid doctor
     """
     from vibrid.commands import output
     from vibrid.commands.delivery import quiet_stdout
 
-    with quiet_stdout():  # what drivers of accelerators print is not the answer
+    with quiet_stdout():  # drivers of accelerators print too
         found = examine()
     if as_json:
         output.print_json(found)
@@ -34,15 +34,15 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.
     compiler = found["c_compiler"]
     works = f"{compiler['path']} works" if not compiler["problem"] else compiler["problem"]
     typer.echo(f"C compiler: {works}")
-    for sentence in found["problems"]:
-        typer.echo(sentence)
+    for problem in found["problems"]:
+        typer.echo(problem)
     cache = found["cache"]
     size = f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB"
     typer.echo("Compile cache: off" if cache["folder"] is None else f"Compile cache: {cache['folder']}, {size}")
 
 
 def examine() -> dict:
-    """What `vibrid doctor` knows, as plain data."""
+    """The content of `vibrid doctor` as plain data."""
     import jax
 
     from vibrid.commands.imports import compiler_problem
@@ -51,14 +51,14 @@ def examine() -> dict:
     needed, extras = _requirements()
     versions = {"python": platform.python_version(), "vibrid": __version__}
     versions |= {name: _version(name) or "missing" for name in needed}
-    broken = _broken([*needed, *(p for own in extras.values() for p in own)])
+    broken = _broken([*needed, *(p for packages in extras.values() for p in packages)])
     folder = cache_folder()
     files = [f for f in folder.rglob("*") if f.is_file()] if folder is not None and folder.is_dir() else []
     compiler, problem = compiler_problem()
     return {
         "system": platform.platform(),
         "versions": versions,
-        "precision": "64-bit" if jax.config.jax_enable_x64 else "32-bit",
+        "precision": "64-bit" if jax.dtypes.canonicalize_dtype(float).itemsize == 8 else "32-bit",
         "devices": _devices(),
         "extras": {name: _extra(name, packages, broken) for name, packages in extras.items()},
         "c_compiler": {"path": compiler, "problem": problem},
@@ -68,7 +68,7 @@ def examine() -> dict:
 
 
 def _devices() -> list[dict]:
-    """What JAX computes on, in words; what is wrong where it finds nothing."""
+    """The devices that JAX computes on; the problem where it finds none."""
     import jax
 
     try:
@@ -87,11 +87,11 @@ def _broken(packages: list[str]) -> dict[str, str]:
 
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
-    """Packages that vibrid needs, and those of each extra, as its own metadata say."""
+    """Packages that vibrid needs, and those of each extra, from its metadata."""
     needed: list[str] = []
     extras: dict[str, list[str]] = {}
     for line in _lines():
-        name = re.match(r"[\w.-]+", line)[0]
+        name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if extra is None:
             needed.append(name)
@@ -108,9 +108,9 @@ def _lines() -> list[str]:
         project = Path(__file__).parents[3] / "pyproject.toml"
         if not project.is_file():
             return []
-        own = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
-        extras = own.get("optional-dependencies", {}).items()
-        return [*own["dependencies"], *(f"{line}; extra == '{name}'" for name, lines in extras for line in lines)]
+        table = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+        extras = table.get("optional-dependencies", {}).items()
+        return [*table["dependencies"], *(f"{line}; extra == '{name}'" for name, lines in extras for line in lines)]
 
 
 def _version(package: str) -> str | None:

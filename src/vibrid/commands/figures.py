@@ -20,7 +20,8 @@ def response_figure(response, readings, units, title: str = "") -> Figure:
     channels = readings.channels[: _HISTORIES + 1]
     loops = yielding_parts(response)[:_LOOPS]
     figure = Figure(figsize=(11 if loops else 8, max(3.6, 1.45 * len(channels))), layout="constrained")
-    sides = figure.subfigures(1, 2, width_ratios=[2.3, 1]) if loops else [figure.subfigures(1, 1)]
+    ratios = [2.3, 1] if loops else [1]
+    sides = figure.subfigures(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
     histories = np.atleast_1d(sides[0].subplots(len(channels), 1, sharex=True))
     for ax, channel in zip(histories, channels, strict=True):
         draw_history(ax, readings, channel, units)

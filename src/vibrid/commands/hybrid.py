@@ -1,4 +1,4 @@
-"""`vibrid hybrid`: hybrid tests, virtual or across a wire."""
+"""`vibrid hybrid`: hybrid tests, virtual or with a device behind a network connection."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from vibrid.commands.hybrid_run import run
 from vibrid.commands.hybrid_serve import serve
 from vibrid.commands.hybrid_train import train
 
-hybrid = typer.Typer(no_args_is_help=True, help="Hybrid tests: half a structure computed, half of it tested.")
+hybrid = typer.Typer(no_args_is_help=True, help="Hybrid tests: part of a structure is computed, part is tested.")
 
 
 @hybrid.callback()
 def _hybrid() -> None:
-    """A group of commands, also while it has one member."""
+    """A group of commands, even while it has only one."""
 
 
 hybrid.command("run")(run)

@@ -1,4 +1,4 @@
-"""`vibrid hybrid clock`: can this machine hold the rate?"""
+"""`vibrid hybrid clock`: whether this computer holds a rate in real time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vibrid.commands.hybrid_serve import Cores, LockMemory, Priority
 
 Rate = Annotated[float, typer.Option(help="Steps per second.")]
 Seconds = Annotated[float, typer.Option(help="How long to try.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON instead of sentences.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 def clock(
@@ -21,7 +21,7 @@ def clock(
     lock_memory: LockMemory = False,
     json: Json = False,
 ) -> None:
-    """Try whether this machine holds a rate: a friction damper moved in wall-clock time, every step timed.
+    """Test whether this computer holds a rate: a friction damper is moved in real time and every step is timed.
 
     Example: vibrid hybrid clock --rate 1024 --priority 80 --core 1 --lock-memory
     """
@@ -36,7 +36,7 @@ def clock(
     from vibrid.laws import LuGre
 
     if not (0 < rate <= 1e5 and 0 < seconds <= 3600):
-        raise InputError("--rate lies between 0 and 100 000 Hz, and --seconds between 0 and 3600.")
+        raise InputError("--rate must lie between 0 and 100 000 Hz, and --seconds between 0 and 3600.")
     with quiet_stdout(json):
         device = DeviceSubstructure(LawDevice(LuGre(2e7, 5e3, 4e4, 4e4, 4.6e4, 4.6e4, 0.02)), 1.0 / rate)
         ticks = WallClock(1.0 / rate, RealTime(priority, tuple(core or ()), lock_memory))

@@ -1,4 +1,4 @@
-"""`vibrid hybrid evaluate`: how well a device model predicts tests it never saw."""
+"""`vibrid hybrid evaluate`: how well a device model predicts tests that were not used to train it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL.npz", help="A trained mode
 Tests = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Tests of the device.", show_default=False)]
 HeardFiles = Annotated[
     list[Path] | None,
-    typer.Option("--heard", help="Test of the physical device beside each file, in their order.", show_default=False),
+    typer.Option("--heard", help="Record of the tested device for each file, in the same order.", show_default=False),
 ]
 Capacity = Annotated[str, typer.Option(help="Friction force of the device, e.g. '18 kN'.", show_default=False)]
 Figure = Annotated[Path | None, typer.Option(help="Draw force over displacement and time.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def evaluate(
     model: Model, tests: Tests, capacity: Capacity, heard: HeardFiles = None, figure: Figure = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Predict the force of device tests and compare it with what was measured; zero force stands beside it.
+    """Predict the force of device tests and compare it with the measured force; the error of zero force is shown too.
 
     Example: vibrid hybrid evaluate damper.npz test.h5 --heard first-storey.h5 --capacity '18 kN'
     """
@@ -44,23 +44,25 @@ def evaluate(
 
     output.check_ending(figure, (".png", ".pdf", ".svg"))
     saved = load_model(model)
-    listens, heard = bool(saved.model.heard_sizes), heard or []
-    if listens and len(heard) != len(tests):
-        raise InputError(f"This model hears a physical device: give --heard once for each of the {len(tests)} files.")
-    others = [read_record(path) for path in heard] if listens else [None] * len(tests)
-    made = [
+    uses_measurements, heard = bool(saved.model.heard_sizes), heard or []
+    if uses_measurements and len(heard) != len(tests):
+        raise InputError(
+            f"This model uses measurements of a tested device: give --heard once for each of the {len(tests)} files."
+        )
+    others = [read_record(path) for path in heard] if uses_measurements else [None] * len(tests)
+    device_tests = [
         device_test(read_record(path), other, in_si(capacity, "N"), saved.model.rate, name=path.name)
         for path, other in zip(tests, others, strict=True)
     ]
     with quiet_stdout(as_json):
-        found, rows = forces(saved.model, made), []
-    for test, force in zip(made, found, strict=True):
-        nothing = force_scores(np.zeros_like(test.force), test.force, test.v)
-        rows.append({"test": test.name, **asdict(force_scores(force, test.force, test.v)), "zero": nothing.nrmse})
+        predicted, rows = forces(saved.model, device_tests), []
+    for test, force in zip(device_tests, predicted, strict=True):
+        zero = force_scores(np.zeros_like(test.force), test.force, test.v)
+        rows.append({"test": test.name, **asdict(force_scores(force, test.force, test.v)), "zero": zero.nrmse})
     with Delivery(quiet=as_json) as deliver:
-        answer = {"model": str(model), "tests": rows}
-        deliver.answer(lambda: output.print_json(answer) if as_json else _show(model, rows))
-        deliver.file(figure, lambda: save_figure(plot_device_tests(made, found, saved.model.rate), figure))
+        result = {"model": str(model), "tests": rows}
+        deliver.answer(lambda: output.print_json(result) if as_json else _show(model, rows))
+        deliver.file(figure, lambda: save_figure(plot_device_tests(device_tests, predicted, saved.model.rate), figure))
 
 
 def _show(model: Path, rows: list[dict]) -> None:
@@ -70,4 +72,4 @@ def _show(model: Path, rows: list[dict]) -> None:
     headings = ["test", "NRMSE, %", "strong part, %", "MAE, kN", "R²", "TRAC", "energy", "peak", "zero force, %"]
     factors = {"nrmse": 100, "strong": 100, "mae": 1e-3, "zero": 100}
     table = [[r["test"], *(f"{factors.get(k, 1) * v:.4g}" for k, v in r.items() if k != "test")] for r in rows]
-    output.print_table(f"{model.name}: force, predicted beside measured", headings, table, right=headings[1:])
+    output.print_table(f"{model.name}: predicted and measured force", headings, table, right=headings[1:])

@@ -9,14 +9,15 @@ import typer
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL.npz", help="A trained model.", show_default=False)]
 Out = Annotated[Path, typer.Argument(metavar="OUT.c|OUT.onnx", help="The file to write.", show_default=False)]
-Prefix = Annotated[str, typer.Option(help="What every name in a C file begins with.")]
+Prefix = Annotated[str, typer.Option(help="Prefix of every name in a C file.")]
 
 
 def export(model: Model, out: Out, prefix: Prefix = "device") -> None:
-    """Write a trained model as one C file with its header, or as an ONNX graph; nothing of vibrid is needed then.
+    """Write a trained model as one C file with its header, or as an ONNX graph; it runs without vibrid.
 
-    One step takes displacement, velocity, the capacities of both directions and the signals that are heard, and gives
-    the force. The state is explicit; nothing is allocated. Compile C with `-O3 -march=native`, never with -ffast-math.
+    One step takes displacement, velocity, the capacities of both directions and the measured signals of the tested
+    device, and gives the force. The state is explicit; no memory is allocated. Compile C with `-O3 -march=native`,
+    never with -ffast-math.
 
     Example: vibrid hybrid export damper.npz damper.c
     """

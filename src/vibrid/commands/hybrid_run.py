@@ -13,9 +13,9 @@ from vibrid.commands.trust import Trust, consent
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Folder for structure.h5 and devices.h5.", show_default=False)]
 Report = Annotated[Path | None, typer.Option(help="Write a report: .html.", show_default=False)]
-RealTimeWanted = Annotated[bool, typer.Option("--real-time", help="Keep wall-clock time; misses are counted.")]
-NoC = Annotated[bool, typer.Option("--no-c", help="Leave steps to JAX even where they could be compiled as C.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+RealTimeWanted = Annotated[bool, typer.Option("--real-time", help="Run in real time; late steps are counted.")]
+NoC = Annotated[bool, typer.Option("--no-c", help="Compute steps with JAX even where they could be compiled as C.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def run(
@@ -32,15 +32,15 @@ def run(
 ) -> None:
     """Run the hybrid test that a project file describes.
 
-    With every device computed it is one compiled program; a device behind a wire is asked step by step. Ctrl-C stops a
-    test with a device outside safely, and what was done up to there is kept.
+    If all devices are computed, the test is one compiled program; an external device is moved step by step. Ctrl-C
+    stops a test with an external device safely, and its record up to there is kept.
 
     Example: vibrid hybrid run examples/hybrid.toml --out test --report test.html
     """
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery, quiet_stdout
     from vibrid.commands.hybrid_view import watching
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
     from vibrid.core.errors import FileProblem, InputError
     from vibrid.core.files import make_folder
     from vibrid.core.loops import compile_whole_loops
@@ -48,7 +48,7 @@ def run(
     compile_whole_loops()
     output.check_ending(report, (".html",))
     trust = consent(project, trust)
-    with listening(quiet=as_json) as progress:
+    with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
         from vibrid.project import load_project
 
@@ -61,8 +61,8 @@ def run(
     if out is not None:
         make_folder(out)
     if test.is_numerical and (real_time or no_c):
-        named = "--real-time" if real_time else "--no-c"
-        raise InputError(f"{named} is for tests with a device outside; here all is computed, as fast as it goes.")
+        option = "--real-time" if real_time else "--no-c"
+        raise InputError(f"{option} is for tests with an external device; all devices of this test are computed.")
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
     outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
@@ -73,8 +73,8 @@ def run(
     files = [str(f) for f in (*wanted, report) if f is not None]
     with Delivery(quiet=as_json) as deliver:
         if as_json:
-            found = {"project": str(project), "title": loaded.title, **answer, "files": files}
-            deliver.answer(lambda: output.print_json(found))
+            content = {"project": str(project), "title": loaded.title, **answer, "files": files}
+            deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: print_summary(loaded.title, place, answer))
         if out is not None:
@@ -84,12 +84,12 @@ def run(
 
 
 def _readings(loaded, result):
-    """What the project's sensors read of the structure; its motion where it has none."""
+    """Readings of the project's sensors; the motion of the structure where there are none."""
     return loaded.measure(result.response) if loaded.sensors else result.motion()
 
 
 def _kept(recorder) -> None:
-    """The recorder wrote its file while the test ran; what it could not write is told."""
+    """The recorder wrote its file while the test ran; samples that could not be written are reported."""
     from vibrid.core.errors import VibridError
 
     if recorder.problem and (recorder.lost or recorder.path == recorder.journal):
@@ -98,30 +98,32 @@ def _kept(recorder) -> None:
         typer.echo(recorder.problem, err=True)
 
 
-def _report(loaded, result, path: Path) -> None:
+def _report(loaded, result, path: Path | None) -> None:
     from vibrid.report.hybrid_report import write_hybrid_report
 
     write_hybrid_report(result, path, title=loaded.title, place=loaded.hybrid.watch)
 
 
 def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list) -> dict:
-    """What a test with a device outside has: limits, a pace, and a recorder (put in `kept` when it is made)."""
+    """Arguments of a test with an external device: limits, clock, and a recorder (added to `kept` when it is made)."""
     from vibrid.hybrid import RealTime, Recorder, WallClock
 
-    made = {"limits": plan.limits}
+    arguments: dict = {"limits": plan.limits}
     if real_time:
-        made["clock"] = WallClock(1.0 / plan.test.rate, RealTime(*settings))
+        arguments["clock"] = WallClock(1.0 / plan.test.rate, RealTime(*settings))
+    if out is None:
+        return arguments
+    path = out / "devices.h5"
 
     def record(channels, step):
-        path, clock = out / "devices.h5", made.get("clock")
-        kept.append(Recorder(path, channels, step, when_full=plan.when_full, clock=clock))
+        kept.append(Recorder(path, channels, step, when_full=plan.when_full, clock=arguments.get("clock")))
         return kept[-1]
 
-    return made | {"record": record} if out is not None else made
+    return arguments | {"record": record}
 
 
 def print_summary(title: str, place: str, answer: dict) -> None:
-    """The numbers of a test as a table and sentences."""
+    """The numbers of a test as a table and lines of text."""
     from vibrid.commands import output
 
     rows = []

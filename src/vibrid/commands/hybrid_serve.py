@@ -1,4 +1,4 @@
-"""`vibrid hybrid serve`: a device for OpenSees, OpenFresco or vibrid to move across a wire."""
+"""`vibrid hybrid serve`: a device that OpenSees, OpenFresco or vibrid moves over a network connection."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import typer
 from vibrid.commands.trust import Trust, consent
 
 SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
-Host = Annotated[str | None, typer.Option(help="Address to listen on; by default this machine alone.")]
-Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one. By default 8090.")]
+Host = Annotated[str | None, typer.Option(help="Address to listen on; by default this computer only.")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one; by default 8090.")]
 Protocol = Annotated[str | None, typer.Option(help="tcp or udp; by default tcp.")]
-Allow = Annotated[list[str] | None, typer.Option(help="A client that may come in, or a network; may be repeated.")]
-Idle = Annotated[float | None, typer.Option(help="Seconds without a message after which a client is given up.")]
+Allow = Annotated[list[str] | None, typer.Option(help="Client or network that may connect; may be repeated.")]
+Idle = Annotated[float | None, typer.Option(help="Seconds without a message after which a client is disconnected.")]
 RecordFile = Annotated[Path | None, typer.Option("--record", help="Keep each test in this HDF5 file.")]
 LogFile = Annotated[Path | None, typer.Option("--log", help="Write the log to this file as well.")]
-Priority = Annotated[int | None, typer.Option(help="Real-time priority, 1 to 99; needs the right to it.")]
+Priority = Annotated[int | None, typer.Option(help="Real-time priority, 1 to 99; needs the permission.")]
 Cores = Annotated[list[int] | None, typer.Option("--core", help="A core to run on; may be repeated.")]
 LockMemory = Annotated[bool, typer.Option("--lock-memory", help="Keep memory from being swapped out.")]
 Keep = Annotated[bool, typer.Option("--keep", help="Serve test after test; by default one.")]
@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Serve a device to OpenSees' genericClient, or to vibrid, over TCP or UDP.
 
-    Ctrl-C stops a test that runs: the device is moved no more and the client is told; a second Ctrl-C leaves.
+    Ctrl-C stops a running test: the device is not moved any more and the client is notified; a second Ctrl-C exits.
 
     Example: vibrid hybrid serve examples/specimens/friction-damper.toml --port 8090 --record test.h5
     """
@@ -55,7 +55,7 @@ def serve(
     check_ending(record, (".h5", ".hdf5", ".nc"))
     described = load_specimen(specimen, consent(specimen, trust))
     table = described.table
-    door = described.door(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
+    address = described.door(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
     file = record or (described.record and described.path.parent / described.record.file)
     full = described.record.when_full if described.record else "continue"
 
@@ -67,11 +67,11 @@ def serve(
 
     with _log_to(log), _terminated_as_interrupted():
         server = DeviceServer(
-            make, door, described.limits,
+            make, address, described.limits,
             recorder=recorder if file else None, damping=table.damping, after_stop=table.after_stop,
         )  # fmt: skip
         where = "[{}]:{}" if ":" in server.address[0] else "{}:{}"
-        typer.echo(f"serving '{described.title}' on {door.protocol}://{where.format(*server.address)}")
+        typer.echo(f"serving '{described.title}' on {address.protocol}://{where.format(*server.address)}")
         settings = RealTime(priority, tuple(core or ()), lock_memory)
         settings.apply()
         for note in settings.notes:
@@ -79,6 +79,8 @@ def serve(
         try:
             while True:
                 ending = server.serve()
+                if ending is None:  # closed
+                    return
                 typer.echo(f"{ending}")
                 if not keep:
                     raise typer.Exit(0 if ending.well else 1)
@@ -88,7 +90,7 @@ def serve(
 
 @contextlib.contextmanager
 def _log_to(file: Path | None):
-    """The server's log on standard error, and in a file where one is wanted."""
+    """The server's log on standard error, and in a file if one is given."""
     from vibrid.core.errors import FileProblem
 
     log = logging.getLogger("vibrid.hybrid.wire")

@@ -10,9 +10,9 @@ import typer
 from vibrid.commands.trust import Trust, consent
 
 File = Annotated[Path, typer.Argument(metavar="TRAINING.toml", help="Training file.", show_default=False)]
-Out = Annotated[Path, typer.Option(help="Where the model goes: .npz.")]
-Anew = Annotated[bool, typer.Option("--anew", help="Forget a training that was interrupted, and begin anew.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Out = Annotated[Path, typer.Option(help="File for the trained model: .npz.")]
+Anew = Annotated[bool, typer.Option("--anew", help="Discard an interrupted training and start again.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def train(
@@ -20,20 +20,20 @@ def train(
 ) -> None:
     """Train a network that stands in for a device, and keep the best of several.
 
-    A training that is interrupted (Ctrl-C, a kill) is taken up where it was by the same command. With a [closed_loop]
-    table models are chosen by their errors in the loop, else by those on the validation tests.
+    An interrupted training (Ctrl-C, a kill) is resumed by the same command. With a [closed_loop] table models are
+    chosen by their errors in the closed loop, else by those on the validation tests.
 
     Example: vibrid hybrid train examples/device-training.toml --out damper.npz
     """
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
     from vibrid.core.loops import compile_whole_loops
 
     compile_whole_loops()
     output.check_ending(out, (".npz",))
     trust = consent(file, trust)
-    with listening(quiet=as_json) as progress:
+    with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {file.name}")
         from vibrid.hybrid.characterise import characterise
         from vibrid.hybrid.learned.files import save_model
@@ -44,7 +44,7 @@ def train(
         loaded = load_training(file, trust)
         tests = [*loaded.training, *loaded.validation]
         law, rate = loaded.law, loaded.recipe.rate
-        if loaded.fit_law:
+        if loaded.fit_law and law is not None:
             law = characterise(law, loaded.fit_law, loaded.training, rate, progress=progress).law
         purpose = fingerprint(repr(loaded.recipe), [t._replace(name="") for t in tests], law)
         checkpoint = Checkpoint(out.with_name(f"{out.stem}-unfinished.npz"), purpose)
@@ -57,7 +57,7 @@ def train(
             )  # fmt: skip
         except KeyboardInterrupt:
             if checkpoint.path.exists():
-                typer.echo(f"Interrupted; the same command goes on from {checkpoint.path}.", err=True)
+                typer.echo(f"Interrupted; the same command resumes from {checkpoint.path}.", err=True)
             raise
         rows = [saved.facts["scores"] for saved in models]
         if loaded.loop is not None:
@@ -66,7 +66,7 @@ def train(
         answer = {"file": str(out), "title": loaded.title, "models": rows}
         deliver.answer(lambda: output.print_json(answer) if as_json else _show(loaded, rows))
         deliver.file(out, lambda: save_model(out, models[0]))
-    checkpoint.remove()  # not where the model could not be saved: the same command goes on from it
+    checkpoint.remove()  # kept where the model could not be saved: the same command resumes from it
 
 
 def _show(loaded, rows: list[dict]) -> None:
@@ -79,23 +79,23 @@ def _show(loaded, rows: list[dict]) -> None:
     shown = [name for name in headings if name in rows[0]]
     factor = {"nrmse": 100, "strong": 100, "mae": 1e-3, "roof": 100, "force": 100, "residual": 1e3, "drift": 1e3}
     table = [[f"{factor.get(name, 1) * row[name]:.4g}" for name in shown] for row in rows]
-    what = "validation tests" if loaded.validation else "the training tests themselves"
-    output.print_table(f"{loaded.title}: models, best first (on {what})", [headings[n] for n in shown], table)
+    scored_on = "validation tests" if loaded.validation else "the training tests"
+    output.print_table(f"{loaded.title}: models, best first (on {scored_on})", [headings[n] for n in shown], table)
 
 
 def _chosen(models: list, rows: list[dict], loop, progress) -> tuple[list, list[dict]]:
     """Models in the order of their errors in the loop, and rows with those errors."""
     from vibrid.hybrid.learned.closed_loop import BROKEN, loop_errors, run_or_break, with_device
 
-    progress.stage("the closed loop with the device itself", len(models) + 1)
+    progress.stage("closed loop with the reference device", len(models) + 1)
     reference = loop.test.run(loop.excitation)
-    found = []
+    errors = []
     for i, saved in enumerate(models):
-        progress.update(i + 1, "with a network in its place")
+        progress.update(i + 1, "with a network instead of the device")
         capacity = loop.capacity if isinstance(loop.capacity, list) else [loop.capacity]
         device = saved.device(loop.test.rate, *capacity)
         result = run_or_break(with_device(loop.test, loop.place, device), loop.excitation)
-        found.append(BROKEN if result is None else loop_errors(result, reference, loop.place, loop.watch, loop.rest))
-    order = sorted(range(len(models)), key=lambda i: found[i].worst_of)
-    more = [{"roof": e.displacement, "force": e.force, "residual": e.residual, "drift": e.drift} for e in found]
+        errors.append(BROKEN if result is None else loop_errors(result, reference, loop.place, loop.watch, loop.rest))
+    order = sorted(range(len(models)), key=lambda i: errors[i].worst_of)
+    more = [{"roof": e.displacement, "force": e.force, "residual": e.residual, "drift": e.drift} for e in errors]
     return [models[i] for i in order], [rows[i] | more[i] for i in order]

@@ -1,4 +1,4 @@
-"""A hybrid test in the terminal while it runs: displacement, forces, misses."""
+"""A hybrid test in the terminal while it runs: displacement, forces, late steps."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import sys
 import time
 from collections import deque
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from vibrid.hybrid.result import Glimpse
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _WIDTH = 48
@@ -25,7 +29,7 @@ def spark(values, width: int = _WIDTH) -> str:
 
 
 class View:
-    """What a test shows of itself; call it with a `Glimpse`."""
+    """Shows a running test; call it with a `Glimpse`."""
 
     def __init__(self, test, place: str, title: str):
         self.row, self.place, self.title = test.structure.row(place), place, title
@@ -33,10 +37,10 @@ class View:
         self.displacement: deque = deque(maxlen=_WIDTH)
         self.forces = [deque(maxlen=_WIDTH) for _ in self.names]
         self.peak, self.peaks = 0.0, [0.0] * len(self.names)
-        self.glimpse = None
+        self.glimpse: Glimpse | None = None
         self.started = time.monotonic()
 
-    def __call__(self, glimpse) -> None:
+    def __call__(self, glimpse: Glimpse) -> None:
         self.glimpse = glimpse
         x = float(self.row @ glimpse.displacement)
         self.displacement.append(x)
@@ -44,19 +48,19 @@ class View:
         for i, force in enumerate(glimpse.forces):
             self.forces[i].append(force)
             self.peaks[i] = max(self.peaks[i], abs(float(force)))
-        self.show()
+        self.show(glimpse)
 
-    def show(self) -> None:
-        """Draw what is known now."""
+    def show(self, g: Glimpse) -> None:
+        """Draw the current values."""
 
     @property
     def pace(self) -> float:
-        """Seconds of the test in a second of the wall clock."""
-        return self.glimpse.time / max(time.monotonic() - self.started, 1e-9)
+        """Seconds of the test per second of real time."""
+        return (0.0 if self.glimpse is None else self.glimpse.time) / max(time.monotonic() - self.started, 1e-9)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """(what, now, largest seen, recent values)."""
-        made = [
+        """(place or device, current value, largest so far, recent values)."""
+        rows = [
             (
                 self.place,
                 f"{1e3 * self.displacement[-1]:+8.2f} mm",
@@ -65,55 +69,53 @@ class View:
             )
         ]
         for name, force, peak in zip(self.names, self.forces, self.peaks, strict=True):
-            made.append((name, f"{1e-3 * force[-1]:+8.2f} kN", f"{1e-3 * peak:.2f} kN", spark(force)))
-        return made
+            rows.append((name, f"{1e-3 * force[-1]:+8.2f} kN", f"{1e-3 * peak:.2f} kN", spark(force)))
+        return rows
 
 
 class LiveView(View):
-    """A panel that is drawn again and again."""
+    """A panel that is redrawn in place."""
 
-    def __init__(self, *known):
+    def __init__(self, test, place: str, title: str):
         from rich.console import Console
         from rich.live import Live
 
-        super().__init__(*known)
+        super().__init__(test, place, title)
         self.live = Live(console=Console(stderr=True), refresh_per_second=8)
 
-    def show(self):
+    def show(self, g: Glimpse) -> None:
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
-        g = self.glimpse
         late = Text(f"{g.misses} late", style="bold red" if g.misses else "green")
         caption = Text(f"{g.time:.2f} s, step {g.done} of {g.steps}, {self.pace:.3g} × real time, ") + late
         table = Table(title=Text(self.title), box=box.ROUNDED, caption=caption, title_style="bold")
-        for heading, how in (("", "left"), ("now", "right"), ("largest seen", "right"), ("", "left")):
-            table.add_column(heading, justify=how, no_wrap=True)
+        for heading in ("", "now", "largest so far", ""):
+            table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
         for row in self.rows():
             table.add_row(*map(Text, row))
         self.live.update(table)
 
 
 class PlainView(View):
-    """A line now and then."""
+    """A line every few seconds."""
 
-    def __init__(self, *known):
-        super().__init__(*known)
-        self.said = time.monotonic()
+    def __init__(self, test, place: str, title: str):
+        super().__init__(test, place, title)
+        self.printed = time.monotonic()
 
-    def show(self):
-        g = self.glimpse
-        if time.monotonic() - self.said < _EVERY and g.done < g.steps:
+    def show(self, g: Glimpse) -> None:
+        if time.monotonic() - self.printed < _EVERY and g.done < g.steps:
             return
-        self.said = time.monotonic()
+        self.printed = time.monotonic()
         values = ", ".join(f"{name} {now.strip()}" for name, now, _, _ in self.rows())
         print(f"{g.time:.2f} s: {values}; {g.misses} late", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def watching(test, place: str, title: str, quiet: bool = False):
-    """What suits the terminal; None when nothing is to be shown."""
+    """The view that suits the terminal; None when nothing is to be shown."""
     if quiet:
         yield None
     elif sys.stderr.isatty():

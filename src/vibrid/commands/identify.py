@@ -1,4 +1,4 @@
-"""`vibrid identify`, `vibrid compare` and `vibrid predict`: answers from measured files."""
+"""`vibrid identify`, `vibrid compare` and `vibrid predict`: identification from measured files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ DataFiles = Annotated[
 MethodName = Annotated[
     str | None, typer.Option("--method", help="Method by name; by default the project's.", show_default=False)
 ]
-ValidateFile = Annotated[Path | None, typer.Option("--validate", help="A record not used, to check the answer on.")]
+ValidateFile = Annotated[Path | None, typer.Option("--validate", help="Another record, to validate the result.")]
 ReportFile = Annotated[Path | None, typer.Option("--report", help="Write the HTML report here.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the answer as JSON; - prints it.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON; - prints it.")]
 SaveFile = Annotated[Path | None, typer.Option("--save", help="Keep the result (.h5) for `vibrid predict`.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 HoldOut = Annotated[float, typer.Option(help="Share at the end of each record that is scored instead of fitted.")]
@@ -40,21 +40,21 @@ def identify(
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
-    """Find the unknowns of a project from measured files, and say how sure the answer is.
+    """Identify the unknowns of a project from measured files, with their uncertainty.
 
-    Ctrl-C keeps the best answer so far, marked as cut short.
+    Ctrl-C keeps the best result so far, marked as cut short.
 
     Example: vibrid identify frame.toml test.csv --method ukf --validate other.csv --report out.html
     """
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
 
     output.check_ending(report, (".html", ".htm"))
     output.check_ending(save, (".h5", ".hdf5"))
     quiet = _on_screen(json_file)
     trust = consent(project, trust)
-    with listening(quiet) as progress:
+    with terminal_progress(quiet) as progress:
         loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
         fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out)
@@ -67,30 +67,30 @@ def identify(
         deliver.file(save, lambda: fit.save(save))
         if not quiet:
             deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, checks)) + "\n"))
-        shown = {"validation": checks[0] if checks else None, "title": loaded.title or None}
+        options = {"validation": checks[0] if checks else None, "title": loaded.title or None}
         if report is not None:
-            with listening(quiet) as progress:
+            with terminal_progress(quiet) as progress:
                 progress.stage("writing the report")
-                deliver.file(report, lambda: fit.report(report, **shown))
+                deliver.file(report, lambda: fit.report(report, **options))
 
 
 def _checks(fit, records, deliver, quiet: bool) -> list:
-    """Validations on records that were not used, told as they are made."""
+    """Validations on records that were not used, printed as they are made."""
     from vibrid.commands.delivery import quiet_stdout
 
     checks: list = []
     for record in records:
         with quiet_stdout(quiet):
-            failing = f"The answer could not be tried on '{record.name}'"
-            well = deliver.work(failing, lambda r=record: checks.append(fit.validate(r)))
-        if well and not quiet:
+            failing = f"The result could not be validated on '{record.name}'"
+            succeeded = deliver.work(failing, lambda r=record: checks.append(fit.validate(r)))
+        if succeeded and not quiet:
             deliver.answer(lambda: typer.echo(str(checks[-1])))
     return checks
 
 
 Methods = Annotated[str, typer.Option("--methods", help="Names of methods, separated by commas.")]
 PlotFile = Annotated[Path | None, typer.Option("--plot", help="Draw the comparison: .png, .pdf or .svg.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def compare(
@@ -102,22 +102,22 @@ def compare(
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
-    """Answer the same question by several methods: estimates, distance to the bound, time.
+    """Identify the same unknowns by several methods: estimates, distance to the Cramér–Rao bound, time.
 
     Example: vibrid compare frame.toml test.csv --methods trajectory,ukf,bayes --plot compare.png
     """
     import vibrid as vb
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
     from vibrid.report.save import save_figure
 
     output.check_ending(plot, (".png", ".pdf", ".svg"))
     trust = consent(project, trust)
-    with listening(quiet=as_json) as progress:
+    with terminal_progress(quiet=as_json) as progress:
         loaded, records = _load(project, data, progress, trust)
         chosen = {name.strip(): name.strip() for name in methods.split(",") if name.strip()}
-        made = vb.compare(
+        comparison = vb.compare(
             loaded.structure,
             records,
             loaded.unknown,
@@ -129,24 +129,24 @@ def compare(
             **loaded.simulation.arguments,
         )
     with Delivery(quiet=as_json) as deliver:
-        answers = {name: answer_of(fit, []) for name, fit in made.results.items()}
-        found = {"methods": made.rows, "answers": answers, "refused": made.refused}
-        deliver.answer(lambda: output.print_json(found) if as_json else typer.echo(str(made)))
-        if made.results:
-            deliver.file(plot, lambda: save_figure(made.plot(), plot))
-    if not made.results:
+        answers = {name: answer_of(fit, []) for name, fit in comparison.results.items()}
+        content = {"methods": comparison.rows, "answers": answers, "refused": comparison.refused}
+        deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(comparison)))
+        if comparison.results:
+            deliver.file(plot, lambda: save_figure(comparison.plot(), plot))
+    if not comparison.results:
         raise typer.Exit(1)
 
 
 ResultFile = Annotated[
-    Path, typer.Argument(metavar="RESULT.h5", help="What `vibrid identify --save` wrote.", show_default=False)
+    Path, typer.Argument(metavar="RESULT.h5", help="Result file of `vibrid identify --save`.", show_default=False)
 ]
 MotionFile = Annotated[Path, typer.Argument(metavar="RECORD", help="Excitation to predict for.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Write the predicted readings: .csv, .h5 or .nc.", show_default=False)]
 
 
 Drive = Annotated[
-    str, typer.Option("--drive", help="Channels that drive, of several: NS, or with directions NS=x,UD=y.")
+    str, typer.Option("--drive", help="Excitation channels of a record with several: NS, or with directions NS=x,UD=y.")
 ]
 
 
@@ -158,22 +158,24 @@ def predict(
     plugin: PluginFiles = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict how an identified structure moves under another excitation; compare where the record has its sensors.
+    """Predict the response of an identified structure to another excitation; compared with the record's own readings
+    where it has some.
 
     Example: vibrid predict frame.h5 RSN182.AT2 --out predicted.csv
     """
     import vibrid as vb
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
-    with listening(quiet=as_json) as progress:
+    with terminal_progress(quiet=as_json) as progress:
         progress.stage("reading")
         run_plugins(plugin)
         fit, motion = vb.load_identification(result), vb.read_record(record)
         if drive:
-            motion = motion.driven_by(dict((*c.split("=", 1), "")[:2] for c in drive.split(",")))
+            pairs = (channel.partition("=") for channel in drive.split(","))
+            motion = motion.driven_by({name: direction for name, _, direction in pairs})
         progress.stage("compiling and predicting")
         readings = fit.predict(motion).measure(vb.Sensors(fit.experiment.sensors).noiseless())
         measured = set(readings.names) & set(motion.names) - {
@@ -186,13 +188,14 @@ def predict(
         checks = _checks(fit, [motion] if measured else [], deliver, as_json)
         if as_json:
             scores = [{"relative_error": c.relative_error, "correlation": c.correlation} for c in checks]
-            found = {"channels": rows, "validation": scores[0] if scores else None, "files": [str(out)] if out else []}
-            deliver.answer(lambda: output.print_json(found))
+            files = [str(out)] if out else []
+            content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
+            deliver.answer(lambda: output.print_json(content))
         deliver.file(out, lambda: output.write_record(readings, out))
 
 
 def answer_of(fit, checks) -> dict:
-    """The documented JSON answer: parameters, scores, warnings, provenance."""
+    """The documented JSON result: parameters, scores, warnings, provenance."""
     return {
         "method": fit.method,
         "settings": fit.settings,
@@ -236,7 +239,7 @@ def _load(project: Path, data: list[Path] | None, progress, trust: bool):
 
 
 def _method(loaded, name: str | None):
-    """The method asked for; the project's own settings are kept when it names the same one."""
+    """The method asked for, with the project's settings if the project names the same one."""
     import vibrid as vb
 
     if name is None:

@@ -1,4 +1,4 @@
-"""Whether packages can be imported, tried in a process of its own: an import may crash, hang or print."""
+"""Whether packages can be imported, tried in a separate process: an import may crash, hang or print."""
 
 from __future__ import annotations
 
@@ -15,70 +15,70 @@ SECONDS = 60.0
 """For all imports of one process together."""
 
 MODULES = {"openseespy": "openseespy.opensees", "pytest-xdist": "xdist"}
-"""What to import where the name of the package does not say it, or does not load its libraries."""
+"""Modules to import where the package's name differs, or does not load its libraries."""
 
 _TRY = """
 import importlib, json, os, sys
-told = os.fdopen(os.dup(1), "w", buffering=1)
+output = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
 for name in sys.argv[1:]:
-    told.write(json.dumps([name, None]) + "\\n")
+    output.write(json.dumps([name, None]) + "\\n")
     try:
         importlib.import_module(name)
         problem = ""
-    except BaseException as found:
+    except BaseException as error:
         problem = ""
-        while found is not None:  # some packages put an error of their own before the one that says why
-            problem += f"{type(found).__name__}: {found}\\n"
-            found = found.__cause__ or found.__context__
-    told.write(json.dumps([name, problem]) + "\\n")
-told.flush()
+        while error is not None:  # some packages raise an error of their own from the one with the reason
+            problem += f"{type(error).__name__}: {error}\\n"
+            error = error.__cause__ or error.__context__
+    output.write(json.dumps([name, problem]) + "\\n")
+output.flush()
 os._exit(0)
 """
 
 
 def module_of(package: str) -> str:
-    """The module that a package brings."""
+    """The module that a package provides."""
     if package in MODULES:
         return MODULES[package]
     try:
         names = (metadata.distribution(package).read_text("top_level.txt") or "").split()
     except metadata.PackageNotFoundError:
         names = []
-    own = [name for name in names if not name.startswith("_")]
-    return own[0] if len(own) == 1 else package.replace("-", "_")
+    public = [name for name in names if not name.startswith("_")]
+    return public[0] if len(public) == 1 else package.replace("-", "_")
 
 
 def problems_of(modules: Sequence[str], seconds: float = SECONDS) -> dict[str, str]:
-    """What stops each module from being imported, in words; empty where nothing does."""
-    found: dict[str, str] = {}
-    while missing := [name for name in modules if name not in found]:
+    """The reason why each module cannot be imported; empty where it can."""
+    problems: dict[str, str] = {}
+    while missing := [name for name in modules if name not in problems]:
         lines, ending = _attempt(missing, seconds)
         begun = ""
         for name, problem in lines:
             begun = name
             if problem is not None:
-                found[name] = in_words(problem)
-        if begun not in found:  # it ended inside this one
-            found[begun or missing[0]] = ending
-    return found
+                problems[name] = in_words(problem)
+        if begun not in problems:  # the process ended during this import
+            problems[begun or missing[0]] = ending
+    return problems
 
 
 def _attempt(modules: Sequence[str], seconds: float) -> tuple[list, str]:
-    """(name, None when its import begins, "" or what went wrong when it ends) in their order, and how it all ended."""
+    """(name, None when its import begins, "" or its error when it ends) in order, and how the process ended."""
     command = [sys.executable, "-c", _TRY, *modules]
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as told:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         try:
-            code = subprocess.run(command, stdout=told, stderr=subprocess.DEVNULL, timeout=seconds).returncode
+            code = subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, timeout=seconds).returncode
             ending = f"its import ends the process (by signal {-code})" if code < 0 else "its import ends the process"
         except subprocess.TimeoutExpired:
             ending = f"its import does not end within {seconds:g} s"
-        told.seek(0)
-        return [json.loads(line) for line in told if line.endswith("\n")], ending
+        output.seek(0)
+        return [json.loads(line) for line in output if line.endswith("\n")], ending
 
 
 def in_words(problem: str) -> str:
-    """The error of an import as an engineer needs it: which library or package is missing."""
+    """The error of an import in plain words: which library or package is missing."""
     if not problem:
         return ""
     library = re.search(r"([\w.+-]*\w\.(?:so[\w.]*|dll|dylib)): cannot open shared object file", problem)
@@ -91,17 +91,17 @@ def in_words(problem: str) -> str:
 
 
 def compiler_problem() -> tuple[str | None, str]:
-    """The C compiler, and what stops it from working, in words."""
+    """The C compiler, and the reason why it does not work; empty where it does."""
     from vibrid.networks.export.compiled import FLAGS, compiler
 
-    found = compiler()
-    if found is None:
-        return None, "there is none called cc, gcc or clang"
+    path = compiler()
+    if path is None:
+        return None, "none was found (cc, gcc or clang)"
     try:
         with tempfile.TemporaryDirectory(prefix="vibrid-") as folder:
-            command = [found, *FLAGS, "-x", "c", "-", "-o", str(Path(folder) / "try.so"), "-lm"]
+            command = [path, *FLAGS, "-x", "c", "-", "-o", str(Path(folder) / "try.so"), "-lm"]
             text = "#include <math.h>\ndouble f(double x) { return sin(x); }\n"
-            made = subprocess.run(command, input=text, capture_output=True, text=True, timeout=SECONDS)
+            run = subprocess.run(command, input=text, capture_output=True, text=True, timeout=SECONDS)
     except (OSError, subprocess.TimeoutExpired) as problem:
-        return found, f"it cannot be run ({problem})"
-    return found, "" if made.returncode == 0 else f"it fails: {(made.stderr.strip().splitlines() or ['?'])[0]}"
+        return path, f"it cannot be run ({problem})"
+    return path, "" if run.returncode == 0 else f"it fails: {(run.stderr.strip().splitlines() or ['?'])[0]}"

@@ -1,4 +1,4 @@
-"""`vibrid loads`: the histories of unknown loads on a structure that is known."""
+"""`vibrid loads`: the histories of unknown loads on a known structure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DataFile = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(help="Write the loads: .csv, .h5 or .nc.", show_default=False)]
 Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
-Penalty = Annotated[str, typer.Option(help="What is kept small: size, difference or second-difference.")]
-Weight = Annotated[str, typer.Option(help="How strongly: evidence, gcv, l-curve, or a standard deviation in N.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Penalty = Annotated[str, typer.Option(help="Regularised quantity: size, difference or second-difference.")]
+Weight = Annotated[str, typer.Option(help="Its weight: evidence, gcv, l-curve, or a standard deviation in N.")]
 
 
 def loads(
@@ -31,16 +31,16 @@ def loads(
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the loads that a project calls unknown, its structure taken as it stands; every load with its band.
+    """Identify the unknown loads of a project whose structure is known; every load with its uncertainty band.
 
-    To find parameters of the structure as well, use `vibrid identify --method joint`.
+    To identify parameters of the structure as well, use `vibrid identify --method joint`.
 
     Example: vibrid loads bridge.toml crossing.csv --out axle.csv --plot axle.png
     """
     import vibrid as vb
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
     from vibrid.core.errors import FileProblem
     from vibrid.project import load_project
     from vibrid.report.save import save_figure
@@ -48,7 +48,7 @@ def loads(
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     output.check_ending(plot, (".png", ".pdf", ".svg"))
     trust = consent(project, trust)
-    with listening(quiet=as_json) as progress:
+    with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
         loaded = load_project(project, trust)
         wanted = [u for u in loaded.unknown if isinstance(u, vb.UnknownLoad)]
@@ -57,7 +57,7 @@ def loads(
         record = loaded.read(data) if data else next(iter(loaded.records()), None)
         if record is None:
             raise FileProblem(project, "no measured file was given: name one after the project, or under [records].")
-        found = vb.find_loads(
+        identified = vb.find_loads(
             loaded.structure,
             record,
             wanted,
@@ -69,11 +69,11 @@ def loads(
             progress=progress,
         )
     files = [str(f) for f in (out, plot) if f is not None]
-    answer = {"record": found.record, "loads": found.table(), "files": files}
+    content = {"record": identified.record, "loads": identified.table(), "files": files}
     with Delivery(quiet=as_json) as deliver:
-        deliver.answer(lambda: output.print_json(answer) if as_json else typer.echo(str(found)))
-        deliver.file(out, lambda: output.write_record(found.as_record(), out))
-        deliver.file(plot, lambda: save_figure(found.plot(), plot))
+        deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(identified)))
+        deliver.file(out, lambda: output.write_record(identified.as_record(), out))
+        deliver.file(plot, lambda: save_figure(identified.plot(), plot))
 
 
 def _weight(text: str) -> str | float:

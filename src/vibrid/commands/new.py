@@ -15,7 +15,7 @@ from vibrid.core.version import __version__
 
 
 class PluginKind(StrEnum):
-    """What can be begun; each has a template."""
+    """Kinds of plugin; each has a template."""
 
     law = "law"
     method = "method"
@@ -26,12 +26,12 @@ class PluginKind(StrEnum):
 
 
 REGISTERED_AS = {"reader": "format", "device": "specimen"}
-"""What the registry of a kind calls it, where that is another word."""
+"""Name of a kind in its registry, where it differs."""
 TEMPLATES = files("vibrid.commands") / "templates"
 
-KindArgument = Annotated[PluginKind, typer.Argument(help="What it is.", show_default=False)]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as wearing-spring.", show_default=False)]
-Folder = Annotated[Path, typer.Option("--folder", help="Where the file goes.")]
+KindArgument = Annotated[PluginKind, typer.Argument(help="Kind of plugin.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to register, e.g. wearing-spring.", show_default=False)]
+Folder = Annotated[Path, typer.Option("--folder", help="Folder for the file.")]
 
 
 def new(kind: KindArgument, name: Name, folder: Folder = Path()) -> None:
@@ -47,19 +47,19 @@ def new(kind: KindArgument, name: Name, folder: Folder = Path()) -> None:
     words = _words(name)
     path = folder / f"{'_'.join(words)}.py"
     if path.exists():
-        raise FileProblem(path, "it is there already, and is not overwritten; choose another name.")
+        raise FileProblem(path, "it exists already and is not overwritten; choose another name.")
     _refuse_taken(kind, words)
     write_text(path, text_of(kind, words))
     typer.echo(f"wrote {path}")
-    typer.echo(f"Go on with: vibrid plugins check {path}")
+    typer.echo(f"Continue with: vibrid plugins check {path}")
 
 
 def text_of(kind: str, words: list[str]) -> str:
-    """The template of a kind with its name put in, and the versions of vibrid that it is made for: this minor one."""
+    """The template of a kind, with the plugin's name and the versions of vibrid that it needs: this minor one."""
     text = (TEMPLATES / f"{kind}.py").read_text(encoding="utf-8")
     title = "".join(word.capitalize() for word in words)
-    for old, made in (("template-name", "-"), ("template_name", "_"), ("TEMPLATE-NAME", "-")):
-        spelt = made.join(words)
+    for old, separator in (("template-name", "-"), ("template_name", "_"), ("TEMPLATE-NAME", "-")):
+        spelt = separator.join(words)
         text = text.replace(old, spelt.upper() if old.isupper() else spelt)
     major, minor, *_ = __version__.split(".")
     versions = f">={major}.{minor},<{major}.{int(minor) + 1}"
@@ -87,6 +87,8 @@ def _refuse_taken(kind: str, words: list[str]) -> None:
     name, module = "-".join(words), "_".join(words)
     registry = Registry.every[REGISTERED_AS.get(kind, kind)]
     if name in registry.reserved or name in registry:
-        raise InputError(f"A {kind} called '{name}' is there already (of {registry.origin(name)}); choose another.")
+        raise InputError(f"A {kind} called '{name}' exists already (of {registry.origin(name)}); choose another name.")
     if keyword.iskeyword(module) or find_spec(module) is not None:
-        raise InputError(f"{module}.py would hide the module '{module}' from programs beside it; choose another.")
+        raise InputError(
+            f"{module}.py would hide the module '{module}' from programs in its folder; choose another name."
+        )

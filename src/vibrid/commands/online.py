@@ -1,4 +1,4 @@
-"""`vibrid online`: parameters from samples as they come."""
+"""`vibrid online`: parameters from samples as they arrive."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from vibrid.commands.trust import Trust, consent
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Source = Annotated[str, typer.Option("--from", help="A record file, udp://HOST:PORT, or - for lines on stdin.")]
 MethodName = Annotated[str | None, typer.Option("--method", help="By default the project's, else online-masing.")]
-Rate = Annotated[float | None, typer.Option(help="Samples per second; a file says it itself.", show_default=False)]
-Speed = Annotated[str, typer.Option(help="Of a replayed file: full, real, or a factor such as 4.")]
+Rate = Annotated[float | None, typer.Option(help="Samples per second; not needed for a file.", show_default=False)]
+Speed = Annotated[str, typer.Option(help="Speed at which a file is replayed: full, real, or a factor such as 4.")]
 Out = Annotated[Path | None, typer.Option(help="Record the run: .csv with time, estimates and deviations.")]
 State = Annotated[Path | None, typer.Option("--state", help="Keep the state here (.npz), to resume from.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the file of --state.")]
-Timeout = Annotated[float, typer.Option(help="Stop when a sender is silent for so many seconds.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume from the file of --state.")]
+Timeout = Annotated[float, typer.Option(help="Stop after this many seconds without a sample.")]
 Every = Annotated[int, typer.Option(help="Samples between recorded estimates.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
@@ -38,9 +38,9 @@ def online(
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
-    """Identify while the test runs: reads samples, shows the parameters with ± 2σ, and keeps what it learnt.
+    """Identify while the test runs: reads samples, shows the parameters with ± 2σ, and saves its state.
 
-    The columns are the project's excitation channels, then its sensors. Ctrl-C ends the run and keeps it.
+    The columns are the project's excitation channels, then its sensors. Ctrl-C ends the run and saves it.
 
     Example: vibrid online damper.toml --from test.csv --speed real --out run.csv --state run.npz
     """
@@ -54,9 +54,9 @@ def online(
     check_ending(out, (".csv", ".csv"))
     check_ending(state, (".npz", ".npz"))
     if resume and state is None:
-        raise InputError("--resume needs --state FILE, the file to go on from.")
+        raise InputError("--resume needs --state FILE, the file to resume from.")
     if timeout <= 0 or every < 1 or (rate is not None and rate <= 0):
-        raise InputError("--timeout and --rate are positive numbers, and --every is 1 or more.")
+        raise InputError("--timeout and --rate must be positive, and --every at least 1.")
     loaded = load_project(project, consent(project, trust))
     columns = columns_of(loaded)
     refused: list[str] = []
@@ -65,8 +65,8 @@ def online(
     ended = session.run(arrivals)
     with Delivery() as deliver:
         deliver.answer(lambda: typer.echo("\n".join(session.summary(ended, refused))))
-        for sentence in session.problems.values():
-            deliver.fail(sentence)
+        for message in session.problems.values():
+            deliver.fail(message)
 
 
 def _method(loaded, name: str | None):
@@ -90,20 +90,20 @@ def _source(source: str, loaded, columns, rate, speed: str, timeout: float, refu
             refused.append(reason)
 
     if "://" in source and not source.startswith("udp://"):
-        raise InputError(f"'{source}' cannot be listened to: give a record file, udp://HOST:PORT, or - for stdin.")
+        raise InputError(f"'{source}' is not a known source: give a record file, udp://HOST:PORT, or - for stdin.")
     if source != "-" and not source.startswith("udp://"):
         record = loaded.read(Path(source))
         if record.step is None:
             raise InputError(f"Record '{record.name}' is not sampled uniformly; resample it first.")
         missing = [n for n in columns.names if n not in record.names]
         if missing:
-            there = ", ".join(record.names)
-            raise InputError(f"'{source}' has no column {', '.join(missing)}; its columns are {there}.")
+            names = ", ".join(record.names)
+            raise InputError(f"'{source}' has no column {', '.join(missing)}; its columns are {names}.")
         data = np.stack([record[n] for n in columns.names], axis=1)
         return _in_si(streams.replay(data, record.step, _factor(speed)), None), record.step
     rate = rate or loaded.records_table.rate
     if rate is None:
-        raise InputError("A live source does not say how fast it samples: give --rate, in samples per second.")
+        raise InputError("The sampling rate of a live source is not known: give --rate, in samples per second.")
     if source == "-":
         return _in_si(streams.lines(sys.stdin, columns.names, 1.0 / rate, refuse), columns), 1.0 / rate
     host, port = _address(source)
@@ -116,7 +116,7 @@ def _source(source: str, loaded, columns, rate, speed: str, timeout: float, refu
 
 
 def _in_si(arrivals, columns):
-    """Values in SI units; those of a file are so already."""
+    """Values in SI units; those of a file already are."""
     for arrival in arrivals:
         yield arrival if columns is None else arrival._replace(values=columns.in_si(arrival.values))
 
@@ -129,12 +129,12 @@ def _factor(speed: str) -> float:
     except ValueError:
         factor = 0.0
     if not factor > 0:
-        raise InputError(f"--speed is full, real or a positive factor, not '{speed}'.")
+        raise InputError(f"--speed must be full, real or a positive factor, not '{speed}'.")
     return factor
 
 
 def _address(source: str) -> tuple[str, int]:
-    """Host and port of udp://HOST:PORT; this machine alone when no host is named."""
+    """Host and port of udp://HOST:PORT; this computer only when no host is named."""
     from vibrid.core.errors import InputError
 
     host, _, port = source.removeprefix("udp://").rpartition(":")

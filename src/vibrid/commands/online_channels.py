@@ -1,4 +1,4 @@
-"""What a stream's columns are, by the project: its excitation channels, then its sensors, in their own units."""
+"""The columns of a stream, from the project: its excitation channels, then its sensors, in their own units."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Columns:
     names: tuple[str, ...]
     channels: tuple[Channel, ...]
     factors: np.ndarray  # to SI
-    inputs: int  # how many of them drive
+    inputs: int  # how many of them are excitation
 
     def record(self, rows: np.ndarray, step: float) -> Record:
-        """Samples in SI units as a record, gaps in what drives filled with the last value."""
+        """Samples in SI units as a record; gaps in the excitation are filled with the last value."""
         data = np.array(rows, dtype=float)
         for i in range(self.inputs):
-            there = np.isfinite(data[:, i])
-            last = np.maximum.accumulate(np.where(there, np.arange(len(data)), 0))
+            finite = np.isfinite(data[:, i])
+            last = np.maximum.accumulate(np.where(finite, np.arange(len(data)), 0))
             data[:, i] = np.where(np.isfinite(data[last, i]), data[last, i], 0.0)
         return Record(data, self.channels, step=step, name="live")
 
@@ -34,12 +34,12 @@ class Columns:
 
 
 def columns_of(project) -> Columns:
-    """The columns a project expects, or what it has to say first."""
+    """The columns that a project expects; refuses a project that does not describe them."""
     table = project.excitation_table
     if table is None or not table.channels:
         raise FileProblem(
             project.path,
-            "a live run must know which columns drive: give [excitation] channels = [{column = ..., quantity = ...}].",
+            "a live run needs its excitation columns: give [excitation] channels = [{column = ..., quantity = ...}].",
         )
     if project.sensors is None:
         raise FileProblem(project.path, "a live run needs [[sensors]] with quantity and place.")

@@ -1,4 +1,4 @@
-"""One live run: samples in, parameters on the screen, in a file, and in a state to go on from."""
+"""One live run: samples in; parameters on the screen, in a file, and in a state to resume from."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from vibrid.identification.online.live import LiveRun, live_problem
 from vibrid.records.streams import Sequencer, Silence
 
 FIRST = 20
-"""Samples that are gathered before the run begins."""
+"""Samples that are collected before the run begins."""
 KEEP_EVERY = 5.0
-"""Seconds between states that are kept."""
+"""Seconds between saved states."""
 
 
 class OnlineSession:
-    """What `vibrid online` does between its first and its last sample."""
+    """The run of `vibrid online` from its first to its last sample."""
 
     def __init__(self, loaded, columns, step, method, seed, out, state, resume, every):
         self.loaded, self.columns, self.step_seconds, self.method, self.seed = loaded, columns, step, method, seed
@@ -32,8 +32,8 @@ class OnlineSession:
         self.run_: LiveRun | None = None
         self.gathered: list = []
         self.recorded: Appended | None = None
-        self.heading: list[list[str]] = []  # goes with the first row that the disk takes
-        self.problems: dict[str, str] = {}  # what could not be written, by file
+        self.heading: list[list[str]] = []  # written with the first row
+        self.problems: dict[str, str] = {}  # messages about files that could not be written, by file
         self.kept = self.shown = time.monotonic()
         self.started = self.kept
         self.note: dict = {}
@@ -53,7 +53,7 @@ class OnlineSession:
                 for sample in self.order.finish():
                     self._take(sample, show)
             except Silence:
-                ended = "the sender fell silent"
+                ended = "the sender stopped sending"
             except KeyboardInterrupt:
                 ended = "stopped by Ctrl-C"
             if self.run_ is None and self.gathered:
@@ -61,20 +61,27 @@ class OnlineSession:
         self._keep()
         return ended
 
-    def _row(self, cells) -> None:
-        """Add a row to the file of the run; where the disk takes no more, that is told once and the run goes on."""
+    @property
+    def live(self) -> LiveRun:
+        """The run, which begins with the first samples."""
+        if self.run_ is None:
+            raise RuntimeError("the run has not begun")
+        return self.run_
+
+    def _row(self, recorded: Appended, cells) -> None:
+        """Add a row to the file of the run; a full disk is reported once and the run continues."""
         lines = io.StringIO()
         csv.writer(lines).writerows([*self.heading, cells])
         try:
-            self.recorded.append(lines.getvalue().encode())
+            recorded.append(lines.getvalue().encode())
             self.heading = []
         except OSError as problem:
             self._fail(cannot_write(self.out, problem), "rows are missing from it.")
 
     def _fail(self, problem: FileProblem, lost: str) -> None:
         if str(problem.path) not in self.problems:
-            self.problems[str(problem.path)] = f"{problem} The run went on; {lost}"
-            print(f"{problem} The run goes on.", file=sys.stderr, flush=True)
+            self.problems[str(problem.path)] = f"{problem} The run continued; {lost}"
+            print(f"{problem} The run continues.", file=sys.stderr, flush=True)
 
     def _take(self, sample, show) -> None:
         if self.run_ is None:
@@ -93,11 +100,11 @@ class OnlineSession:
         )  # fmt: skip
         self.run_ = LiveRun(self.method, problem, self.seed)
         if self.resume:
-            self.note = self.run_.restore(Path(self.state))
+            self.note = self.live.restore(Path(self.state))
         if self.recorded is not None and self.resume:
             self.recorded.go_on()
         elif self.recorded is not None:
-            self.recorded.begin()  # only now: a run that never begins leaves an old file alone
+            self.recorded.begin()  # only now: a run without samples does not touch an old file
             names = problem.unknowns.names
             self.heading = [["time", *names, *(f"{n} deviation" for n in names)]]
         waiting, self.gathered = self.gathered, []
@@ -106,11 +113,11 @@ class OnlineSession:
 
     def _feed(self, sample, show) -> None:
         inputs, readings = sample.values[: self.columns.inputs], sample.values[self.columns.inputs :]
-        self.run_.feed(self._driving(inputs), readings)
+        self.live.feed(self._driving(inputs), readings)
         now = time.monotonic()
-        if self.recorded is not None and self.run_.samples % self.every == 0:
-            values, deviations = self.run_.estimate()
-            self._row([f"{v:.9g}" for v in (sample.time, *values, *deviations)])
+        if self.recorded is not None and self.live.samples % self.every == 0:
+            values, deviations = self.live.estimate()
+            self._row(self.recorded, [f"{v:.9g}" for v in (sample.time, *values, *deviations)])
         if now - self.shown > show.every:
             self.shown = now
             show(self.rows(), f"{sample.time:.2f} s, {self.rate(now):.0f} samples/s, {self.counts()}")
@@ -118,14 +125,14 @@ class OnlineSession:
             self._keep()
 
     def _driving(self, inputs):
-        """Inputs as the model wants them; a device without a velocity column gets the slope of its displacement."""
+        """Inputs of the model; a device without a velocity column gets the slope of its displacement."""
         quantities = [c.quantity for c in self.columns.channels[: self.columns.inputs]]
         if "imposed_displacement" not in quantities:
             return inputs
         x = inputs[quantities.index("imposed_displacement")]
         if "imposed_velocity" in quantities:
             return np.array([x, inputs[quantities.index("imposed_velocity")]])
-        last = self.run_.before
+        last = self.live.before
         return np.array([x, 0.0 if last is None else (x - last[0]) / self.step_seconds])
 
     def _keep(self) -> None:
@@ -133,15 +140,15 @@ class OnlineSession:
         if self.state is None or self.run_ is None:
             return
         try:
-            self.run_.save(Path(self.state))
+            self.live.save(Path(self.state))
             self.problems.pop(str(self.state), None)  # the last state counts
         except FileProblem as problem:
-            self._fail(problem, "its state was not kept.")
+            self._fail(problem, "its state was not saved.")
 
-    # -- what to show --------------------------------------------------------------------------------------------
+    # -- display -------------------------------------------------------------------------------------------------
 
     def rate(self, now: float) -> float:
-        return (self.run_.samples - self.note.get("samples", 0)) / max(now - self.started, 1e-9)
+        return (self.live.samples - self.note.get("samples", 0)) / max(now - self.started, 1e-9)
 
     def counts(self) -> str:
         o = self.order
@@ -150,8 +157,8 @@ class OnlineSession:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Name, value, ± 2σ and unit of every unknown."""
-        values, deviations = self.run_.estimate()
-        u = self.run_.problem.unknowns
+        values, deviations = self.live.estimate()
+        u = self.live.problem.unknowns
         return [
             (name, f"{v:.5g}", f"{2 * d:.2g}", unit)
             for name, v, d, unit in zip(u.names, values, deviations, u.units, strict=True)
@@ -160,17 +167,17 @@ class OnlineSession:
     def summary(self, ended: str, refused: list[str]) -> list[str]:
         """The last lines of a run."""
         if self.run_ is None:
-            return [f"No sample came: {ended}."]
-        lines = [f"{self.run_.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
+            return [f"No sample arrived: {ended}."]
+        lines = [f"{self.live.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
         lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
-        lines += self.run_.doubts()
+        lines += self.live.doubts()
         lines += [f"First refused: {refused[0]}"] if refused else []
         files = [str(file) for file in (self.out, self.state) if file is not None]
         return lines + [f"wrote {file}" for file in files if file not in self.problems]
 
 
 class _Lines:
-    """Plain lines on stderr where nobody watches."""
+    """Plain lines on stderr where there is no terminal."""
 
     every = 5.0
 

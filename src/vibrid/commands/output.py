@@ -1,4 +1,4 @@
-"""What commands print: tables and JSON; and records by the ending of the file."""
+"""Output of commands: tables, JSON, and records in the format of the file's ending."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vibrid.core.errors import InputError
 
 
 def check_ending(path: Path | None, endings: Sequence[str]) -> None:
-    """Refuse a file name whose ending says no known format, before any work is done."""
+    """Refuse a file name with an unknown ending, before any work is done."""
     if path is not None and path.suffix.lower() not in endings:
         raise InputError(f"'{path}' should end in {', '.join(endings[:-1])} or {endings[-1]}.")
 
 
-def write_record(record, path: Path, units: Mapping[str, str] | None = None) -> Path:
+def write_record(record, path: Path | str, units: Mapping[str, str] | None = None) -> Path:
     """Write a record as CSV (in the given units) or HDF5 (SI), by the ending of the file."""
-    if path.suffix.lower() == ".csv":
+    if Path(path).suffix.lower() == ".csv":
         return record.write_csv(path, units=units)
     return record.write_hdf5(path)
 
@@ -51,7 +51,7 @@ def finite(content):
 
 
 def peaks(record, units: Mapping[str, str]) -> list[dict]:
-    """One row a channel: what it is, its largest value, when that was, and its root mean square."""
+    """One row per channel: its quantity, peak, time of the peak, and root mean square."""
     import numpy as np
 
     from vibrid.records.units import from_si
@@ -97,7 +97,7 @@ def print_peaks(title: str, rows: list[dict]) -> None:
 
 
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
-    """A table on standard output, as wide as it needs to be where nobody watches."""
+    """A table on standard output; not limited to the terminal's width where there is no terminal."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""`vibrid plugins`: what others added, from where, what was left out and why; and the checks of a plugin file."""
+"""`vibrid plugins`: the plugins, their origin, those left out and why; and the checks of a plugin file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import typer
 
 from vibrid.commands.trust import PluginFiles
 
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
-PluginFile = Annotated[Path, typer.Argument(metavar="FILE.py", help="A plugin file, which is run.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+PluginFile = Annotated[Path, typer.Argument(metavar="FILE.py", help="Plugin file; it is run.", show_default=False)]
 
-plugins = typer.Typer(invoke_without_command=True, help="Plugins: what was found, from where, and whether it conforms.")
+plugins = typer.Typer(invoke_without_command=True, help="List plugins with their origin, and check a plugin file.")
 
 
 @plugins.callback()
 def list_plugins(context: typer.Context, plugin: PluginFiles = None, as_json: Json = False) -> None:
-    """List the plugins that were found: from where, which names they registered, what was left out and why.
+    """List the plugins: their origin, the names they registered, those left out and why.
 
     Example: vibrid plugins --plugin my_laws.py
     """
@@ -29,18 +29,18 @@ def list_plugins(context: typer.Context, plugin: PluginFiles = None, as_json: Js
     from vibrid.commands.output import print_json
 
     with quiet_stdout(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what was left out is told below
-        found = examine(plugin)
+        warnings.simplefilter("ignore")  # plugins left out are listed below
+        rows = examine(plugin)
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
-    for one in found:
-        typer.echo(f"{one['plugin']} ({one['kind']}, {one['from']})")
-        for kind, names in one["registered"].items():
+    for row in rows:
+        typer.echo(f"{row['plugin']} ({row['kind']}, {row['from']})")
+        for kind, names in row["registered"].items():
             typer.echo(f"  {kind}: {', '.join(names)}")
-        if one["left_out"]:
-            typer.echo(f"  left out: {one['left_out']}")
-        elif not one["registered"]:
+        if row["left_out"]:
+            typer.echo(f"  left out: {row['left_out']}")
+        elif not row["registered"]:
             typer.echo("  registers nothing")
 
 
@@ -56,37 +56,37 @@ def examine(named: list[Path] | None = None) -> list[dict]:
         try:
             load_file(path)
         except FileProblem as problem:
-            broken.append(_told(path.stem, "file", path.resolve(), [], problem.problem))
-    told = [_told(p.entry, p.origin.kind, p.origin, p.registered, p.problem) for p in installed()]
-    return [*told, *(_told(p.origin.name, "file", p.origin, p.registered, "") for p in files()), *broken]
+            broken.append(_row(path.stem, "file", path.resolve(), [], problem.problem))
+    rows = [_row(p.entry, p.origin.kind, p.origin, p.registered, p.problem) for p in installed()]
+    return [*rows, *(_row(p.origin.name, "file", p.origin, p.registered, "") for p in files()), *broken]
 
 
-def _told(name: str, kind: str, origin, registered: list[tuple[str, str]], problem: str) -> dict:
+def _row(name: str, kind: str, origin, registered: list[tuple[str, str]], problem: str) -> dict:
     kinds = {kind: [n for k, n in registered if k == kind] for kind, _ in registered}
     return {"plugin": name, "kind": kind, "from": str(origin), "registered": kinds, "left_out": problem}
 
 
 @plugins.command("check")
-def check(file: PluginFile, as_json: Json = False) -> None:
-    """Run a plugin file and try everything that it registers against the contract: one line a check.
+def check_file(file: PluginFile, as_json: Json = False) -> None:
+    """Run a plugin file and check everything that it registers against the requirements: one line per check.
 
-    The exit code is 1 when a promise is broken.
+    The exit code is 1 when a check fails.
 
     Example: vibrid plugins check my_laws.py
     """
     from vibrid.commands.delivery import quiet_stdout
     from vibrid.commands.output import print_json
 
-    found = []
+    checks = []
     with quiet_stdout(as_json):
         from vibrid.conformance.plugin import check_plugin
         from vibrid.core.plugins import load_file
 
-        for one in check_plugin(load_file(file)):
-            found.append(one)
+        for check in check_plugin(load_file(file)):
+            checks.append(check)
             if not as_json:
-                typer.echo(f"{one}")
+                typer.echo(f"{check}")
     if as_json:
-        print_json([{**vars(one), "kept": not one.problem} for one in found])
-    if any(one.problem for one in found):
+        print_json([{**vars(check), "kept": not check.problem} for check in checks])
+    if any(check.problem for check in checks):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Progress in the terminal: a live line with time left, or plain lines where nobody watches. Always on stderr."""
+"""Progress in the terminal: a live line with the time left, or plain lines without a terminal. Always on stderr."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vibrid.core.progress import SILENT, Progress
 
 
 class LiveProgress(Progress):
-    """One line a stage: what is done, how far, how long still."""
+    """One line per stage: its name, share done, time left."""
 
     def __init__(self, console=None):
         from rich.console import Console
@@ -28,7 +28,7 @@ class LiveProgress(Progress):
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", style="dim"),
             console=console or Console(stderr=True),
-            redirect_stdout=sys.stdout.isatty(),  # answers between bars; those for a file or a pipe go their own way
+            redirect_stdout=sys.stdout.isatty(),  # results printed between bars; a file or a pipe is not redirected
         )
         self.task = None
 
@@ -69,8 +69,8 @@ class PlainProgress(Progress):
 
 
 @contextmanager
-def listening(quiet: bool = False) -> Iterator[Progress]:
-    """The listener that suits the terminal; silent when asked, and then libraries keep off standard output too."""
+def terminal_progress(quiet: bool = False) -> Iterator[Progress]:
+    """The progress display that suits the terminal; with `quiet` none, and the output of libraries goes to stderr."""
     if quiet:
         with quiet_stdout():
             yield SILENT

@@ -1,7 +1,7 @@
 """Commands about records and ground motions: `vibrid record`, `vibrid spectrum`, `vibrid motions`.
 
 Thin: every command reads its arguments, calls the library and prints. Errors are `VibridError`s, which the main program
-turns into one sentence.
+prints as one message.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from vibrid.commands.output import print_json
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.files import make_folder
 
-record = typer.Typer(no_args_is_help=True, help="Look at, convert and draw measured records.")
+record = typer.Typer(no_args_is_help=True, help="Show, convert and plot measured records.")
 motions = typer.Typer(no_args_is_help=True, help="Select, scale and synthesise ground motions.")
 
 Files = Annotated[list[Path], typer.Argument(help="Files of any known format.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)]
 Folder = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the scaled motions, as CSV files.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
-Step = Annotated[float | None, typer.Option(help="Seconds between samples, when the file does not say.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Step = Annotated[float | None, typer.Option(help="Seconds between samples, if the file does not contain it.")]
 Units = Annotated[str | None, typer.Option(help="Unit of all columns, or one for each, separated by commas.")]
 Columns = Annotated[str | None, typer.Option(help="Names of the columns, separated by commas.")]
 Quantities = Annotated[str | None, typer.Option(help="Quantity of all columns, or one for each, by commas.")]
@@ -130,7 +130,7 @@ def record_info(
     sidecar: Sidecar = None,
     as_json: Json = False,
 ):
-    """What is in a file: sampling, channels, peaks, and the intensity of ground accelerations.
+    """Show the content of a file: sampling, channels, peaks, and the intensity of ground accelerations.
 
     Example: vibrid record info RSN1106_KOBE_KJM000.AT2
     """
@@ -143,9 +143,9 @@ def record_info(
         rate = f"{1 / entry['step']:g} Hz" if entry["step"] else "uneven sampling"
         typer.echo(f"{entry['name']}: {entry['samples']} samples, {rate}, {entry['duration']:g} s")
         for c in entry["channels"]:
-            peak = "nothing known" if c["peak"] is None else f"peak {c['peak']:.4g} {c['unit']}".rstrip()
-            gone = f", {c['missing']} missing" if c["missing"] else ""
-            typer.echo(f"  {c['name']}: {c['quantity']} {c['location']} {c['direction']}".rstrip() + f", {peak}{gone}")
+            peak = "no values" if c["peak"] is None else f"peak {c['peak']:.4g} {c['unit']}".rstrip()
+            gaps = f", {c['missing']} missing" if c["missing"] else ""
+            typer.echo(f"  {c['name']}: {c['quantity']} {c['location']} {c['direction']}".rstrip() + f", {peak}{gaps}")
             if "intensity" in c:
                 i = c["intensity"]
                 typer.echo(
@@ -171,8 +171,9 @@ def record_convert(
 ):
     """Write a record as CSV (.csv) or HDF5/netCDF (.h5, .hdf5, .nc), in SI units.
 
-    Several samplings in one file become several outputs, numbered. Example:
-    vibrid record convert test.mat -o test.csv --rate 200
+    A file with several sampling rates gives several numbered files.
+
+    Example: vibrid record convert test.mat -o test.csv --rate 200
     """
     endings = {".csv": "write_csv", ".h5": "write_hdf5", ".hdf5": "write_hdf5", ".nc": "write_hdf5"}
     if output.suffix.lower() not in endings:
@@ -197,7 +198,7 @@ def record_plot(
     quantities: Quantities = None,
     sidecar: Sidecar = None,
 ):
-    """Draw records over time (PNG, PDF or SVG, by the ending of the output).
+    """Plot records over time (PNG, PDF or SVG, by the ending of the output).
 
     Example: vibrid record plot RSN1106_KOBE_KJM000.AT2 -o kobe.png
     """
@@ -223,7 +224,7 @@ def spectrum(
     sidecar: Sidecar = None,
     as_json: Json = False,
 ):
-    """Response spectra of accelerations.
+    """Compute response spectra of accelerations.
 
     Example: vibrid spectrum RSN1106_KOBE_KJM000.AT2 --damping 0.05 -o kobe.png
     """
@@ -246,8 +247,8 @@ def spectrum(
                         found.append(_trimmed(part).spectrum(axis, damping))
     if not found:
         raise InputError(
-            "There is no acceleration in these files; say so with --units g --quantities "
-            "ground_acceleration when a file does not."
+            "There is no acceleration in these files. If a file does not state its quantity, give it: "
+            "--units g --quantities ground_acceleration."
         )
     with Delivery(quiet=as_json) as deliver:
         deliver.answer(lambda: print_json(_spectra(found)) if as_json else _print_spectra(found, low, high))
@@ -271,9 +272,9 @@ def _spectra(found) -> list[dict]:
 def _print_spectra(found, low: float, high: float) -> None:
     for s in found:
         top = int(s.pseudo_acceleration.argmax())
-        some = [f", Sa({t:g} s) {float(s.at(t)) / 9.80665:.4g} g" for t in (0.2, 1.0, 2.0) if low <= t <= high]
+        values = [f", Sa({t:g} s) {float(s.at(t)) / 9.80665:.4g} g" for t in (0.2, 1.0, 2.0) if low <= t <= high]
         peak = s.pseudo_acceleration[top] / 9.80665
-        typer.echo(f"{s.name}: largest Sa {peak:.4g} g at {s.periods[top]:.3g} s" + "".join(some))
+        typer.echo(f"{s.name}: largest Sa {peak:.4g} g at {s.periods[top]:.3g} s" + "".join(values))
 
 
 def _trimmed(r):

@@ -1,4 +1,4 @@
-"""`vibrid reproduce`: a published table or figure made again, the paper's numbers beside ours."""
+"""`vibrid reproduce`: published tables and figures reproduced, the paper's numbers beside ours."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-PaperName = Annotated[str | None, typer.Argument(metavar="PAPER", help="Short name; none lists them all.")]
+PaperName = Annotated[str | None, typer.Argument(metavar="PAPER", help="Short name; without it all are listed.")]
 Tables = Annotated[str, typer.Option("--table", help="Tables by number: 2, or 1,3..5.", show_default=False)]
 Figures = Annotated[str, typer.Option("--figure", help="Figures by number: 3..14,16.", show_default=False)]
 Studies = Annotated[str, typer.Option("--study", help="Studies beyond the paper, by name.", show_default=False)]
 Parts = Annotated[str, typer.Option("--part", help="Parts of a paper, by name.", show_default=False)]
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Data = Annotated[Path | None, typer.Option(help="Folder of real records, for items that need them.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds: to see that it runs, not for numbers to keep.")]
-AsList = Annotated[bool, typer.Option("--list", help="Say what can be made again.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds: to check that it runs, not for final numbers.")]
+AsList = Annotated[bool, typer.Option("--list", help="List what can be reproduced.")]
 
 
 def reproduce(
@@ -29,7 +29,7 @@ def reproduce(
     quick: Quick = False,
     as_list: AsList = False,
 ) -> None:
-    """Make tables, figures and studies of a paper again; everything when none is named.
+    """Reproduce tables, figures and studies of a paper; all of them when none is named.
 
     Results are written one by one (JSON, PNG and a page), so Ctrl-C keeps those that are done.
 
@@ -37,7 +37,7 @@ def reproduce(
     """
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
     from vibrid.core.loops import compile_whole_loops
     from vibrid.papers.pages import made_again
     from vibrid.papers.paper import PAPERS, Run, load_paper
@@ -56,17 +56,17 @@ def reproduce(
     if load_paper(paper).whole_loops:
         compile_whole_loops()
     count = 0
-    with listening() as progress, Delivery(quiet=True) as deliver:
+    with terminal_progress() as progress, Delivery(quiet=True) as deliver:
         for made in made_again(paper, wanted, out, Run(quick, data, progress)):
             count += 1
             deliver.answer(lambda made=made: _show(made.facts))
             if not deliver.work(f"'{made.facts['item']}' was not written", made.write):
                 deliver.answer(lambda made=made: output.print_json(made.facts))  # so that it is not lost
-        deliver.answer(lambda: typer.echo(f"results are in {out / paper}" if count else "Nothing was made."))
+        deliver.answer(lambda: typer.echo(f"results are in {out / paper}" if count else "Nothing was reproduced."))
 
 
 def _show(made: dict) -> None:
-    """The promises of an item, and what came out."""
+    """The checks of an item, and their results."""
     from vibrid.papers.pages import MARKS
 
     typer.echo(f"{made['item']}: {made['title']} ({made['seconds']:g} s)")
@@ -79,10 +79,10 @@ def numbers(text: str) -> list[str]:
     """`3..5,8` as ["3", "4", "5", "8"]."""
     from vibrid.core.errors import InputError
 
-    found = []
+    listed = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         first, _, last = part.partition("..")
         if not first.isdigit() or (last and not last.isdigit()):
             raise InputError(f"'{part}' is not a number or a range of numbers such as 3..14.")
-        found += [str(n) for n in range(int(first), int(last or first) + 1)]
-    return found
+        listed += [str(n) for n in range(int(first), int(last or first) + 1)]
+    return listed

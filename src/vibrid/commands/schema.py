@@ -17,7 +17,7 @@ def schema(out: Out = None, plugin: PluginFiles = None) -> None:
     """Print the JSON schema of the project file, with every law, structure, integrator and method and its parameters,
     those of plugins included.
 
-    Editors that know it complete and check project files as they are typed.
+    Editors use it to complete and check project files as they are typed.
 
     Example: vibrid schema --out vibrid.schema.json
     """

@@ -1,4 +1,4 @@
-"""`vibrid simulate`: how a project's structure moves, and what its sensors read."""
+"""`vibrid simulate`: the response of a project's structure, and the readings of its sensors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from vibrid.commands.trust import Trust, consent
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Write the readings: .csv, .h5 or .nc.", show_default=False)]
 Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust = False, as_json: Json = False) -> None:
-    """Simulate a project: move its structure by its excitation and read its sensors.
+    """Simulate a project: the response of its structure to its excitation, and the readings of its sensors.
 
     Example: vibrid simulate examples/shear-building.toml --out response.csv --plot response.png
     """
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import listening
+    from vibrid.commands.progress import terminal_progress
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     output.check_ending(plot, (".png", ".pdf", ".svg"))
     trust = consent(project, trust)
-    with listening(quiet=as_json) as progress:
+    with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
         from vibrid.project import load_project
 
@@ -39,7 +39,7 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust 
         rows = output.peaks(readings, loaded.units)
     with Delivery(quiet=as_json) as deliver:
         if as_json:
-            found = {
+            content = {
                 "project": str(project),
                 "title": loaded.title,
                 "samples": len(readings),
@@ -47,7 +47,7 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust 
                 "channels": rows,
                 "files": [str(f) for f in (out, plot) if f is not None],
             }
-            deliver.answer(lambda: output.print_json(found))
+            deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: output.print_peaks(loaded.title, rows))
         deliver.file(out, lambda: output.write_record(readings, out, loaded.units))

@@ -1,4 +1,4 @@
-"""Consent to plugin files: asked for once at a terminal, or given with --trust; never taken for granted."""
+"""Consent to plugin files: asked for once at a terminal, or given with --trust; never assumed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PluginFiles = Annotated[
 
 
 def consent(project: Path, trust: bool) -> bool:
-    """Ask for each plugin file of a project that nobody has agreed to yet, where a person can answer; gives `trust`.
+    """Ask for each plugin file of a project that is not trusted yet, where there is a terminal; returns `trust`.
 
-    A yes is remembered by the content of the file. After a no, or where nobody can be asked, loading the project
-    refuses it and says what to do.
+    A yes is remembered by the content of the file. After a no, or without a terminal, loading the project refuses the
+    file, with a message that names the remedy.
     """
     if trust or not at_terminal():
         return trust
@@ -38,12 +38,12 @@ def consent(project: Path, trust: bool) -> bool:
 
 
 def at_terminal() -> bool:
-    """Whether a person can be asked."""
+    """Whether a user can be asked."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
 def run_plugins(files: list[Path] | None) -> None:
-    """Run plugin files that were named on the command line, which is consent enough."""
+    """Run plugin files that were named on the command line, which implies consent."""
     from vibrid.core.plugins import load_file
 
     for file in files or ():

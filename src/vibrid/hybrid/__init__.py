@@ -1,4 +1,4 @@
-"""Half of it in the laboratory: structures that are computed with devices that are tested."""
+"""Hybrid tests: computed structures with tested devices."""
 
 from vibrid.hybrid.actuator import (
     DYNAMICS,

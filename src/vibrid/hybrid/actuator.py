@@ -1,7 +1,7 @@
-"""Machines that move a specimen: how far what they do is from what they are told.
+"""Actuators that move a specimen, with their limits, dynamics and displacement sensor.
 
-A command passes the stroke and the velocity limit, then the dynamics of the machine; a sensor with noise and finite
-steps reads where the specimen was moved to.
+A command passes the stroke and the velocity limit, then the dynamics of the actuator; a sensor with noise and finite
+resolution measures the displacement of the specimen.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ LONGEST = 512
 
 
 class Dynamics(Parameterised):
-    """How a machine follows its command, limits and sensor apart."""
+    """How an actuator follows its command, without limits and sensor."""
 
     def prepare(self, dt) -> Any:
-        """What is constant over a test with commands every `dt` seconds."""
+        """Constants of a test with commands every `dt` seconds."""
         return ()
 
     def start(self, constants) -> Any:
@@ -44,7 +44,7 @@ class Dynamics(Parameterised):
 
 @DYNAMICS.register("ideal")
 class IdealMachine(Dynamics):
-    """The specimen is where the command wants it."""
+    """The specimen follows the command exactly."""
 
     def start(self, constants):
         return jnp.zeros(())
@@ -55,7 +55,7 @@ class IdealMachine(Dynamics):
 
 @DYNAMICS.register("delay")
 class PureDelay(Dynamics):
-    """The command, some time later; between samples the command is taken to move straight."""
+    """The command after a delay, linear between samples."""
 
     delay: Parameter = parameter("delay τ", "s", positive=True, zero=True)
 
@@ -72,7 +72,7 @@ class PureDelay(Dynamics):
 
 
 class LinearMachine(Dynamics):
-    """`x⁽ⁿ⁾ + a_{n−1} x⁽ⁿ⁻¹⁾ + … + a_0 x = b u`, exactly for commands that move straight between samples."""
+    """`x⁽ⁿ⁾ + a_{n−1} x⁽ⁿ⁻¹⁾ + … + a_0 x = b u`, exact for commands that are linear between samples."""
 
     def polynomial(self):
         """(a_0, …, a_{n−1}) and b."""
@@ -116,7 +116,7 @@ class SecondOrder(LinearMachine):
 
     @staticmethod
     def with_lag(lag: float, ratio: float = 1.0) -> SecondOrder:
-        """The one that lags by `lag` seconds at low frequencies."""
+        """An actuator that lags by `lag` seconds at low frequencies."""
         return SecondOrder(ratio / (jnp.pi * lag), ratio)
 
     def polynomial(self):
@@ -129,7 +129,7 @@ class BenchmarkMachine(LinearMachine):
     """The transfer system of the benchmark problem for real-time hybrid simulation (Silva, Gomez, Maghareh, Dyke &
     Spencer 2020): a servo-valve `a₁β₀/(s² + β₁ s + β₂)`, an actuator `1/(s + a₃)` with natural velocity feedback
     `a₂ s`, a specimen `1/(m s² + c s + k)`, closed over the position. The nominal values are the defaults; the gain at
-    rest is 0.982, the lag about 28 ms. The specimen's force is its own: here it only moves.
+    rest is 0.982, the lag about 28 ms. The force comes from the device; this class gives the motion only.
     """
 
     valve_gain: Parameter = parameter("a₁ β₀", "N/(m s^3)", positive=True, default=2.13e13)
@@ -154,29 +154,29 @@ class BenchmarkMachine(LinearMachine):
 
 
 class MachineState(NamedTuple):
-    """Where a machine stands."""
+    """State of an actuator."""
 
-    own: Any
+    own: Any  # of its dynamics
     asked: jax.Array  # the command after limits, m
     measured: jax.Array  # last reading of the displacement sensor, m
-    count: jax.Array  # steps so far: noise depends on it
+    steps: jax.Array  # so far: noise depends on it
 
 
 class ImposedMotion(NamedTuple):
-    """What a machine did: the motion of the specimen, and the displacement that its sensor shows."""
+    """The motion of the specimen, and the displacement measured by the sensor."""
 
     motion: Motion
     measured: jax.Array
 
 
 class Actuator(Parameterised):
-    """A machine with limits and a displacement sensor.
+    """An actuator with limits and a displacement sensor.
 
     Arguments
-        dynamics: how it follows its command; at once by default.
-        velocity_limit, stroke: m/s and m; what is asked beyond them is cut before the machine follows it.
+        dynamics: how it follows its command; by default exactly.
+        velocity_limit, stroke: m/s and m; commands are limited to them before the actuator follows.
         noise: m, standard deviation of the displacement sensor.
-        quantum: m, smallest step of that sensor; 0 for none.
+        quantum: m, resolution of that sensor; 0 for none.
         seed: the same seed gives the same noise.
     """
 
@@ -184,14 +184,14 @@ class Actuator(Parameterised):
     velocity_limit: Parameter = parameter("largest velocity", "m/s", positive=True, default=jnp.inf)
     stroke: Parameter = parameter("largest displacement", "m", positive=True, default=jnp.inf)
     noise: Parameter = parameter("noise of the displacement sensor", "m", positive=True, default=0.0)
-    quantum: Parameter = parameter("smallest step of the displacement sensor", "m", positive=True, default=0.0)
+    quantum: Parameter = parameter("resolution of the displacement sensor", "m", positive=True, default=0.0)
     seed: int = 0
 
     def __check_init__(self):
         if isinstance(self.dynamics, PureDelay) and not isinstance(self.dynamics.delay, Tracer):
             late = float(jnp.max(self.dynamics.delay))
             if late * 1024 > LONGEST - 2:
-                raise InputError(f"A delay of {late:g} s is longer than the half second that a machine may have.")
+                raise InputError(f"The delay of an actuator must be shorter than half a second, not {late:g} s.")
 
     def prepare(self, dt):
         return self.dynamics.prepare(dt)
@@ -205,7 +205,7 @@ class Actuator(Parameterised):
         reach = self.velocity_limit * dt
         asked = jnp.clip(jnp.clip(command, -self.stroke, self.stroke), state.asked - reach, state.asked + reach)
         motion, own = self.dynamics.follow(constants, state.own, asked, dt)
-        measured = motion.e + self.noise * gauss(self.seed, state.count)[0]
+        measured = motion.e + self.noise * gauss(self.seed, state.steps)[0]
         step = jnp.where(self.quantum > 0, self.quantum, 1.0)
         measured = jnp.where(self.quantum > 0, step * jnp.round(measured / step), measured)
-        return ImposedMotion(motion, measured), MachineState(own, asked, measured, state.count + 1)
+        return ImposedMotion(motion, measured), MachineState(own, asked, measured, state.steps + 1)

@@ -16,7 +16,7 @@ from vibrid.hybrid.ring import Ring, empty_ring, oldest, push
 
 
 class AtsState(NamedTuple):
-    """What the compensator has learnt, and from what."""
+    """State of the compensator."""
 
     coefficients: jax.Array  # (3,) a₀, a₁ (s), a₂ (s²)
     command: jax.Array  # the last one, m
@@ -29,29 +29,29 @@ class AtsState(NamedTuple):
 @COMPENSATORS.register("ats")
 class AdaptiveTimeSeries(Compensator):
     """`u = a₀ x + a₁ ẋ + a₂ ẍ`, the coefficients by least squares from commands and measured displacements of the last
-    second: those with which the commands would have followed from what the specimen did (Chae, Kazemibidokhti & Ricles
-    2013). They start at (1, τ, τ²/2).
+    second: those that give the commands from the measured motion of the specimen (Chae, Kazemibidokhti & Ricles 2013).
+    They start at (1, τ, τ²/2).
 
     Commands and measured displacements pass the same low-pass filter (Butterworth, third order), whose states are the
-    derivatives: the filter's lag cancels, and noise is not differentiated. The coefficients stay where they are while
-    the motion is small, and move within limits of value and rate. Of a motion with one frequency only two of three can
-    be seen: a small weight (`caution`) holds what cannot.
+    derivatives: the filter's lag cancels, and noise is not differentiated. The coefficients are kept while the motion
+    is small, and change within limits of value and rate. A motion with one frequency determines only two of the three:
+    a small weight (`caution`) keeps the remaining one.
 
     Arguments
-        delay: s, first guess of τ.
-        samples: how many commands it looks back: a second at 1024 Hz.
+        delay: s, initial value of τ.
+        samples: number of past commands that are used: a second at 1024 Hz.
         cutoff: Hz, of the filter.
-        threshold: m, root mean square of the displacement below which nothing is learnt.
+        threshold: m, root mean square of the displacement below which the coefficients are kept.
         lowest, highest: limits of a₀, a₁ (s), a₂ (s²).
         rate: most by which each may change in a second.
         caution: weight of the present coefficients, as a share of the information in the window.
     """
 
-    delay: Parameter = parameter("first guess of the delay τ", "s", positive=True, zero=True)
+    delay: Parameter = parameter("initial value of the delay τ", "s", positive=True, zero=True)
     samples: int = eqx.field(static=True, default=1024)
     cutoff: float = eqx.field(static=True, default=12.0)
     threshold: Parameter = parameter(
-        "displacement below which nothing is learnt", "m", positive=True, zero=True, default=1e-4
+        "displacement below which the coefficients are kept", "m", positive=True, zero=True, default=1e-4
     )
     lowest: Parameter = parameter("lower limits of a₀, a₁, a₂", "", default=(0.7, 0.0, 0.0))
     highest: Parameter = parameter("upper limits of a₀, a₁, a₂", "", default=(1.3, 0.08, 2e-3))

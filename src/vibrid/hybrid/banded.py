@@ -1,4 +1,4 @@
-"""A virtual banded rotary friction damper: backlash, stick-slip and ringing that a LuGre model alone cannot follow.
+"""A virtual banded rotary friction damper: backlash, stick-slip and ringing that a LuGre model alone cannot reproduce.
 
     δ = x − u,  F = k_g δ + (k_c − k_g) dz(δ, g_c/2) + c_f (ẋ − u̇),  m_d ü = F − F_f              (dz: dead zone)
     ż = u̇ − σ0 |u̇| z/g,  F_f = σ0 z + σ1 exp(−(u̇/0.1)²) ż
@@ -6,8 +6,8 @@
     w = clip(∫u̇, ±g_b/2),  s = ½ (1 + sgn(u̇) 2w/g_b),  A = A0 + (1 − A0)(3s² − 2s³)
     ÿ + 2ζω ẏ + ω² y = κ ω Ȧ,  E = ∫|F_f u̇| dt
 
-The machine moves x; between it and the drum (u, mass m_d) is a clevis with play. The bands let go of the drum at a
-reversal and grip again over the travel g_b (A); what rings after it is y. g_LuGre is Table 1 of Malik, Cao, Ricles &
+The actuator moves x; between it and the drum (u, mass m_d) is a clevis with play. The bands release the drum at a
+reversal and grip again over the travel g_b (A); y is the ringing after it. g_LuGre is Table 1 of Malik, Cao, Ricles &
 Downey (2025) for the chosen capacity. The two band forces are
 
     T1 = T0 [1 + 0.35 ŵ + 0.06 sin(2πu/L + φ + 0.7) + 0.5 y],  T2 = T0 [1 − 0.30 ŵ + 0.05 sin(2πu/L + φ − 1.1) − 0.3 y]
@@ -18,7 +18,7 @@ with ŵ = 2w/g_b and T0 = capacity/140.
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -31,7 +31,7 @@ from vibrid.hybrid.noise import gauss
 from vibrid.laws.base import Motion
 
 SUBSTEPS = 16
-"""Steps of the device's own equations in one of the test."""
+"""Steps of the device's equations in one step of the test."""
 _CAPACITY = 23e3
 _SCATTER = {
     "clevis_stiffness": 0.03,
@@ -57,12 +57,16 @@ class Drum(NamedTuple):
 
 
 class BandedState(NamedTuple):
-    """Where the specimen stands. Vectors are faster inside the loop than tuples of numbers."""
+    """State of the specimen. Vectors are faster inside the loop than tuples of numbers."""
 
     drum: jax.Array  # (7,) a `Drum`
     rate: jax.Array  # (7,) its rate one substep before
     at: Motion
-    count: jax.Array
+    steps: jax.Array  # so far: noise depends on it
+
+
+def _as_array(seed: int) -> Any:
+    return jnp.asarray(seed, jnp.int32)
 
 
 @SPECIMENS.register("banded-friction-damper")
@@ -92,15 +96,15 @@ class BandedFrictionDamper(LoopDevice):
     strength: Parameter = parameter("factor on the friction c_s", "", positive=True, zero=True, default=1.0)
     force_noise: Parameter = parameter("noise of the load cell", "N", positive=True, zero=True, default=300.0)
     band_noise: Parameter = parameter("noise of the band forces", "N", positive=True, zero=True, default=1.5)
-    seed: int = eqx.field(default=0, converter=lambda seed: jnp.asarray(seed, jnp.int32))
-    """Of the noise; an array, so that another one needs no new program."""
+    seed: int = eqx.field(default=0, converter=_as_array)
+    """Of the noise; kept as an array, so that another seed needs no new compilation."""
 
     signal_names: ClassVar[tuple[str, ...]] = ("band_1", "band_2")
     signal_units: ClassVar[tuple[str, ...]] = ("N", "N")
 
     def scattered(self, key: int) -> BandedFrictionDamper:
-        """Another test of the device: stiffnesses, play, travel and fading differ, the drum starts elsewhere, and the
-        noise is another. The same key gives the same device."""
+        """Another specimen: stiffnesses, play, travel, fading, the start of the drum and the noise differ. The same key
+        gives the same specimen."""
         rng = np.random.default_rng(key)
         drawn = {name: getattr(self, name) * (1.0 + share * rng.standard_normal()) for name, share in _SCATTER.items()}
         drawn["phase"], drawn["ringing_size"] = rng.uniform(0, 2 * np.pi), rng.uniform(0.8, 1.4)
@@ -123,7 +127,7 @@ class BandedFrictionDamper(LoopDevice):
 
     def trial(self, state: BandedState, motion: Motion, heard, dt):
         """Adams–Bashforth steps of order 2 (rates one substep apart, one evaluation each); inside a step displacement
-        and velocity move straight, heat and the turn of the drum stand still."""
+        and velocity are linear, heat and the turn of the drum are constant."""
         before, h, slow = state.at, dt / SUBSTEPS, self._slow(Drum(*state.drum))
         ends = jnp.where(jnp.arange(len(Drum._fields)) == Drum._fields.index("w"), 0.5 * self.band_travel, jnp.inf)
 
@@ -136,17 +140,17 @@ class BandedFrictionDamper(LoopDevice):
 
         (packed, rate), _ = jax.lax.scan(small, (state.drum, state.rate), jnp.arange(SUBSTEPS))
         drum = Drum(*packed)
-        noise = gauss(self.seed, state.count, 3)
+        noise = gauss(self.seed, state.steps, 3)
         force = self.clevis_force(drum, motion.e, motion.w) + self.force_noise * noise[0]
         bands = self.band_forces(drum) + self.band_noise * noise[1:]
-        return Reading(force, bands), BandedState(packed, rate, motion, state.count + 1)
+        return Reading(force, bands), BandedState(packed, rate, motion, state.steps + 1)
 
     @property
     def _omega(self):
         return 2 * jnp.pi * self.ringing_frequency
 
     def clevis_force(self, drum: Drum, x, v):
-        """F: what the load cell feels, N."""
+        """F: the force on the load cell, N."""
         stretch = x - drum.u
         beyond = stretch - jnp.clip(stretch, -0.5 * self.gap, 0.5 * self.gap)
         stiff = self.gap_stiffness * stretch + (self.clevis_stiffness - self.gap_stiffness) * beyond
@@ -165,7 +169,7 @@ class BandedFrictionDamper(LoopDevice):
         return self.slack_grip + (1 - self.slack_grip) * s * s * (3 - 2 * s)
 
     def _slow(self, drum: Drum):
-        """Of g and of the band forces, what hardly changes within a step: heat, and where the drum stands."""
+        """The factors of g that hardly change within a step: heat, and the position of the drum."""
         warm = 1 - self.fading * -jnp.expm1(-drum.energy / self.warming_energy)
         turn = 1 + 0.04 * jnp.sin(2 * jnp.pi * drum.u / self.circumference + self.phase)
         return self.capacity / _CAPACITY * self.strength * warm * turn

@@ -1,13 +1,14 @@
-"""Steps that are called one at a time, by the fastest means at hand: as C, or compiled by JAX.
+"""Steps that are called one at a time, by the fastest available function: as C, or compiled by JAX.
 
-A step is `outputs, state = step(state, inputs)`; several may move one state. On a processor, every call of a compiled
-JAX function has its price whatever it does, and the operations of a small structure are run one by one from a list. As
-C the same step takes as long as its arithmetic (`benchmarks/device_step.py` measures both).
+A step is `outputs, state = step(state, inputs)`; several may change one state. On a processor, every call of a compiled
+JAX function has a fixed cost, and the operations of a small structure are run one by one from a list. As C the same
+step takes as long as its arithmetic (`benchmarks/device_step.py` measures both).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,21 +22,21 @@ from vibrid.networks.export import CompiledStep
 from vibrid.networks.export.compiled import compiler
 
 MOST_OPERATIONS, MOST_NUMBERS = 500, 100_000
-"""In a step as C, and constants in it. Above, as in a fibre frame, arithmetic takes most of the time, and C is long to
-compile."""
+"""Operations and constants of a step as C. Larger steps, as of a fibre frame, spend most of the time in arithmetic, and
+C takes long to compile."""
 
-Step = Callable  # outputs, state = step(state, inputs)
+Step = Callable[[Any, Any], tuple[Any, Any]]  # outputs, state = step(state, inputs)
 Call = Callable[[np.ndarray], np.ndarray]
 
 
 def compiled_calls(steps: Sequence[tuple[Step, int]], start, in_c: bool = True) -> tuple[list[Call], str]:
-    """`outputs = call(inputs)` for every step, and what they are: "C" or "JAX".
+    """`outputs = call(inputs)` for every step, and how they are compiled: "C" or "JAX".
 
     Arguments
-        steps: each with how many numbers (64 bits) it is given.
-        start: the state that they all move, a tree of arrays.
-        in_c: False for JAX in any case. It is used as well where there is no C compiler, or a step is large or has an
-            operation that is not written as C.
+        steps: each with the number of its inputs (64 bits).
+        start: the state that they all change, a tree of arrays.
+        in_c: False for JAX in any case. JAX is also used where there is no C compiler, or a step is large or has an
+            operation that cannot be written as C.
     """
     if in_c and compiler() is not None and not accelerated():
         try:

@@ -1,4 +1,4 @@
-"""From a target to a reading: compensator, machine and device, one step at a time."""
+"""From a target to a reading: compensator, actuator and device, one step at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vibrid.laws.base import Motion
 
 
 class Row(NamedTuple):
-    """What is recorded of a device at one step."""
+    """The record of a device at one step."""
 
     target: jax.Array  # m
     command: jax.Array  # m
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 class ChainState(NamedTuple):
-    """Where compensator, machine and device stand."""
+    """State of compensator, actuator and device."""
 
     compensator: Any
     machine: Any
@@ -34,29 +34,29 @@ class ChainState(NamedTuple):
 
 
 class Chain(eqx.Module):
-    """A device with what moves it. Without an actuator it is moved exactly, and there is nothing to compensate."""
+    """A device with its actuator and compensator. Without an actuator it is moved exactly, without compensation."""
 
     device: LoopDevice
     actuator: Actuator | None = None
     compensator: Compensator | None = None
 
     def prepare(self, dt):
-        """What is constant over a test with steps of `dt` seconds."""
-        own = () if self.compensator is None else self.compensator.prepare(dt)
-        return own, (() if self.actuator is None else self.actuator.prepare(dt))
+        """Constants of a test with steps of `dt` seconds."""
+        compensator = () if self.compensator is None else self.compensator.prepare(dt)
+        return compensator, (() if self.actuator is None else self.actuator.prepare(dt))
 
     def start(self, constants) -> ChainState:
-        own, machine = constants
+        compensator, machine = constants
         return ChainState(
-            () if self.compensator is None else self.compensator.start(own),
+            () if self.compensator is None else self.compensator.start(compensator),
             () if self.actuator is None else self.actuator.start(machine),
             self.device.start(),
             jnp.zeros(()),
         )
 
     def step(self, constants, state: ChainState, target: TargetMotion, heard: Heard | None, dt):
-        """(row, what a listener hears, next state) after one step of `dt` seconds towards the target."""
-        own, machine = constants
+        """(row, measurements for modelled devices, next state) after one step of `dt` seconds towards the target."""
+        compensator, machine = constants
         compensating, moving = state.compensator, state.machine
         if self.actuator is None:
             command, motion, measured = target.x, Motion(target.x, target.rate), target.x
@@ -64,10 +64,10 @@ class Chain(eqx.Module):
         else:
             command = target.x
             if self.compensator is not None:
-                command, compensating = self.compensator.command(own, compensating, target, state.measured, dt)
+                command, compensating = self.compensator.command(compensator, compensating, target, state.measured, dt)
             (motion, measured), moving = self.actuator.move(machine, moving, command, dt)
             velocity = (measured - state.measured) / dt
         reading, device = self.device.trial(state.device, motion, heard, dt)
         row = Row(target.x, command, measured, reading.force, reading.signals)
-        said = Heard(Motion(measured, velocity), Reading(reading.force, reading.signals))
-        return row, said, ChainState(compensating, moving, device, measured)
+        measurements = Heard(Motion(measured, velocity), Reading(reading.force, reading.signals))
+        return row, measurements, ChainState(compensating, moving, device, measured)

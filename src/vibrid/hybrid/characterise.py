@@ -1,4 +1,4 @@
-"""The law that fits tests of a device best: a global search, then least squares.
+"""The best fit of a law to tests of a device: a global search, then least squares.
 
     min_q Σ_tests w_t Σ_i [F(t_i; θ̄ e^q) − F_i]² / (N_t range_t²),        |q| ≤ reach
 
@@ -30,7 +30,7 @@ class Characterised:
     """A fitted law.
 
     `error` is the rms over tests of the normalised rms error (1 = the range of the force); `trail` that error of the
-    polished members, best first: when several end together, the search has found what there is.
+    polished members, best first: if several are equal, the search has found the minimum.
     """
 
     law: ScaledLaw
@@ -52,7 +52,7 @@ class Fit(eqx.Module):
         return eqx.tree_at(lambda s: s.law, self.law, paths.replace(self.law.law, values))
 
     def forces(self, q, histories: Histories):
-        """(tests, samples) N; each test begins at rest where it begins, or under its first force."""
+        """(tests, samples) N; each test begins at rest at its first displacement, or under its first force."""
         scaled = self.law_at(q)
 
         def one(sample, capacity, first_force):
@@ -70,15 +70,15 @@ class Fit(eqx.Module):
         return jax.vmap(one)(histories.sample, *histories.setting)
 
     def residuals(self, q, histories: Histories):
-        """(tests, samples), so that their squares sum to one mean square a test."""
+        """(tests, samples), whose squares sum to one mean square per test."""
         count = histories.counts.sum(axis=1, keepdims=True)
-        own = histories.counts / (histories.size[:, None] * jnp.sqrt(count))
-        return (self.forces(q, histories) - histories.force) * own
+        weights = histories.counts / (histories.size[:, None] * jnp.sqrt(count))
+        return (self.forces(q, histories) - histories.force) * weights
 
 
 def preload(law: Law, force, reach: float = 0.02):
     """The state of a law that was brought from rest to a force (N), by bisection of the deformation up to `reach` (m).
-    It counts as given: no derivative passes."""
+    It is a constant: no derivative passes."""
     zero, quick = jnp.zeros(()), 1e-6
     state = lambda e: law.advance(law.start(), Motion(zero, zero), Motion(e, e / quick), quick)  # noqa: E731
 
@@ -93,7 +93,7 @@ def preload(law: Law, force, reach: float = 0.02):
 
 @eqx.filter_jit
 def forces_of_law(law: ScaledLaw, histories: Histories, rate: float, preloaded: bool = False):
-    """(tests, samples) N, what a law answers along tests; `preloaded` as in `characterise`."""
+    """(tests, samples) N, the forces of a law over tests; `preloaded` as in `characterise`."""
     return Fit(law, (), 1.0 / rate, preloaded).forces(jnp.zeros(0), histories)
 
 
@@ -106,9 +106,9 @@ def _costs(fit: Fit, columns, histories, weights):
 @eqx.filter_jit
 def _normal(fit: Fit, q, histories, weights):
     """Gauss–Newton's gradient and matrix at q."""
-    missed, slope = fit.residuals(q, histories), jax.jacfwd(lambda q: fit.residuals(q, histories))(q)
-    own = weights[:, None] * missed
-    return jnp.einsum("ts,tsp->p", own, slope), jnp.einsum("t,tsp,tsq->pq", weights, slope, slope)
+    residuals, slope = fit.residuals(q, histories), jax.jacfwd(lambda q: fit.residuals(q, histories))(q)
+    weighted = weights[:, None] * residuals
+    return jnp.einsum("ts,tsp->p", weighted, slope), jnp.einsum("t,tsp,tsq->pq", weights, slope, slope)
 
 
 def characterise(
@@ -116,22 +116,22 @@ def characterise(
     reach: float = 2.5, population: int = 8, generations: int = 40, polished: int = 3, preloaded: bool = False,
     key: int = 0, progress: Progress = SILENT,
 ) -> Characterised:  # fmt: skip
-    """The law that fits best, from a global search.
+    """The best fit of a law, from a global search.
 
     Arguments
-        law: its first guess, and how its strengths follow the capacity of a test.
+        law: its initial values, and how its strengths follow the capacity of a test.
         free: paths of the parameters that are fitted; all must be positive.
-        tests: what is fitted.
-        rate: samples a second.
+        tests: the tests to fit.
+        rate: Hz, samples per second.
         weights: of every test; zero leaves one out.
-        reach: how far the search goes from the first guess: a factor e^reach either way.
+        reach: range of the search about the initial values: a factor between e^−reach and e^reach.
         population: members of a generation for each parameter.
-        polished: how many of the last generation are polished.
+        polished: members of the last generation that are polished.
         preloaded: whether tests begin under their first force (mean of 20 samples at rest), or at rest without one.
     """
     for path in free:
-        if float(paths.get(law.law, path)) <= 0:
-            raise InputError(f"'{path}' begins at a value that is not positive; its logarithm cannot be searched.")
+        if float(np.asarray(paths.get(law.law, path))) <= 0:
+            raise InputError(f"The initial value of '{path}' is not positive; its logarithm cannot be searched.")
     histories = tests if isinstance(tests, Histories) else stack(tests)
     histories = jax.tree.map(jnp.asarray, histories)
     weights = np.ones(histories.tests) if weights is None else np.asarray(weights, float)
@@ -140,16 +140,16 @@ def characterise(
     progress.stage("searching (compiling)", generations)
 
     def costs(columns) -> np.ndarray:
-        found = np.asarray(_costs(fit, jnp.asarray(np.atleast_2d(columns)), histories, weights))
-        return np.where(np.isfinite(found), found, 1e300)
+        values = np.asarray(_costs(fit, jnp.asarray(np.atleast_2d(columns)), histories, weights))
+        return np.where(np.isfinite(values), values, 1e300)
 
-    def told(intermediate_result):
+    def report(intermediate_result):
         progress.update(intermediate_result.nit, f"error {100 * intermediate_result.fun**0.5:.2f} %")
 
     searched = scipy.optimize.differential_evolution(
         lambda columns: costs(columns.T), [(-reach, reach)] * len(free), popsize=population, maxiter=generations,
         rng=np.random.default_rng(key), vectorized=True, updating="deferred", polish=False, tol=1e-4,
-        x0=np.zeros(len(free)), callback=told,
+        x0=np.zeros(len(free)), callback=report,
     )  # fmt: skip
     order = np.argsort(searched.population_energies)
     progress.stage("polishing", polished)
@@ -158,9 +158,9 @@ def characterise(
         ends.append(_polish(fit, searched.population[member], histories, weights, costs, reach))
         progress.update(i + 1, f"error {100 * ends[-1][1] ** 0.5:.2f} %")
     ends.sort(key=lambda end: end[1])
-    made = fit.law_at(jnp.asarray(ends[0][0]))
-    values = {p: float(paths.get(made.law, p)) for p in free}
-    return Characterised(made, values, ends[0][1] ** 0.5, tuple(cost**0.5 for _, cost in ends))
+    best = fit.law_at(jnp.asarray(ends[0][0]))
+    values = {p: float(np.asarray(paths.get(best.law, p))) for p in free}
+    return Characterised(best, values, ends[0][1] ** 0.5, tuple(cost**0.5 for _, cost in ends))
 
 
 def _polish(fit: Fit, q, histories, weights, costs, reach, steps: int = 25):
@@ -171,15 +171,15 @@ def _polish(fit: Fit, q, histories, weights, costs, reach, steps: int = 25):
         tried = damping * 10.0 ** np.arange(-1, 3)
         scale = np.diag(np.diag(matrix)) + 1e-12 * np.trace(matrix) * np.eye(len(q))
         moved = np.stack([np.clip(q - np.linalg.solve(matrix + d * scale, slope), -reach, reach) for d in tried])
-        found = costs(moved)
-        best = int(np.argmin(found))
-        if found[best] >= cost:
+        tried_costs = costs(moved)
+        best = int(np.argmin(tried_costs))
+        if tried_costs[best] >= cost:
             damping *= 1e3
             if damping > 1e9:
                 break
             continue
-        gained = cost - found[best]
-        q, cost, damping = moved[best], float(found[best]), tried[best]
+        gained = cost - tried_costs[best]
+        q, cost, damping = moved[best], float(tried_costs[best]), tried[best]
         if gained < 1e-7 * cost:
             break
     return q, cost

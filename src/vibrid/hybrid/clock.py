@@ -1,4 +1,4 @@
-"""The pace of a test: virtual time, or wall-clock time with every wake-up and step timed and every miss counted."""
+"""The clock of a test: virtual time, or real time with every wake-up and step timed and every late step counted."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from vibrid.hybrid.realtime import RealTime
 from vibrid.hybrid.timing import Times, spoken
 
 SPIN = 200e-6
-"""Seconds before a deadline from which a wall clock waits awake: a sleeping thread wakes tens of µs late."""
+"""Seconds of active waiting before a deadline: a sleeping thread wakes tens of µs late."""
 
 
 @dataclass(frozen=True)
 class ClockReport:
-    """How well a test kept its pace.
+    """The timing of a test.
 
-    wake: seconds from the moment a step should begin to the moment it began, where the step before was done in time.
-    step: seconds that the work of each step took. misses: steps that could not begin in time because the one before was
-    not done; behind: seconds by which the test fell behind the wall clock through them.
+    wake: seconds from the time a step should begin to the time it began, if the step before was finished in time.
+    step: seconds of work of each step. misses: late steps, which could not begin in time because the one before was not
+    finished; behind: seconds by which the test fell behind real time through them.
     """
 
     rate: float
@@ -42,24 +42,24 @@ class ClockReport:
             return f"Virtual time: {self.steps} steps; {work}."
         late = f"wake-ups were late by {self.wake}"
         if self.held:
-            lines = [f"{self.rate:g} Hz was held: {self.steps} steps, no misses; {late}; {work}."]
+            lines = [f"{self.rate:g} Hz was held: {self.steps} steps, none late; {late}; {work}."]
         else:
             share = 100.0 * self.misses / max(self.steps, 1)
             lines = [
-                f"This machine did not hold {self.rate:g} Hz: of {self.steps} steps {self.misses} began late "
+                f"This computer did not hold {self.rate:g} Hz: of {self.steps} steps {self.misses} began late "
                 f"({share:.2g} %), and the test fell {spoken(self.behind)} behind; {late}; {work}.",
                 self._advice(),
             ]
         return " ".join([*lines, *self.notes])
 
     def _advice(self) -> str:
-        found = self.step.summary()
-        most, worst = found["p99.9"], max(found["worst"], self.wake.summary()["worst"])
+        times = self.step.summary()
+        most, worst = times["p99.9"], max(times["worst"], self.wake.summary()["worst"])
         if most < 1.0 / self.rate:
             return (
-                f"99.9 % of the steps took less than {spoken(most)}, so the work fits; single steps were held up, the "
-                f"worst for {spoken(worst)}: a core of its own, a real-time priority and nothing else running "
-                "help against that."
+                f"99.9 % of the steps took less than {spoken(most)}, so the rate is possible; single steps were "
+                f"delayed, the worst by {spoken(worst)}: use a core of its own and a real-time priority, and run "
+                "no other programs."
             )
         return f"It could hold about {0.8 / most:.3g} Hz: 99.9 % of the steps took less than {spoken(most)}."
 
@@ -87,7 +87,7 @@ class Clock:
 
     def __init__(self, step: float):
         if not 0 < step < 3600:
-            raise InputError(f"The step of a clock is a positive number of seconds, not {step!r}.")
+            raise InputError(f"The step of a clock must be a positive number of seconds, not {step!r}.")
         self.step = step
         self._work, self._wake = Times(), Times()
         self._began: float | None = None
@@ -122,7 +122,7 @@ class Clock:
             self._began = None
 
     def report(self) -> ClockReport:
-        """How well the pace was kept."""
+        """The timing of the steps."""
         self.stop()
         return ClockReport(
             1.0 / self.step, self.steps, self._wake, self._work, self.misses, self.slipped * self.step, self.real
@@ -130,15 +130,15 @@ class Clock:
 
 
 class WallClock(Clock):
-    """Wall-clock time: step k begins `k step` seconds after the first, by this machine's monotonic clock.
+    """Real time: step k begins `k step` seconds after the first, by the monotonic clock of this computer.
 
-    A step that is not done when the next should begin is a miss. The schedule then slips by whole steps, so that after
-    a stall the test goes on at its own pace: a device is never driven faster to catch up.
+    If a step is not finished when the next should begin, the next is late. The schedule then slips by whole steps, so
+    that after a stall the test continues at its own rate: a device is never moved faster to catch up.
 
     Arguments
         step: seconds between steps, 1/1024 for most actuator controllers.
-        settings: what to ask of the system (`RealTime`); what it refuses is told in the report.
-        spin: seconds of waiting awake before each deadline; 0 sleeps all the way.
+        settings: settings of the operating system (`RealTime`); refused ones are listed in the report.
+        spin: seconds of active waiting before each deadline; 0 for none.
     """
 
     real = True
@@ -165,7 +165,7 @@ class WallClock(Clock):
         due = self._origin + (self.steps + self.slipped) * self.step
         self.steps += 1
         self.late = 0
-        if now > due:  # the step before was not done in time
+        if now > due:  # the step before was not finished in time
             self.late = int((now - due) / self.step) + 1
             self.slipped += self.late
             self.misses += 1

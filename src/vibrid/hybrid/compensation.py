@@ -1,4 +1,4 @@
-"""Compensation of an actuator's delay: what to command, so that the specimen is where it is wanted."""
+"""Compensation of an actuator's delay: the command that brings the specimen to its target."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MEMORY = 1024
 
 
 class TargetMotion(NamedTuple):
-    """Where a specimen is wanted: displacement (m), and its first two derivatives in time (m/s, m/s²).
+    """The target of a specimen: displacement (m), and its first two derivatives in time (m/s, m/s²).
 
-    `rate` is the velocity that the integrator takes for the device: explicit integrators have it a little behind the
-    displacement. A device that is moved exactly gets it; what a machine must follow is `v`.
+    `rate` is the velocity that the integrator uses for the device: in explicit integrators it lags slightly behind the
+    displacement. A device that is moved exactly gets `rate`; an actuator follows `v`.
     """
 
     x: jax.Array
@@ -31,19 +31,19 @@ class TargetMotion(NamedTuple):
 
 
 class Compensator(Parameterised):
-    """Turns a target into a command, from the past alone."""
+    """Turns a target into a command, causally."""
 
-    needs_position: ClassVar[bool] = False  # learns from the measured displacement
+    needs_position: ClassVar[bool] = False  # uses the measured displacement
 
     def prepare(self, dt) -> Any:
-        """What is constant over a test with commands every `dt` seconds."""
+        """Constants of a test with commands every `dt` seconds."""
         return ()
 
     def start(self, constants) -> Any:
         return ()
 
     def command(self, constants, state, target: TargetMotion, measured, dt) -> tuple[jax.Array, Any]:
-        """The command (m) for this step; `measured` is where the specimen was found after the last one."""
+        """The command (m) for this step; `measured` is the measured displacement (m) after the last one."""
         raise NotImplementedError
 
 
@@ -77,12 +77,13 @@ class PolynomialExtrapolation(Compensator):
     def command(self, constants, state, target, measured, dt):
         ring = push(state, target.x)
         n = self.order
-        return sum((-1.0) ** i * comb(n + 1, i + 1) * past(ring, i * constants)[0] for i in range(n + 1)), ring
+        terms = [(-1.0) ** i * comb(n + 1, i + 1) * past(ring, i * constants)[0] for i in range(n + 1)]
+        return sum(terms[1:], start=terms[0]), ring
 
 
 @COMPENSATORS.register("inverse")
 class Inverse(Compensator):
-    """`u = x + a₁ ẋ + a₂ ẍ`: exact for a machine of first (a₁ = τ) or second order (a₁ = 2ζ/ω, a₂ = 1/ω²)."""
+    """`u = x + a₁ ẋ + a₂ ẍ`: exact for an actuator of first (a₁ = τ) or second order (a₁ = 2ζ/ω, a₂ = 1/ω²)."""
 
     first: Parameter = parameter("a₁", "s", positive=True, zero=True)
     second: Parameter = parameter("a₂", "s^2", positive=True, default=0.0)

@@ -1,4 +1,4 @@
-"""The hybrid test: a structure that is computed, devices that are tested, devices that are modelled."""
+"""The hybrid test: a computed structure with tested and modelled devices."""
 
 from __future__ import annotations
 
@@ -26,28 +26,27 @@ from vibrid.simulation.simulate import check_finite, check_memory
 from vibrid.structures.base import Structure
 
 RATE = 1024.0
-"""Hz: how often the machines of a laboratory are commanded."""
+"""Hz: usual rate of actuator commands in a laboratory."""
 _GLIMPSES = 40  # looks at a test that is one compiled program otherwise
 
 
 @dataclass(frozen=True)
 class HybridTest:
-    """A structure, the devices that are tested with it, and those that are modelled in it.
+    """A structure with tested and modelled devices.
 
     Arguments
         structure: the analytical substructure: any structure, without the devices.
-        experimental: devices that are tested: virtual specimens, or substructures across a wire.
-        modelled: devices that are computed beside the structure; each may listen to one that is tested.
+        experimental: tested devices: virtual specimens, or external substructures.
+        modelled: computed devices; each may use measurements of a tested one.
         integrator: an explicit one: `MKRAlpha` (default, ρ∞ = 0.75), `KRAlpha`, or `CentralDifference`, which is
-            Newmark's explicit form. Its matrices hold the first slopes of the devices.
-        substeps: m, commands to the machines in one step of the structure; the step is m/rate (times the factor of
-            time).
-        rate: Hz, commands to the machines a second.
+            Newmark's explicit form. Its matrices include the initial stiffness and damping of the devices.
+        substeps: m, actuator commands in one step of the structure; the step is m/rate (times the time scale).
+        rate: Hz, actuator commands per second.
         interpolation: of commands inside a step: "linear", or "cubic" through the last four steps.
         scaling: between the devices and the structure.
 
-    When all devices are inside (laws, specimens, networks) a run is one compiled scan; with one outside it goes step by
-    step through the same functions.
+    When all devices are computed (laws, specimens, networks) a run is one compiled scan; with an external device it
+    goes step by step through the same functions.
 
     Example
         >>> test = HybridTest(building, [Experimental(BandedFrictionDamper(), at=0, count=4, name="damper")])
@@ -74,27 +73,27 @@ class HybridTest:
         names = [p.name for p in self.parts]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"Two devices are called '{name}'; give each a name of its own.")
+                raise InputError(f"Two devices are called '{name}'; give them different names.")
         for part in self.parts:
             if not np.any(part.row(self.structure)):
-                raise InputError(f"'{part.name}' joins places that cannot move.")
+                raise InputError(f"'{part.name}' connects places that cannot move.")
         tested = [p.name for p in self.experimental]
         for part in self.modelled:
             if part.listens and part.listens not in tested:
-                raise unknown_name(f"tested device for '{part.name}' to listen to", part.listens, tested)
+                raise unknown_name(f"tested device (`listens` of '{part.name}')", part.listens, tested)
         if not isinstance(self.integrator, ExplicitIntegrator):
             raise Refusal(
-                f"{type(self.integrator).__name__} asks for forces at motions that it then takes back; a device "
-                "cannot. Use MKRAlpha, KRAlpha or CentralDifference (Newmark's explicit form)."
+                f"{type(self.integrator).__name__} iterates, and a tested device cannot be moved back. Use MKRAlpha, "
+                "KRAlpha or CentralDifference (Newmark's explicit form)."
             )
         if not isinstance(self.substeps, int) or self.substeps < 1 or not self.rate > 0:
-            raise InputError("A hybrid test needs one or more substeps a step, and a positive rate.")
+            raise InputError("A hybrid test needs at least one substep per step, and a positive rate.")
         if self.interpolation not in ("linear", "cubic"):
             raise InputError(f"Commands are interpolated 'linear' or 'cubic', not '{self.interpolation}'.")
 
     @property
     def parts(self) -> tuple[Experimental | Modelled, ...]:
-        """All devices, those that are tested first."""
+        """All devices, the tested ones first."""
         return (*self.experimental, *self.modelled)
 
     @property
@@ -111,15 +110,15 @@ class HybridTest:
         """Run the test under an excitation (structure's time).
 
         Arguments
-            excitation: ground acceleration or loads; straight lines join samples that lie between steps.
-            watch: called now and then with a `Glimpse` of the test.
-            outside: what only tests with devices outside have: `clock`, `limits`, `record`, `in_c`
+            excitation: ground acceleration or loads; linear between its samples.
+            watch: called several times during the test with a `Glimpse` of it.
+            outside: arguments of tests with external devices: `clock`, `limits`, `record`, `in_c`
                 (see `run_stepwise`).
         """
         if not self.is_numerical:
             return run_stepwise(self, excitation, watch, **outside)
         if outside:
-            raise InputError(f"{', '.join(outside)}: only for tests with a device outside; here all is computed.")
+            raise InputError(f"{', '.join(outside)}: only for tests with an external device; here all are computed.")
         drive = on_steps(excitation, self.step)
         inputs, loads = inputs_of(self.structure, drive), loads_of(self.structure, drive)
         plan, carry, first_seen = make_plan(self, loads, inputs[0], outside=())
@@ -128,15 +127,15 @@ class HybridTest:
         chunk = count if watch is None else -(-count // _GLIMPSES)
         seen, rows = [], []
         for first in range(0, count, chunk):
-            some = ends[first : first + chunk]
-            done, short = first + len(some), chunk - len(some)
-            padded = np.concatenate([some, np.zeros((short, *some.shape[1:]))]) if short else some
-            carry, (moved, own) = _scan(plan, carry, jnp.asarray(padded))
-            moved, own = jax.tree.map(lambda leaf, keep=chunk - short: np.asarray(leaf)[:keep], (moved, own))
+            part = ends[first : first + chunk]
+            done, short = first + len(part), chunk - len(part)
+            padded = np.concatenate([part, np.zeros((short, *part.shape[1:]))]) if short else part
+            carry, (moved, substeps) = _scan(plan, carry, jnp.asarray(padded))
+            moved, substeps = jax.tree.map(lambda leaf, keep=chunk - short: np.asarray(leaf)[:keep], (moved, substeps))
             seen.append(moved)
-            rows.append(own)
+            rows.append(substeps)
             if watch is not None:
-                forces = np.array([f.force[-1, -1] for f in own])
+                forces = np.array([row.force[-1, -1] for row in substeps])
                 watch(Glimpse(drive.time[done], moved[0][-1], forces, 0, count, done))
         seen = jax.tree.map(lambda start, *rest: np.concatenate([start[None], *rest]), first_seen, *seen)
         rows = jax.tree.map(lambda *leaves: _in_a_row(np.concatenate(leaves)), *rows)
@@ -144,7 +143,7 @@ class HybridTest:
         return self.conclude(drive, loads, inputs, seen, rows, signals)
 
     def conclude(self, drive: Record, loads, inputs, seen, rows, signals, **more) -> HybridResult:
-        """The result of a run, or the sentence that says where it broke."""
+        """The result of a run; refused with the time at which it diverged."""
         x, v, a, s = seen
         time = drive.time[: len(x)]
         devices = device_record(self, rows, drive, signals)

@@ -1,12 +1,13 @@
-"""The contract of a device in the loop: pure, so that a whole test can be one compiled scan.
+"""The interface of a device in the loop: pure functions, so that a whole test can be one compiled scan.
 
-A law, a virtual specimen and a trained network all answer the same question: given where the device stood, how it is
-moved now, and what the one physical device was just heard to do, what does it read, and where does it stand then?
+A law, a virtual specimen and a trained network have the same step: from the state of the device, its motion now, and
+the measurements of the tested device, it computes the reading and the new state.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -16,18 +17,18 @@ from vibrid.core.registry import Registry
 from vibrid.laws.base import Law, Motion
 
 SPECIMENS = Registry("specimen")
-"""Devices that a project file can name: laws, virtual specimens, a replayed test, and those behind a wire."""
+"""Devices that a project file can name: laws, virtual specimens, a replayed test, and remote devices."""
 
 
 class Reading(NamedTuple):
-    """What a device's instruments show: its force (N) and the signals named by its class."""
+    """The reading of a device's instruments: its force (N) and the signals named by its class."""
 
     force: jax.Array
     signals: jax.Array  # (len(signal_names),)
 
 
 class Heard(NamedTuple):
-    """What the physical device was measured to do at this step: its motion and its reading."""
+    """Measurements of the tested device at this step: its motion and its reading."""
 
     motion: Motion
     reading: Reading
@@ -37,13 +38,13 @@ class LoopDevice(Parameterised):
     """A device that a coordinator moves step by step.
 
     `trial` starts from the committed `state` and may be called again with another motion: nothing is remembered between
-    calls. `heard` is None where no physical device is listened to.
+    calls. `heard` is None for a device that uses no measurements of a tested device.
     """
 
     signal_names: ClassVar[tuple[str, ...]] = ()
     signal_units: ClassVar[tuple[str, ...]] = ()
-    no_force_means: ClassVar[str] = "The device broke down there."
-    """What a force that is not a number says of this kind of device, for the person whose test ends there."""
+    no_force_means: ClassVar[str] = "The device failed there."
+    """The meaning of a force that is not a number, for the message that ends the test."""
 
     def start(self) -> Any:
         """The state at rest."""
@@ -62,8 +63,17 @@ class LoopDevice(Parameterised):
         return jnp.zeros(())
 
 
+@runtime_checkable
+class DeviceFile(Protocol):
+    """A device that a project file describes by other files. Any registered class with this method is one."""
+
+    def read(self, folder: Path) -> LoopDevice:
+        """The device; the names of its files are relative to `folder`, that of the project file."""
+        ...
+
+
 class LawState(NamedTuple):
-    """Where a law's device stands: the state of the law and the motion it belongs to."""
+    """State of a law's device: that of the law, and the motion it belongs to."""
 
     own: Any
     at: Motion
@@ -74,7 +84,7 @@ class LawDevice(LoopDevice):
     """Any law of force and deformation as a device in the loop."""
 
     law: Law
-    no_force_means: ClassVar[str] = "The law left the range of numbers, or its memory was too small for the path."
+    no_force_means: ClassVar[str] = "The law overflowed, or its memory was too small for the path."
 
     def start(self) -> LawState:
         rest = jnp.zeros(() if self.law.components == 1 else self.law.components)

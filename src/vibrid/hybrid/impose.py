@@ -1,4 +1,4 @@
-"""A predefined test: a device is moved through a displacement history, with or without a machine in between."""
+"""A predefined test: a device is moved through a displacement history, with or without an actuator."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from vibrid.records.record import Channel, Record
 def impose(
     device: LoopDevice | Law, target: Record, actuator: Actuator | None = None, compensator: Compensator | None = None
 ) -> Record:
-    """Move a device through a history and record what its instruments show.
+    """Move a device through a displacement history and record its instruments.
 
     Arguments
         device: a virtual specimen, or a law.
-        target: a record with a channel of quantity imposed_displacement (m), and imposed_velocity where it is known.
-        actuator, compensator: the machine and the compensation of its delay; without them the motion is exact.
+        target: a record with a channel of quantity imposed_displacement (m), and imposed_velocity if it is known.
+        actuator, compensator: the actuator and the compensation of its delay; without them the motion is exact.
 
     Returns a record with the channels `target`, `command`, `displacement` (measured), `force` and the device's signals.
     """
@@ -41,8 +41,9 @@ def impose(
     rows = jax.tree.map(np.asarray, _walk(chain, jnp.asarray(x), jnp.asarray(v), jnp.asarray(step)))
     data = np.column_stack([rows.target, rows.command, rows.measured, rows.force, rows.signals])
     moves = [Channel(n, "imposed_displacement" if n == "displacement" else "displacement") for n in _MOVES]
-    own = [Channel(n, "other", u) for n, u in zip(device.signal_names, device.signal_units, strict=True)]
-    return target.replace("imposed on a device", data=data, channels=(*moves, Channel("force", "element_force"), *own))
+    signals = [Channel(n, "other", u) for n, u in zip(device.signal_names, device.signal_units, strict=True)]
+    channels = (*moves, Channel("force", "element_force"), *signals)
+    return target.replace("imposed on a device", data=data, channels=channels)
 
 
 _MOVES = ("target", "command", "displacement")

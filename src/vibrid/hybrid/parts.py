@@ -1,8 +1,9 @@
-"""What a hybrid test holds beside the structure it computes: devices that are tested, and devices that are modelled."""
+"""The devices of a hybrid test: tested ones and modelled ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 
@@ -16,8 +17,8 @@ from vibrid.laws.base import Law
 from vibrid.records.motions.similitude import Similitude
 
 
-def as_device(value):
-    """A law stands for the device that follows it."""
+def as_device(value: Law | LoopDevice | Substructure | Connection) -> Any:
+    """The device of a law; devices, substructures and connections as they are."""
     if isinstance(value, Law):
         return LawDevice(value)
     if not isinstance(value, LoopDevice | Substructure | Connection):
@@ -34,21 +35,21 @@ class Part(Parameterised):
 
     Arguments
         device: a law, a specimen or network (`LoopDevice`), a `Substructure`, or a `Connection` to one.
-        at, to: the places that it joins, as the structure calls them; without `to` it reaches the ground. The
-            deformation is the displacement of `at` − that of `to`.
-        name: what its channels are called.
-        count: how many such devices act side by side; one is moved, its force counts so many times.
+        at, to: names of the places that it connects; without `to` it is connected to the ground. The deformation is
+            the displacement of `at` − that of `to`.
+        name: prefix of its channels.
+        count: number of such devices in parallel; one is moved, its force is multiplied by this number.
     """
 
-    device: LoopDevice = eqx.field(converter=as_device)  # or what `as_device` lets pass
+    device: LoopDevice = eqx.field(converter=as_device)  # or a substructure, or a connection to one
     at: str = eqx.field(static=True, converter=str)
     to: str = eqx.field(static=True, converter=_text, default="")
     name: str = eqx.field(static=True, default="")
-    count: Parameter = parameter("devices side by side", "", positive=True, default=1.0)
+    count: Parameter = parameter("devices in parallel", "", positive=True, default=1.0)
 
     @property
     def is_outside(self) -> bool:
-        """Whether it is moved outside the compiled loop."""
+        """Whether it is external: moved outside the compiled loop."""
         return not isinstance(self.device, LoopDevice)
 
     def row(self, structure):
@@ -57,11 +58,11 @@ class Part(Parameterised):
 
 
 class Experimental(Part):
-    """A device that is tested, virtually or in a laboratory.
+    """A tested device, virtual or in a laboratory.
 
     Arguments (beside those of `Part`)
-        actuator: the machine that moves a virtual specimen; moved exactly without one.
-        compensator: what makes good for the delay of the machine.
+        actuator: the actuator that moves a virtual specimen; moved exactly without one.
+        compensator: compensation of the actuator's delay.
     """
 
     actuator: Actuator | None = None
@@ -69,11 +70,11 @@ class Experimental(Part):
 
     def __check_init__(self):
         if self.actuator is not None and self.is_outside:
-            raise InputError(f"'{self.name}' is outside and has a machine of its own: leave out the actuator.")
+            raise InputError(f"'{self.name}' is external and has its own actuator: leave out the actuator.")
 
 
 class Modelled(Part):
-    """A device that is modelled, and may listen to one that is tested.
+    """A modelled device, which may use measurements of a tested one.
 
     Arguments (beside those of `Part`)
         listens: name of the tested device whose measured motion, force and signals it is given at every step.

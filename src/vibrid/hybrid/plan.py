@@ -1,8 +1,9 @@
-"""One step of a hybrid test as pure functions: the same ones make a compiled scan of the whole test, and a test that
-goes step by step because some of its devices are outside.
+"""One step of a hybrid test as pure functions, used both by a compiled scan of the whole test and by a test that goes
+step by step because some of its devices are external.
 
-A step of the structure (Δt) is: `begin` predicts the motion; every substep (Δt/m, that of the machines) `command` asks
-the devices outside for their part and `devices` moves those inside; `finish` hands the forces to the integrator.
+A step of the structure (Δt) is: `begin` predicts the motion; in every substep (Δt/m, that of the actuators) `command`
+gives the commands to external devices and `devices` moves the computed ones; `finish` passes the forces to the
+integrator.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from vibrid.structures.model import Model
 
 
 class DeviceAnswer(NamedTuple):
-    """What came back from a device outside: force (N), where it was found (m), and its signals."""
+    """Measurements of an external device: force (N), displacement (m), and its signals."""
 
     force: jax.Array
     position: jax.Array
@@ -32,22 +33,23 @@ class DeviceAnswer(NamedTuple):
 
 
 class Outside(eqx.Module):
-    """The side of a device outside that is computed here: the compensation of its machine's delay."""
+    """The computed side of an external device: the compensation of its actuator's delay."""
 
     compensator: Compensator | None
     signals: int = eqx.field(static=True)
-    is_measured: bool = eqx.field(static=True)  # whether it says where it was found
+    is_measured: bool = eqx.field(static=True)  # whether its displacement is measured
 
     def prepare(self, dt):
         return () if self.compensator is None else self.compensator.prepare(dt)
 
     def start(self, constants):
-        own = () if self.compensator is None else self.compensator.start(constants)
-        return OutsideState(own, TargetMotion(*jnp.zeros(4)), jnp.zeros(()), jnp.zeros(()))
+        compensator = () if self.compensator is None else self.compensator.start(constants)
+        zero = jnp.zeros(())
+        return OutsideState(compensator, TargetMotion(zero, zero, zero, zero), zero, zero)
 
 
 class OutsideState(NamedTuple):
-    """Where a device outside stands, as far as it is known here."""
+    """The computed state of an external device."""
 
     compensator: Any
     target: TargetMotion
@@ -56,7 +58,7 @@ class OutsideState(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The motion of every device over a step of the structure, on the scale of the devices: (parts,) each.
+    """The motion of every device over a step of the structure, at the scale of the devices: (parts,) each.
 
     `past` (2, parts) are the displacements one and two steps before its beginning.
     """
@@ -69,7 +71,7 @@ class Span(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """Where a test stands."""
+    """State of a test."""
 
     state: State
     trial: Trial
@@ -83,11 +85,11 @@ class ScaleFactors(NamedTuple):
 
     length: jax.Array
     velocity: jax.Array
-    force: jax.Array  # (parts,) numbers side by side included
+    force: jax.Array  # (parts,) with the number of devices in parallel
 
 
 class Plan(eqx.Module):
-    """What is constant over a test."""
+    """The constants of a test."""
 
     model: Model
     integrator: ExplicitIntegrator
@@ -97,9 +99,9 @@ class Plan(eqx.Module):
     prepared: tuple
     factors: ScaleFactors
     step: jax.Array  # s, of the structure
-    small: jax.Array  # s, of the machines, laboratory time
+    small: jax.Array  # s, of the actuators, laboratory time
     substeps: int = eqx.field(static=True)
-    listens: tuple[int | None, ...] = eqx.field(static=True)  # the part that each part hears
+    listens: tuple[int | None, ...] = eqx.field(static=True)  # the part whose measurements each part uses
     cubic: bool = eqx.field(static=True)
 
     def start(self, first_input) -> Carry:
@@ -108,9 +110,10 @@ class Plan(eqx.Module):
         rest = jnp.zeros(n)
         state = self.integrator.start(self.model, self.constants, rest, rest, self.model.start(), first_input)
         count = len(self.parts)
-        parts = tuple(part.start(own) for part, own in zip(self.parts, self.prepared, strict=True))
-        still = Span(*jnp.zeros((4, count)), jnp.zeros((2, count)))
-        return Carry(state, Trial(rest, rest, (rest, rest)), still, parts, jnp.zeros(count))
+        parts = tuple(part.start(constants) for part, constants in zip(self.parts, self.prepared, strict=True))
+        zero = jnp.zeros(count)
+        still = Span(zero, zero, zero, zero, jnp.zeros((2, count)))
+        return Carry(state, Trial(rest, rest, (rest, rest)), still, parts, zero)
 
     def begin(self, carry: Carry) -> Carry:
         """Predict the motion at the end of the step."""
@@ -123,7 +126,7 @@ class Plan(eqx.Module):
         return matvec(self.rows, x) / self.factors.length, matvec(self.rows, v) / self.factors.velocity
 
     def target(self, span: Span, i: int, j) -> TargetMotion:
-        """Where device `i` is wanted at the end of substep `j`.
+        """The target of device `i` at the end of substep `j`.
 
         The derivatives are those of the cubic through the displacements at this step's end and the three before it
         (Newton's backward differences, s = −1 … 0 over the step); a cubic command follows it too.
@@ -142,22 +145,24 @@ class Plan(eqx.Module):
         return TargetMotion(x, v, a, v0 + t * (v1 - v0))
 
     def command(self, carry: Carry, j) -> tuple[Carry, jax.Array]:
-        """What the devices outside are asked for in substep `j`: (outside, 3) displacement, velocity, acceleration."""
-        parts, asked = list(carry.parts), []
+        """Commands to external devices in substep `j`: (external, 3) displacement, velocity, acceleration."""
+        parts, commands = list(carry.parts), []
         for i, part in enumerate(self.parts):
             if isinstance(part, Outside):
                 target, state = self.target(carry.span, i, j), parts[i]
-                u, own = target.x, state.compensator
+                u, compensator = target.x, state.compensator
                 if part.compensator is not None:
-                    known = self.prepared[i], own, target, state.measured, self.small
-                    u, own = part.compensator.command(*known)
-                parts[i] = OutsideState(own, target, u, state.measured)
-                asked.append(jnp.stack([u, target.rate, target.a]))
-        return carry._replace(parts=tuple(parts)), jnp.stack(asked) if asked else jnp.zeros((0, 3))
+                    known = self.prepared[i], compensator, target, state.measured, self.small
+                    u, compensator = part.compensator.command(*known)
+                parts[i] = OutsideState(compensator, target, u, state.measured)
+                commands.append(jnp.stack([u, target.rate, target.a]))
+        return carry._replace(parts=tuple(parts)), jnp.stack(commands) if commands else jnp.zeros((0, 3))
 
     def devices(self, carry: Carry, j, answers: tuple[DeviceAnswer, ...] = ()) -> tuple[Carry, tuple[Row, ...]]:
-        """Move the devices inside through substep `j`; those that listen hear what the others showed in it."""
-        parts, rows, said = list(carry.parts), [None] * len(self.parts), [None] * len(self.parts)
+        """Move the computed devices through substep `j`; measurements of tested devices are those of this substep."""
+        parts = list(carry.parts)
+        rows: dict[int, Row] = {}
+        measured: dict[int, Heard] = {}
         waiting = iter(answers)
         for i in sorted(range(len(self.parts)), key=lambda i: self.listens[i] is not None):
             part, state = self.parts[i], carry.parts[i]
@@ -167,13 +172,15 @@ class Plan(eqx.Module):
                 if part.is_measured:
                     velocity = (answer.position - state.measured) / self.small
                 rows[i] = Row(state.target.x, state.command, answer.position, answer.force, answer.signals)
-                said[i] = Heard(Motion(answer.position, velocity), Reading(answer.force, answer.signals))
+                measured[i] = Heard(Motion(answer.position, velocity), Reading(answer.force, answer.signals))
                 parts[i] = state._replace(measured=answer.position)
             else:
-                heard = None if self.listens[i] is None else said[self.listens[i]]
+                source = self.listens[i]
+                heard = None if source is None else measured[source]
                 target = self.target(carry.span, i, j)
-                rows[i], said[i], parts[i] = part.step(self.prepared[i], state, target, heard, self.small)
-        return carry._replace(parts=tuple(parts), forces=jnp.stack([row.force for row in rows])), tuple(rows)
+                rows[i], measured[i], parts[i] = part.step(self.prepared[i], state, target, heard, self.small)
+        ordered = tuple(rows[i] for i in range(len(self.parts)))
+        return carry._replace(parts=tuple(parts), forces=jnp.stack([row.force for row in ordered])), ordered
 
     def finish(self, carry: Carry, ends) -> Carry:
         """The end of the step, from the forces of structure and devices; `ends` (2, inputs) before and after it."""
@@ -185,12 +192,12 @@ class Plan(eqx.Module):
         return carry._replace(state=self.integrator.finish(*args))
 
     def seen(self, carry: Carry):
-        """What is kept of the structure at the end of a step."""
+        """The recorded state of the structure at the end of a step."""
         state = carry.state
         return state.x, state.v, state.a, self.model.recorded(state.s)
 
     def whole_step(self, carry: Carry, ends):
-        """A step of a test whose devices are all inside: (carry, (structure, rows of every substep))."""
+        """A step of a test without external devices: (carry, (structure, rows of every substep))."""
         carry = self.begin(carry)
         if self.substeps == 1:
             carry, rows = self.devices(carry, 0)

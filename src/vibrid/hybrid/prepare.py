@@ -1,4 +1,4 @@
-"""What a hybrid test needs before its first step: the excitation at its steps, and its plan."""
+"""Preparation of a hybrid test: the excitation at its steps, and its plan."""
 
 from __future__ import annotations
 
@@ -21,40 +21,41 @@ if TYPE_CHECKING:
 
 
 def on_steps(excitation: Record, step: float) -> Record:
-    """The excitation at the steps of a test, straight between its own samples."""
+    """The excitation at the steps of a test, linear between its samples."""
     if excitation.step is not None and abs(excitation.step / step - 1) < 1e-9:
         return excitation
     time = excitation.time
     count = int(np.floor((time[-1] - time[0]) / step * (1 + 1e-12))) + 1
     new = time[0] + step * np.arange(count)
     data = np.stack([np.interp(new, time, column) for column in excitation.data.T], axis=1)
-    note = f"at steps of {step:g} s, straight between samples"
+    note = f"at steps of {step:g} s, linear between samples"
     return excitation.replace(note, data=data, step=step, start=float(time[0]), times=None)
 
 
 def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, Carry, tuple]:
-    """The constants of a test, where it starts, and what is kept of that.
+    """The constants of a test, its initial state, and the recorded part of that state.
 
-    `outside` are the opened substructures in the order of parts.
+    `outside` are the opened external substructures in the order of parts.
     """
     opened, slopes, parts = iter(outside), [], []
     for part in test.parts:
         if part.is_outside:
-            own = next(opened)
+            device = next(opened)
             compensator = getattr(part, "compensator", None)
-            if compensator is not None and compensator.needs_position and own.position is None:
+            if compensator is not None and compensator.needs_position and device.position is None:
                 raise Refusal(
-                    f"'{part.name}' does not say where it was found, and {type(compensator).__name__} learns from "
-                    "that. Use another compensator, or compensate in the laboratory."
+                    f"'{part.name}' does not measure its displacement, which {type(compensator).__name__} needs. Use "
+                    "another compensator, or compensate in the laboratory."
                 )
-            parts.append(Outside(compensator, len(own.signal_names), own.position is not None))
-            slopes.append((float(own.stiffness()[0, 0]), float(own.damping()[0, 0])))
+            parts.append(Outside(compensator, len(device.signal_names), device.position is not None))
+            slopes.append((float(device.stiffness()[0, 0]), float(device.damping()[0, 0])))
         else:
             chain = (getattr(part, name, None) for name in ("actuator", "compensator"))
             parts.append(Chain(simplified(part.device), *chain))
             slopes.append(None)
     names = [p.name for p in test.parts]
-    listens = tuple(names.index(p.listens) if getattr(p, "listens", "") else None for p in test.parts)
+    sources = [getattr(p, "listens", "") for p in test.parts]
+    listens = tuple(names.index(name) if name else None for name in sources)
     built = simplified(test.structure).built(loads)
     rows = np.stack([p.row(test.structure) for p in test.parts])
     counts = jnp.stack([jnp.asarray(p.count, float) for p in test.parts])

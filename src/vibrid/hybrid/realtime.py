@@ -1,4 +1,4 @@
-"""What a test can ask of the operating system: priority, a core, memory that stays, no garbage collection."""
+"""Real-time settings of the operating system: priority, cores, locked memory, no garbage collection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOCK_NOW, _LOCK_LATER = 1, 2  # MCL_CURRENT, MCL_FUTURE
 
 
 class RealTime:
-    """Asks for these on `apply` and gives them back on `restore`; what is refused becomes a sentence in `notes`.
+    """Requests these settings on `apply` and undoes them on `restore`; a refused one becomes a message in `notes`.
 
     Arguments
         priority: 1 to 99 of the first-in-first-out scheduler; None leaves the ordinary one. Linux grants it to root, or
@@ -32,37 +32,38 @@ class RealTime:
         self._undo: list = []
 
     def apply(self) -> None:
-        """Ask for everything; the test can run without any of it."""
+        """Request all settings; the test can run without them."""
         self.notes, self._undo = (), []
         if self.cores:
             self._try("The cores", self._pin)
-        if self.priority is not None:
-            self._try("The priority", self._raise)
+        priority = self.priority
+        if priority is not None:
+            self._try("The priority", lambda: self._raise(priority))
         if self.lock_memory:
             self._try("Locked memory", self._lock)
         if self.freeze_collector:
             self._still()
 
     def restore(self) -> None:
-        """Give everything back."""
+        """Undo all settings."""
         while self._undo:
             self._undo.pop()()
 
-    def _try(self, what: str, ask) -> None:
+    def _try(self, setting: str, request) -> None:
         try:
-            ask()
+            request()
         except (OSError, AttributeError, TypeError, ValueError) as refused:
-            why = getattr(refused, "strerror", None) or "this system has no such thing"
-            self.notes += (f"{what} could not be had: {why}.",)
+            why = getattr(refused, "strerror", None) or "this system does not support it"
+            self.notes += (f"{setting} could not be set: {why}.",)
 
     def _pin(self) -> None:
         before = os.sched_getaffinity(0)
         os.sched_setaffinity(0, self.cores)
         self._undo.append(lambda: os.sched_setaffinity(0, before))
 
-    def _raise(self) -> None:
+    def _raise(self, priority: int) -> None:
         before, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self.priority))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
         self._undo.append(lambda: os.sched_setscheduler(0, before, parameters))
 
     def _lock(self) -> None:

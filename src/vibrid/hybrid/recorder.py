@@ -1,8 +1,8 @@
-"""Recording a test while it runs: what was recorded stays readable, whatever ends the test.
+"""Recording a test while it runs: the recorded rows stay readable, however the test ends.
 
-Rows go to a journal beside the wanted file, block by block, by a thread of its own, so that a slow disk does not hold
-the test up. When the test ends the journal becomes an HDF5 record and vanishes. If the program or the machine dies, the
-journal stays, and `vibrid.read_record` reads it.
+Rows are written to a journal beside the file, block by block, by a separate thread, so that a slow disk does not delay
+the test. When the test ends the journal becomes an HDF5 record and is deleted. If the program or the computer fails,
+the journal stays, and `vibrid.read_record` reads it.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from vibrid.records.writers import write_hdf5
 WHEN_FULL = ("continue", "end")
 BLOCK_ROWS = 256
 BLOCK_SECONDS = 0.25
-"""A block is written when it has so many rows, or when so much time has passed."""
+"""A block is written when it has this many rows, or after this time."""
 SYNC_SECONDS = 1.0
-"""Time between requests to put the journal on the disk itself."""
+"""Time between requests to write the journal to the disk itself."""
 MOST_WAITING = 64 * 1024 * 1024
-"""Bytes kept in memory while the disk takes nothing."""
+"""Bytes kept in memory while the disk cannot be written."""
 
 
 class RecordingProblem(FileProblem):
-    """A test that can no longer be recorded, and should end for that reason."""
+    """A test that can no longer be recorded and should end."""
 
 
 class Recorder:
     """Keeps the rows of a test.
 
     Arguments
-        path: the HDF5 file that is wanted; where it exists already, or its journal does, a number is added.
-        channels: what the columns are.
-        step: seconds between rows, where it is known; a record with other times keeps the times.
-        name: what the record is called.
-        clock: where given, a last channel `late` marks the steps that began late, by whole steps.
-        when_full: what to do when the disk takes no more: "continue" the test, keeping rows in memory for as long as
-            there is room, or "end" it (`add` raises `RecordingProblem`).
+        path: the HDF5 file; if it or its journal exists already, a number is added.
+        channels: of the columns.
+        step: seconds between rows, if known; a record with other times keeps the times.
+        name: name of the record.
+        clock: if given, a last channel `late` holds the number of whole steps by which each step was late.
+        when_full: if the disk is full, "continue" the test, keeping rows in memory up to a limit, or "end" it (`add`
+            raises `RecordingProblem`).
 
     Example
         >>> with Recorder("test.h5", [Channel("roof", "displacement")], step=1 / 1024) as recorder:
@@ -64,7 +64,7 @@ class Recorder:
         self._journal = Journal(Path(f"{self.path}.journal"), self.channels, name or Path(path).stem, step)
         self.rows = self.lost = 0
         self.problem = ""
-        """What went wrong with recording, in words; empty while all is well."""
+        """The message about a failed recording; empty while there is none."""
         self._block = np.empty((BLOCK_ROWS, 1 + len(self.channels)))
         self._filled = 0
         self._lock = threading.Lock()  # of the block that is being filled
@@ -76,13 +76,13 @@ class Recorder:
 
     @property
     def journal(self) -> Path:
-        """Where rows go while the test runs."""
+        """The file of the rows while the test runs."""
         return self._journal.path
 
     def add(self, moment: float, values) -> None:
-        """Keep one row: a time in seconds and a value a channel. Costs a few microseconds."""
+        """Record one row: a time in seconds and one value per channel. Takes a few microseconds."""
         if self.problem and self.when_full == "end":
-            raise RecordingProblem(self.path, f"{self.problem} The test ends, as it was told to.")
+            raise RecordingProblem(self.path, f"{self.problem} The test ends, as set by when_full.")
         with self._lock:
             row = self._block[self._filled]
             row[0] = moment
@@ -95,9 +95,10 @@ class Recorder:
                 self._send()
 
     def close(self, reason: str = "") -> Path:
-        """End the recording: the record appears whole, and the journal goes; or the journal stays, and why is said.
+        """End the recording: the record is written completely and the journal deleted; or the journal stays, and
+        `problem` holds the reason.
 
-        reason: why the test ended, where it did not end well; it is kept in the record's history.
+        reason: why the test ended early, if it did; it is kept in the record's history.
         """
         if not self._closed:
             self._closed = True
@@ -120,12 +121,12 @@ class Recorder:
         self._filled = 0
 
     def _write(self) -> None:
-        """The thread: takes blocks in order and writes them; those the disk refuses wait for the next try."""
+        """The thread: writes blocks in order; those that cannot be written wait for the next attempt."""
         synced = time.monotonic()
         while True:
             try:
                 block = self._queue.get(timeout=BLOCK_SECONDS)
-            except queue.Empty:  # a slow test, or a stall: what there is of a block goes now
+            except queue.Empty:  # a slow test, or a stall: write the incomplete block
                 with self._lock:
                     self._send()
                 continue
@@ -146,12 +147,12 @@ class Recorder:
                 self._journal.write(self._waiting[0])
                 del self._waiting[0]
         except OSError as refused:
-            self.problem = f"recording failed ({refused.strerror}); what came before is kept in {self.journal.name}."
+            self.problem = f"recording failed ({refused.strerror}); earlier rows are in {self.journal.name}."
             while sum(b.nbytes for b in self._waiting) > MOST_WAITING:
                 self.lost += len(self._waiting.pop(0))
 
     def _finish(self, reason: str) -> None:
-        with contextlib.suppress(OSError):  # a network disk may say only now what it refused
+        with contextlib.suppress(OSError):  # a network disk may report an error only now
             self._journal.close()
         if not self.rows:
             self.journal.unlink(missing_ok=True)
@@ -161,7 +162,7 @@ class Recorder:
             kept = read_journal(self.journal.read_bytes(), self.journal)
         except (OSError, FileProblem) as problem:
             self.lost, self.path = self.rows, self.journal
-            self.problem = f"What was recorded cannot be read back ({problem})."
+            self.problem = f"The recorded rows cannot be read back ({problem})."
             return
         in_memory = sum(map(len, self._waiting))
         rows = np.concatenate([kept.rows, *self._waiting])
@@ -173,19 +174,19 @@ class Recorder:
         except FileProblem as problem:
             self.lost += in_memory
             self.problem = (
-                f"{self.path} could not be written ({problem.problem}) What was recorded is in {self.journal}: "
+                f"{self.path} could not be written ({problem.problem}) The recorded rows are in {self.journal}: "
                 f"{len(kept.rows)} of {self.rows} rows; read_record reads it."
             )
             self.path = self.journal
             return
         self.journal.unlink(missing_ok=True)
         if self.problem:
-            self.problem = f"The disk refused rows for a while; {len(rows)} of {self.rows} rows are in {self.path}."
+            self.problem = f"The disk was full for a while; {len(rows)} of {self.rows} rows are in {self.path}."
 
 
 def _free(path: Path) -> Path:
-    """The path itself, or with a number where that file or its journal exists already."""
-    made, number = path, 2
-    while made.exists() or Path(f"{made}.journal").exists():
-        made, number = path.with_stem(f"{path.stem}-{number}"), number + 1
-    return made
+    """The path, with a number added if that file or its journal exists already."""
+    free, number = path, 2
+    while free.exists() or Path(f"{free}.journal").exists():
+        free, number = path.with_stem(f"{path.stem}-{number}"), number + 1
+    return free

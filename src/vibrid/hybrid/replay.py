@@ -1,4 +1,4 @@
-"""A measured test played again: the device answers as it was measured to, along its own motion and nowhere else."""
+"""A replayed test: the measured force of a device, valid for its measured motion only."""
 
 from __future__ import annotations
 
@@ -27,23 +27,21 @@ class ReplayState(NamedTuple):
 class Replay(LoopDevice):
     """A measured test as a device: at each time the force and the signals that were measured then.
 
-    It can answer only where it was: moved further than `tolerance` from the measured displacement, or beyond the end of
-    the record, it gives no force (NaN), and the test ends with a sentence. Made by `Replay.of(record)`.
+    It is valid only for its measured motion: moved further than `tolerance` from it, or beyond the end of the record,
+    it gives no force (NaN), and the test ends with a message. Made by `Replay.of(record)`.
     """
 
     step: Parameter = parameter("time between samples", "s", positive=True)
     displacement: Parameter = parameter("measured displacement", "m")
     force: Parameter = parameter("measured force", "N")
     others: Parameter = parameter("other measured signals (samples, signals)", "")
-    tolerance: Parameter = parameter(
-        "distance from the measured displacement that is let pass", "m", positive=True, zero=True
-    )
+    tolerance: Parameter = parameter("largest distance from the measured displacement", "m", positive=True, zero=True)
     stiffness: Parameter = parameter("stiffness for the integrator", "N/m", positive=True, default=0.0)
     names: tuple[str, ...] = eqx.field(static=True, default=())
     units: tuple[str, ...] = eqx.field(static=True, default=())
 
     no_force_means: ClassVar[str] = (
-        "A replayed test has forces only along its own motion: it was moved away from there, or beyond its end."
+        "A replayed test has forces only for its measured motion: it was moved away from it, or beyond its end."
     )
 
     @staticmethod
@@ -56,12 +54,12 @@ class Replay(LoopDevice):
             displacement, force: names of the channels; found by their quantity (imposed_displacement, element_force)
                 when not given. All other channels are signals.
             tolerance: m, how far from the measured displacement it may be moved.
-            stiffness: N/m, first slope, for integrators that want one.
+            stiffness: N/m, initial stiffness, for integrators that need it.
         """
         x = displacement or _only(record, "imposed_displacement", "displacement")
         f = force or _only(record, "element_force", "force")
         if not x or not f:
-            raise InputError(f"Record '{record.name}' needs a displacement and a force to be played again; name them.")
+            raise InputError(f"Record '{record.name}' needs a displacement and a force to be replayed; name them.")
         rest = [c for c in record.channels if c.name not in (x, f) and np.isfinite(record[c.name]).all()]
         for name in (x, f):
             if not np.isfinite(record[name]).all():
@@ -78,11 +76,11 @@ class Replay(LoopDevice):
         )
 
     @property
-    def signal_names(self):
+    def signal_names(self):  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.names
 
     @property
-    def signal_units(self):
+    def signal_units(self):  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.units
 
     def start(self):
@@ -107,13 +105,13 @@ class Replay(LoopDevice):
 
 def _only(record: Record, quantity: str, argument: str) -> str:
     """The channel with a quantity, empty where there is none; refused where there are several."""
-    found = [c.name for c in record.channels if c.quantity == quantity]
-    if len(found) > 1:
+    names = [c.name for c in record.channels if c.quantity == quantity]
+    if len(names) > 1:
         raise InputError(
-            f"Record '{record.name}' has {len(found)} channels of {quantity} ({', '.join(found)}); name one as "
+            f"Record '{record.name}' has {len(names)} channels of {quantity} ({', '.join(names)}); name one as "
             f"`{argument}`."
         )
-    return found[0] if found else ""
+    return names[0] if names else ""
 
 
 @SPECIMENS.register("replay")
@@ -128,6 +126,6 @@ class ReplayFile(LoopDevice):
 
     def read(self, folder) -> Replay:
         """The test in the file, which is named relative to a folder."""
-        named = {self.displacement: "imposed_displacement", self.force: "element_force"}
-        record = read_record(Path(folder) / self.file, quantities={k: v for k, v in named.items() if k} or None)
+        quantities = {self.displacement: "imposed_displacement", self.force: "element_force"}
+        record = read_record(Path(folder) / self.file, quantities={k: v for k, v in quantities.items() if k} or None)
         return Replay.of(record, self.displacement, self.force, self.tolerance, self.stiffness)

@@ -1,4 +1,4 @@
-"""What a hybrid test leaves: the response of the structure, and what every device was asked for and showed."""
+"""The result of a hybrid test: the response of the structure, and the commands and measurements of every device."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from vibrid.simulation.response import Response
 
 
 class Glimpse(NamedTuple):
-    """A look at a test under way."""
+    """The state of a running test."""
 
     time: float  # s
     displacement: np.ndarray  # (n,) m
     forces: np.ndarray  # (parts,) N, one device each
-    misses: int  # steps that came late so far
+    misses: int  # late steps so far
     steps: int  # of the whole test
     done: int
 
 
 @dataclass(frozen=True, eq=False)
 class HybridResult:
-    """What a hybrid test leaves.
+    """The result of a hybrid test.
 
-    `response` is that of the computed structure, sampled once a step. `devices` is a record sampled once a substep with
-    the channels `NAME.target`, `NAME.command`, `NAME.displacement` (measured), `NAME.force` (of one device) and
+    `response` is that of the computed structure, sampled once per step. `devices` is a record sampled once per substep
+    with the channels `NAME.target`, `NAME.command`, `NAME.displacement` (measured), `NAME.force` (of one device) and
     `NAME.SIGNAL` for every device; both in the time of the structure, lengths and forces of `devices` as in the
-    laboratory. A test that was stopped early ends where it was stopped, and `stopped` says why.
+    laboratory. The record of a stopped test ends where it was stopped; `stopped` is the reason.
     """
 
     test: Any
     response: Response
     devices: Record
     stopped: str = ""
-    missed: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # substeps that came late
-    timing: Any = None  # of the clock, where there was one
-    computed_by: str = "JAX"  # or "C": what lies between two questions to devices outside
+    missed: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # late substeps
+    timing: Any = None  # report of the clock, if there was one
+    computed_by: str = "JAX"  # or "C": the computation between two calls of external devices
 
     def _known(self, name: str) -> None:
         names = [p.name for p in self.test.parts]
@@ -55,10 +55,10 @@ class HybridResult:
         return tracking(self.devices[f"{name}.target"], self.devices[f"{name}.displacement"], step)
 
     def device(self, name: str) -> Record:
-        """The test of one device alone: imposed displacement, force and signals, as `Replay.of` takes them."""
+        """The test of one device: imposed displacement, force and signals, as `Replay.of` takes them."""
         self._known(name)
-        own = [c for c in self.devices.channels if c.name.startswith(f"{name}.")]
-        chosen = [c for c in own if c.name.rpartition(".")[2] not in ("target", "command")]
+        channels = [c for c in self.devices.channels if c.name.startswith(f"{name}.")]
+        chosen = [c for c in channels if c.name.rpartition(".")[2] not in ("target", "command")]
         cut = self.devices.select([c.name for c in chosen])
         short = tuple(Channel(c.name.removeprefix(f"{name}."), _alone(c), c.unit, c.location) for c in chosen)
         return cut.replace(f"the test of {name}", channels=short, name=name)
@@ -68,29 +68,30 @@ class HybridResult:
         return self.response.displacement @ self.test.structure.row(place)
 
     def motion(self) -> Record:
-        """Displacement of every degree of freedom, as a record sampled once a step."""
+        """Displacement of every degree of freedom, as a record sampled once per step."""
         names = getattr(self.test.structure, "degrees_of_freedom", None)
         count = self.response.displacement.shape[1]
         names = names or [str(i) for i in range(count)]
         channels = [Channel(f"displacement_{name}", "displacement", location=name) for name in names]
         return self.response.excitation.replace(
-            "hybrid test: what moved", data=self.response.displacement, channels=tuple(channels)
+            "hybrid test: displacements", data=self.response.displacement, channels=tuple(channels)
         )
 
     def summary(self, place: str) -> dict:
-        """The numbers of the test in SI units: those of a place of the structure, and of one of each device."""
+        """The numbers of the test in SI units: of a place of the structure, and of one device of each kind."""
         x, devices = self.displacement(place), []
         tested = {part.name for part in self.test.experimental}
         for part in self.test.parts:
-            own = {what: self.devices[f"{part.name}.{what}"] for what in ("displacement", "force")}
+            histories = {key: self.devices[f"{part.name}.{key}"] for key in ("displacement", "force")}
+            moved = histories["displacement"].any()
             followed = None
-            if part.name in tested and (part.is_outside or part.actuator is not None) and own["displacement"].any():
+            if part.name in tested and (part.is_outside or part.actuator is not None) and moved:
                 followed = dataclasses.asdict(self.tracking(part.name))
             devices.append(
                 {
                     "name": part.name,
                     "role": "tested" if part.name in tested else "modelled",
-                    **{what: float(np.abs(values).max()) for what, values in own.items()},
+                    **{key: float(np.abs(values).max()) for key, values in histories.items()},
                     "energy": self.energy(part.name),
                     "tracking": followed,
                 }
@@ -119,7 +120,7 @@ def _alone(channel: Channel) -> str:
 
 
 def device_channels(test, signals: list[tuple[str, ...]]) -> list[Channel]:
-    """The channels of all devices; `signals` are the names of what each shows beside its force."""
+    """The channels of all devices; `signals` are the names of the signals of each beside its force."""
     channels = []
     for part, names in zip(test.parts, signals, strict=True):
         moves = ("target", "command", "displacement")
@@ -132,7 +133,7 @@ def device_channels(test, signals: list[tuple[str, ...]]) -> list[Channel]:
 
 def device_record(test, rows, drive: Record, signals: list[tuple[str, ...]]) -> Record:
     """The rows of all substeps as a record; its first sample is one substep after the start."""
-    columns = [np.column_stack([*own[:4], own.signals]) for own in rows]
+    columns = [np.column_stack([*row[:4], row.signals]) for row in rows]
     step = drive.step / test.substeps
     return Record(
         np.concatenate(columns, axis=1),
@@ -140,5 +141,5 @@ def device_record(test, rows, drive: Record, signals: list[tuple[str, ...]]) -> 
         step=step,
         start=float(drive.time[0]) + step,
         name=f"hybrid test under {drive.name}",
-        history=(*drive.history, f"hybrid test, {test.substeps} substeps a step of {drive.step:g} s"),
+        history=(*drive.history, f"hybrid test, {test.substeps} substeps per step of {drive.step:g} s"),
     )

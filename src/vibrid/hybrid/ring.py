@@ -1,4 +1,4 @@
-"""A ring of past samples: what delays and extrapolations look back into, inside a compiled loop."""
+"""A ring buffer of past samples, for delays and extrapolations inside a compiled loop."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Ring(NamedTuple):
 
 
 def empty_ring(length: int, columns: int | None = None) -> Ring:
-    """A ring of zeros: at rest since ever."""
+    """A ring of zeros: at rest before the start."""
     return Ring(jnp.zeros(length if columns is None else (length, columns)), jnp.zeros((), jnp.int32))
 
 
 def push(ring: Ring, value) -> Ring:
-    """The ring with one more sample; the oldest is forgotten."""
+    """The ring with one more sample; the oldest is dropped."""
     place = (ring.newest + 1) % ring.values.shape[0]
     return Ring(ring.values.at[place].set(value), place)
 
 
 def oldest(ring: Ring):
-    """The sample that the next `push` forgets."""
+    """The sample that the next `push` drops."""
     return ring.values[(ring.newest + 1) % ring.values.shape[0]]
 
 

@@ -1,8 +1,8 @@
 """A small traced program of scalars as plain Python: a call costs a few microseconds where a compiled one costs thirty.
 
-A device on the wire is asked one step at a time. Handing numbers to a compiled program and back then takes ten times as
-long as the few dozen operations of a friction law. So where a program is made of scalars and of the operations below,
-its trace is written out as a Python function; anything else stays compiled.
+A served device is moved one step at a time. Passing numbers to a compiled program and back then takes ten times as long
+as the few dozen operations of a friction law. So where a program consists of scalars and of the operations below, its
+trace is written out as a Python function; any other program stays compiled.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _KNOWN = {
 
 
 class _NotScalar(Exception):
-    """The program holds something that cannot be written out."""
+    """The program has an operation that cannot be written out."""
 
 
 def written_out(function: Callable, count: int) -> Callable[..., tuple] | None:

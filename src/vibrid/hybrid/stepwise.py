@@ -1,7 +1,7 @@
-"""A hybrid test step by step: some of its devices are outside, across a wire or in a laboratory.
+"""A hybrid test step by step: some of its devices are external, behind a network connection or in a laboratory.
 
-The functions are those of the compiled test (`Plan`). What lies between two questions to the devices outside is one
-call, compiled as C where that can be (`compiled_calls`).
+The functions are those of the compiled test (`Plan`). The computation between two calls of the external devices is one
+function, compiled as C where possible (`compiled_calls`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -44,38 +44,39 @@ def run_stepwise(
     record: Callable[[list[Channel], float], Recorder] | None = None,
     in_c: bool = True,
 ) -> HybridResult:
-    """Run a test with devices outside.
+    """Run a test with external devices.
 
     Arguments
-        clock: gives the pace; late substeps are counted and marked in the result.
-        limits: asked before every command (`motion_beyond(displacement, velocity)`) and after every answer
-            (`force_beyond(force)`); a sentence from it stops the test.
-        record: makes the recorder that is told every substep as it happens, from its channels and their step:
-            `partial(Recorder, "test.h5")`.
-        in_c: compile what is computed in a step as C, where there is a compiler and the step can be written so; False
-            leaves it to JAX.
+        clock: sets the pace; late substeps are counted and marked in the result.
+        limits: checked before every command (`motion_beyond(displacement, velocity)`) and after every measured force
+            (`force_beyond(force)`); a message from it stops the test.
+        record: makes the recorder of the substeps, from its channels and their step: `partial(Recorder, "test.h5")`.
+        in_c: compile the computation of a step as C, if there is a compiler and the step can be written as C; False
+            uses JAX.
 
-    A device that fails, a limit that is reached, or Ctrl-C stops all devices outside and ends the test; what was done
-    up to there is the result, and its `stopped` says why.
+    A device that fails, a limit that is exceeded, or Ctrl-C stops all external devices and ends the test; the result
+    holds the test up to there, and `stopped` is the reason.
     """
     drive = on_steps(excitation, test.step)
     inputs, loads = inputs_of(test.structure, drive), loads_of(test.structure, drive)
+    step = test.step if drive.step is None else drive.step
     opened: list[Substructure] = []
     reason, recorder = "the test could not begin", None
     try:
         for part in test.parts:
+            device: Any = part.device
             if part.is_outside:
-                opened.append(part.device.connect() if isinstance(part.device, Connection) else part.device)
+                opened.append(device.connect() if isinstance(device, Connection) else device)
         plan, carry, first = make_plan(test, loads, inputs[0], opened)
         shown = iter(opened)
         signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
         if record is not None:
-            recorder = record(device_channels(test, signals), drive.step / test.substeps)
+            recorder = record(device_channels(test, signals), step / test.substeps)
         run = _Run(test, plan, carry, opened, clock, limits, recorder, in_c)
         reason = run.through(inputs, drive, watch)
     finally:
-        for own in opened:
-            own.stop(reason or "the test is over")
+        for device in opened:
+            device.stop(reason or "the test is over")
         if clock is not None:
             clock.stop()
         if recorder is not None:
@@ -89,21 +90,21 @@ def run_stepwise(
 
 
 class _Run:
-    """The compiled calls of a test, and what they gave so far."""
+    """The compiled calls of a test, and their results so far."""
 
     def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, limits, recorder, in_c: bool):
         self.test, self.plan, self.opened = test, plan, opened
         self.clock, self.limits, self.recorder = clock, limits, recorder
         last = plan.substeps - 1
         counts = [part.signals for part in plan.parts if isinstance(part, Outside)]
-        cuts, told = np.cumsum([2 + n for n in counts])[:-1], sum(2 + n for n in counts)
+        cuts, received = np.cumsum([2 + n for n in counts])[:-1], sum(2 + n for n in counts)
         loads = plan.model.load_matrix.shape[1]
 
         def answers(numbers):
-            return tuple(DeviceAnswer(own[0], own[1], own[2:]) for own in jnp.split(numbers, cuts))
+            return tuple(DeviceAnswer(part[0], part[1], part[2:]) for part in jnp.split(numbers, cuts))
 
         def asked(carry, j, rows, *seen):
-            """One array of all that goes out: the commands, what is recorded of the devices, and of the structure."""
+            """One array of all outputs: the commands, the rows of the devices, and the state of the structure."""
             carry, commands = plan.command(carry, j)
             kept = [jnp.stack([*row[:4], *row.signals]) for row in rows]
             return jnp.concatenate([commands.reshape(-1), *kept, *seen]), carry
@@ -115,21 +116,21 @@ class _Run:
 
         def close(carry, given):
             """`given`: the answers of the devices, and the inputs of the structure before and after the step."""
-            carry, rows = plan.devices(carry, last, answers(given[:told]))
-            carry = plan.finish(carry, given[told:].reshape(2, loads))
+            carry, rows = plan.devices(carry, last, answers(given[:received]))
+            carry = plan.finish(carry, given[received:].reshape(2, loads))
             return asked(plan.begin(carry), 0, rows, ravel_pytree(plan.seen(carry))[0])
 
         first, carry = jax.jit(lambda carry: asked(plan.begin(carry), 0, ()))(carry)
         self.first = np.asarray(first)
-        steps = [(close, told + 2 * loads)] + [(between, 1 + told)] * (last > 0)
+        steps = [(close, received + 2 * loads)] + [(between, 1 + received)] * (last > 0)
         calls, self.computed_by = compiled_calls(steps, carry, in_c)
         self.close, self.between = calls[0], calls[-1]
         self.rows, self.seen, self.missed = [], [], []
 
     def through(self, inputs, drive: Record, watch) -> str:
-        """The whole test; returns why it was stopped, or nothing."""
+        """The whole test; returns the reason why it was stopped, or ""."""
         steps, m = len(inputs) - 1, self.plan.substeps
-        small = drive.step / m
+        small = (self.test.step if drive.step is None else drive.step) / m
         ends = np.concatenate([inputs[:-1], inputs[1:]], axis=1).tolist()
         outside = len(self.opened)
         asked = 3 * outside
@@ -166,40 +167,42 @@ class _Run:
         return ""
 
     def _ask(self, commands: np.ndarray, at: float) -> list[float]:
-        """Move every device outside and gather its answer: force, position and signals, one after another.
+        """Move every external device and collect its measurements: force, displacement and signals, in order.
 
         `at` is the time of the laboratory, in seconds.
         """
         numbers = []
-        for own, (x, v, a) in zip(self.opened, commands, strict=True):
+        for device, (x, v, a) in zip(self.opened, commands, strict=True):
             motion = np.array([x]), np.array([v]), np.array([a])
-            self._mind(self.limits and self.limits.motion_beyond(*motion[:2]), at)
-            force = own.trial(*motion, at)
-            own.commit()
-            self._mind(self.limits and self.limits.force_beyond(force), at)
-            found = own.position
-            numbers += [float(force[0]), x if found is None else found, *own.signals]
+            self._check(self.limits and self.limits.motion_beyond(*motion[:2]), at)
+            force = device.trial(*motion, at)
+            device.commit()
+            self._check(self.limits and self.limits.force_beyond(force), at)
+            position = device.position
+            numbers += [float(force[0]), x if position is None else position, *device.signals]
         return numbers
 
     @staticmethod
-    def _mind(sentence: str | None, at: float) -> None:
-        if sentence:
-            raise VibridError(f"At {at:.4g} s {sentence}.")
+    def _check(exceeded: str | None, at: float) -> None:
+        if exceeded:
+            raise VibridError(f"At {at:.4g} s {exceeded}.")
 
     def _columns(self) -> np.ndarray:
-        """Where the columns of each device begin, and where the last end."""
+        """First column of the rows of each device, and the end of the last."""
         return np.cumsum([0, *(4 + _signals(part) for part in self.plan.parts)])
 
     def kept(self, first):
-        """What was done: the structure from its `first` state at whole steps, and the rows of their substeps."""
-        moved = jax.vmap(ravel_pytree(first)[1])(np.stack(self.seen))
+        """The structure from its `first` state at whole steps, and the rows of their substeps."""
+        moved = jax.vmap(ravel_pytree(first)[1])(jnp.asarray(np.stack(self.seen)))
         seen = jax.tree.map(lambda start, rest: np.concatenate([start[None], rest]), first, moved)
         table = np.stack(self.rows[: len(self.seen) * self.plan.substeps])
         places = self._columns()
-        rows = tuple(
-            Row(*table[:, first : first + 4].T, table[:, first + 4 : last]) for first, last in pairwise(places)
-        )
-        return seen, rows
+        rows = []
+        for begin, end in pairwise(places):
+            target, command, measured, force = table[:, begin : begin + 4].T
+            signals: Any = table[:, begin + 4 : end]
+            rows.append(Row(target, command, measured, force, signals))
+        return seen, tuple(rows)
 
 
 def _signals(part) -> int:

@@ -1,9 +1,10 @@
-"""The contract of a substructure outside the compiled loop: on the wire, or in the laboratory."""
+"""The interface of an external substructure: behind a network connection, or in the laboratory."""
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,20 +18,20 @@ from vibrid.laws.base import Motion
 
 
 class Substructure(abc.ABC):
-    """A part that is moved and answers with forces; it holds its own state.
+    """A part that is moved and returns forces; it holds its own state.
 
-    `trial` may come several times a step, always from the state last committed; `commit` makes the last one permanent.
-    Arrays have one entry a degree of freedom.
+    `trial` may be called several times per step, always from the last committed state; `commit` makes the last trial
+    permanent. Arrays have one entry per degree of freedom.
     """
 
     count: int
     """Degrees of freedom."""
     signal_names: tuple[str, ...] = ()
-    """What its instruments show beside forces."""
+    """Names of its signals beside forces."""
 
     @property
     def signals(self) -> np.ndarray:
-        """(len(signal_names),) what the instruments showed at the last trial."""
+        """(len(signal_names),) readings of the instruments at the last trial."""
         return np.zeros(len(self.signal_names))
 
     @property
@@ -39,7 +40,9 @@ class Substructure(abc.ABC):
         return None
 
     @abc.abstractmethod
-    def trial(self, displacement: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray, time: float):
+    def trial(
+        self, displacement: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray, time: float
+    ) -> np.ndarray:
         """Forces (N) at a trial motion (m, m/s, m/s²) and time (s)."""
 
     @abc.abstractmethod
@@ -60,11 +63,11 @@ class Substructure(abc.ABC):
 
     @abc.abstractmethod
     def stop(self, reason: str) -> None:
-        """End the test safely and say why; a second call does nothing."""
+        """End the test safely for a reason; a second call does nothing."""
 
 
 class Connection(eqx.Module):
-    """How to reach a substructure: what a project file holds of one behind a wire until the test begins."""
+    """How to reach a substructure: the description of a remote device until the test begins."""
 
     def connect(self) -> Substructure:
         """Open it; the coordinator stops it when the test ends."""
@@ -72,12 +75,12 @@ class Connection(eqx.Module):
 
 
 class DeviceSubstructure(Substructure):
-    """A pure device held as a substructure: a compiled call a trial."""
+    """A pure device as a substructure: one compiled call per trial."""
 
     def __init__(self, device: LoopDevice, step: float, direction: Sequence[float] = (1.0,)):
         """
         Args:
-            device: what is moved.
+            device: the device that is moved.
             step: seconds between commits; a trial at another time is reached over the time since the last commit.
             direction: the deformation of the device for a unit displacement of each degree of freedom: `(1,)` for a
                 device between a node and the ground, `(-1, 1)` for one between two nodes.
@@ -89,7 +92,7 @@ class DeviceSubstructure(Substructure):
         self._tail = 1 + len(self.signal_names)
 
         def call(given):
-            """[e, w, dt, state …] → [force, signals …, state …]: one array each way, a third of the time of a tree."""
+            """[e, w, dt, state …] → [force, signals …, state …]: single arrays take a third of the time of trees."""
             state = whole(given[3:].astype(start.dtype))
             reading, following = device.trial(state, Motion(given[0], given[1]), None, given[2])
             return jnp.concatenate([reading.force[None], reading.signals, ravel_pytree(following)[0]])
@@ -98,7 +101,7 @@ class DeviceSubstructure(Substructure):
         self._written = _as_scalars(device)
         self._committed = self._next = np.asarray(start, float)
         self._time = self._next_time = 0.0
-        self._signals = np.zeros(len(self.signal_names))
+        self._signals: Any = np.zeros(len(self.signal_names))
         self.stopped: str | None = None
         both = np.outer(self.direction, self.direction)
         self._stiffness = float(device.initial_stiffness()) * both
@@ -106,27 +109,27 @@ class DeviceSubstructure(Substructure):
         self._compiled(0.0, 0.0, step)  # before the test, not in its first step
 
     @property
-    def signals(self):
+    def signals(self) -> np.ndarray:
         return self._signals
 
     def _compiled(self, e, w, dt) -> np.ndarray:
         return np.asarray(self._call(np.concatenate([(e, w, dt), self._committed])))
 
     def _move(self, e, w, dt):
-        """Force, signals and state after a motion, by the quickest way."""
+        """Force, signals and state after a motion, by the fastest function."""
         if self._written is not None:
             try:
                 return self._written(e, w, dt, *self._committed)
-            except (ArithmeticError, ValueError):  # what would be infinite or NaN: let the compiled program say which
+            except (ArithmeticError, ValueError):  # infinite or NaN: computed by the compiled program
                 pass
         return self._compiled(e, w, dt)
 
     def trial(self, displacement, velocity, acceleration, time):
         dt = time - self._time if time > self._time else self.step
         across = self.direction
-        answer = self._move(float(across.dot(displacement)), float(across.dot(velocity)), dt)
-        self._signals, self._next, self._next_time = answer[1 : self._tail], answer[self._tail :], time
-        return across * answer[0]
+        numbers = self._move(float(across.dot(displacement)), float(across.dot(velocity)), dt)
+        self._signals, self._next, self._next_time = numbers[1 : self._tail], numbers[self._tail :], time
+        return across * numbers[0]
 
     def commit(self):
         self._committed, self._time = self._next, self._next_time

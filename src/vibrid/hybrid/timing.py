@@ -1,4 +1,4 @@
-"""How long things took, many times over: kept in a growing array, told as median, p99, p99.9 and worst."""
+"""Durations of many steps: kept in a growing array, reported as median, p99, p99.9 and worst."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Times:
         """Median, p99, p99.9 and worst in seconds; NaN where nothing was timed."""
         if not self._count:
             return dict.fromkeys(QUANTILES, float("nan"))
-        found = np.quantile(self.values, list(QUANTILES.values()), method="higher")
-        return dict(zip(QUANTILES, map(float, found), strict=True))
+        quantiles = np.quantile(self.values, list(QUANTILES.values()), method="higher")
+        return dict(zip(QUANTILES, map(float, quantiles), strict=True))
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {spoken(value)}" for name, value in self.summary().items())
 
 
 def spoken(seconds: float) -> str:
-    """A duration with the unit that suits it."""
+    """A duration with a suitable unit."""
     for factor, unit in ((1e6, "µs"), (1e3, "ms")):
         if abs(seconds) * factor < 999.5:
             return f"{seconds * factor:.3g} {unit}"

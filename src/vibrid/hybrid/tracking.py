@@ -1,4 +1,4 @@
-"""How well a machine followed its target, and what that did to the structure: the indicators J₁ to J₉ of the benchmark
+"""Tracking of the target by an actuator, and its effect on the structure: the indicators J₁ to J₉ of the benchmark
 problem for real-time hybrid simulation (Silva, Gomez, Maghareh, Dyke & Spencer 2020)."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Tracking:
     """How well a measured displacement follows its target."""
 
     delay: float
-    """J₁, s: the lag at which the two are most alike; positive when the measured one is late."""
+    """J₁, s: the lag of the largest cross-correlation; positive when the measured displacement is late."""
     error: float
     """J₂: root mean square of the difference over that of the target."""
     peak_error: float
@@ -33,7 +33,7 @@ class Tracking:
 
 @dataclass(frozen=True)
 class FloorErrors:
-    """How far the floors of a hybrid test are from those of a reference, one number a floor, lowest first."""
+    """Differences of the floors of a hybrid test from a reference, one number per floor, lowest first."""
 
     error: np.ndarray
     """J₄ … J₆: root mean square of the difference over that of the reference."""
@@ -53,22 +53,22 @@ def tracking(target, measured, step: float, longest: float = 0.2) -> Tracking:
     size = np.abs(target).max()
     if size == 0:
         raise InputError("The target never moves, so there is nothing to track.")
-    wrong = measured - target
+    difference = measured - target
     rms = np.sqrt(np.mean(target**2))
-    error = np.sqrt(np.mean(wrong**2))
+    error = np.sqrt(np.mean(difference**2))
     return Tracking(
         _lag(target, measured, round(longest / step)) * step,
         float(error / rms),
-        float(np.abs(wrong).max() / size),
+        float(np.abs(difference).max() / size),
         float(error / np.ptp(target)),
     )
 
 
 def _lag(target: np.ndarray, measured: np.ndarray, most: int) -> float:
-    alike = scipy.signal.correlate(measured, target, mode="full")
+    correlation = scipy.signal.correlate(measured, target, mode="full")
     middle = len(target) - 1
     most = min(most, middle)
-    near = alike[middle - most : middle + most + 1]
+    near = correlation[middle - most : middle + most + 1]
     top = int(np.argmax(near))
     if 0 < top < len(near) - 1:
         left, peak, right = near[top - 1 : top + 2]
@@ -82,10 +82,10 @@ def floor_errors(displacement, reference) -> FloorErrors:
     displacement, reference = np.asarray(displacement, float), np.asarray(reference, float)
     if displacement.shape != reference.shape:
         raise InputError(
-            f"The two responses have the shapes {displacement.shape} and {reference.shape}; they must be alike."
+            f"The two responses have the shapes {displacement.shape} and {reference.shape}; they must be equal."
         )
-    wrong = displacement - reference
+    difference = displacement - reference
     return FloorErrors(
-        np.sqrt(np.mean(wrong**2, axis=0) / np.mean(reference**2, axis=0)),
-        np.abs(wrong).max(axis=0) / np.abs(reference).max(axis=0),
+        np.sqrt(np.mean(difference**2, axis=0) / np.mean(reference**2, axis=0)),
+        np.abs(difference).max(axis=0) / np.abs(reference).max(axis=0),
     )

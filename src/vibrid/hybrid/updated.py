@@ -1,8 +1,8 @@
-"""A law whose parameters are updated, step by step, from what the one physical device is heard to do.
+"""A law whose parameters are updated, step by step, from measurements of the tested device.
 
 A constrained unscented Kalman filter (Malik, Cao, Ricles & Downey 2025, equations 24–39) estimates x, the named
-parameters of a law, from the measured force of the physical device; the same law with these parameters answers at the
-modelled place.
+parameters of a law, from the measured force of the tested device; the same law with these parameters gives the force at
+the modelled place.
 
     χ = x, x ± γ √(L + λ) √P,    λ = α² (L + κ) − L                                               (25), (29), (30)
     W₀ᵐ = λ/(L + λ),  W₀ᶜ = W₀ᵐ + 1 − α² + β,  W = 1/2(L + λ)                                        (26)–(28)
@@ -11,7 +11,7 @@ modelled place.
 
 Corrections to the printed equations: W₀ᵐ and λ (as printed the weights do not sum to one), and x⁻ in (33) and (37).
 γ falls from 1 by 0.1 until every sigma point lies within its bounds. The weights stay, so smaller sigma points also
-shrink P by γ²: near a bound the filter believes itself surer than it is. A mean on the bound would need γ = 0, which
+shrink P by γ²: near a bound the filter underestimates its uncertainty. A mean on the bound would need γ = 0, which
 makes the gain zero for ever; the mean is therefore kept so far inside that the sigma points of P = Q fit.
 
 Parameters are counted in units of their characterised values, so Q = P₀ = σ_N² I. κ = 0 and β = 2.
@@ -34,7 +34,7 @@ from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.laws.base import Motion
 
 SHRINKING = 1.0 - 0.1 * np.arange(11)
-"""γ: what is tried, from the largest."""
+"""γ: the values that are tried, from the largest."""
 SMALLEST = 1e-11
 """Smallest eigenvalue of P, relative to the sum of them all."""
 DAMPING = 0.7071
@@ -57,15 +57,15 @@ class Smoothed(NamedTuple):
 
 
 class UpdatedState(NamedTuple):
-    """Where the filter and the modelled device stand."""
+    """State of the filter and of the modelled device."""
 
     mean: jax.Array  # (L,) in units of the characterised values
     covariance: jax.Array  # (L, L)
-    copies: Any  # states of the law of the physical device, one a sigma point
-    heard: Motion  # of the physical device, at the last step
+    copies: Any  # states of the law of the tested device, one per sigma point
+    heard: Motion  # of the tested device, at the last step
     displacement: Smoothed
     force: Smoothed
-    begun: jax.Array  # whether anything was heard yet
+    begun: jax.Array  # whether there was a measurement yet
     own: LawState
 
 
@@ -81,10 +81,10 @@ def _where(condition, yes, no):
 class UpdatedLaw(LoopDevice):
     """A law at the modelled place whose parameters a constrained unscented Kalman filter updates (module docstring).
 
-    The law of the physical device keeps a state of its own for every sigma point (`memory` "each"): where the device
-    slips its force does not depend on the stiffness of its bristles, and only a state that was moved with that
-    stiffness knows. With "mean" all points share the state that the mean left, as a filter whose only states are the
-    parameters does; slip is then taken for a change of stiffness.
+    The law of the tested device has a separate state for every sigma point (`memory` "each"): where the device slips,
+    its force does not depend on the stiffness of its bristles, and only a state that was moved with that stiffness
+    shows it. With "mean" all points share the state of the mean, as in a filter whose only states are the parameters;
+    slip is then taken as a change of stiffness.
 
     Its signals are the estimates, in SI units.
 
@@ -95,9 +95,8 @@ class UpdatedLaw(LoopDevice):
         lower, upper: their bounds, as factors on the characterised values (the paper does not give its own).
         process_noise: σ_N, relative change of a parameter in one step.
         force_noise: √R, N.
-        corner: Hz, of a low-pass that heard displacement and force pass alike before the filter sees them, and that
-            gives the velocity; 0 takes the velocity as it is heard. A sensor with 0.02 mm of noise at 1024 Hz has
-            30 mm/s of it in its differences.
+        corner: Hz, of a low-pass on the measured displacement and force, which also gives the velocity; 0 takes the
+            measured velocity. A sensor with 0.02 mm of noise at 1024 Hz has 30 mm/s of noise in its differences.
         spread: α.
         memory: "each" or "mean".
     """
@@ -113,7 +112,7 @@ class UpdatedLaw(LoopDevice):
     spread: Parameter = parameter("α", "", positive=True, default=1e-3)
     memory: str = eqx.field(static=True, default="each")
 
-    no_force_means: ClassVar[str] = "The law left the range of numbers, or its memory was too small for the path."
+    no_force_means: ClassVar[str] = "The law overflowed, or its memory was too small for the path."
 
     def __check_init__(self):
         if not self.updated:
@@ -132,11 +131,11 @@ class UpdatedLaw(LoopDevice):
         )
 
     @property
-    def signal_names(self) -> tuple[str, ...]:
+    def signal_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.updated
 
     @property
-    def signal_units(self) -> tuple[str, ...]:
+    def signal_units(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return tuple(paths.info(self.law.law, path).unit for path in self.updated)
 
     @property
@@ -161,7 +160,7 @@ class UpdatedLaw(LoopDevice):
         return own, force
 
     def listened(self, state: UpdatedState, heard: Heard, dt) -> tuple[Motion, jax.Array, Smoothed, Smoothed]:
-        """Motion and force of the physical device as the filter sees them."""
+        """Motion and force of the tested device after the low-pass."""
         x, force = heard.motion.e, heard.reading.force
         begin = lambda old, value: _where(state.begun, old, Smoothed(value, jnp.zeros(()), value))  # noqa: E731
         smooth = begin(state.displacement, x).step(x, self.corner, dt)
@@ -189,12 +188,12 @@ class UpdatedLaw(LoopDevice):
 
         before = state.heard
         copies, forces = jax.vmap(lambda x, own: self.moved(x, own, before, motion, dt))(points, state.copies)
-        mean, found = means @ points, means @ forces
-        apart, missed = points - mean, forces - found
-        variance = weights @ jnp.square(missed) + jnp.square(self.force_noise)
-        gain = (weights * missed) @ apart / variance
+        mean, predicted = means @ points, means @ forces
+        apart, spread = points - mean, forces - predicted
+        variance = weights @ jnp.square(spread) + jnp.square(self.force_noise)
+        gain = (weights * spread) @ apart / variance
         margin = self.process_noise * jnp.sqrt(wide)
-        after = jnp.clip(mean + gain * (measured - found), self.lower + margin, self.upper - margin)
+        after = jnp.clip(mean + gain * (measured - predicted), self.lower + margin, self.upper - margin)
         covariance = (weights * apart.T) @ apart + noise - variance * jnp.outer(gain, gain)
         if self.memory == "mean":
             first = jax.tree.map(lambda leaf: leaf[0], state.copies)
@@ -204,13 +203,13 @@ class UpdatedLaw(LoopDevice):
 
     def trial(self, state: UpdatedState, motion: Motion, heard: Heard | None, dt) -> tuple[Reading, UpdatedState]:
         if heard is None:
-            raise InputError("An updated law needs a tested device to listen to: name it with `listens`.")
+            raise InputError("An updated law needs measurements of a tested device: name the device with `listens`.")
         seen, force, smooth, pushed = self.listened(state, heard, dt)
         state = state._replace(heard=_where(state.begun, state.heard, seen))
         mean, covariance, copies = self.estimate(state, seen, force, dt)
-        own, answer = self.moved(mean, state.own.own, state.own.at, motion, dt)
+        own, modelled_force = self.moved(mean, state.own.own, state.own.at, motion, dt)
         after = UpdatedState(mean, covariance, copies, seen, smooth, pushed, jnp.ones((), bool), LawState(own, motion))
-        return Reading(answer, self.characterised * mean), after
+        return Reading(modelled_force, self.characterised * mean), after
 
     def initial_stiffness(self):
         law, share = self.law.scaled(jnp.broadcast_to(self.capacity, (2,)), {})

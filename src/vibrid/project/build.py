@@ -1,9 +1,11 @@
-"""From tables to things: laws, structures, sensors, unknowns. Every problem is noted where it stands in the file."""
+"""From tables to objects: laws, structures, sensors, unknowns. Every error is noted with its place in the file."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -28,61 +30,61 @@ _NAMES = ("law", "kind", "name", "count")
 
 
 class Notes:
-    """Gathers problems, so that all of them are told at once."""
+    """Collects errors, so that all of them are reported at once."""
 
     def __init__(self):
-        self.found: list[Mistake] = []
+        self.problems: list[Mistake] = []
 
-    def add(self, keys: Keys, sentence: str) -> None:
-        self.found.append(Mistake(keys, sentence))
+    def add(self, keys: Keys, message: str) -> None:
+        self.problems.append(Mistake(keys, message))
 
     @contextmanager
-    def at(self, *keys):
-        """What goes wrong inside is a problem at these keys."""
+    def at(self, *keys: str | int) -> Iterator[None]:
+        """An error inside the block is noted at these keys."""
         try:
             yield
         except VibridError as problem:
             self.add(keys, str(problem))
 
 
-def make(table: Section, keys: Keys, notes: Notes):
-    """The thing a table describes, or None when it cannot be made; the reasons are in the notes."""
-    before = len(notes.found)
+def make(table: Section, keys: Keys, notes: Notes) -> Any:
+    """The object that a table describes, or None when it cannot be made; the reasons are in the notes."""
+    before = len(notes.problems)
     given = {
         name: _value(getattr(table, name), (*keys, name), notes)
         for name in type(table).model_fields
         if name in table.model_fields_set and not (name in _NAMES and not _is_field(table, name))
     }
-    if len(notes.found) > before:
+    if len(notes.problems) > before:
         return None
     try:
-        made = type(table).target(**given)
-        if isinstance(made, Law):
-            check_law(made)
-        return made
+        thing = type(table).target(**given)
+        if isinstance(thing, Law):
+            check_law(thing)
+        return thing
     except VibridError as problem:
         notes.add(keys, str(problem))
     except (TypeError, ValueError, IndexError) as problem:
-        notes.add(keys, f"{table.words} cannot be made of these values ({problem}).")
+        notes.add(keys, f"{table.words} cannot be made from these values ({problem}).")
     return None
 
 
 def _is_field(table: Section, name: str) -> bool:
-    """Whether a name is a field of what is made, and not a word of the project file alone."""
+    """Whether a name is a field of the target class, and not a key of the project file alone."""
     return name in getattr(table.target, "__dataclass_fields__", {})
 
 
 def _value(value, keys: Keys, notes: Notes):
     if isinstance(value, Section):
         if not _is_field(value, "count") and getattr(value, "count", 1) != 1:
-            notes.add((*keys, "count"), "there is room for one here, so it cannot be repeated.")
+            notes.add((*keys, "count"), "one is expected here, so it cannot be repeated.")
         return make(value, keys, notes)
     if isinstance(value, list):
         if not any(isinstance(v, Section) for v in value):
             return value
         counts = [1 if _is_field(v, "count") else v.count for v in value]
         if sum(counts) > MOST_PARTS:
-            notes.add(keys, f"{sum(counts)} parts are more than the {MOST_PARTS} that a list may have.")
+            notes.add(keys, f"a list may have {MOST_PARTS} parts, not {sum(counts)}.")
             return None
         parts = [make(v, (*keys, i), notes) for i, v in enumerate(value)]
         return tuple(part for part, count in zip(parts, counts, strict=True) for _ in range(count))
@@ -95,28 +97,28 @@ def make_sensors(
     tables: list[SensorTable], structure: Structure, notes: Notes
 ) -> tuple[Sensors | None, dict[str, str]]:
     """The sensors, each checked against the structure, and the unit of each channel in files."""
-    made: list[Sensor] = []
+    sensors: list[Sensor] = []
     units: dict[str, str] = {}
     for i, table in enumerate(tables):
         noise = np.nan if table.noise is None else table.noise
         if table.channel and len(table.place) > 1:
-            notes.add(("sensors", i, "channel"), "one channel cannot serve several places; write one table for each.")
+            notes.add(("sensors", i, "channel"), "one channel cannot have several places; write one table for each.")
         for place in table.place:
-            own = table.channel if len(table.place) == 1 else ""
-            channel = own or re.sub(r"[^\w.=-]+", "_", f"{table.quantity}_{place}").strip("_")
+            given = table.channel if len(table.place) == 1 else ""
+            channel = given or re.sub(r"[^\w.=-]+", "_", f"{table.quantity}_{place}").strip("_")
             sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, channel, table.offset)
             with notes.at("sensors", i, "place"):
-                _traced(structure, lambda whole, model, one=sensor: compile_sensors(whole, model, (one,)))
-            made.append(sensor)
+                _traced(structure, lambda whole, model, s=sensor: compile_sensors(whole, model, (s,)))
+            sensors.append(sensor)
             if table.unit:
                 units[sensor.label] = table.unit
     with notes.at("sensors"):
-        return (Sensors(made) if made else None), units
+        return (Sensors(sensors) if sensors else None), units
     return None, units
 
 
 def _traced(structure: Structure, function):
-    """The shapes of `function(structure, model)`: everything is checked, nothing is computed."""
+    """The shapes of `function(structure, model)`: checked without computing."""
     loads = IMPOSED if isinstance(structure, ImposedTest) else ()
     return eqx.filter_eval_shape(lambda whole: function(whole, whole.model(loads)), structure)
 
@@ -127,24 +129,24 @@ def _size(structure: Structure) -> int:
 
 
 def make_initial(tables: list[InitialTable], structure: Structure, notes: Notes) -> tuple[Initial, ...]:
-    """How each record begins."""
-    made = []
+    """The initial state of each record."""
+    states = []
     for i, table in enumerate(tables):
         given = {}
         for name, unit in (("displacement", "m"), ("velocity", "m/s")):
             value = getattr(table, name)
             with notes.at("initial", i, name):
                 if isinstance(value, dict):
-                    given[name] = {place: in_si(own, unit) for place, own in value.items()}
+                    given[name] = {place: in_si(number, unit) for place, number in value.items()}
                 elif value is not None:
-                    given[name] = [in_si(own, unit) for own in value]
+                    given[name] = [in_si(number, unit) for number in value]
                 if name in given:
                     as_initial({name: given[name]}, structure, _size(structure))
         if not given:
             notes.add(("initial", i), "give a displacement or a velocity; a structure is at rest without this table.")
-        if not notes.found:
-            made.append(as_initial(given, structure, _size(structure)))
-    return tuple(made)
+        if not notes.problems:
+            states.append(as_initial(given, structure, _size(structure)))
+    return tuple(states)
 
 
 def _stand_in(
@@ -162,7 +164,7 @@ def _stand_in(
         quantity = "ground_acceleration" if excitation is None else excitation.quantity
         inputs = [(quantity, "")] * (most["loads"] + 1)
     return Experiment(
-        structure, tuple(sensors or ()), (rest,) * (most["initial"] + 1), tuple(Load(*one) for one in inputs)
+        structure, tuple(sensors or ()), (rest,) * (most["initial"] + 1), tuple(Load(*given) for given in inputs)
     )
 
 
@@ -174,10 +176,12 @@ def make_unknowns(
     excitation: ExcitationTable | None = None,
 ):
     """The unknowns, each checked against the experiment."""
-    experiment = _stand_in(tables, structure, sensors, excitation) if tables else None
-    made = []
+    if not tables:
+        return ()
+    experiment = _stand_in(tables, structure, sensors, excitation)
+    unknowns = []
     for i, table in enumerate(tables):
-        before = len(notes.found)
+        before = len(notes.problems)
         values = {}
         unit = None
         with notes.at("unknown", i, "path"):
@@ -191,28 +195,28 @@ def make_unknowns(
                     values[name] = tuple(in_si(v, unit) for v in value)
                 elif value is not None:
                     values[name] = in_si(value, unit)
-        if len(notes.found) > before:
+        if len(notes.problems) > before:
             continue
         path = table.path if isinstance(table.path, str) else tuple(table.path)
         unknown = Unknown(path, tied=table.tied, name=table.name, **values)
         with notes.at("unknown", i):
             compile_unknowns(experiment, [unknown])
-        made.append(unknown)
-    if made and not notes.found:
+        unknowns.append(unknown)
+    if not notes.problems:
         with notes.at("unknown"):
-            compile_unknowns(experiment, made)
-    return tuple(made)
+            compile_unknowns(experiment, unknowns)
+    return tuple(unknowns)
 
 
 def make_unknown_loads(tables: list[UnknownLoadTable], structure: Structure, notes: Notes) -> tuple[UnknownLoad, ...]:
-    """The loads that are to be found, each at a place that exists."""
-    made = []
+    """The loads to be identified, each at a place that exists."""
+    loads = []
     for i, table in enumerate(tables):
         with notes.at("unknown_loads", i):
             load = UnknownLoad(
                 table.place, deviation=table.deviation, quantity=table.quantity, speed=table.speed, enters=table.enters
             )
             if load.quantity == "load":
-                _ = load.inputs(structure) if load.moves else structure.row(load.at)
-            made.append(load)
-    return tuple(made)
+                _ = load.inputs(structure) if load.moves else structure.row(str(load.at))
+            loads.append(load)
+    return tuple(loads)

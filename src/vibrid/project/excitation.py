@@ -1,4 +1,4 @@
-"""What drives a project's structure, and how its measured files are read."""
+"""The excitation of a project's structure, and the reading of its measured files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from vibrid.core.errors import FileProblem, InputError, nearest
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.project.quantities import in_si
-from vibrid.project.sections import CyclicTable, ExcitationTable, InputTable, RecordsTable
+from vibrid.project.sections import CyclicTable, ExcitationTable, InputTable, RecordsTable, SyntheticTable
 from vibrid.records.motions.synthetic import synthetic_motion
 from vibrid.records.readers import Column, read_described
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
@@ -17,7 +17,7 @@ from vibrid.records.units import unit_factor
 from vibrid.simulation.excitation import free_vibration
 
 MOST_SAMPLES = 5_000_000
-"""The most samples of a made-up excitation."""
+"""The most samples of a synthetic excitation."""
 
 
 def make_excitation(project) -> Record:
@@ -26,24 +26,24 @@ def make_excitation(project) -> Record:
     if table is None or not (table.file or table.synthetic or table.cyclic or table.free):
         raise FileProblem(
             project.path,
-            "nothing drives the structure: give [excitation] a file, a synthetic motion, a cyclic protocol, or a free "
+            "there is no excitation: give [excitation] a file, a synthetic motion, a cyclic protocol, or a free "
             "vibration from an [[initial]] state.",
         )
     if table.free is not None:
         _bounded(table.free.duration * table.free.rate)
-        made = free_vibration(table.free.duration, table.free.rate)
+        record = free_vibration(table.free.duration, table.free.rate)
     elif table.synthetic is not None:
-        made = _synthetic(table)
+        record = _synthetic(table.synthetic, table.direction)
     elif table.cyclic is not None:
-        made = cyclic(table.cyclic, table.quantity, table.place, table.direction)
+        record = cyclic(table.cyclic, table.quantity, table.place, table.direction)
     else:
-        made = _read(project.beside(table.file), table)
-    made = _shape(made, table)
-    return made if table.scale == 1.0 else made.scale(table.scale)
+        record = _read(project.beside(table.file), table)
+    record = _shape(record, table)
+    return record if table.scale == 1.0 else record.scale(table.scale)
 
 
 def read_measured(project, path) -> Record:
-    """A measured file, its columns described by the file and, key by key, by the project, which has the last word."""
+    """A measured file, its columns described by the file and, key by key, by the project, which takes precedence."""
     table: RecordsTable = project.records_table
     inputs, sensors = _inputs(project.excitation_table), project.sensors or ()
     known = {s.label: Column(unit=project.units.get(s.label), quantity=s.quantity, location=s.place) for s in sensors}
@@ -55,14 +55,14 @@ def read_measured(project, path) -> Record:
 
 
 def _inputs(table: ExcitationTable | None) -> list[InputTable]:
-    """The columns that drive: those described, or the one that a cyclic protocol writes under its quantity's name."""
+    """The excitation columns: those described, or the column of a cyclic protocol, named after its quantity."""
     if table is None or table.channels or table.cyclic is None:
         return [] if table is None else table.channels
     return [InputTable(column=table.quantity, quantity=table.quantity, place=table.place, direction=table.direction)]
 
 
 def _known(inputs: list[InputTable]) -> dict[str, Column]:
-    """What a project says of the columns that drive; a quantity that it does not give is left to the file."""
+    """The project's description of the excitation columns; a quantity that it does not give is left to the file."""
     return {
         c.column: Column(
             unit=c.unit or None,
@@ -75,8 +75,8 @@ def _known(inputs: list[InputTable]) -> dict[str, Column]:
 
 
 def _driven(path, record: Record, inputs: list[InputTable]) -> Record:
-    """The record driven by the named columns and by no other; one that the file does not call an excitation is made
-    the ground acceleration that it is by default."""
+    """The record with the named columns, and no other, as excitation; a column that is no excitation in the file
+    becomes the given quantity, by default a ground acceleration."""
     for c in inputs:
         if c.column not in record.names:
             raise FileProblem(
@@ -86,23 +86,23 @@ def _driven(path, record: Record, inputs: list[InputTable]) -> Record:
             if unit_factor(record.channel(c.column).unit)[1] not in ("", QUANTITIES[c.quantity]):
                 raise FileProblem(
                     path,
-                    f"column '{c.column}' is in {record.channel(c.column).unit}; say under [excitation] channels which "
-                    f"quantity it is ({', '.join(EXCITATIONS)}).",
+                    f"column '{c.column}' is in {record.channel(c.column).unit}; give its quantity under [excitation] "
+                    f"channels ({', '.join(EXCITATIONS)}).",
                 )
             record = record.relabel({c.column: {"quantity": c.quantity, "unit": QUANTITIES[c.quantity]}})
     return record.driven_by([c.column for c in inputs])
 
 
 def _read(path, table: ExcitationTable) -> Record:
-    """The excitation file, or of it the channels that are named."""
+    """The excitation file, or its named channels."""
     record = read_described(path, _known(table.channels), format=table.format, rate=table.rate)
     if table.direction:
         ground = [c.name for c in record.channels if c.quantity == "ground_acceleration"]
         if len(ground) != 1 or table.channels:
             raise FileProblem(
                 path,
-                f"[excitation] gives one direction, '{table.direction}', and {len(ground)} channels move the ground "
-                f"({', '.join(ground)}); give each its own under [excitation] channels.",
+                f"[excitation] gives one direction, '{table.direction}', and there are {len(ground)} channels of "
+                f"ground motion ({', '.join(ground)}); give each its own under [excitation] channels.",
             )
         return record.driven_by({ground[0]: table.direction})
     if not table.channels:
@@ -116,12 +116,12 @@ def _shape(record: Record, table) -> Record:
     return record if table.resample is None else record.resample(table.resample)
 
 
-def _synthetic(table: ExcitationTable) -> Record:
-    given = table.synthetic.model_dump()
+def _synthetic(table: SyntheticTable, direction: str) -> Record:
+    given = table.model_dump()
     known = inspect.signature(synthetic_motion).parameters
     _bounded(given["duration"] * given["rate"])
-    made = synthetic_motion(given.pop("seed"), **{k: v for k, v in given.items() if k in known})
-    return made.relabel({made.names[0]: {"direction": table.direction}}) if table.direction else made
+    motion = synthetic_motion(given.pop("seed"), **{k: v for k, v in given.items() if k in known})
+    return motion.relabel({motion.names[0]: {"direction": direction}}) if direction else motion
 
 
 def cyclic(table: CyclicTable, quantity: str, place: str = "", direction: str = "") -> Record:

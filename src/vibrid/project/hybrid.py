@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vibrid.hybrid.coordinator import HybridTest
-from vibrid.hybrid.learned.network_file import NetworkFile
+from vibrid.hybrid.device import DeviceFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Scaling
-from vibrid.hybrid.replay import ReplayFile
 from vibrid.project.build import Notes, make
-from vibrid.project.section import Section
+from vibrid.project.problems import Keys
+from vibrid.project.sections import HybridTable
 from vibrid.simulation.alpha import MKRAlpha
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import Structure
@@ -22,7 +24,7 @@ from vibrid.structures.shear import ShearBuilding
 
 @dataclass(frozen=True)
 class HybridPlan:
-    """A hybrid test, the place whose displacement is shown while it runs, and what a device outside may not cross."""
+    """A hybrid test, the place whose displacement is shown while it runs, and the limits of an external device."""
 
     test: HybridTest
     watch: str
@@ -30,29 +32,40 @@ class HybridPlan:
     when_full: str
 
 
-def make_hybrid(table: Section, structure: Structure, folder, notes: Notes) -> HybridPlan | None:
-    """The test that a table describes; problems are noted where they stand. Files are named relative to `folder`."""
-    before = len(notes.found)
+def read_files(device: Any, keys: Keys, folder: Path, notes: Notes) -> Any:
+    """The device at `keys`; one that is described by files (`DeviceFile`) is read from them, relative to `folder`."""
+    if not isinstance(device, DeviceFile):
+        return device
+    place = (*keys, "file") if hasattr(device, "file") else keys
+    with notes.at(*place):
+        try:
+            return device.read(folder)
+        except (OSError, ValueError) as problem:
+            notes.add(place, f"its file cannot be read ({problem}).")
+    return device
+
+
+def make_hybrid(table: HybridTable, structure: Structure, folder: Path, notes: Notes) -> HybridPlan | None:
+    """The test that a table describes; problems are noted at their keys. Files are named relative to `folder`."""
+    before = len(notes.problems)
     parts = {}
     for kind in ("experimental", "modelled"):
         parts[kind] = []
-        for i, own in enumerate(getattr(table, kind)):
+        for i, part_table in enumerate(getattr(table, kind)):
             keys = ("hybrid", kind, i)
-            part = make(own, keys, notes)
+            part = make(part_table, keys, notes)
             if part is None:
                 continue
             for name in filter(None, (part.at, part.to)):
                 with notes.at(*keys):
                     structure.row(name)
-            if isinstance(part.device, ReplayFile | NetworkFile):
-                with notes.at(*keys, "device", "file"):
-                    part = dataclasses.replace(part, device=part.device.read(folder))
-            parts[kind].append(part)
+            device = read_files(part.device, (*keys, "device"), folder, notes)
+            parts[kind].append(part if device is part.device else dataclasses.replace(part, device=device))
     integrator = make(table.integrator, ("hybrid", "integrator"), notes) if table.integrator else MKRAlpha(0.75)
     watch = table.watch or top_of(structure)
     with notes.at("hybrid", "watch"):
         structure.row(watch)
-    if len(notes.found) > before:
+    if len(notes.problems) > before:
         return None
     scaling = Scaling(table.length_scale, table.force_scale, table.time_scale)
     with notes.at("hybrid"):
@@ -72,7 +85,7 @@ def make_hybrid(table: Section, structure: Structure, folder, notes: Notes) -> H
 
 
 def top_of(structure: Structure) -> str:
-    """What a structure calls its highest place that moves with the ground."""
+    """The name of the highest place of a structure that moves with the ground."""
     if isinstance(structure, ShearBuilding):
         return "roof"
     if isinstance(structure, Assembled):

@@ -1,4 +1,4 @@
-"""The tables that can stand for a law, in every kind of file."""
+"""The tables that describe a law, in every kind of file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from vibrid.structures.damping import Damping
 
 
 def maker_of_laws(plugins: bool = False) -> TableMaker:
-    """A maker that knows the laws registered now: simple ones, those that hold others, and several in parallel.
+    """A maker with the laws registered now: simple ones, those that contain others, and several in parallel.
 
-    plugins: those of installed plugins too.
+    plugins: with those of installed plugins.
     """
     maker, laws = TableMaker(told_apart={Law: "law", Damping: "kind"}), LAWS.choices(plugins)
     maker.choices[YieldDistribution] = maker.choice("distribution", "kind", DISTRIBUTIONS.choices(plugins))

@@ -1,46 +1,48 @@
-"""The tables of a training: tests of a device, and the closed loop that models are chosen by."""
+"""The tables of a training: tests of a device, and the closed loop by which models are chosen."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from vibrid.hybrid.learned.from_records import CORNER
-from vibrid.project.quantities import number_type
+from vibrid.project.quantities import Number
 from vibrid.project.section import Plugins, Section
 
 
 class TestTable(Section):
-    """A test of the device, and the one of the physical device that is heard beside it."""
+    """A test of the device, and the record of the tested device whose measurements the network uses."""
 
     words: ClassVar[str] = "a device test"
     __test__: ClassVar[bool] = False
     file: str = Field(description="record with imposed_displacement and element_force, relative to this file")
-    heard: str = Field("", description="record of the physical device, sample by sample beside it")
+    heard: str = Field(default="", description="record of the tested device at the same samples")
     capacity: Any = Field(description="friction force that the pretension is set for, or one for each direction")
     use: Literal["training", "validation"] = "training"
 
 
 class ClosedLoopTable(Section):
-    """A virtual hybrid test in which models are compared with the device that its project has at a place."""
+    """A virtual hybrid test in which models are compared with the device of its project at a place."""
 
     words: ClassVar[str] = "the closed loop"
     project: str = Field(description="project file with a [hybrid] table, relative to this one")
     place: str = Field(description="name of the modelled device that the network replaces")
-    capacity: Any = Field(description="capacity that the network is told there")
-    rest: number_type("time without shaking at the end of the motion", "s", positive=True) = 2.0
+    capacity: Any = Field(description="capacity that the network is given there")
+    rest: Annotated[float, Number("time without shaking at the end of the motion", "s", positive=True)] = 2.0
 
 
 class TrainingTable(Section):
     """The whole file, but for recipe and law."""
 
     words: ClassVar[str] = "a training file"
-    title: str = Field("", max_length=200, description="what the device is called")
-    plugins: Plugins = Field([], description="files of Python, beside this one, that register laws, methods, …")
+    title: str = Field(default="", max_length=200, description="name of the device")
+    plugins: Plugins = Field(
+        default=[], description="Python files, relative to this one, that register laws, methods, …"
+    )
     recipe: Any
     law: Any
-    fit_law: list[str] = Field([], description="parameters of the law that are fitted to the training tests before")
+    fit_law: list[str] = Field(default=[], description="parameters of the law that are fitted first")
     tests: list[TestTable] = Field(min_length=1, max_length=10_000, description="tests of the device")
-    velocity_corner: number_type("low-pass before differentiating", "Hz", positive=True) = CORNER
-    closed_loop: ClosedLoopTable | None = Field(None, description="where models are chosen by")
+    velocity_corner: Annotated[float, Number("low-pass before differentiating", "Hz", positive=True)] = CORNER
+    closed_loop: ClosedLoopTable | None = Field(default=None, description="hybrid test by which models are chosen")

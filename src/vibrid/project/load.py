@@ -1,4 +1,4 @@
-"""Reading a project file: text, tables, things, each step telling all of its problems at once."""
+"""Reading a project file: text, tables, objects; each step reports all of its errors at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -15,15 +16,16 @@ from vibrid.core.inputs import InputFile
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.plugins import load_plugins
-from vibrid.project.problems import Mistake, ProjectProblem, keys_of
+from vibrid.project.problems import Keys, Mistake, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
-from vibrid.project.sections import ExcitationTable
+from vibrid.project.sections import ExcitationTable, ProjectTable
 from vibrid.project.tables import project_file
 from vibrid.records.record import QUANTITIES
 from vibrid.structures.base import Structure
 
+AnyTable = TypeVar("AnyTable", bound=Section)
 LARGEST = 1_000_000
 """The largest project file in bytes."""
 
@@ -33,8 +35,8 @@ def load_project(path, trust: bool = False) -> Project:
 
     Nothing in the file is executed or imported: it names registered laws, structures, integrators and methods. The
     plugin files that it names (`plugins = ["my_laws.py"]`) are run if `trust` is true or their content was agreed to
-    before (`core.trust`), and refused otherwise. A file that cannot be used is refused with every problem of it: file,
-    line, key, and the nearest valid name.
+    before (`core.trust`), and refused otherwise. An invalid file is refused with all of its errors: file, line, key,
+    and the nearest valid name.
 
     Example
         >>> project = load_project("examples/shear-building.toml")
@@ -44,34 +46,34 @@ def load_project(path, trust: bool = False) -> Project:
     text, table = read_table(path, project_file, trust)
     notes = Notes()
     project = _project(path, table, notes)
-    if notes.found:
-        raise ProjectProblem(path, text, notes.found)
+    if notes.problems or project is None:
+        raise ProjectProblem(path, text, notes.problems)
     return project
 
 
-def read_table(path: Path, model: Callable[[bool], type[Section]], trust: bool = False) -> tuple[str, Section]:
-    """The text of a TOML file and the table it holds, its plugins run and checked against a model.
+def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:
+    """The text of a TOML file, and its content as a table; its plugins are run first.
 
-    The model is made for what is here; only where it does not fit, plugins that are installed are looked for.
+    The model knows the registered names; installed plugins are searched only where the file does not fit it.
     """
     text = _text(path)
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         line = re.search(r"at line (\d+)", str(problem))
-        sentence = re.sub(r" \(at .*\)$", "", str(problem))
+        message = re.sub(r" \(at .*\)$", "", str(problem))
         if line and re.search(r"=\s*[-+]?\d+,\d", text.splitlines()[int(line[1]) - 1]):
-            sentence = "a number has a decimal comma; write a decimal point, such as 0.5 for 0,5"
+            message = "a number has a decimal comma; write a decimal point, such as 0.5 for 0,5"
         order = "" if path.suffix == ".toml" else " The project file, which ends in .toml, comes first; then records."
-        raise FileProblem(path, f"this is not valid TOML: {sentence}.{order}", int(line[1]) if line else None) from None
+        raise FileProblem(path, f"this is not valid TOML: {message}.{order}", int(line[1]) if line else None) from None
     load_plugins(path, text, data, trust)
     with contextlib.suppress(ValidationError):
         return text, model(False).model_validate(data)
     try:
         return text, model(True).model_validate(data)
     except ValidationError as problem:
-        found = [Mistake(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
-        raise ProjectProblem(path, text, list(dict.fromkeys(found))) from None
+        mistakes = [Mistake(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
+        raise ProjectProblem(path, text, list(dict.fromkeys(mistakes))) from None
 
 
 def _text(path: Path) -> str:
@@ -81,7 +83,7 @@ def _text(path: Path) -> str:
         if not path.is_file():
             raise FileProblem(path, "this is not a file.")
         if path.stat().st_size > LARGEST:
-            raise FileProblem(path, f"a project file has at most {LARGEST // 1_000_000} MB.")
+            raise FileProblem(path, f"a project file may have at most {LARGEST // 1_000_000} MB.")
         return path.read_text(encoding="utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise FileProblem(path, "this is not a text file in UTF-8.") from None
@@ -89,7 +91,7 @@ def _text(path: Path) -> str:
         raise FileProblem(path, f"it cannot be read ({problem.strerror}).") from None
 
 
-def _project(path: Path, table: Section, notes: Notes) -> Project | None:
+def _project(path: Path, table: ProjectTable, notes: Notes) -> Project | None:
     structure = make(table.structure, ("structure",), notes)
     settings = table.simulation
     integrator = settings.integrator and make(settings.integrator, ("simulation", "integrator"), notes)
@@ -98,7 +100,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
         return None
     with notes.at("structure"):
         sensors, units = make_sensors(table.sensors, structure, notes)
-    if notes.found:
+    if notes.problems:
         return None
     initial = make_initial(table.initial, structure, notes)
     unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation)
@@ -124,7 +126,7 @@ def _project(path: Path, table: Section, notes: Notes) -> Project | None:
 
 
 def _check_excitation(table: ExcitationTable, structure: Structure, notes: Notes) -> None:
-    """One source at most, loads at places that exist, ground motions along directions of the structure."""
+    """At most one source, loads at places that exist, ground motions in directions of the structure."""
     sources = [name for name in ("file", "synthetic", "cyclic", "free") if getattr(table, name)]
     if len(sources) > 1:
         notes.add(("excitation",), f"{' and '.join(sources)} are given; an excitation has one source.")
@@ -141,7 +143,9 @@ def _check_excitation(table: ExcitationTable, structure: Structure, notes: Notes
         if direction:
             with notes.at(*keys):
                 structure.ground_axis(direction)
-    driven = [(("excitation", "channels", i, "place"), c.quantity, c.place) for i, c in enumerate(table.channels)]
+    driven: list[tuple[Keys, str, str]] = [
+        (("excitation", "channels", i, "place"), c.quantity, c.place) for i, c in enumerate(table.channels)
+    ]
     if table.cyclic is not None:
         driven.append((("excitation", "place"), table.quantity, table.place))
         for i, amplitude in enumerate(table.cyclic.amplitudes):

@@ -1,6 +1,6 @@
 """Classes as tables of a project file: their fields become keys, and registered classes are chosen by name.
 
-What may stand in a table is told to a `TableMaker`; it knows no room of the package by itself.
+A `TableMaker` is given the classes; it imports no other package of vibrid by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from vibrid.core.errors import nearest
 from vibrid.core.parameters import as_number
-from vibrid.project.quantities import array_type, number_type
+from vibrid.project.quantities import Number, array_type
 from vibrid.project.section import Section, Text
 
 MOST_PARTS = 10_000
@@ -28,11 +28,11 @@ MOST_PARTS = 10_000
 
 
 class TableMaker:
-    """Turns classes into tables. `choices` holds, for each base class, the tables that can stand for it.
+    """Turns classes into tables. `choices` holds, for each base class, the tables that describe it.
 
     Arguments
-        told_apart: base classes that may stand in one place (a law or a damping), each with the key by which its tables
-            name themselves; a table with none of these keys is taken for one of the last.
+        told_apart: base classes that are accepted at the same place (a law or a damping), each with the key that names
+            its tables; a table with none of these keys is taken as one of the last.
     """
 
     def __init__(self, told_apart: Mapping[type, str]):
@@ -41,8 +41,8 @@ class TableMaker:
         self.known: dict[str, dict[str, type[Section]]] = {}
         self.parts: dict[type, type[Section]] = {}
 
-    def choice(self, what: str, key: str, classes: Mapping[str, Any], or_name: bool = False):
-        """The union of tables that say by `key` which registered class they describe."""
+    def choice(self, what: str, key: str, classes: Mapping[str, Any], or_name: bool = False) -> Any:
+        """The union of tables that name by `key` the registered class they describe."""
         known = self.known.setdefault(what, {})
         for name, target in classes.items():
             known[name] = self.table(target, f"{_article(name)} {name} {what}", {key: (Literal[name], ...)})
@@ -52,7 +52,7 @@ class TableMaker:
             if or_name and isinstance(value, str):
                 value = {key: value}
             if not isinstance(value, dict) or key not in value:
-                sentence = f'a {what} is a table that names itself: {{{key} = "{next(iter(described), "")}", ...}}.'
+                sentence = f'a {what} is a table with its name: {{{key} = "{next(iter(described), "")}", ...}}.'
             elif value[key] not in described:
                 sentence = f"there is no {what} called '{value[key]}'; {nearest(str(value[key]), described)}"
             else:
@@ -63,7 +63,7 @@ class TableMaker:
         union = tagged[0]
         if len(tagged) > 1:
             union = Annotated[_either(tagged), Discriminator(lambda value: f"<{value[key]}>")]
-        written = union | Literal[tuple(described)] if or_name else union
+        written: Any = _either((union, Literal[tuple(described)])) if or_name else union
         return Annotated[union, BeforeValidator(check, json_schema_input_type=written)]
 
     def table(self, target, words: str, more: dict | None = None) -> type[Section]:
@@ -72,10 +72,10 @@ class TableMaker:
         if isinstance(target, type) and "count" not in fields:
             fields["count"] = (int, Field(1, ge=1, le=MOST_PARTS, description="how many times it is repeated"))
         name = re.sub(r"\W+", " ", words).title().replace(" ", "") + "Table"
-        made = create_model(name, __base__=Section, **fields)
-        made.words, made.target = words, target
-        made.__doc__ = (inspect.getdoc(target) or "").split("\n\n")[0]
-        return made
+        model = create_model(name, __base__=Section, **fields)
+        model.words, model.target = words, target
+        model.__doc__ = (inspect.getdoc(target) or "").split("\n\n")[0]
+        return model
 
     def fields(self, target) -> dict:
         if not isinstance(target, type):
@@ -85,7 +85,7 @@ class TableMaker:
                 for name, p in signature.parameters.items()
             }
         hints = typing.get_type_hints(target)
-        made = {}
+        fields = {}
         for f in dataclasses.fields(target):
             if not f.init:
                 continue
@@ -97,8 +97,8 @@ class TableMaker:
             else:
                 kind = array_type() if f.metadata.get("converter") is as_number else self.translate(hints[f.name])
                 text = None
-            made[f.name] = (kind, Field(... if required else None, description=text))
-        return made
+            fields[f.name] = (kind, Field(... if required else None, description=text))
+        return fields
 
     def holds(self, target: type, base: type) -> bool:
         """Whether a field of a class takes an instance of `base`."""
@@ -128,7 +128,7 @@ class TableMaker:
         if hint is str:
             return Text
         if hint is float:
-            return number_type(unit=None)
+            return Annotated[float, Number(unit=None)]
         if isinstance(hint, type) and not isinstance(hint, types.GenericAlias):
             for base, choice in self.choices.items():
                 if issubclass(hint, base):
@@ -142,7 +142,7 @@ class TableMaker:
 
     @staticmethod
     def is_mapping(hint) -> bool:
-        """Whether a tuple holds names with what belongs to them: in TOML a table, {0 = "fixed"}."""
+        """Whether a tuple holds pairs of a name and a value: in TOML a table, {0 = "fixed"}."""
         inside = typing.get_args(hint)
         return typing.get_origin(hint) is tuple and len(inside) == 2 and inside[0] is str and inside[1] is not ...
 
@@ -150,7 +150,7 @@ class TableMaker:
         return isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, tuple(self.choices)))
 
     def union(self, members):
-        """Members told apart by the shape of the value: a law, a damping, a list of laws, or something plain."""
+        """Members distinguished by the shape of the value: a law, a damping, a list of laws, or a plain value."""
         tables = {base: self.choices[base] for base in self.told_apart if base in members}
         lists = [m for m in members if typing.get_origin(m) in (tuple, list) and self.is_table(typing.get_args(m)[0])]
         if not tables:
@@ -173,12 +173,12 @@ class TableMaker:
 
 
 def _listed(value):
-    """A single table where a list is wanted stands for a list of one, or of `count`."""
+    """A single table in place of a list is a list of one, or of `count`."""
     return [value] if isinstance(value, dict) else value
 
 
 def _either(members):
-    """The union of types that are known only now."""
+    """The union of types that are known at run time only."""
     return functools.reduce(operator.or_, members)
 
 

@@ -15,33 +15,33 @@ from vibrid.project.section import MOST_PLUGINS
 
 def load_plugins(path: Path, text: str, data: dict, trust: bool) -> None:
     """Run the plugin files that a project names, relative to it. Each must be trusted: by `trust`, or because its
-    content was agreed to before. Otherwise nothing of the project is run or read further."""
-    found, contents = [], []
+    content was agreed to before. Otherwise no plugin is run, and the project is not read further."""
+    mistakes, contents = [], []
     for i, name in enumerate(named(data)):
         try:
             content = read_plugin(path.parent / name)
         except FileProblem as problem:
-            found.append(Mistake(("plugins", i), problem.problem))
+            mistakes.append(Mistake(("plugins", i), problem.problem))
             continue
         if not (trust or is_trusted(content)):
-            sentence = (
-                f"'{name}' is a program of its own, which runs only if you trust it: read it, then give --trust "
+            message = (
+                f"'{name}' is a Python program, which runs only if you trust it: read it, then give --trust "
                 "(in Python, trust=True)."
             )
-            found.append(Mistake(("plugins", i), sentence))
+            mistakes.append(Mistake(("plugins", i), message))
         contents.append((i, path.parent / name, content))
-    if not found:
+    if not mistakes:
         for i, file, content in contents:
             try:
                 load_file(file, content)
             except FileProblem as problem:
-                found.append(Mistake(("plugins", i), f"{file.name}: {problem.problem}"))
-    if found:
-        raise ProjectProblem(path, text, found)
+                mistakes.append(Mistake(("plugins", i), f"{file.name}: {problem.problem}"))
+    if mistakes:
+        raise ProjectProblem(path, text, mistakes)
 
 
 def named(data: dict) -> list[str]:
-    """The plugin files that a parsed file names; nothing where the key is not a list of texts, which is told later."""
+    """The plugin files that a parsed file names; none where the key is not a list of texts, which is reported later."""
     given = data.get("plugins", [])
     if not isinstance(given, list) or len(given) > MOST_PLUGINS or not all(isinstance(name, str) for name in given):
         return []
@@ -49,9 +49,9 @@ def named(data: dict) -> list[str]:
 
 
 def untrusted(path) -> Iterator[tuple[Path, bytes]]:
-    """(file, content) of every plugin that a project, or one that it names, needs and nobody has agreed to yet.
+    """(file, content) of every plugin of a project, and of a project that it names, that is not trusted yet.
 
-    Says nothing of files that cannot be read: loading the project will.
+    Files that cannot be read are passed over: loading the project reports them.
     """
     path = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""What is wrong with a project file: every problem as one sentence with its line and its key."""
+"""Errors of a project file: every error as one message with its line and its key."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ Keys = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Mistake:
-    """One thing that is wrong: where it stands in the file, and a sentence."""
+    """One error: its keys in the file, and a message."""
 
     keys: Keys
     sentence: str
 
 
 class ProjectProblem(FileProblem):
-    """All that is wrong with a project file, one line a problem."""
+    """All errors of a project file, one line each."""
 
-    def __init__(self, path: Path, text: str, found: list[Mistake]):
-        lines = sorted((line_of(text, p.keys) or 0, i) for i, p in enumerate(found))
-        self.problems = tuple(found[i] for _, i in lines)
-        told = [
-            FileProblem(path, f"{spell(found[i].keys)}: {found[i].sentence}".removeprefix(": "), line or None)
+    def __init__(self, path: Path, text: str, mistakes: list[Mistake]):
+        lines = sorted((line_of(text, m.keys) or 0, i) for i, m in enumerate(mistakes))
+        self.problems = tuple(mistakes[i] for _, i in lines)
+        messages = [
+            FileProblem(path, f"{spell(mistakes[i].keys)}: {mistakes[i].sentence}".removeprefix(": "), line or None)
             for line, i in lines
         ]
-        super().__init__(path, told[0].problem, told[0].line)
-        self.args = ("\n".join(str(t) for t in told),)
+        super().__init__(path, messages[0].problem, messages[0].line)
+        self.args = ("\n".join(str(m) for m in messages),)
 
 
 def spell(keys: Keys) -> str:
@@ -42,7 +42,7 @@ def spell(keys: Keys) -> str:
 
 
 def keys_of(location: tuple, data) -> Keys:
-    """The keys of the file behind a pydantic location: without the names of choices, `<…>`, and wrapped lists."""
+    """The keys of the file for a pydantic location: without the names of choices, `<…>`, and wrapped lists."""
     keys: list[str | int] = []
     for step in location:
         if isinstance(step, str) and step.startswith("<"):
@@ -63,7 +63,7 @@ _HEADER = re.compile(r"""^[ \t]*(\[\[?)([\w.\-"' \t]+)\]\]?[ \t]*(?:#.*)?$""", r
 
 
 def line_of(text: str, keys: Keys) -> int | None:
-    """The line where a key stands, or the nearest table above it; None when nothing of it is found."""
+    """The line of a key, or of the nearest table above it; None when neither is found."""
     if not keys:
         return None
     start, end, rest = _table(text, keys)
@@ -77,7 +77,7 @@ def line_of(text: str, keys: Keys) -> int | None:
 
 
 def _table(text: str, keys: Keys) -> tuple[int | None, int, Keys]:
-    """Start and end of the longest table header that leads to the keys, and the keys that are left."""
+    """Start and end of the table with the longest header that leads to the keys, and the remaining keys."""
     best: tuple[int | None, int, Keys] = (None, len(text), keys)
     first = _HEADER.search(text)
     if first is not None:

@@ -1,4 +1,4 @@
-"""The project: what a project file describes, ready for use."""
+"""The project: the content of a project file as objects."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Simulation:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What `simulate` and `identify` take."""
+        """The arguments of `simulate` and `identify`."""
         return {"integrator": self.integrator, "hold": self.hold, "substeps": self.substeps}
 
 
 @dataclass(frozen=True)
 class Project:
-    """What a project file describes.
+    """The content of a project file.
 
-    `structure`, `sensors` and `unknown` are what `vibrid.identify` takes; `method` is the method by which to find them,
-    None when the file names none. `initial` is how each record begins, empty for rest. `units` are the units of
+    `structure`, `sensors` and `unknown` are arguments of `vibrid.identify`; `method` is the identification method, None
+    when the file names none. `initial` holds the initial state of each record, empty for rest. `units` are the units of
     channels in files, where they are not SI.
     """
 
@@ -54,7 +54,7 @@ class Project:
     simulation: Simulation
     units: dict[str, str] = field(default_factory=dict)
     excitation_table: ExcitationTable | None = None
-    records_table: RecordsTable = field(default_factory=RecordsTable)
+    records_table: RecordsTable = field(default_factory=lambda: RecordsTable())
     hybrid: HybridPlan | None = None
     initial: tuple[Initial, ...] = ()
     file: InputFile | None = None  # the project file itself, as it was read
@@ -64,13 +64,13 @@ class Project:
         return make_excitation(self)
 
     def simulate(self, excitation: Record | None = None) -> Response:
-        """The response to an excitation, by default the project's own, from its first initial state."""
+        """The response to an excitation, by default that of the project, from its first initial state."""
         excitation = self.excitation() if excitation is None else excitation
         start = self.initial[0] if self.initial else None
         return simulate(self.structure, excitation, start=start, **self.simulation.arguments)
 
     def measure(self, response: Response) -> Record:
-        """What the sensors read of a response, with the project's noise."""
+        """The sensor readings of a response, with the project's noise."""
         if self.sensors is None:
             raise FileProblem(self.path, "it names no sensors; add a [[sensors]] table with quantity and place.")
         return response.measure(self.sensors, noise=self.simulation.noise, key=self.simulation.seed)
@@ -84,7 +84,7 @@ class Project:
         return [self.read(self.beside(name)) for name in self.records_table.files]
 
     def validation(self) -> list[Record]:
-        """The measured files that the project keeps for checking the answer."""
+        """The measured files that the project names for validation."""
         return [self.read(self.beside(name)) for name in self.records_table.validation]
 
     def beside(self, name: str) -> Path:

@@ -1,13 +1,14 @@
-"""Numbers of a project file: SI when bare, converted when they carry a unit (`"40 kN/m"`)."""
+"""Numbers of a project file: in SI units, or converted from the unit that is given (`"40 kN/m"`)."""
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, core_schema
 
 from vibrid.core.errors import InputError
 from vibrid.records.record import QUANTITIES
@@ -20,9 +21,9 @@ MOST_NUMBERS = 1_000_000
 
 
 def in_si(value, unit: str | None) -> float:
-    """One number in SI units. `unit` is the SI unit that is expected; None or one in symbols (m^-n) checks nothing."""
+    """One number in SI units. `unit` is the expected SI unit; None, or a unit with symbols (m^-n), is not checked."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InputError(f"a number was expected, not {_spoken(value)}.")
+        raise InputError(f"a number was expected, not {_named(value)}.")
     if isinstance(value, str):
         if re.match(r"\s*[-+]?[\d.]*\d,\d", value):
             raise InputError(f"'{value}' has a decimal comma; write a decimal point, such as 0.5 for 0,5.")
@@ -45,13 +46,13 @@ def _factor(given: str, unit: str | None) -> float:
     expected = _known(unit)
     if expected is not None and given and symbol != expected[0]:
         measures = kind if kind not in ("none", "other") else f"{symbol or 'a pure number'}"
-        wanted = f"in {unit}" if unit else "without a unit"
-        raise InputError(f"'{given}' measures {measures}; this number is {wanted}.")
+        required = f"in {unit}" if unit else "without a unit"
+        raise InputError(f"'{given}' measures {measures}; this number is {required}.")
     return factor
 
 
 def _known(unit: str | None):
-    """SI symbol and kind of a declared unit, or None where it is written with symbols of the law (m^-n)."""
+    """SI symbol and kind of a declared unit, or None where it contains symbols of the law (m^-n)."""
     if unit is None:
         return None
     try:
@@ -66,31 +67,31 @@ def numbers(value, unit: str | None, positive: bool = False, zero: bool = True):
         if set(value) != {"value", "count"} or isinstance(value["count"], bool) or not isinstance(value["count"], int):
             raise InputError("a repeated number is written {value = 1.0, count = 3}.")
         if not 1 <= value["count"] <= MOST_NUMBERS:
-            raise InputError(f"'count' lies between 1 and {MOST_NUMBERS}.")
+            raise InputError(f"'count' must lie between 1 and {MOST_NUMBERS}.")
         return [numbers(value["value"], unit, positive, zero)] * value["count"]
     if isinstance(value, list):
-        made = [numbers(v, unit, positive, zero) for v in value]
-        if len({_shape(v) for v in made}) > 1:
+        rows = [numbers(v, unit, positive, zero) for v in value]
+        if len({_shape(v) for v in rows}) > 1:
             raise InputError("the rows of a list of numbers must have the same length.")
-        return made
-    made = in_si(value, unit)
-    if positive and made < 0:
+        return rows
+    number = in_si(value, unit)
+    if positive and number < 0:
         raise InputError(f"this number must not be negative, {value!r} is.")
-    if positive and not zero and made == 0:
+    if positive and not zero and number == 0:
         raise InputError("this number must be positive, not 0.")
-    return made
+    return number
 
 
 def _shape(value) -> tuple:
     return (len(value), *_shape(value[0])) if isinstance(value, list) and value else ()
 
 
-def _spoken(value) -> str:
+def _named(value) -> str:
     return {bool: "true or false", dict: "a table", list: "a list"}.get(type(value), repr(value))
 
 
-def _said(function, *given):
-    """What a function makes; its problem in the words of the model that asks."""
+def _reported(function, *given):
+    """The result of a function; its `InputError` as an error of pydantic with the same message."""
     try:
         return function(*given)
     except InputError as problem:
@@ -98,16 +99,16 @@ def _said(function, *given):
 
 
 def _checked(function, *fixed):
-    return BeforeValidator(lambda value: _said(function, value, *fixed))
+    return BeforeValidator(lambda value: _reported(function, value, *fixed))
 
 
 def _of_the_quantity(function):
-    """A check of a key by the unit of the `quantity` that its table names before it."""
+    """A check of a key by the unit of the table's `quantity`."""
 
     def check(value, info):
-        if value in (None, "") or "quantity" not in info.data:  # a quantity that is none is a problem of its own
+        if value in (None, "") or "quantity" not in info.data:  # an unknown quantity is reported at its own key
             return value
-        return _said(function, value, QUANTITIES[info.data["quantity"]] or "1")
+        return _reported(function, value, QUANTITIES[info.data["quantity"]] or "1")
 
     return AfterValidator(check)
 
@@ -127,22 +128,42 @@ OfTheQuantity = Annotated[Any, _of_the_quantity(in_si)]
 def array_type(meaning: str = "", unit: str | None = "", positive: bool = False, zero: bool = True):
     """The type of a parameter: a number or array, with an optional unit that is checked against `unit`.
 
-    positive: negative numbers are refused; zero: zero will do all the same.
+    positive: negative numbers are refused; zero: zero is accepted.
     """
     schema = WithJsonSchema(_schema(meaning, unit, positive, zero, array=True))
     return Annotated[Any, _checked(numbers, unit, positive, zero), schema]
 
 
-def number_type(meaning: str = "", unit: str | None = "", positive: bool = False):
-    """The type of one number, with an optional unit that is checked against `unit`."""
+@dataclass(frozen=True)
+class Number:
+    """Annotation of one number, with an optional unit that is checked against `unit`: `Annotated[float, Number()]`."""
 
-    def one(value):
-        made = in_si(value, unit)
-        if positive and not made > 0:
+    meaning: str = ""
+    unit: str | None = ""
+    positive: bool = False
+
+    def in_si(self, value) -> float:
+        number = in_si(value, self.unit)
+        if self.positive and not number > 0:
             raise InputError(f"a positive number was expected, not {value!r}.")
-        return made
+        return number
 
-    return Annotated[float, _checked(one), WithJsonSchema(_schema(meaning, unit, positive, False, array=False))]
+    def __get_pydantic_core_schema__(self, source, handler) -> core_schema.CoreSchema:
+        check = lambda value: _reported(self.in_si, value)  # noqa: E731
+        return core_schema.no_info_before_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema, handler) -> dict:
+        return _schema(self.meaning, self.unit, self.positive, False, array=False)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Annotation of a text that is one of several names, as `Literal` is for names that are written out."""
+
+    names: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, source, handler) -> core_schema.CoreSchema:
+        return core_schema.literal_schema(list(self.names))
 
 
 def _schema(meaning: str, unit: str | None, positive: bool, zero: bool, array: bool) -> dict:

@@ -14,14 +14,14 @@ MOST_PLUGINS = 100
 """The most plugin files of one project."""
 
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
-"""A text; a bare number stands for its digits, as in `place = 0`."""
+"""A text; a number is taken as its digits, as in `place = 0`."""
 
 Plugins = Annotated[list[str], Field(max_length=MOST_PLUGINS)]
 """Names of plugin files (`project.plugins`)."""
 
 
 class Section(BaseModel):
-    """Base of every table. `words` is what an engineer calls it; `target` is the class or function it is for."""
+    """Base of every table. `words` is its name in messages; `target` is the class or function that it describes."""
 
     model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, protected_namespaces=(), frozen=True)
     words: ClassVar[str] = "this table"
@@ -29,22 +29,22 @@ class Section(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _speak(cls, value, handler):
-        """Missing and unknown keys of this table, in words that only the table itself knows."""
+    def _reporting(cls, value, handler):
+        """Messages about missing and unknown keys that name this table."""
         if not isinstance(value, dict):
             sentence = f"{cls.words} is a table, not {value!r}."
             raise PydanticCustomError("table", "{sentence}", {"sentence": sentence})
         try:
             return handler(value)
         except ValidationError as problem:
-            found = problem.errors(include_url=False)
-            unknown = [e["loc"][0] for e in found if _own(e, "extra_forbidden")]
+            errors = problem.errors(include_url=False)
+            unknown = [str(e["loc"][0]) for e in errors if _own(e, "extra_forbidden")]
             meant = {name for key in unknown for name in get_close_matches(key, cls.model_fields, n=1)}
-            lines = [cls._say(e) for e in found if not (_own(e, "missing") and e["loc"][0] in meant)]
+            lines = [cls._message(e) for e in errors if not (_own(e, "missing") and e["loc"][0] in meant)]
             raise ValidationError.from_exception_data(cls.__name__, lines) from None
 
     @classmethod
-    def _say(cls, error) -> InitErrorDetails:
+    def _message(cls, error) -> InitErrorDetails:
         key = error["loc"][-1] if error["loc"] else ""
         sentence = error["msg"]
         if _own(error, "extra_forbidden"):
@@ -72,8 +72,8 @@ def _literal(error) -> str:
     return f"'{error['input']}' is not one of the names used here; {nearest(error['input'], valid)}"
 
 
-def _expected(what: str):
-    return lambda error: f"{what} was expected, not {error['input']!r}."
+def _expected(kind: str):
+    return lambda error: f"{kind} was expected, not {error['input']!r}."
 
 
 def _beyond(words: str, key: str):

@@ -1,4 +1,4 @@
-"""The tables of a project file that do not depend on what is registered."""
+"""The tables of a project file that do not depend on the registries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from vibrid.hybrid.recorder import WHEN_FULL
-from vibrid.project.quantities import ChannelUnit, OfTheQuantity, number_type
+from vibrid.project.quantities import ChannelUnit, Number, OfTheQuantity, OneOf
 from vibrid.project.section import Plugins, Section, Text
 from vibrid.project.serving import LimitsTable
 from vibrid.records.readers import formats
@@ -22,188 +22,215 @@ Places = Annotated[
     BeforeValidator(lambda v: v if isinstance(v, list) else [v], json_schema_input_type=Text | list[Text]),
     Field(min_length=1, max_length=MOST_SENSORS),
 ]
-Seconds = number_type("time", "s")
+Seconds = Annotated[float, Number("time", "s")]
 WithUnit = Annotated[Any, Field(description="a number in SI units, or a text with a number and a unit")]
 
 
 def _known_formats(schema: dict) -> None:
-    """The formats that can be read now, for editors; any case will do, so other spellings are allowed."""
+    """The known formats, for editors; other spellings are allowed, because upper and lower case are equal."""
     schema["examples"] = list(formats())
 
 
 class SensorTable(Section):
-    """What is measured, where, and how well."""
+    """A sensor: its quantity, place and noise."""
 
     words: ClassVar[str] = "a sensor"
-    quantity: Literal[MEASURABLE] = Field(description="what is measured")
-    place: Places = Field(description="where: what the structure calls the spot, or a list of such places")
-    channel: str = Field("", description="name of its channel; made from quantity and place when not given")
-    unit: ChannelUnit = Field("", description="unit of the channel in files that do not say; SI when not given")
-    gain: number_type("reading / true value") = 1.0
+    quantity: Annotated[str, OneOf(MEASURABLE)] = Field(description="measured quantity")
+    place: Places = Field(description="name of the place on the structure, or a list of them")
+    channel: str = Field(default="", description="name of its channel; made from quantity and place when not given")
+    unit: ChannelUnit = Field(default="", description="unit of the channel in files without units; SI when not given")
+    gain: Annotated[float, Number("reading / true value")] = 1.0
     delay: Seconds = 0.0
-    offset: OfTheQuantity = Field(0.0, description="constant added to the reading, in SI units or with a unit")
-    noise: OfTheQuantity = Field(None, description="standard deviation of the noise, in SI units or with a unit")
+    offset: OfTheQuantity = Field(default=0.0, description="constant added to the reading, in SI units or with a unit")
+    noise: OfTheQuantity = Field(
+        default=None, description="standard deviation of the noise, in SI units or with a unit"
+    )
 
 
 class SyntheticTable(Section):
     """A synthetic earthquake: filtered noise whose strength and frequency change with time."""
 
     words: ClassVar[str] = "a synthetic motion"
-    seed: int = Field(0, ge=0, description="the same seed gives the same motion")
-    duration: number_type("length of the motion", "s", positive=True) = 30.0
-    rate: number_type("samples per second", "Hz", positive=True) = 200.0
-    pga: number_type("largest acceleration", "m/s^2", positive=True) | None = None
-    arias: number_type("Arias intensity, instead of pga", "m/s", positive=True) | None = None
-    significant_duration: number_type("time from 5 to 95 % of the energy", "s", positive=True) | None = None
-    middle: number_type("time of 45 % of the energy", "s", positive=True) | None = None
-    frequency: number_type("frequency of the ground in the middle", "Hz", positive=True) = 4.0
-    frequency_slope: number_type("change of that frequency per second", "Hz/s") = -0.1
-    bandwidth: number_type("damping ratio of the ground filter", "", positive=True) = 0.25
-    corner: number_type("corner of the high-pass filter", "Hz", positive=True) = 0.1
+    seed: int = Field(default=0, ge=0, description="the same seed gives the same motion")
+    duration: Annotated[float, Number("length of the motion", "s", positive=True)] = 30.0
+    rate: Annotated[float, Number("samples per second", "Hz", positive=True)] = 200.0
+    pga: Annotated[float, Number("largest acceleration", "m/s^2", positive=True)] | None = None
+    arias: Annotated[float, Number("Arias intensity, instead of pga", "m/s", positive=True)] | None = None
+    significant_duration: Annotated[float, Number("time from 5 to 95 % of the energy", "s", positive=True)] | None = (
+        None
+    )
+    middle: Annotated[float, Number("time of 45 % of the energy", "s", positive=True)] | None = None
+    frequency: Annotated[float, Number("frequency of the ground in the middle", "Hz", positive=True)] = 4.0
+    frequency_slope: Annotated[float, Number("change of that frequency per second", "Hz/s")] = -0.1
+    bandwidth: Annotated[float, Number("damping ratio of the ground filter", "", positive=True)] = 0.25
+    corner: Annotated[float, Number("corner of the high-pass filter", "Hz", positive=True)] = 0.1
 
 
 class CyclicTable(Section):
-    """Blocks of sine cycles, one block an amplitude: a loading protocol for a device, or a harmonic load."""
+    """Blocks of sine cycles, one block per amplitude: a loading protocol for a device, or a harmonic load."""
 
     words: ClassVar[str] = "a cyclic protocol"
     amplitudes: list[WithUnit] = Field(min_length=1, max_length=1000, description="of each block, lowest first")
-    frequency: number_type("cycles per second", "Hz", positive=True) = 1.0
-    cycles: int = Field(3, ge=1, le=10_000, description="cycles in each block")
-    rate: number_type("samples per second", "Hz", positive=True) = 200.0
+    frequency: Annotated[float, Number("cycles per second", "Hz", positive=True)] = 1.0
+    cycles: int = Field(default=3, ge=1, le=10_000, description="cycles in each block")
+    rate: Annotated[float, Number("samples per second", "Hz", positive=True)] = 200.0
 
 
 class FreeTable(Section):
-    """A free vibration: nothing drives the structure, it is released from its initial state."""
+    """A free vibration: the structure is released from its initial state."""
 
     words: ClassVar[str] = "a free vibration"
-    duration: number_type("length of the motion", "s", positive=True)
-    rate: number_type("samples per second", "Hz", positive=True) = 200.0
+    duration: Annotated[float, Number("length of the motion", "s", positive=True)]
+    rate: Annotated[float, Number("samples per second", "Hz", positive=True)] = 200.0
 
 
 class InitialTable(Section):
-    """How the structure stands at the first sample of a record."""
+    """The state of the structure at the first sample of a record."""
 
     words: ClassVar[str] = "an initial state"
     displacement: dict[str, WithUnit] | list[WithUnit] | None = Field(
-        None, description="a table from place to displacement, or one for each degree of freedom [m]"
+        default=None, description="a table from place to displacement, or one for each degree of freedom [m]"
     )
     velocity: dict[str, WithUnit] | list[WithUnit] | None = Field(
-        None, description="a table from place to velocity, or one for each degree of freedom [m/s]"
+        default=None, description="a table from place to velocity, or one for each degree of freedom [m/s]"
     )
 
 
 class InputTable(Section):
-    """A column of a file that drives the structure."""
+    """A column of a file that is an excitation."""
 
     words: ClassVar[str] = "an excitation channel"
     column: str = Field(description="name of the column in the file")
-    quantity: Literal[EXCITATIONS] = Field(
-        "ground_acceleration", description="what it is; if not given what the file says, else ground acceleration"
+    quantity: Annotated[str, OneOf(EXCITATIONS)] = Field(
+        default="ground_acceleration", description="its quantity; by default that of the file, else ground acceleration"
     )
-    place: Text = Field("", description="where a load acts")
-    direction: str = Field("", description="which way a ground motion acts: x, y, lateral; else what the file says")
-    unit: ChannelUnit = Field("", description="unit of the column, where the file does not say")
+    place: Text = Field(default="", description="place of a load")
+    direction: str = Field(
+        default="", description="direction of a ground motion: x, y, lateral; by default that of the file"
+    )
+    unit: ChannelUnit = Field(default="", description="unit of the column, if the file does not give it")
 
 
 class ExcitationTable(Section):
-    """What drives the structure: a file, a synthetic earthquake, a cyclic protocol, measured columns, or nothing."""
+    """The excitation: a file, a synthetic earthquake, a cyclic protocol, measured columns, or a free vibration."""
 
     words: ClassVar[str] = "the excitation"
-    file: str = Field("", description="record file, relative to the project file")
-    synthetic: SyntheticTable | None = Field(None, description="a synthetic earthquake")
-    cyclic: CyclicTable | None = Field(None, description="blocks of sine cycles")
-    free: FreeTable | None = Field(None, description="nothing: a free vibration from [[initial]]")
-    channels: list[InputTable] = Field([], max_length=100, description="the columns that drive, and no others do")
-    quantity: Literal[EXCITATIONS] = Field("ground_acceleration", description="what a cyclic protocol is")
-    place: Text = Field("", description="where a cyclic load acts")
-    direction: str = Field("", description="which way the ground moves, where one component does")
-    format: str | None = Field(
-        None, description="format of the file, when it should not be found out", json_schema_extra=_known_formats
+    file: str = Field(default="", description="record file, relative to the project file")
+    synthetic: SyntheticTable | None = Field(default=None, description="a synthetic earthquake")
+    cyclic: CyclicTable | None = Field(default=None, description="blocks of sine cycles")
+    free: FreeTable | None = Field(default=None, description="a free vibration from [[initial]]")
+    channels: list[InputTable] = Field(
+        default=[], max_length=100, description="the excitation columns; no others are used"
     )
-    rate: number_type("samples per second, where the file does not say", "Hz", positive=True) | None = None
-    scale: number_type("factor on the excitation") = 1.0
+    quantity: Annotated[str, OneOf(EXCITATIONS)] = Field(
+        default="ground_acceleration", description="quantity of a cyclic protocol"
+    )
+    place: Text = Field(default="", description="place of a cyclic load")
+    direction: str = Field(default="", description="direction of a ground motion with one component")
+    format: str | None = Field(
+        default=None, description="format of the file; detected when not given", json_schema_extra=_known_formats
+    )
+    rate: Annotated[float, Number("samples per second, if the file does not give it", "Hz", positive=True)] | None = (
+        None
+    )
+    scale: Annotated[float, Number("factor on the excitation")] = 1.0
     start: Seconds | None = None
     end: Seconds | None = None
-    resample: number_type("samples per second wanted", "Hz", positive=True) | None = None
+    resample: Annotated[float, Number("samples per second wanted", "Hz", positive=True)] | None = None
 
 
 class UnknownTable(Section):
-    """A parameter that is to be found from measurements; `[*]` stands for every index."""
+    """A parameter to be identified; `[*]` stands for every index."""
 
     words: ClassVar[str] = "an unknown"
     path: str | list[str] = Field(description='e.g. "storeys[*].stiffness"; several paths share one value')
-    bounds: tuple[WithUnit, WithUnit] | None = Field(None, description="lowest and highest value")
-    start: WithUnit = Field(None, description="first guess; the value in [structure] when not given")
-    prior: tuple[WithUnit, WithUnit] | None = Field(None, description="mean and standard deviation of a normal prior")
-    tied: bool = Field(False, description="all places of the path share one value")
-    scale: WithUnit = Field(None, description="a typical size of the change, where the first guess is zero")
-    name: str = Field("", description="what to call it in tables")
+    bounds: tuple[WithUnit, WithUnit] | None = Field(default=None, description="lowest and highest value")
+    start: WithUnit = Field(default=None, description="initial value; by default the value in [structure]")
+    prior: tuple[WithUnit, WithUnit] | None = Field(
+        default=None, description="mean and standard deviation of a normal prior"
+    )
+    tied: bool = Field(default=False, description="all places of the path share one value")
+    scale: WithUnit = Field(default=None, description="a typical size of the change, if the initial value is zero")
+    name: str = Field(default="", description="name in tables")
 
 
 class UnknownLoadTable(Section):
-    """A load whose history is to be found."""
+    """A load whose history is to be identified."""
 
     words: ClassVar[str] = "an unknown load"
-    place: Text = Field(description="where it acts; only its name for a load that moves")
+    place: Text = Field(description="place where it acts; only a name for a moving load")
     quantity: Literal["load", "ground_acceleration"] = "load"
-    deviation: OfTheQuantity = Field(None, description="prior standard deviation of its size, where it is known")
-    speed: number_type("speed of a load that crosses a beam", "m/s", positive=True) | None = None
-    enters: number_type("when it enters the beam", "s") = 0.0
+    deviation: OfTheQuantity = Field(default=None, description="prior standard deviation of its size, if known")
+    speed: Annotated[float, Number("speed of a load that crosses a beam", "m/s", positive=True)] | None = None
+    enters: Annotated[float, Number("when it enters the beam", "s")] = 0.0
 
 
 class SimulationTable(Section):
-    """How the response is computed, and how noisy simulated sensors are."""
+    """Settings of the simulation, and noise of simulated sensors."""
 
     words: ClassVar[str] = "the simulation"
-    hold: Literal[HOLDS] = Field("linear", description="what the excitation does between its samples")
-    substeps: int = Field(1, ge=1, le=100_000, description="integrator steps per sample")
-    noise: number_type("noise of each sensor over its signal, where a sensor has none of its own") = 0.0
-    seed: int = Field(0, ge=0, description="the same seed gives the same noise")
+    hold: Annotated[str, OneOf(HOLDS)] = Field(default="linear", description="the excitation between its samples")
+    substeps: int = Field(default=1, ge=1, le=100_000, description="integrator steps per sample")
+    noise: Annotated[float, Number("noise / signal of each sensor without a noise of its own")] = 0.0
+    seed: int = Field(default=0, ge=0, description="the same seed gives the same noise")
 
 
 class HybridTable(Section):
-    """A hybrid test: devices that are tested or modelled with the structure, which is computed without them."""
+    """A hybrid test: tested and modelled devices with the structure, which is computed without them."""
 
     words: ClassVar[str] = "the hybrid test"
-    substeps: int = Field(1, ge=1, le=1000, description="commands to the machines in one step of the structure")
-    rate: number_type("commands to the machines a second", "Hz", positive=True) = 1024.0
-    interpolation: Literal["linear", "cubic"] = Field("linear", description="of commands inside a step")
-    length_scale: number_type("length of the structure / of the devices", "", positive=True) = 1.0
-    force_scale: number_type("force of the structure / of the devices", "", positive=True) = 1.0
-    time_scale: number_type("time of the structure / of the laboratory", "", positive=True) = 1.0
-    watch: Text = Field("", description="place whose displacement is shown while the test runs; the top by default")
-    limits: LimitsTable = Field(default_factory=LimitsTable, description="what a device outside may not cross")
-    when_full: Literal[WHEN_FULL] = Field("continue", description="what to do when the disk is full")
+    integrator: Any = None
+    experimental: Any = Field(default=[])
+    modelled: Any = Field(default=[])
+    substeps: int = Field(default=1, ge=1, le=1000, description="actuator commands in one step of the structure")
+    rate: Annotated[float, Number("actuator commands per second", "Hz", positive=True)] = 1024.0
+    interpolation: Literal["linear", "cubic"] = Field(default="linear", description="of commands inside a step")
+    length_scale: Annotated[float, Number("length of the structure / of the devices", "", positive=True)] = 1.0
+    force_scale: Annotated[float, Number("force of the structure / of the devices", "", positive=True)] = 1.0
+    time_scale: Annotated[float, Number("time of the structure / of the laboratory", "", positive=True)] = 1.0
+    watch: Text = Field(
+        default="", description="place whose displacement is shown while the test runs; the top by default"
+    )
+    limits: LimitsTable = Field(default_factory=LimitsTable, description="safety limits of an external device")
+    when_full: Annotated[str, OneOf(WHEN_FULL)] = Field(
+        default="continue", description="what to do when the disk is full"
+    )
 
 
 class RecordsTable(Section):
     """Measured files, and how they are read."""
 
     words: ClassVar[str] = "the table of records"
-    files: list[str] = Field([], max_length=1000, description="files to identify from, relative to the project file")
-    validation: list[str] = Field([], max_length=1000, description="files kept for checking the answer")
-    format: str | None = Field(
-        None, description="format of the files, when it should not be found out", json_schema_extra=_known_formats
+    files: list[str] = Field(
+        default=[], max_length=1000, description="files to identify from, relative to the project file"
     )
-    rate: number_type("samples per second, where the files do not say", "Hz", positive=True) | None = None
+    validation: list[str] = Field(default=[], max_length=1000, description="files for validation")
+    format: str | None = Field(
+        default=None, description="format of the files; detected when not given", json_schema_extra=_known_formats
+    )
+    rate: Annotated[float, Number("samples per second, if the files do not give it", "Hz", positive=True)] | None = None
     start: Seconds | None = None
     end: Seconds | None = None
-    resample: number_type("samples per second wanted", "Hz", positive=True) | None = None
+    resample: Annotated[float, Number("samples per second wanted", "Hz", positive=True)] | None = None
 
 
 class ProjectTable(Section):
-    """The whole file, but for the tables that depend on what is registered."""
+    """The whole file, without the tables that depend on the registries."""
 
     words: ClassVar[str] = "a project file"
-    title: str = Field("", max_length=200, description="what the project is called in tables and reports")
-    plugins: Plugins = Field([], description="files of Python, beside this one, that register laws, methods, …")
+    title: str = Field(default="", max_length=200, description="name of the project in tables and reports")
+    plugins: Plugins = Field(
+        default=[], description="Python files, relative to this one, that register laws, methods, …"
+    )
     structure: Any
-    sensors: list[SensorTable] = Field([], max_length=MOST_SENSORS, description="what is measured")
-    excitation: ExcitationTable | None = Field(None, description="what drives the structure")
-    initial: list[InitialTable] = Field([], max_length=1000, description="how each record begins; at rest by default")
-    unknown: list[UnknownTable] = Field([], max_length=1000, description="what is to be found")
-    unknown_loads: list[UnknownLoadTable] = Field([], max_length=100, description="loads that are to be found")
+    sensors: list[SensorTable] = Field(default=[], max_length=MOST_SENSORS, description="the sensors")
+    excitation: ExcitationTable | None = Field(default=None, description="the excitation")
+    initial: list[InitialTable] = Field(
+        default=[], max_length=1000, description="initial state of each record; by default rest"
+    )
+    unknown: list[UnknownTable] = Field(default=[], max_length=1000, description="parameters to be identified")
+    unknown_loads: list[UnknownLoadTable] = Field(default=[], max_length=100, description="loads to be identified")
     method: Any = None
     simulation: Any = None
     hybrid: Any = None
-    records: RecordsTable = Field(default_factory=RecordsTable, description="what was measured")
+    records: RecordsTable = Field(default_factory=RecordsTable, description="measured files")

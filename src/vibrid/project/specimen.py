@@ -1,24 +1,23 @@
-"""A device to be served: from its file to what `vibrid hybrid serve` needs."""
+"""A device to be served by `vibrid hybrid serve`, from its file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, create_model
 
 from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
-from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
-from vibrid.hybrid.replay import ReplayFile
 from vibrid.hybrid.substructure import Connection
 from vibrid.hybrid.wire.door import Door
 from vibrid.project.build import Notes, make
+from vibrid.project.hybrid import read_files
 from vibrid.project.law_tables import maker_of_laws
 from vibrid.project.load import read_table
 from vibrid.project.problems import ProjectProblem
-from vibrid.project.section import Section
 from vibrid.project.serving import RecordTable, ServeTable, SpecimenTable
 
 
@@ -34,35 +33,35 @@ class Specimen:
     record: RecordTable | None
 
     def door(self, **changed) -> Door:
-        """Where it is served; `changed` values of the command line come first."""
+        """Its address and clients; values of the command line (`changed`) take precedence."""
         names = ("host", "port", "protocol", "allow", "greeting", "idle", "spin")
-        table = {name: getattr(self.table, name) for name in names}
+        table: dict[str, Any] = {name: getattr(self.table, name) for name in names}
         table |= {name: value for name, value in changed.items() if value is not None}
-        return Door(**(table | {"allow": tuple(table["allow"])}))
+        table["allow"] = tuple(table["allow"])
+        return Door(**table)
 
 
-def specimen_file(plugins: bool = False) -> type[Section]:
-    """The pydantic model of a file that describes a device to be served, for what is registered now."""
+def specimen_file(plugins: bool = False) -> type[SpecimenTable]:
+    """The pydantic model of a file that describes a device to be served, with the names registered now."""
     specimens = SPECIMENS.choices(plugins).items()
     known = {n: c for n, c in specimens if not (isinstance(c, type) and issubclass(c, Connection))}
-    device = maker_of_laws(plugins).choice("specimen", "kind", known)
-    made = create_model("SpecimenFile", __base__=SpecimenTable, device=(device, Field(description="what is served")))
-    made.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
-    return made
+    fields: dict[str, Any] = {
+        "device": (maker_of_laws(plugins).choice("specimen", "kind", known), Field(description="the served device"))
+    }
+    model = create_model("SpecimenFile", __base__=SpecimenTable, **fields)
+    model.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."
+    return model
 
 
 def load_specimen(path, trust: bool = False) -> Specimen:
-    """The device that a TOML file describes; problems, plugins and `trust` are those of project files."""
+    """The device that a TOML file describes; errors, plugins and `trust` are those of project files."""
     path = Path(path)
     text, table = read_table(path, specimen_file, trust)
     notes = Notes()
-    device = make(table.device, ("device",), notes)
-    if isinstance(device, ReplayFile | NetworkFile):
-        with notes.at("device", "file"):
-            device = device.read(path.parent)
-    if notes.found:
-        raise ProjectProblem(path, text, notes.found)
+    device = read_files(make(table.device, ("device",), notes), ("device",), path.parent, notes)
+    if notes.problems:
+        raise ProjectProblem(path, text, notes.problems)
     if getattr(getattr(device, "law", None), "components", 1) != 1:
-        raise FileProblem(path, "a device that is served has one deformation; this law has several.")
+        raise FileProblem(path, "a served device has one deformation; this law has several.")
     limits = SafetyLimits(table.limits.displacement, table.limits.velocity, table.limits.force)
     return Specimen(path, table.title or path.stem, device, table.serve, limits, table.record)

@@ -1,8 +1,9 @@
-"""The tables of a project file, made from what is registered: a new law is known here the moment it is registered."""
+"""The tables of a project file, made from the registries: a registered law is accepted at once."""
 
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from pydantic import Field, create_model
 
@@ -22,54 +23,51 @@ from vibrid.structures.base import STRUCTURES
 from vibrid.structures.damping import DAMPINGS, Damping
 
 REGISTRIES = (LAWS, DISTRIBUTIONS, STRUCTURES, DAMPINGS, INTEGRATORS, METHODS, SPECIMENS, DYNAMICS, COMPENSATORS)
-"""Where the names in a project file come from."""
+"""The registries of the names in a project file."""
 
 
-def project_file(plugins: bool = False) -> type[Section]:
-    """The pydantic model of the whole file, for what is registered now; installed plugins too, if asked."""
+def project_file(plugins: bool = False) -> type[sections.ProjectTable]:
+    """The pydantic model of the whole file, with the names registered now; `plugins`: with installed plugins."""
     return _project_file(plugins, tuple(tuple(known.choices(plugins).items()) for known in REGISTRIES))
 
 
 def json_schema() -> dict:
-    """The JSON schema of the project file, with every registered name and the parameters behind it."""
+    """The JSON schema of the project file, with every registered name and its parameters."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **project_file(True).model_json_schema()}
 
 
 @functools.lru_cache(maxsize=4)
-def _project_file(plugins: bool, known) -> type[Section]:
-    """`known` is what the registries hold: the same names and classes give the same model."""
+def _project_file(plugins: bool, known) -> type[sections.ProjectTable]:
+    """`known` is the content of the registries: the same names and classes give the same model."""
     maker = maker_of_laws(plugins)
     _, _, structures, dampings, integrators, methods, *devices = (dict(choices) for choices in known)
     maker.choices[Damping] = maker.choice("damping", "kind", dampings)
     structure = maker.choice("structure", "kind", structures)
     integrator = maker.choice("integrator", "kind", integrators, or_name=True)
-    simulation = create_model(
-        "SimulationTable", __base__=sections.SimulationTable, integrator=(integrator | None, None)
-    )
+    chosen: dict[str, Any] = {"integrator": (integrator | None, None)}
+    simulation = create_model("SimulationTable", __base__=sections.SimulationTable, **chosen)
     method = maker.choice("method", "name", methods, or_name=True)
     hybrid = _hybrid_table(maker, integrator, *devices)
-    made = create_model(
-        "ProjectFile",
-        __base__=sections.ProjectTable,
-        structure=(structure, Field(description="what stands there")),
-        simulation=(simulation, Field(default_factory=simulation, description="how it is computed")),
-        method=(method | None, Field(None, description="how the unknowns are found")),
-        hybrid=(hybrid | None, Field(None, description="a hybrid test of the structure with devices")),
-    )
-    made.__doc__ = "A vibrid project file."
-    return made
+    fields: dict[str, Any] = {
+        "structure": (structure, Field(description="the structure")),
+        "simulation": (simulation, Field(default_factory=simulation, description="how the response is computed")),
+        "method": (method | None, Field(None, description="the identification method")),
+        "hybrid": (hybrid | None, Field(None, description="a hybrid test of the structure with devices")),
+    }
+    model = create_model("ProjectFile", __base__=sections.ProjectTable, **fields)
+    model.__doc__ = "A vibrid project file."
+    return model
 
 
 def _hybrid_table(maker: TableMaker, integrator, specimens: dict, dynamics: dict, compensators: dict) -> type[Section]:
-    """The table of a hybrid test, with every registered specimen, dynamics of a machine, and compensator."""
+    """The table of a hybrid test, with every registered specimen, actuator dynamics, and compensator."""
     maker.choices[Dynamics] = maker.choice("dynamics", "kind", dynamics)
     maker.choices[Compensator] = maker.choice("compensator", "kind", compensators)
     maker.choices[LoopDevice] = maker.choice("specimen", "kind", specimens)
     tested, modelled = (list[maker.translate(kind)] for kind in (Experimental, Modelled))
-    return create_model(
-        "HybridTable",
-        __base__=sections.HybridTable,
-        integrator=(integrator | None, Field(None, description="an explicit one; mkr-alpha when not given")),
-        experimental=(tested, Field([], max_length=100, description="devices that are tested")),
-        modelled=(modelled, Field([], max_length=100, description="devices that are modelled beside them")),
-    )
+    fields: dict[str, Any] = {
+        "integrator": (integrator | None, Field(None, description="an explicit one; mkr-alpha when not given")),
+        "experimental": (tested, Field([], max_length=100, description="tested devices")),
+        "modelled": (modelled, Field([], max_length=100, description="modelled devices")),
+    }
+    return create_model("HybridTable", __base__=sections.HybridTable, **fields)

@@ -1,4 +1,4 @@
-"""A training of a device model: from its file to what `vibrid hybrid train` needs."""
+"""A training of a device model for `vibrid hybrid train`, from its file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from vibrid.project.learning import TrainingTable
 from vibrid.project.load import load_project, read_table
 from vibrid.project.problems import ProjectProblem
 from vibrid.project.quantities import in_si
-from vibrid.project.section import Section
 from vibrid.records.readers import read_record
 from vibrid.records.record import Record
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A virtual test to choose models by."""
+    """A virtual test by which models are chosen."""
 
     test: HybridTest
     excitation: Record
@@ -40,73 +39,71 @@ class Loop:
 
 @dataclass(frozen=True)
 class Training:
-    """A training with all it needs."""
+    """The content of a training file."""
 
     title: str
     recipe: Recipe
     law: ScaledLaw | None
-    fit_law: tuple[str, ...]  # what of the law is fitted to the training tests first
+    fit_law: tuple[str, ...]  # parameters of the law that are fitted to the training tests first
     training: list[DeviceTest]
     validation: list[DeviceTest]
     heard_names: list[str]
     loop: Loop | None
 
 
-def training_file(plugins: bool = False) -> type[Section]:
-    """The pydantic model of a file that describes the training of a device model, for what is registered now."""
+def training_file(plugins: bool = False) -> type[TrainingTable]:
+    """The pydantic model of a file that describes the training of a device model, with the names registered now."""
     maker = maker_of_laws(plugins)
     recipe, law = maker.table(Recipe, "a recipe"), maker.table(ScaledLaw, "a law for any capacity")
-    made = create_model(
-        "TrainingFile",
-        __base__=TrainingTable,
-        recipe=(recipe | None, Field(None, description="how the model is made and trained")),
-        law=(law | None, Field(None, description="the law of a law layer or a correction")),
-    )
-    made.__doc__ = "A training of a device model, for `vibrid hybrid train`."
-    return made
+    fields: dict[str, Any] = {
+        "recipe": (recipe | None, Field(None, description="network and training settings")),
+        "law": (law | None, Field(None, description="the law of a law layer or a correction")),
+    }
+    model = create_model("TrainingFile", __base__=TrainingTable, **fields)
+    model.__doc__ = "A training of a device model, for `vibrid hybrid train`."
+    return model
 
 
 def load_training(path, trust: bool = False) -> Training:
-    """The training that a TOML file describes; problems, plugins and `trust` are those of project files."""
+    """The training that a TOML file describes; errors, plugins and `trust` are those of project files."""
     path = Path(path)
     text, table = read_table(path, training_file, trust)
     notes = Notes()
-    recipe = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
+    recipe: Any = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
     law = make(table.law, ("law",), notes) if table.law else None
     for name in table.fit_law:
         with notes.at("fit_law"):
             if law is None:
                 raise InputError("there is no [law] to fit.")
             paths.get(law.law, name)
-    made, heard = {"training": [], "validation": []}, []
-    for i, own in enumerate(table.tests if recipe is not None else ()):
+    tests, heard = {"training": [], "validation": []}, []
+    for i, entry in enumerate(table.tests if recipe is not None else ()):
         capacity = float("nan")
         with notes.at("tests", i, "capacity"):
-            capacity = _capacity(own.capacity)
+            capacity = _capacity(entry.capacity)
         with notes.at("tests", i):
-            record = read_record(path.parent / own.file)
-            other = read_record(path.parent / own.heard) if own.heard else None
+            record = read_record(path.parent / entry.file)
+            other = read_record(path.parent / entry.heard) if entry.heard else None
             if other is not None and not heard:
                 heard = heard_names(other)
-            made[own.use].append(
-                device_test(record, other, capacity, recipe.rate, corner=table.velocity_corner, name=own.file)
+            tests[entry.use].append(
+                device_test(record, other, capacity, recipe.rate, corner=table.velocity_corner, name=entry.file)
             )
-    if not made["training"] and not notes.found:
+    if not tests["training"] and not notes.problems:
         raise FileProblem(path, "none of its tests is for training.")
-    loop = None
-    if table.closed_loop is not None:
-        own = table.closed_loop
+    loop, settings = None, table.closed_loop
+    if settings is not None:
         with notes.at("closed_loop", "project"):
-            project = load_project(path.parent / own.project, trust)
+            project = load_project(path.parent / settings.project, trust)
             if project.hybrid is None:
                 notes.add(("closed_loop", "project"), "it describes no hybrid test; it needs a [hybrid] table.")
             else:
-                loop = Loop(project.hybrid.test, project.excitation(), own.place, project.hybrid.watch,
-                            _capacity(own.capacity), own.rest)  # fmt: skip
-    if notes.found:
-        raise ProjectProblem(path, text, notes.found)
-    own = recipe, law, tuple(table.fit_law), made["training"], made["validation"], heard, loop
-    return Training(table.title or path.stem, *own)
+                loop = Loop(project.hybrid.test, project.excitation(), settings.place, project.hybrid.watch,
+                            _capacity(settings.capacity), settings.rest)  # fmt: skip
+    if notes.problems:
+        raise ProjectProblem(path, text, notes.problems)
+    content = recipe, law, tuple(table.fit_law), tests["training"], tests["validation"], heard, loop
+    return Training(table.title or path.stem, *content)
 
 
 def _capacity(value):

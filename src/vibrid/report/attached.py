@@ -1,6 +1,6 @@
-"""What the report gives to results: `.plot()` and `.report()`, by name, so that nothing is imported before it is asked.
+"""`.plot()` and `.report()` of records and results, attached by name: the report is imported when it is first used.
 
-The classes declare these methods (`vibrid.core.attached`) and know nothing of this room.
+The classes declare these methods (`vibrid.core.attached`) and do not depend on this package.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from vibrid.core.attached import attach
 
 
 def attach_report() -> None:
-    """Put the plots and the report behind the methods of records, spectra and results."""
+    """Attach the plots and the report to the methods of records, spectra and results."""
     attach("vibrid.records.record:Record", plot="vibrid.report.record_plots:plot_record")
     attach("vibrid.records.spectra:ResponseSpectrum", plot="vibrid.report.record_plots:plot_spectrum")
     attach("vibrid.records.fourier:Wavelet", plot="vibrid.report.record_plots:plot_wavelet")

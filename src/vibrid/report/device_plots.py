@@ -1,4 +1,4 @@
-"""Figures of device tests: the force that a model predicts beside the one that was measured."""
+"""Figures of device tests: predicted and measured force."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ MOST = 6
 """Tests in one figure; more are left out."""
 
 
-def plot_device_tests(tests, found, rate: float):
-    """Force over time and over displacement, one row a test.
+def plot_device_tests(tests, predicted, rate: float):
+    """Force over time and over displacement, one row per test.
 
     Arguments
         tests: device tests (name, x, force).
-        found: predicted forces, one a test, N.
-        rate: samples a second.
+        predicted: forces, one array per test, N.
+        rate: Hz, samples per second.
     """
-    shown = list(zip(tests, found, strict=True))[:MOST]
+    shown = list(zip(tests, predicted, strict=True))[:MOST]
     figure = new_figure(9.0, 2.4 * len(shown))
     with styled():
         axes = figure.subplots(len(shown), 2, width_ratios=(2.2, 1.0), squeeze=False)
@@ -26,8 +26,8 @@ def plot_device_tests(tests, found, rate: float):
             long, length = readable_unit("m", np.abs(test.x).max())
             strong, unit = readable_unit("N", np.abs(test.force).max())
             time = np.arange(len(test.x)) / rate
-            for values, color, words in ((test.force, MEASURED, "measured"), (force, PREDICTED, "predicted")):
-                left.plot(time, strong * values, color=color, linewidth=0.8, label=words)
+            for values, color, name in ((test.force, MEASURED, "measured"), (force, PREDICTED, "predicted")):
+                left.plot(time, strong * values, color=color, linewidth=0.8, label=name)
                 right.plot(long * test.x, strong * values, color=color, linewidth=0.8)
             left.set_ylabel(label("force", unit))
             left.set_title(test.name)

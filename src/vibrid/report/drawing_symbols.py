@@ -26,7 +26,7 @@ MARKERS = {
 
 
 def _between(start, end):
-    """A function that maps (share of the way, distance across) to points."""
+    """A function that maps (fraction of the length, distance across) to points."""
     start, end = np.asarray(start, float), np.asarray(end, float)
     along = end - start
     across = np.array([-along[1], along[0]])
@@ -105,7 +105,7 @@ def shake(ax, start, end, text: str, offset=(0, -9)) -> None:
 
 
 def sensor_marks(ax, point, quantities: list[str], spacing: float, direction=(1.0, 0.0)) -> None:
-    """One marker a quantity, one after the other from a point."""
+    """One marker per quantity, in a row from a point."""
     for i, quantity in enumerate(quantities):
         x, y = point[0] + spacing * i * direction[0], point[1] + spacing * i * direction[1]
         ax.plot(
@@ -121,7 +121,7 @@ def sensor_marks(ax, point, quantities: list[str], spacing: float, direction=(1.
 
 
 def legend(ax, quantities, has_unknown: bool) -> None:
-    """What the marks mean, below the drawing."""
+    """A legend of the markers, below the drawing."""
     handles = [
         Line2D(
             [], [], linestyle="", marker=MARKERS.get(q, "o"), color=SENSOR, markersize=6.5, label=q.replace("_", " ")

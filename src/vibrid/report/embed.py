@@ -1,4 +1,4 @@
-"""Figures and data inside a page: no other file, no address on the network."""
+"""Figures and data inside a page: no other file and no network address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vibrid.report.style import RC, readable_unit, unit_text
 from vibrid.report.words import Html, escape
 
 LARGEST_DRAWING = 500_000
-"""Characters of an SVG above which a figure becomes a picture, where that is smaller."""
+"""Characters of an SVG above which a figure becomes a PNG, if that is smaller."""
 TRACE_BUDGET = 900_000
 """Characters that all traces of the interactive plot may take together."""
 _MISSING = -32768
@@ -49,7 +49,7 @@ def _svg(figure: Figure, number: int) -> str:
 
 
 def _short_path(match: re.Match) -> str:
-    """Coordinates to a hundredth of a point; to a tenth in long lines, whose points need no letter between them."""
+    """Coordinates rounded to 0.01 point; in long lines to 0.1 point and without letters between the points."""
     line = len(match[0]) > 2000 and not re.search(r"[^ML\d\s.-]", match[0])
     digits = 1 if line else 2
     text = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.{digits}f}".rstrip("0").rstrip("."), match[0])
@@ -64,9 +64,9 @@ def script_json(content) -> str:
 
 
 def interactive_data(records: list[tuple[str, list[SensorTrace]]]) -> list[dict]:
-    """The traces of the interactive plot, as 16-bit numbers, made short by keeping extremes where they are many."""
+    """The traces of the interactive plot as 16-bit numbers; long ones are reduced to their extremes."""
     count = max(sum(len(traces) for _, traces in records), 1)
-    most = int(np.clip(TRACE_BUDGET / (3 * count * 8 / 3), 400, 20_000))  # three signals, 8/3 characters a number
+    most = int(np.clip(TRACE_BUDGET / (3 * count * 8 / 3), 400, 20_000))  # three signals, 8/3 characters per number
     return [{"name": name, "channels": [_packed(t, most) for t in traces]} for name, traces in records]
 
 
@@ -75,7 +75,7 @@ def _packed(trace: SensorTrace, most: int) -> dict:
     group = max(-(-2 * len(trace.time) // most), 1)
     group = group if group > 2 else 1
     scale = factor * _scale(trace.measured, trace.predicted)
-    left_over = factor * _scale(trace.residual)
+    residual_scale = factor * _scale(trace.residual)
     step = trace.step if group == 1 else trace.step * group / 2
     return {
         "name": trace.name,
@@ -86,8 +86,8 @@ def _packed(trace: SensorTrace, most: int) -> dict:
         "scale": float(f"{scale:.7g}"),
         "measured": _encoded(extremes(trace.measured, group) * factor / scale),
         "predicted": _encoded(extremes(trace.predicted, group) * factor / scale),
-        "residual_scale": float(f"{left_over:.7g}"),
-        "residual": _encoded(extremes(trace.residual, group) * factor / left_over),
+        "residual_scale": float(f"{residual_scale:.7g}"),
+        "residual": _encoded(extremes(trace.residual, group) * factor / residual_scale),
     }
 
 
@@ -97,14 +97,14 @@ def _scale(*signals: np.ndarray) -> float:
 
 
 def extremes(values: np.ndarray, group: int) -> np.ndarray:
-    """The least and the greatest value of every `group` samples, in the order in which they came."""
+    """The least and the greatest value of every `group` samples, in their order."""
     if group <= 1:
         return np.asarray(values, float)
     short = -len(values) % group
     blocks = np.concatenate([values, np.full(short, np.nan)]).reshape(-1, group)
-    there = np.isfinite(blocks)
-    low = np.where(there, blocks, np.inf).argmin(axis=1)
-    high = np.where(there, blocks, -np.inf).argmax(axis=1)
+    finite = np.isfinite(blocks)
+    low = np.where(finite, blocks, np.inf).argmin(axis=1)
+    high = np.where(finite, blocks, -np.inf).argmax(axis=1)
     order = np.sort(np.stack([low, high], axis=1), axis=1)
     return np.take_along_axis(blocks, order, axis=1).ravel()
 

@@ -69,11 +69,11 @@ def plot_base_shear(response, place: str, ax=None):
 
 def frame_figure(response, member: int = 0, section: int = 0):
     """One section of a member: its moment over curvature, and the stress over strain of its outer fibres."""
-    own = response.structure.section_of(response.structure.members[member])
+    cross_section = response.structure.section_of(response.structure.members[member])
     figure, axes = grid_of(4, 2, height=2.9)
-    edge = 0.5 * float(own.depth)
+    edge = 0.5 * float(cross_section.depth)
     plot_moment_curvature(response, member, section, axes[0])
     plot_fibre(response, member, section, edge, "steel", axes[1])
     plot_fibre(response, member, section, edge, "concrete", axes[2])
-    plot_fibre(response, member, section, 0.98 * (edge - float(own.cover)), "concrete", axes[3])
+    plot_fibre(response, member, section, 0.98 * (edge - float(cross_section.cover)), "concrete", axes[3])
     return figure

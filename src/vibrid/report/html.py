@@ -1,8 +1,9 @@
-"""The report: one self-contained HTML file that an engineer can send."""
+"""The report: one self-contained HTML file."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -25,15 +26,15 @@ def write_report(
     title: str | None = None,
     comparison: Comparison | None = None,
 ) -> Path:
-    """Write the report of an identification; the file appears whole or not at all.
+    """Write the report of an identification; the file is written completely or not at all.
 
     Arguments
-        path: the file, by custom ending in .html.
-        validation: from `fit.validate(record)`; shown in a section of its own.
-        title: the heading; says what was identified by default.
-        comparison: from `compare(...)`; shown in a section of its own.
+        path: the file, usually ending in .html.
+        validation: from `fit.validate(record)`; shown in its own section.
+        title: the heading; by default it names the structure.
+        comparison: from `compare(...)`; shown in its own section.
 
-    Everything is inside the file: figures, data and the script of the interactive plot. It needs no network.
+    The file contains its figures, its data and the script of the interactive plot. It needs no network.
     """
     page = report_page(fit, validation=validation, title=title, comparison=comparison)
     return write_text(path, page)
@@ -43,7 +44,7 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
     """The text of the page."""
     figure = parts.Figures()
     title = title or f"Identification of a {_spaced(type(fit.problem.experiment.structure).__name__)}"
-    made = [
+    sections = [
         ("inputs", "Inputs", parts.inputs_section(fit, figure)),
         ("parameters", "Parameters", parts.parameters_section(fit, figure)),
         ("convergence", "Convergence", parts.convergence_section(fit, figure)),
@@ -54,24 +55,24 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
         ("identifiability", "Identifiability", parts.identifiability_section(fit, figure)),
     ]
     if fit.loads:
-        made.insert(2, ("loads", "Loads", parts.loads_section(fit, figure)))
+        sections.insert(2, ("loads", "Loads", parts.loads_section(fit, figure)))
     if validation is not None:
-        made.append(("validation", "Validation", parts.validation_section(validation, figure)))
+        sections.append(("validation", "Validation", parts.validation_section(validation, figure)))
     if comparison is not None:
-        made.append(("comparison", "Comparison of methods", parts.comparison_section(comparison, figure)))
-    made.append(("provenance", "Provenance", parts.provenance_section(fit, validation)))
+        sections.append(("comparison", "Comparison of methods", parts.comparison_section(comparison, figure)))
+    sections.append(("provenance", "Provenance", parts.provenance_section(fit, validation)))
     footer = f"Written by vibrid {escape(fit.versions.get('vibrid', ''))} on {datetime.now():%Y-%m-%d %H:%M}."
     script = (
         f'<script type="application/json" id="traces">{script_json(_traces(fit, validation))}</script>\n'
         f"<script>\n{(_HERE / 'page.js').read_text(encoding='utf-8')}</script>\n"
     )
-    return document(title, _head(fit, title), made, footer, script)
+    return document(title, _head(fit, title), sections, footer, script)
 
 
-def document(title: str, head: str, made: list[tuple[str, str, str]], footer: str, script: str = "") -> str:
+def document(title: str, head: str, sections: Sequence[tuple[str, str, str]], footer: str, script: str = "") -> str:
     """A whole page: a head, sections of (anchor, heading, text) with links to them, a footer."""
-    links = "".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading, _ in made)
-    body = "".join(f'<section id="{anchor}"><h2>{heading}</h2>{text}</section>' for anchor, heading, text in made)
+    links = "".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading, _ in sections)
+    body = "".join(f'<section id="{anchor}"><h2>{heading}</h2>{text}</section>' for anchor, heading, text in sections)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -84,13 +85,13 @@ def document(title: str, head: str, made: list[tuple[str, str, str]], footer: st
 
 
 def _head(fit: Identification, title: str) -> str:
-    """Title, verdict and warnings: what a reader in a hurry needs."""
+    """Title, verdict and warnings."""
     p = fit.problem
     lead = (
         f"{counted(len(fit.names), 'unknown')} from {counted(len(p.sensors), 'sensor')} in "
         f"{counted(len(p.data), 'record')} by {fit.method}, {fit.seconds:.3g} s"
     )
-    cut = ["The method was cut short: these are the best values so far, not its answer."] if fit.cut_short else []
+    cut = ["The method was cut short: these are the best values so far, not its final result."] if fit.cut_short else []
     verdict = f'<div class="verdict {"fits" if fit.model_fits else "misses"}">{paragraph(fit.verdict)}</div>'
     return (
         f"<header><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}</header>\n{verdict}\n"
@@ -99,7 +100,7 @@ def _head(fit: Identification, title: str) -> str:
 
 
 def _traces(fit: Identification, validation: Validation | None) -> list[dict]:
-    """What the interactive plot can show: the fitted records, and the one of the validation."""
+    """Traces of the interactive plot: the fitted records, and that of the validation."""
     records = [(d.name or f"record {i + 1}", traces_of(fit, i)) for i, d in enumerate(fit.problem.data)]
     if validation is not None:
         records.append((f"{validation.record.name} (validation)", traces_of_validation(validation)))

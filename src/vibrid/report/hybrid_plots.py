@@ -1,4 +1,4 @@
-"""Figures of a hybrid test: floors and forces over time, loops, tracking, and how well the pace was kept."""
+"""Figures of a hybrid test: displacements and forces over time, loops, tracking, and timing."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def tracking_figure(result, name: str, seconds: float = 2.0):
         ax.legend(loc="upper right", ncols=3)
         ax.set_title(f"{name.replace('_', ' ')}, about the strongest motion")
         error = measured - target
-        own, small = readable_unit("m", np.abs(error).max())
+        error_factor, error_unit = readable_unit("m", np.abs(error).max())
         ax = figure.add_subplot(grid[1, :2])
         kept = kept_samples(error, most=_MOST)
-        ax.plot(time[kept], own * error[kept], color=RESIDUAL, linewidth=0.6)
-        _over_time(ax, time, "measured − target", small)
+        ax.plot(time[kept], error_factor * error[kept], color=RESIDUAL, linewidth=0.6)
+        _over_time(ax, time, "measured − target", error_unit)
         ax = figure.add_subplot(grid[:, 2])
         ax.plot(factor * target, factor * measured, color=PREDICTED, linewidth=0.6)
         ax.set_xlabel(label("target", unit))
@@ -121,23 +121,23 @@ def tracking_figure(result, name: str, seconds: float = 2.0):
 
 
 def moment_curvature_figure(response, places: list[tuple[int, int, str]]):
-    """Moment over curvature of sections (member, section, what to call it) of a fibre frame."""
+    """Moment over curvature of sections (member, section, title) of a fibre frame."""
     figure, axes = grid_of(len(places), 3, width=10.5, height=3.0)
-    for (member, section, words), ax in zip(places, axes, strict=True):
+    for (member, section, title), ax in zip(places, axes, strict=True):
         plot_moment_curvature(response, member, section, ax)
-        name_section(ax, words)
+        name_section(ax, title)
     return figure
 
 
-def name_section(ax, words: str) -> None:
-    """Words over a plot of moment and curvature, and few numbers below it."""
+def name_section(ax, title: str) -> None:
+    """Set the title of a plot of moment and curvature, and a few ticks."""
     with styled():
-        ax.set_title(words)
+        ax.set_title(title)
         ax.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def timing_figure(seconds: dict[str, np.ndarray], due: float | None = None):
-    """Histograms of durations (s) on logarithmic axes, a panel each; `due` (s) marks the time there is."""
+    """Histograms of durations (s) on logarithmic axes, one panel each; `due` (s) marks the time available."""
     figure, axes = grid_of(len(seconds), 2, width=9.6, height=2.6)
     with styled():
         for (name, values), ax in zip(seconds.items(), axes, strict=True):
@@ -145,17 +145,17 @@ def timing_figure(seconds: dict[str, np.ndarray], due: float | None = None):
             edges = np.geomspace(0.9 * micro.min(), 1.1 * max(micro.max(), 2 * micro.min()), 50)
             ax.hist(micro, edges, color=CYCLE[0])
             if due is not None:
-                ax.axvline(1e6 * due, color=RESIDUAL, linewidth=1.0, label="time there is")
+                ax.axvline(1e6 * due, color=RESIDUAL, linewidth=1.0, label="time available")
                 ax.legend(loc="upper left")
             ax.set_xscale("log")
             ax.set_yscale("log")
             log_axis(ax.yaxis)
             ax.set_xlabel(label(name, "µs"))
-            ax.set_ylabel("times")
+            ax.set_ylabel("count")
     return figure
 
 
-def _over_time(ax, time, what: str, unit: str) -> None:
+def _over_time(ax, time, quantity: str, unit: str) -> None:
     ax.set_xlim(time[0], time[-1])
     ax.set_xlabel(label("time", "s"))
-    ax.set_ylabel(label(what, unit).replace(" [", "\n["))
+    ax.set_ylabel(label(quantity, unit).replace(" [", "\n["))

@@ -19,7 +19,7 @@ from vibrid.structures.fiber_frame import FiberFrame
 
 
 def write_hybrid_report(result: HybridResult, path, *, title: str = "Hybrid test", place: str) -> Path:
-    """Write the report of a hybrid test; the file appears whole or not at all.
+    """Write the report of a hybrid test; the file is written completely or not at all.
 
     Arguments
         title: the heading.
@@ -31,27 +31,27 @@ def write_hybrid_report(result: HybridResult, path, *, title: str = "Hybrid test
 def hybrid_page(result: HybridResult, title: str, place: str) -> str:
     """The text of the page."""
     figure = Figures()
-    made = [
+    sections = [
         ("test", "The test", _test_section(result, figure)),
         ("histories", "Histories", _histories_section(result, figure, place)),
         ("loops", "Loops of the devices", _loops_section(result, figure)),
     ]
     if isinstance(result.test.structure, FiberFrame):
-        made.append(("members", "Moment and curvature", _members_section(result, figure)))
+        sections.append(("members", "Moment and curvature", _members_section(result, figure)))
     if any(p.is_outside or p.actuator is not None for p in result.test.experimental):
-        made.append(("tracking", "Tracking", _tracking_section(result, figure)))
+        sections.append(("tracking", "Tracking", _tracking_section(result, figure)))
     if result.timing is not None:
-        made.append(("timing", "Timing", _timing_section(result, figure)))
+        sections.append(("timing", "Timing", _timing_section(result, figure)))
     test, time = result.test, result.response.time
     lead = (
-        f"{counted(len(test.experimental), 'tested device')} and {counted(len(test.modelled), 'modelled one')} with a "
-        f"{type(test.structure).__name__}; {time[-1] - time[0]:.4g} s in steps of {1e3 * test.step:.4g} ms, "
-        f"machines at {test.rate:g} Hz"
+        f"{counted(len(test.experimental), 'tested device')} and {counted(len(test.modelled), 'modelled device')} "
+        f"with a {type(test.structure).__name__}; {time[-1] - time[0]:.4g} s in steps of {1e3 * test.step:.4g} ms, "
+        f"actuators at {test.rate:g} Hz"
     )
     stopped = bullets([f"The test was stopped: {result.stopped}."] if result.stopped else [], "warnings")
     head = f"<header><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}</header>\n{stopped}\n"
     footer = f"Written by vibrid {__version__} on {datetime.now():%Y-%m-%d %H:%M}."
-    return document(title, head, made, footer)
+    return document(title, head, sections, footer)
 
 
 def _test_section(result: HybridResult, figure: Figures) -> str:
@@ -71,9 +71,9 @@ def _test_section(result: HybridResult, figure: Figures) -> str:
                 number(1e-3 * result.energy(part.name), 4),
             ]
         )
-    headings = ["device", "", "kind", "between", "side by side", "largest mm", "largest kN", "dissipated kJ"]
+    headings = ["device", "", "kind", "between", "in parallel", "peak [mm]", "peak [kN]", "dissipated [kJ]"]
     scale = test.scaling
-    said = [
+    settings = [
         ("integrator", type(test.integrator).__name__),
         ("step of the structure", f"{1e3 * test.step:.5g} ms"),
         ("substeps", f"{test.substeps}, {test.interpolation}"),
@@ -81,37 +81,37 @@ def _test_section(result: HybridResult, figure: Figures) -> str:
         ("excitation", result.response.excitation.name),
     ]
     return (
-        figure(draw_structure(test.structure).figure, "The structure that is computed.")
-        + facts(said)
+        figure(draw_structure(test.structure).figure, "The computed structure.")
+        + facts(settings)
         + table(headings, rows, numbers=(4, 5, 6, 7))
-        + paragraph("Numbers are of one device, on its own scale.", "note")
+        + paragraph("Numbers are for one device, at its own scale.", "note")
     )
 
 
 def _histories_section(result: HybridResult, figure: Figures, place: str) -> str:
     x = result.displacement(place)
-    said = [
+    numbers = [
         (f"largest displacement of {place}", f"{number(1e3 * float(np.abs(x).max()))} mm"),
         ("at the end", f"{number(1e3 * float(x[-1]), 3)} mm"),
     ]
-    return facts(said) + figure(
-        plots.history_figure(result, place), "Displacement, and the force of one of each device."
+    return facts(numbers) + figure(
+        plots.history_figure(result, place), "Displacement, and the force of one device of each kind."
     )
 
 
 def _loops_section(result: HybridResult, figure: Figures) -> str:
-    return figure(plots.loops_figure(result), "Force over deformation of one of each device.")
+    return figure(plots.loops_figure(result), "Force over deformation of one device of each kind.")
 
 
 def column_base_and_beam_end(frame: FiberFrame) -> list[tuple[int, int, str]]:
-    """(member, section, words): the first column's base and the end beside a column of the first beam."""
+    """(member, section, name): the base of the first column, and the end at a column of the first beam."""
     held = {frame.nodes_and_supports().number(node) for node, _ in frame.supports}
-    found = []
+    places = []
     fibre = [i for i, m in enumerate(frame.members) if m.formulation != "elastic"]
     for i in fibre:
         ends = frame.members[i].nodes
         if ends[0] in held or ends[1] in held:
-            found.append((i, 0 if ends[0] in held else -1, f"base of column (member {i})"))
+            places.append((i, 0 if ends[0] in held else -1, f"base of column (member {i})"))
             break
     xy = frame.coordinates()
     uprights = {
@@ -123,9 +123,9 @@ def column_base_and_beam_end(frame: FiberFrame) -> list[tuple[int, int, str]]:
     for i in fibre:
         a, b = frame.members[i].nodes
         if abs(xy[a, 1] - xy[b, 1]) < 1e-9 and (a in uprights or b in uprights):
-            found.append((i, 0 if a in uprights else -1, f"end of beam (member {i})"))
+            places.append((i, 0 if a in uprights else -1, f"end of beam (member {i})"))
             break
-    return found
+    return places
 
 
 def _members_section(result: HybridResult, figure: Figures) -> str:
@@ -144,12 +144,15 @@ def _tracking_section(result: HybridResult, figure: Figures) -> str:
             continue
         if not np.abs(result.devices[f"{part.name}.target"]).max() > 0:
             continue
-        own = result.tracking(part.name)
-        way = "none" if part.compensator is None else type(part.compensator).__name__
-        rows.append([part.name, way, f"{1e3 * own.delay:.2f}", percent(own.error), percent(own.peak_error)])
-        text += figure(plots.tracking_figure(result, part.name), f"How the machine of {part.name} followed its target.")
-    headings = ["device", "compensation", "J₁ delay ms", "J₂ rms error", "J₃ peak error"]
-    note = "Errors are of the measured displacement, noise of its sensor included, over the target."
+        tracking = result.tracking(part.name)
+        compensator = "none" if part.compensator is None else type(part.compensator).__name__
+        numbers = f"{1e3 * tracking.delay:.2f}", percent(tracking.error), percent(tracking.peak_error)
+        rows.append([part.name, compensator, *numbers])
+        text += figure(
+            plots.tracking_figure(result, part.name), f"Tracking of the target by the actuator of {part.name}."
+        )
+    headings = ["device", "compensation", "J₁ delay [ms]", "J₂ rms error", "J₃ peak error"]
+    note = "Errors of the measured displacement, including the noise of its sensor, relative to the target."
     return table(headings, rows, numbers=(2, 3, 4)) + paragraph(note, "note") + text
 
 
@@ -159,5 +162,5 @@ def _timing_section(result: HybridResult, figure: Figures) -> str:
     durations = {"work of a step": timing.step.values, "late wake-up": timing.wake.values}
     durations = {name: seconds for name, seconds in durations.items() if len(seconds)}
     if durations:
-        text += figure(plots.timing_figure(durations, 1.0 / result.test.rate), "How long things took, of all substeps.")
+        text += figure(plots.timing_figure(durations, 1.0 / result.test.rate), "Durations in all substeps.")
     return text

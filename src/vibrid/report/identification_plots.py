@@ -1,4 +1,4 @@
-"""Whole figures of an identification, a validation and a comparison, and the single plots they are made of."""
+"""Figures of an identification, a validation and a comparison, and the single plots they consist of."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ __all__ = [
 
 
 def plot_identification(fit: Identification, record: int = 0) -> Figure:
-    """The answer on one page: intervals and correlations, the worst channels, and what is left over."""
+    """The result on one page: intervals and correlations, the worst channels, and residuals."""
     traces = traces_of(fit, record)
     chosen = worst(traces, 3)
     top = 1.6 + 0.27 * min(len(fit.names), 20)
@@ -68,7 +68,7 @@ def plot_identification(fit: Identification, record: int = 0) -> Figure:
     figure = new_figure(11.0, 0.8 + top + middle + 2.6)
     with styled():
         figure.suptitle("\n".join(textwrap.wrap(f"{fit.method}: {fit.verdict}", 120)), fontsize=10.5, x=0.01, ha="left")
-        upper, between, lower = figure.subfigures(3, 1, height_ratios=[top, middle, 2.6])
+        upper, between, lower = figure.subfigures(3, 1, height_ratios=[top, middle, 2.6], squeeze=False)[:, 0]
         left, right = upper.subplots(1, 2, width_ratios=[1.5, 1])
         plot_intervals(fit, left)
         plot_correlation(fit, right).set_title("correlation of the estimates")
@@ -92,7 +92,7 @@ def plot_identification(fit: Identification, record: int = 0) -> Figure:
 
 
 def plot_validation(validation: Validation, most: int = 8) -> Figure:
-    """Measured and predicted on a record that was not used, the worst channels first to be shown."""
+    """Measured and predicted on a record that was not fitted; the worst `most` channels where there are more."""
     figure = overlay_figure(traces_of_validation(validation), most)
     with styled():
         figure.suptitle(f"validation on {validation.record.name}", fontsize=10.5, x=0.01, ha="left")
@@ -114,7 +114,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
 
 
 def plot_estimates(comparison: Comparison, ax=None):
-    """Every unknown as each method found it, in % of the true value (of the first method's where it is not known)."""
+    """Every unknown as estimated by each method, in % of the true value (of the first estimate if it is not known)."""
     with styled():
         ax = new_axes(7.0, 4.0) if ax is None else ax
         known = comparison.truth is not None
@@ -157,24 +157,23 @@ def plot_ratio_and_time(comparison: Comparison, axes=None):
     with styled():
         axes = new_figure(7.0, 2.8).subplots(1, 2) if axes is None else axes
         rows = comparison.rows
-        what = "error / bound [-]" if comparison.truth is not None else "σ / bound [-]"
-        for ax, key, title in ((axes[0], "mean_ratio_to_bound", what), (axes[1], "seconds", "time [s]")):
+        ratio = "error / bound [-]" if comparison.truth is not None else "σ / bound [-]"
+        for ax, key, title in ((axes[0], "mean_ratio_to_bound", ratio), (axes[1], "seconds", "time [s]")):
             values = np.array([row[key] for row in rows], float)
             floor = 0.5 * np.min(values[values > 0], initial=1.0)
             for i, (row, value) in enumerate(zip(rows, values, strict=True)):
                 if np.isfinite(value):
                     ax.barh(i, max(value, floor) - floor, left=floor, height=0.55, color=CYCLE[i % len(CYCLE)])
-                doubt = "" if row["fits"] else ", does not fit"
+                misfit = "" if row["fits"] or key == "seconds" else ", does not fit"
                 text = f"{value:.3g}" if np.isfinite(value) else "not given"
-                doubt = doubt if key != "seconds" else ""
                 ax.annotate(
-                    f"{text}{doubt}",
+                    f"{text}{misfit}",
                     (value if value > floor else floor, i),
                     (4, 0),
                     textcoords="offset points",
                     va="center",
                     fontsize=8,
-                    color=RESIDUAL if doubt else INK,
+                    color=RESIDUAL if misfit else INK,
                 )
             ax.set_xscale("log")
             top = np.nanmax(values, initial=floor)

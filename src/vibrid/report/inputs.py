@@ -1,4 +1,4 @@
-"""What went in, as tables: the structure's parameters, the records, the sensors, the method."""
+"""The inputs as tables: the structure's parameters, the records, the sensors, the method."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MOST_MODES = 6
 
 
 def lacking_sentence(fit: Identification) -> str:
-    """Which plugin of the result is not here, if one is not: what needs it is left out of a report."""
-    found = next(missing_in((fit.problem.experiment.structure, fit.problem.integrator)), None)
-    return "" if found is None else found.sentence()
+    """The message about a missing plugin of the result, or ""; sections that need it are left out of a report."""
+    missing = next(missing_in((fit.problem.experiment.structure, fit.problem.integrator)), None)
+    return "" if missing is None else missing.sentence()
 
 
 def structure_sentence(fit: Identification) -> str:
-    """Which structure, how large, with which laws."""
+    """The structure, its size and its laws."""
     structure = fit.problem.experiment.structure
     if lacking := lacking_sentence(fit):
         return f"{lacking} {counted(len(fit.names), 'parameter')} unknown."
@@ -40,9 +40,9 @@ def structure_sentence(fit: Identification) -> str:
 
 
 def parameter_table(fit: Identification) -> Html:
-    """All parameters with units; equal ones share a row, unknown ones show the guess and the answer."""
+    """All parameters with units; equal ones share a row, unknown ones show the initial value and the estimate."""
     before = fit.problem.experiment.structure
-    owner = {p.removeprefix("structure."): i for i, own in enumerate(fit.problem.unknowns.places) for p in own}
+    owner = {p.removeprefix("structure."): i for i, group in enumerate(fit.problem.unknowns.places) for p in group}
     groups: dict[tuple, list[str]] = {}
     sizes: dict[str, int] = {}
     for path, value in _leaves(before):
@@ -52,13 +52,13 @@ def parameter_table(fit: Identification) -> Html:
     rows, order = [], list(sizes)
     for (pattern, value, unknown), members in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         about = paths.info(before, members[0])
-        found = "" if unknown is None else rounded(fit.estimate[unknown], fit.deviation[unknown])
+        estimate = "" if unknown is None else rounded(float(fit.estimate[unknown]), float(fit.deviation[unknown]))
         shown = value if isinstance(value, str) else number(value, 6)
         mark = "" if unknown is None else Html('<span class="bad">unknown</span>')
         rows.append(
-            [_group_name(pattern, members, sizes[pattern]), about.meaning, shown, found, unit(about.unit), mark]
+            [_group_name(pattern, members, sizes[pattern]), about.meaning, shown, estimate, unit(about.unit), mark]
         )
-    return table(["parameter", "meaning", "given", "found", "unit", ""], rows, numbers=(2, 3))
+    return table(["parameter", "meaning", "given", "estimate", "unit", ""], rows, numbers=(2, 3))
 
 
 def _leaves(node, path: str = ""):
@@ -89,28 +89,28 @@ def _group_name(pattern: str, members: list[str], size: int) -> str:
     if pattern.count("[*]") == 1:
         listed = ", ".join(i[0] for i in indices[:8]) + (", …" if len(indices) > 8 else "")
         return pattern.replace("[*]", f"[{listed}]")
-    return f"{members[0]} and {len(members) - 1} like it"
+    return f"{members[0]} and {len(members) - 1} more"
 
 
 def modes_table(fit: Identification) -> Html:
-    """Frequencies of small motions, first guess beside identified; nothing for a device."""
+    """Frequencies of small motions, initial and identified; nothing for a device."""
     before, after = fit.problem.experiment.structure, fit.structure
     if isinstance(before, ImposedTest) or lacking_sentence(fit):
         return Html("")
     count = min(MOST_MODES, before.model(()).size)
-    guess, found = modes(before, count), modes(after, count)
+    initial, identified = modes(before, count), modes(after, count)
     rows = [
         [
             i + 1,
-            number(guess.frequencies[i]),
-            number(found.frequencies[i]),
-            number(found.periods[i]),
-            percent(found.ratios[i], 3),
+            number(initial.frequencies[i]),
+            number(identified.frequencies[i]),
+            number(identified.periods[i]),
+            percent(identified.ratios[i], 3),
         ]
         for i in range(count)
     ]
-    headings = ["mode", "first guess [Hz]", "identified [Hz]", "period [s]", "damping ratio"]
-    caption = "Modes of small motions about rest, every law at its first slope"
+    headings = ["mode", "initial [Hz]", "identified [Hz]", "period [s]", "damping ratio"]
+    caption = "Modes of small motions about rest, with the initial stiffness of every law"
     return table(headings, rows, numbers=(1, 2, 3, 4), caption=caption)
 
 
@@ -133,7 +133,7 @@ def records_table(fit: Identification) -> Html:
                 percent(kept / total, 3),
             ]
         )
-    headings = ["record", "rate [Hz]", "length [s]", "samples", "excitation, peak", "missing", "kept for scoring"]
+    headings = ["record", "rate [Hz]", "length [s]", "samples", "excitation, peak", "missing", "held out"]
     return table(headings, rows, numbers=(1, 2, 3, 5, 6))
 
 
@@ -145,7 +145,7 @@ def _peak(quantity: str, place: str, values: np.ndarray) -> str:
 
 
 def sensors_table(fit: Identification) -> Html:
-    """What each sensor reads and how noisy it is."""
+    """Quantity, place and noise of each sensor."""
     given = np.isfinite(fit.problem.given_deviations())
     rows = [
         [
@@ -173,7 +173,7 @@ def method_facts(fit: Identification) -> Html:
         [
             ("method", fit.method),
             ("settings", settings or "none"),
-            ("integrator", f"{type(p.integrator).__name__}, {counted(p.substeps, 'step')} a sample"),
+            ("integrator", f"{type(p.integrator).__name__}, {counted(p.substeps, 'step')} per sample"),
             ("excitation between samples", p.hold),
         ]
     )

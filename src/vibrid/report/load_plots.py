@@ -1,4 +1,4 @@
-"""Pictures of loads that were found."""
+"""Figures of identified loads."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from vibrid.report import style
 
 
 def plot_loads(found: LoadEstimate, ax=None, truth=None):
-    """Every load over time with ± 2σ; `truth` (samples,) or (samples, loads) beside it. Returns the figure or the axes.
+    """Every load over time with ± 2σ; `truth`: true values (samples,) or (samples, loads). Returns figure or axes.
 
     With axes given, the first load is drawn on them.
     """
     if ax is not None:
         return _one(found, 0, ax, truth)
     figure, axes = style.grid_of(len(found.names), 1, width=8.0, height=2.8)
-    for i, own in enumerate(axes):
-        _one(found, i, own, truth)
+    for i, panel in enumerate(axes):
+        _one(found, i, panel, truth)
     return figure
 
 
@@ -26,11 +26,11 @@ def _one(found: LoadEstimate, i: int, ax, truth):
     factor, unit = style.readable_unit(found.units[i], float(np.max(np.abs(found.values[:, i]))), kind)
     value, band = factor * found.values[:, i], 2.0 * factor * found.deviation[:, i]
     if truth is not None:
-        known = factor * np.asarray(truth, float).reshape(len(found.time), -1)[:, i]
-        ax.plot(found.time, known, color=style.TRUTH, lw=2.2, label="true")
+        true = factor * np.asarray(truth, float).reshape(len(found.time), -1)[:, i]
+        ax.plot(found.time, true, color=style.TRUTH, lw=2.2, label="true")
     if np.isfinite(band).all():
         ax.fill_between(found.time, value - band, value + band, color=style.PREDICTED, alpha=0.25, lw=0, label="± 2σ")
-    ax.plot(found.time, value, color=style.PREDICTED, lw=1.0, label="found")
+    ax.plot(found.time, value, color=style.PREDICTED, lw=1.0, label="estimate")
     ax.set(
         xlabel="time [s]", ylabel=style.label(f"{kind} at {found.names[i]}", unit), xlim=(found.time[0], found.time[-1])
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,8 @@ class _Paper:
     """Nodes and places of a structure as points of the drawing, scaled to a width or height of ten."""
 
     def __init__(self, structure: Assembled):
-        self.structure = structure
-        given = structure.coordinates() if hasattr(structure, "coordinates") else np.array(structure.nodes)
+        self.structure: Any = structure  # nodes and attachments are those of its class
+        given = self.structure.coordinates() if hasattr(structure, "coordinates") else np.array(self.structure.nodes)
         if given.shape[1] == 3:  # z is up in space
             given = given[:, [0, 2, 1]] @ _OBLIQUE
         extent = np.ptp(given, axis=0)
@@ -59,7 +60,7 @@ def draw_nodes(ax, structure: Assembled, sensors, unknown, loads) -> None:
     paper = _Paper(structure)
     _elements(ax, paper, unknown)
     _supports(ax, paper)
-    for point in structure.masses:
+    for point in paper.structure.masses:
         ax.plot(*paper.at(point.at), "o", color=INK, markersize=11, zorder=4)
         ax.text(*paper.at(point.at), "m", ha="center", va="center", fontsize=7.5, color="white", zorder=5)
     _attachments(ax, paper, unknown)
@@ -76,7 +77,7 @@ def draw_nodes(ax, structure: Assembled, sensors, unknown, loads) -> None:
 
 
 def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
-    """Elements with their numbers where these are few; those with a property of their own unknown in colour."""
+    """Elements with their numbers where these are few; those with an unknown parameter in colour."""
     named = {int(m[1]) for path in unknown if (m := re.match(r"(?:modulus|area|inertia|density)\[(\d+)\]", path))}
     named |= {int(m[1]) for path in unknown if (m := re.match(r"members\[(\d+)\]", path))}
     named |= _members_of_sections(paper.structure, unknown)
@@ -106,7 +107,7 @@ def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
 
 
 def _members_of_sections(structure, unknown: list[str]) -> set[int]:
-    """Members of a fibre frame whose section has something unknown."""
+    """Members of a fibre frame whose section has an unknown parameter."""
     found = {int(m[1]) for path in unknown if (m := re.match(r"sections\[(\d+)\]", path))}
     names = {structure.sections[i].name for i in found}
     return {i for i, member in enumerate(getattr(structure, "members", ())) if member.section in names}

@@ -1,10 +1,11 @@
-"""Figures of what was found: estimates and their certainty. Every function takes and returns axes."""
+"""Figures of estimates and their uncertainty. Every function takes and returns axes."""
 
 from __future__ import annotations
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
+from vibrid.core.errors import InputError
 from vibrid.identification.result import Identification
 from vibrid.report.signals import kept_samples
 from vibrid.report.style import (
@@ -27,8 +28,8 @@ MOST_PANELS = 24
 def plot_intervals(fit: Identification, ax=None, truth: dict[str, float] | None = None):
     """The 95 % interval of every unknown about its estimate, in % of it, over ± 2 Cramér–Rao bounds.
 
-    An interval much wider than the bound means that a better method exists; one that is narrower, that the method is
-    too sure of itself. `truth` marks known values.
+    An interval much wider than the bound means that a better method exists; a narrower one that the method
+    underestimates its uncertainty. `truth` marks true values.
     """
     with styled():
         ax = new_axes(7.5, 1.1 + 0.27 * len(fit.names)) if ax is None else ax
@@ -53,7 +54,7 @@ def plot_intervals(fit: Identification, ax=None, truth: dict[str, float] | None 
             reach = max(reach, 1.15 * np.abs(off).max())
         for row, deviation in zip(rows, 200 * fit.deviation / size, strict=True):
             text = f"± {deviation:.2g} %" if np.isfinite(deviation) else ""
-            ax.text(1.01, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=8)
+            ax.text(1.01, float(row), text, transform=ax.get_yaxis_transform(), va="center", fontsize=8)
         ax.set_yticks(rows, fit.names)
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlim(-reach, reach)
@@ -65,23 +66,23 @@ def plot_intervals(fit: Identification, ax=None, truth: dict[str, float] | None 
 
 
 def plot_misfit(fit: Identification, ax=None):
-    """How the misfit fell, where the method minimises one.
+    """The misfit over the iterations, where the method minimises one.
 
-    A descent never rises: where the misfit does, the noise was estimated anew and the samples have other weights.
+    A descent never rises: where the misfit does, the noise was re-estimated and the samples have other weights.
     """
     with styled():
         ax = new_axes() if ax is None else ax
         cost = np.asarray(fit.history["cost"], float)
-        anew = np.flatnonzero(np.diff(cost) > 0) + 1
-        for piece in np.split(np.arange(len(cost)), anew):
+        reweighted = np.flatnonzero(np.diff(cost) > 0) + 1
+        for piece in np.split(np.arange(len(cost)), reweighted):
             ax.semilogy(piece, np.where(cost[piece] > 0, cost[piece], np.nan), ".-", color=INK, markersize=4)
-        for place in anew:
+        for place in reweighted:
             ax.axvline(place - 0.5, color=RESIDUAL, linewidth=1.0, linestyle=":")
-        if len(anew):
+        if len(reweighted):
             ax.text(
-                anew[0] - 0.3,
+                reweighted[0] - 0.3,
                 0.5,
-                "noise estimated anew",
+                "noise re-estimated",
                 transform=ax.get_xaxis_transform(),
                 fontsize=7.5,
                 color=RESIDUAL,
@@ -94,12 +95,12 @@ def plot_misfit(fit: Identification, ax=None):
 
 
 def plot_convergence(fit: Identification, unknown: int | str = 0, ax=None):
-    """How one estimate settled, with ± 2σ along the way where the method gives it, over the final 95 % interval."""
+    """Convergence of one estimate, with its ± 2σ where the method gives it, over the final 95 % interval."""
     i = fit.names.index(unknown) if isinstance(unknown, str) else unknown
     with styled():
         ax = new_axes(4.5, 2.6) if ax is None else ax
         path = np.asarray(fit.history["estimate"], float)[:, i]
-        steps, what = _steps(fit)
+        steps, axis_label = _steps(fit)
         low, high = fit.interval()[i]
         if np.isfinite([low, high]).all():
             ax.axhspan(low, high, color=BOUND, alpha=0.35, linewidth=0, label="final 95 % interval")
@@ -121,13 +122,13 @@ def plot_convergence(fit: Identification, unknown: int | str = 0, ax=None):
         few = {"marker": ".", "markersize": 4} if len(path) < 60 else {}
         ax.plot(steps[kept], path[kept], color=PREDICTED, label="estimate", **few)
         ax.set_title(fit.names[i])
-        ax.set_xlabel(what)
+        ax.set_xlabel(axis_label)
         ax.set_ylabel(label("value", fit.units[i]))
     return ax
 
 
 def _steps(fit: Identification) -> tuple[np.ndarray, str]:
-    """What the history is over: time for a filter that went through the record, else the steps of the method."""
+    """The abscissa of the history: time for a filter that went through the record, else the steps of the method."""
     count = len(fit.history["estimate"])
     data = fit.problem.data
     if "losses" in fit.history:
@@ -140,11 +141,11 @@ def _steps(fit: Identification) -> tuple[np.ndarray, str]:
 
 
 def convergence_figure(fit: Identification):
-    """The misfit (where there is one) and the path of every unknown, at most two dozen: those known worst."""
+    """The misfit (where there is one) and the history of every unknown, at most 24: the most uncertain ones."""
     chosen = np.arange(len(fit.names))
     if len(chosen) > MOST_PANELS:
         chosen = np.sort(np.argsort(-np.nan_to_num(fit.limits.relative_bound, nan=np.inf))[:MOST_PANELS])
-    misfit = "cost" in fit.history and np.isfinite(fit.history["cost"]).any()
+    misfit = "cost" in fit.history and bool(np.isfinite(fit.history["cost"]).any())
     figure, axes = grid_of(len(chosen) + misfit, 4, height=2.15)
     if misfit:
         plot_misfit(fit, axes[0])
@@ -164,7 +165,7 @@ def correlation_matrix(fit: Identification) -> np.ndarray:
 
 
 def plot_correlation(fit: Identification, ax=None):
-    """Correlation matrix of the estimates: ± 1 means that the data see only a combination of the two."""
+    """Correlation matrix of the estimates: ± 1 means that the data determine only a combination of the two."""
     count = len(fit.names)
     with styled():
         side = 2.6 + 0.28 * min(count, 24)
@@ -198,6 +199,8 @@ def plot_samples(fit: Identification, unknown: int | str = 0, ax=None):
     i = fit.names.index(unknown) if isinstance(unknown, str) else unknown
     with styled():
         ax = new_axes(4.5, 2.6) if ax is None else ax
+        if fit.samples is None:
+            raise InputError(f"{fit.method} draws no posterior samples; use Bayes.")
         drawn = fit.samples[:, i]
         ax.hist(
             drawn, bins="auto" if len(drawn) < 5000 else 60, density=True, color=PREDICTED, alpha=0.45, label="samples"
@@ -217,7 +220,7 @@ def plot_samples(fit: Identification, unknown: int | str = 0, ax=None):
 
 
 def samples_figure(fit: Identification):
-    """Posterior histograms of the unknowns, at most two dozen."""
+    """Posterior histograms of the unknowns, at most 24."""
     count = min(len(fit.names), MOST_PANELS)
     figure, axes = grid_of(count, 4, height=2.15)
     for i, ax in enumerate(axes):

@@ -1,8 +1,9 @@
-"""Pictures of records and spectra. Every function takes and returns axes; none opens a window."""
+"""Figures of records and spectra. Every function takes and returns axes; none opens a window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ _WORDS = {
 }
 
 
-def new_axes(rows: int = 1, width: float = 8.0, height: float = 2.2, **options):
+def new_axes(rows: int = 1, width: float = 8.0, height: float = 2.2, **options) -> Any:
     """Figure and axes without a window: `Figure` objects need no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -46,6 +47,7 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
     """
     names = list(record.names if channels is None else channels)
     if ax is not None:
+        unit = ""
         for name in names:
             values, unit = _in_g(record, name)
             ax.plot(record.time, values, linewidth=0.8, label=name)
@@ -60,8 +62,8 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
         values, unit = _in_g(record, name)
         axis.plot(record.time, values, color=_INK, linewidth=0.7)
         channel = record.channel(name)
-        what = _WORDS.get(channel.quantity, channel.quantity)
-        axis.set_ylabel(f"{what or name}\n[{unit or '-'}]", fontsize=8)
+        quantity = _WORDS.get(channel.quantity, channel.quantity)
+        axis.set_ylabel(f"{quantity or name}\n[{unit or '-'}]", fontsize=8)
         place = " ".join(dict.fromkeys(w for w in (name, channel.location, channel.direction) if w))
         axis.set_title(place, fontsize=9, loc="left")
         if peaks and np.isfinite(values).any():
@@ -165,7 +167,7 @@ def plot_suite(suite, ax=None):
 
 
 def plot_wavelet(wavelet, ax=None, lowest: float | None = None):
-    """Amplitude over time and frequency; the stretches that the record's ends disturb are veiled. Returns the axes."""
+    """Amplitude over time and frequency; the parts disturbed by the record's ends are shaded. Returns the axes."""
     ax = new_axes(1, 8.0, 4.0) if ax is None else ax
     amplitude = np.abs(wavelet.coefficients)
     stride = max(1, amplitude.shape[1] // 2000)

@@ -1,4 +1,4 @@
-"""Figures of how well it fits: overlays, residuals, spectra, loops. Every function takes and returns axes."""
+"""Figures of the fit: overlays, residuals, spectra, loops. Every function takes and returns axes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_LOOPS = 6
 
 
 def plot_overlay(trace: SensorTrace, ax=None, window: tuple[float, float] | None = None):
-    """Measured under predicted over time; `window` (s) shows a part. What was kept for scoring is shaded."""
+    """Measured and predicted over time; `window` (s) shows a part. Held-out samples are shaded."""
     with styled():
         ax = new_axes(8.0, 2.4) if ax is None else ax
         factor, unit = readable_unit(trace.unit, trace.largest, trace.quantity)
@@ -56,18 +56,18 @@ def plot_overlay(trace: SensorTrace, ax=None, window: tuple[float, float] | None
 
 
 def _shade_unfitted(ax, trace: SensorTrace, window) -> None:
-    """A veil over the end of a record that was kept for scoring."""
+    """Shade the end of a record that was held out."""
     if not trace.fitted.any() or trace.fitted.all():
         return
     last = trace.time[np.flatnonzero(trace.fitted)[-1]]
     end = trace.time[-1] if window is None else window[1]
-    kept_for_scoring = np.isfinite(trace.measured[trace.time > last]).any()
-    if kept_for_scoring and last < end:
-        ax.axvspan(last, end, color=BOUND, alpha=0.12, linewidth=0, label="kept for scoring")
+    held_out = np.isfinite(trace.measured[trace.time > last]).any()
+    if held_out and last < end:
+        ax.axvspan(last, end, color=BOUND, alpha=0.12, linewidth=0, label="held out")
 
 
 def overlay_figure(traces: list[SensorTrace], most: int = MOST_CHANNELS):
-    """Whole records beside their strong part, a row a channel; the worst `most` channels where there are more."""
+    """Whole records beside their strong part, one row per channel; the worst `most` channels where there are more."""
     chosen = worst(traces, most)
     window = strong_part(traces)
     figure = new_figure(9.5, 0.5 + 1.55 * len(chosen))
@@ -123,7 +123,7 @@ def plot_autocorrelation(trace: SensorTrace, ax=None, lags: int = 50):
 
 
 def plot_residual_spectrum(trace: SensorTrace, ax=None):
-    """Amplitude spectrum of the residual over that of the signal: noise is flat, a missing mode is a hill."""
+    """Amplitude spectrum of the residual over that of the signal: noise is flat, a missing mode is a peak."""
     with styled():
         ax = new_axes(4.5, 2.4) if ax is None else ax
         factor, unit = readable_unit(trace.unit, trace.largest, trace.quantity)
@@ -135,7 +135,7 @@ def plot_residual_spectrum(trace: SensorTrace, ax=None):
 
 
 def residual_figure(traces: list[SensorTrace], most: int = 6):
-    """Residual over time, its autocorrelation and its spectrum, a row a channel; the worst where there are many."""
+    """Residual over time, its autocorrelation and its spectrum, one row per channel; the worst where there are many."""
     chosen = worst(traces, most)
     figure = new_figure(9.5, 0.5 + 1.6 * len(chosen))
     with styled():
@@ -196,13 +196,13 @@ def plot_loop(response: Response, part: str, ax=None):
     with styled():
         ax = new_axes(3.6, 3.2) if ax is None else ax
         deformation, force = response.part(part)
-        along, along_unit = readable_unit("m", np.abs(deformation).max())
-        up, up_unit = readable_unit("N", np.abs(force).max())
+        x_factor, x_unit = readable_unit("m", np.abs(deformation).max())
+        y_factor, y_unit = readable_unit("N", np.abs(force).max())
         even = np.linspace(0, len(force) - 1, min(len(force), 1800)).astype(int)
         kept = np.union1d(even, kept_samples(deformation, force, most=1000))
-        ax.plot(along * deformation[kept], up * force[kept], color=PREDICTED, linewidth=0.7)
-        ax.set_xlabel(label("deformation", along_unit))
-        ax.set_ylabel(label("force", up_unit))
+        ax.plot(x_factor * deformation[kept], y_factor * force[kept], color=PREDICTED, linewidth=0.7)
+        ax.set_xlabel(label("deformation", x_unit))
+        ax.set_ylabel(label("force", y_unit))
         ax.set_title(part)
     return ax
 

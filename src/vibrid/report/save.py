@@ -12,9 +12,9 @@ from vibrid.core.files import write_bytes
 
 
 def save_figure(figure: Figure, path, dpi: float = 110) -> Path:
-    """Write a figure in the format that the ending says (.png, .pdf, .svg …); the file appears whole or not at all.
+    """Write a figure in the format of the ending (.png, .pdf, .svg …); the file is written completely or not at all.
 
-    It is drawn in memory, so that a full disk finds it finished.
+    It is drawn in memory first, so that a full disk leaves no partial file.
     """
     ending = Path(path).suffix.lower().removeprefix(".")
     known = figure.canvas.get_supported_filetypes()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from vibrid.identification.compare import Comparison
@@ -30,11 +32,11 @@ from vibrid.report.words import (
 
 MOST_RECORDS = 3
 CLOSE = 0.9
-"""Correlations above this are named in words."""
+"""Pairs with a larger correlation are listed."""
 
 
 class Figures:
-    """Numbers the figures of a report as they come."""
+    """Numbers the figures of a report in their order."""
 
     def __init__(self):
         self.count = 0
@@ -46,11 +48,11 @@ class Figures:
 
 def inputs_section(fit: Identification, figure: Figures) -> Html:
     p = fit.problem
-    places = [place for own in p.unknowns.places for place in own]
+    places = [place for group in p.unknowns.places for place in group]
     drawing = Html("")
     if not inputs.lacking_sentence(fit):
         drawn = draw_structure(p.experiment.structure, sensors=p.sensors, unknown=places, loads=p.data[0].loads)
-        caption = "The structure, its sensors and what moves it. Parts with unknowns are coloured."
+        caption = "The structure, its sensors and its excitation. Parts with unknown parameters are coloured."
         drawing = figure(drawn.figure, caption)
     return Html(
         paragraph(inputs.structure_sentence(fit))
@@ -66,44 +68,48 @@ def inputs_section(fit: Identification, figure: Figures) -> Html:
     )
 
 
-def parameters_section(fit: Identification, figure: Figures) -> Html:
+def estimates_table(estimates: list[dict], initial: np.ndarray, relative_bound: np.ndarray) -> Html:
+    """The rows of `fit.table()` with the initial value and the relative Cramér–Rao bound of each unknown."""
     rows = []
-    start = np.asarray(fit.problem.unknowns.start)
-    for i, r in enumerate(fit.table()):
+    for i, r in enumerate(estimates):
         deviation = r["standard_deviation"]
         rows.append(
             [
                 r["name"],
                 unit(r["unit"]),
-                number(float(start[i]), 5),
+                number(float(initial[i]), 5),
                 Html(f"<b>{rounded(r['estimate'], deviation)}</b>"),
                 "at bound" if r["at_bound"] and np.isnan(deviation) else number(2 * deviation, 2),
-                _interval(*r["interval_95"], deviation),
+                _interval(r["interval_95"], deviation),
                 _allowed(r["bounds"]),
                 number(r["cramer_rao_bound"], 2),
-                percent(float(fit.limits.relative_bound[i])),
+                percent(float(relative_bound[i])),
                 badge(r["identifiable"]),
             ]
         )
     headings = [
         "unknown",
         "unit",
-        "first guess",
+        "initial value",
         "estimate",
         "± 2σ",
         "95 % interval",
-        "allowed",
+        "limits",
         "bound",
-        "of value",
+        "bound / value",
         "identifiable",
     ]
+    return table(headings, rows, numbers=(2, 3, 4, 5, 6, 7, 8))
+
+
+def parameters_section(fit: Identification, figure: Figures) -> Html:
     text = (
         paragraph(
-            "σ is the standard deviation of the estimate if the model is right; “bound” is the Cramér–Rao bound, the "
-            "smallest σ that any unbiased method could reach with these data and this noise.",
+            "σ is the standard deviation of the estimate if the model is correct; “bound” is the Cramér–Rao bound, the "
+            "smallest σ that any unbiased method can reach with these data and this noise.",
             "note",
         )
-        + table(headings, rows, numbers=(2, 3, 4, 5, 6, 7, 8))
+        + estimates_table(fit.table(), np.asarray(fit.problem.unknowns.start), fit.limits.relative_bound)
         + figure(
             plots.plot_intervals(fit).figure,
             "95 % intervals (lines) over ± 2 Cramér–Rao bounds (bars), in per cent of each estimate.",
@@ -116,7 +122,8 @@ def parameters_section(fit: Identification, figure: Figures) -> Html:
     return Html(text + inputs.modes_table(fit))
 
 
-def _interval(low: float, high: float, deviation: float) -> str:
+def _interval(interval: Sequence[float], deviation: float) -> str:
+    low, high = interval
     return f"{rounded(low, deviation)} … {rounded(high, deviation)}" if np.isfinite(low) else "–"
 
 
@@ -130,9 +137,9 @@ def _allowed(bounds) -> str:
 
 
 def loads_section(fit: Identification, figure: Figures) -> Html:
-    """The loads that were found, record by record."""
+    """The identified loads, record by record."""
     text = Html("")
-    for own in fit.loads[:MOST_RECORDS]:
+    for loads in fit.loads[:MOST_RECORDS]:
         rows = [
             [
                 r["name"],
@@ -141,26 +148,26 @@ def loads_section(fit: Identification, figure: Figures) -> Html:
                 number(r["rms"], 4),
                 number(2 * r["standard_deviation"], 2),
             ]
-            for r in own.table()
+            for r in loads.table()
         ]
-        caption = f"Loads of {own.record}; the band holds noise and the structure's own uncertainty."
+        caption = f"Loads of {loads.record}; the band includes noise and the uncertainty of the structure."
         text = Html(
-            text + table(["load", "unit", "largest", "rms", "median 2σ"], rows) + figure(plot_loads(own), caption)
+            text + table(["load", "unit", "largest", "rms", "median 2σ"], rows) + figure(plot_loads(loads), caption)
         )
     return text
 
 
 def convergence_section(fit: Identification, figure: Figures) -> Html:
-    said = [(k.replace("_", " "), _plain(v)) for k, v in fit.convergence.items()]
-    text = (paragraph(fit.certificate) if fit.certificate else "") + (facts(said) if said else "")
+    pairs = [(k.replace("_", " "), _plain(v)) for k, v in fit.convergence.items()]
+    text = (paragraph(fit.certificate) if fit.certificate else "") + (facts(pairs) if pairs else "")
     if len(fit.history.get("estimate", ())) > 1:
         text += figure(
             plots.convergence_figure(fit),
-            "How the estimates settled"
-            + (", with ± 2σ as the method saw it at the time" if "deviation" in fit.history else "")
-            + ". The bar is the 95 % interval of the answer.",
+            "Convergence of the estimates"
+            + (", with ± 2σ as estimated at that time" if "deviation" in fit.history else "")
+            + ". The bar is the final 95 % interval.",
         )
-    return Html(text or paragraph("The method gives its answer in one step; there is no history.", "note"))
+    return Html(text or paragraph("The method gives its result in one step; there is no history.", "note"))
 
 
 def _plain(value) -> str:
@@ -189,7 +196,7 @@ def response_section(fit: Identification, figure: Figures) -> Html:
         "sensor",
         "residual rms [SI]",
         "error / signal",
-        "error kept for scoring",
+        "error, held-out samples",
         "autocorrelation",
         "residual",
     ]
@@ -197,12 +204,12 @@ def response_section(fit: Identification, figure: Figures) -> Html:
     for record, data in enumerate(fit.problem.data[:MOST_RECORDS]):
         traces = traces_of(fit, record)
         most = 8 if record == 0 else 4
-        which = f"the {most} of {len(traces)} sensors that fit worst" if len(traces) > most else "all sensors"
-        caption = f"Record {data.name or record + 1}: measured and predicted, {which}; right, the strongest stretch."
+        which = f"the {most} of {len(traces)} sensors with the worst fit" if len(traces) > most else "all sensors"
+        caption = f"Record {data.name or record + 1}: measured and predicted, {which}; right: the strongest part."
         text += figure(plots.overlay_figure(traces, most), caption)
     left_out = len(fit.problem.data) - MOST_RECORDS
     if left_out > 0:
-        text += paragraph(f"{counted(left_out, 'further record')} can be seen in the interactive plot.", "note")
+        text += paragraph(f"{counted(left_out, 'further record')}: see the interactive plot.", "note")
     return Html(text)
 
 
@@ -211,23 +218,24 @@ EXPLORE = Html(
     "<label>sensor <select data-choose=channel></select></label>"
     '<span><span class=key style="background:#a7b1bb"></span>measured</span>'
     '<span><span class=key style="background:#0072b2"></span>predicted</span>'
-    "<button type=button data-do=closer aria-label=closer>+</button>"
-    "<button type=button data-do=further aria-label=further>−</button>"
+    '<button type=button data-do=closer aria-label="zoom in">+</button>'
+    '<button type=button data-do=further aria-label="zoom out">−</button>'
     "<button type=button data-do=whole>whole record</button><output></output></div>"
     '<canvas tabindex=0 role=img aria-label="measured and predicted over time"></canvas>'
-    '<p class="note hint">Wheel or + and − to zoom, drag or arrows to move, double click for the whole.</p></div>'
+    '<p class="note hint">Wheel or + and − to zoom, drag or arrow keys to move, double click for the whole record.</p>'
+    "</div>"
 )
 
 
 def loops_section(fit: Identification, figure: Figures) -> Html:
     if inputs.lacking_sentence(fit):
-        return Html(paragraph("They cannot be drawn: a plugin is not here (see Inputs).", "note"))
+        return Html(paragraph("The loops cannot be drawn: a plugin is missing (see Inputs).", "note"))
     text = ""
     for record, data in enumerate(fit.problem.data[:MOST_RECORDS]):
-        made = plots.loops_figure(response_of(fit, record))
-        if made is None:
-            return Html(paragraph("Every part of the structure is linear: there are no loops to show.", "note"))
-        text += figure(made, f"Force over deformation of the identified structure under {data.name or 'the record'}.")
+        loops = plots.loops_figure(response_of(fit, record))
+        if loops is None:
+            return Html(paragraph("All parts of the structure are linear: there are no hysteresis loops.", "note"))
+        text += figure(loops, f"Force over deformation of the identified structure under {data.name or 'the record'}.")
     return Html(text)
 
 
@@ -235,7 +243,7 @@ def spectra_section(fit: Identification, figure: Figures) -> Html:
     return Html(
         figure(
             plots.spectra_figure(traces_of(fit)),
-            "Fourier amplitudes. Where the measured curve flattens above the predicted one, noise has taken over.",
+            "Fourier amplitudes. Where the measured curve flattens above the predicted one, noise dominates.",
         )
     )
 
@@ -243,13 +251,13 @@ def spectra_section(fit: Identification, figure: Figures) -> Html:
 def residuals_section(fit: Identification, figure: Figures) -> Html:
     return Html(
         paragraph(
-            "What the model leaves over should look like noise: no pattern in time, autocorrelation within the shaded "
-            "limits at about 19 lags of 20, a flat spectrum.",
+            "The residuals should look like noise: no pattern in time, autocorrelation within the shaded limits at "
+            "about 19 of 20 lags, a flat spectrum.",
             "note",
         )
         + figure(
             plots.residual_figure(traces_of(fit)),
-            "Residuals of the sensors that fit worst: history, autocorrelation, spectrum.",
+            "Residuals of the sensors with the worst fit: history, autocorrelation, spectrum.",
         )
     )
 
@@ -259,13 +267,12 @@ def identifiability_section(fit: Identification, figure: Figures) -> Html:
     good = "Every unknown is identifiable from these data."
     text = paragraph(f"Not identifiable from these data: {', '.join(weak)}." if weak else good)
     if fit.limits.faint:
-        text += paragraph("Combinations that the data cannot separate (ln: natural logarithm of the value):")
+        text += paragraph("Combinations that the data determine poorly (ln: natural logarithm of the value):")
         text += bullets(fit.limits.faint)
     close = _close_pairs(fit)
     if close:
-        text += paragraph("Pairs that move together: a change in one is nearly made good by the other.") + bullets(
-            close
-        )
+        text += paragraph("Strongly correlated pairs: a change in one is nearly compensated by the other.")
+        text += bullets(close)
     if len(fit.names) > 1:
         text += figure(plots.plot_correlation(fit).figure, "Correlation of the estimates.")
     return Html(text)
@@ -283,9 +290,9 @@ def validation_section(validation: Validation, figure: Figures) -> Html:
     error, rho = validation.relative_error, validation.correlation
     rows = [[name, percent(error[name]), number(rho[name], 5)] for name in validation.channels]
     return Html(
-        paragraph(f"The identified structure under '{validation.record.name}', a record that was not used.")
+        paragraph(f"The identified structure under '{validation.record.name}', a record that was not fitted.")
         + table(["sensor", "error / signal", "correlation"], rows, numbers=(1, 2))
-        + figure(plots.plot_validation(validation, 6), "Measured and predicted on the record that was not used.")
+        + figure(plots.plot_validation(validation, 6), "Measured and predicted on the record that was not fitted.")
     )
 
 
@@ -304,7 +311,7 @@ def comparison_section(comparison: Comparison, figure: Figures) -> Html:
     text = table(["method", "mean error", ratio, "time [s]", "fits"], rows, numbers=(1, 2, 3))
     refused = [f"{name}: {why}" for name, why in comparison.refused.items()]
     if refused:
-        text += paragraph("Methods that could not answer:") + bullets(refused)
+        text += paragraph("Methods that refused the problem:") + bullets(refused)
     return Html(text + figure(plots.plot_comparison(comparison), "The same data, several methods."))
 
 
@@ -312,16 +319,16 @@ def provenance_section(fit: Identification, validation: Validation | None) -> Ht
     pairs = [
         ("seed", fit.seed),
         ("time", f"{number(fit.seconds, 4)} s"),
-        ("ended", "cut short: the best so far" if fit.cut_short else "by itself"),
+        ("ended", "cut short: best values so far" if fit.cut_short else "normally"),
         *((f"version of {k}" if k != "device" else "computed on", v) for k, v in fit.versions.items()),
     ]
     text = facts(pairs)
     if fit.files:
         rows = [[f.name, f.role, f.size, f.sha256] for f in fit.files]
         text += Html("<h3>Files</h3>") + table(["file", "read as", "bytes", "SHA-256"], rows, numbers=(2,))
-    known = list(fit.provenance)
+    histories = list(fit.provenance)
     if validation is not None:
-        known.append((validation.record.name, validation.record.history))
-    for name, history in known:
+        histories.append((validation.record.name, validation.record.history))
+    for name, history in histories:
         text += Html(f"<h3>History of {escape(name)}</h3>") + bullets(history)
     return Html(text)

@@ -1,8 +1,9 @@
-"""The signals behind the figures: measured beside predicted, made short enough to draw without losing a peak."""
+"""The signals behind the figures: measured and predicted, reduced for drawing without losing a peak."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from vibrid.simulation.simulate import simulate
 
 @dataclass(frozen=True, eq=False)
 class SensorTrace:
-    """One sensor of one record: what it read and what the identified structure would make it read.
+    """One sensor of one record: its readings and those predicted with the identified structure.
 
-    `measured` is NaN where a sample is missing; `fitted` marks the samples that the method saw (the others were kept
-    for scoring, or belong to a validation).
+    `measured` is NaN where a sample is missing; `fitted` marks the samples that the method used (the others were held
+    out, or belong to a validation).
     """
 
     name: str
@@ -50,9 +51,9 @@ class SensorTrace:
     @property
     def relative(self) -> float:
         """rms of the residual over that of the signal."""
-        there = np.isfinite(self.measured)
-        size = np.std(self.measured[there]) if there.any() else np.nan
-        return float(np.sqrt(np.mean(self.residual[there] ** 2)) / size) if size > 0 else float("nan")
+        finite = np.isfinite(self.measured)
+        size = np.std(self.measured[finite]) if finite.any() else np.nan
+        return float(np.sqrt(np.mean(self.residual[finite] ** 2)) / size) if size > 0 else float("nan")
 
 
 def traces_of(fit: Identification, record: int = 0) -> list[SensorTrace]:
@@ -84,7 +85,7 @@ def traces_of_validation(validation: Validation) -> list[SensorTrace]:
 
 
 def worst(traces: list[SensorTrace], count: int) -> list[SensorTrace]:
-    """The `count` traces that fit worst, in the order of the sensors."""
+    """The `count` traces with the worst fit, in the order of the sensors."""
     order = sorted(range(len(traces)), key=lambda i: -np.nan_to_num(traces[i].relative, nan=np.inf))[:count]
     return [traces[i] for i in sorted(order)]
 
@@ -93,7 +94,7 @@ def worst(traces: list[SensorTrace], count: int) -> list[SensorTrace]:
 
 
 def excitation_of(fit: Identification, record: int = 0) -> Record:
-    """The excitation of a fitted record: offsets taken off, and the loads that were found where some were unknown.
+    """The excitation of a fitted record: offsets removed, identified loads included.
 
     Several loads may act at one place (two jacks, the axles of a vehicle): their channels are numbered.
     """
@@ -101,7 +102,7 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
     samples = fit.problem.driven(fit.experiment, data).samples
     if fit.loads:
         samples = samples + inputs_with(data, fit.loads[record].values) - data.drive.samples
-    channels = [
+    channels: list[Any] = [
         Channel(
             " ".join(filter(None, (quantity, place))),
             quantity,
@@ -110,11 +111,12 @@ def excitation_of(fit: Identification, record: int = 0) -> Record:
         )
         for quantity, place in data.loads
     ]
-    return Record(np.asarray(samples), tuple(numbered(channels)), step=data.step, name=data.name)
+    distinct: Any = numbered(channels)
+    return Record(np.asarray(samples), tuple(distinct), step=data.step, name=data.name)
 
 
 def response_of(fit: Identification, record: int = 0) -> Response:
-    """How the identified structure moves under a fitted record, from the same starting state."""
+    """Response of the identified structure to a fitted record, from the same initial state."""
     p, experiment = fit.problem, fit.experiment
     return simulate(
         experiment.structure,
@@ -148,23 +150,23 @@ def yielding_parts(response: Response) -> list[str]:
 
 
 def kept_samples(*signals: np.ndarray, most: int = 2000) -> np.ndarray:
-    """Indices, at most about `most`, that keep the least and the greatest value of every signal in every stretch."""
+    """About `most` indices that keep the least and the greatest value of every signal in every interval."""
     n = len(signals[0])
     if n <= most:
         return np.arange(n)
-    stretches = max(most // (2 * len(signals)), 1)
-    edges = np.linspace(0, n, stretches + 1).astype(int)[:-1]
+    intervals = max(most // (2 * len(signals)), 1)
+    edges = np.linspace(0, n, intervals + 1).astype(int)[:-1]
     kept = [np.array([0, n - 1])]
     for signal in signals:
-        there = np.isfinite(signal)
+        finite = np.isfinite(signal)
         for a, b in zip(edges, [*edges[1:], n], strict=True):
-            low, high = np.where(there[a:b], signal[a:b], np.inf), np.where(there[a:b], signal[a:b], -np.inf)
+            low, high = np.where(finite[a:b], signal[a:b], np.inf), np.where(finite[a:b], signal[a:b], -np.inf)
             kept.append(np.array([a + np.argmin(low), a + np.argmax(high)]))
     return np.unique(np.concatenate(kept))
 
 
 def strong_part(traces: list[SensorTrace], share: float = 0.125, shortest: float = 2.0) -> tuple[float, float]:
-    """Start and end of the stretch that holds the most energy, all signals counted alike."""
+    """Start and end of the part with the most energy, all signals weighted equally."""
     time = traces[0].time
     n = len(time)
     length = int(min(max(share * n, shortest / traces[0].step), n - 1))
@@ -182,13 +184,13 @@ def strong_part(traces: list[SensorTrace], share: float = 0.125, shortest: float
 
 def autocorrelation(residual: np.ndarray, lags: int = 50) -> np.ndarray:
     """(lags + 1,) normalised autocorrelation of a residual, missing samples left out."""
-    there = np.isfinite(residual)
-    r = np.where(there, residual - residual[there].mean(), 0.0)
-    power = np.sum(r**2) / max(there.sum(), 1)
+    finite = np.isfinite(residual)
+    r = np.where(finite, residual - residual[finite].mean(), 0.0)
+    power = np.sum(r**2) / max(finite.sum(), 1)
     lags = min(lags, len(r) - 1)
     if power == 0:
         return np.concatenate([[1.0], np.zeros(lags)])
-    pairs = [max(int((there[lag:] & there[: len(r) - lag]).sum()), 1) for lag in range(lags + 1)]
+    pairs = [max(int((finite[lag:] & finite[: len(r) - lag]).sum()), 1) for lag in range(lags + 1)]
     return np.array([np.sum(r[lag:] * r[: len(r) - lag]) / pairs[lag] / power for lag in range(lags + 1)])
 
 

@@ -1,9 +1,10 @@
-"""The structure drawn: what it is made of, what is unknown in it, where the sensors sit and what moves it."""
+"""Drawing of a structure: its parts, its unknown parameters, its sensors and its excitation."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Rectangle
@@ -87,7 +88,7 @@ def _shear_building(ax, building: ShearBuilding, sensors, unknown, loads) -> Non
         colour = UNKNOWN if i in free else STEEL
         for x in (0.12, width - 0.12):
             ax.plot([x, x], [low, high], color=colour, linewidth=2.2, solid_capstyle="butt")
-        heavy = {"facecolor": SOLID, "edgecolor": UNKNOWN if f"masses[{i}]" in unknown else INK}
+        heavy: dict[str, Any] = {"facecolor": SOLID, "edgecolor": UNKNOWN if f"masses[{i}]" in unknown else INK}
         ax.add_patch(Rectangle((0, high - 0.5 * slab), width, slab, linewidth=0.9, zorder=3, **heavy))
         if n <= 14 or i == 0 or names[i] != names[i - 1]:
             where = {"x": 0.5 * width, "ha": "center"} if rise > 0.5 else {"x": width + 0.5, "ha": "left"}
@@ -109,7 +110,7 @@ def _shear_building(ax, building: ShearBuilding, sensors, unknown, loads) -> Non
 
 
 def _damping_words(damping) -> str:
-    """How the whole is damped, in words."""
+    """The damping of the structure, as text."""
     if damping is None:
         return ""
     if isinstance(damping, Damping):
@@ -143,7 +144,7 @@ def _attached_to_floors(ax, building, width, rise, free) -> None:
 
 
 def _sensors_of_floors(ax, building, sensors, width, rise) -> None:
-    """Motion is read at a floor, drift and force within a storey."""
+    """Motion is measured at a floor, drift and force within a storey."""
     spots: dict[float, list[str]] = {}
     for s in sensors:
         inside = s.quantity in ("drift", "drift_velocity", "element_force")
@@ -186,7 +187,8 @@ def _device(ax, device: ImposedTest, sensors, unknown) -> None:
             (0.7, -0.35), 2.2, 0.7, boxstyle="round,pad=0.02", facecolor="white", edgecolor=colour, linewidth=1.4
         )
     )
-    name = law_name(device.law) if hasattr(device, "law") else device.place
+    law = getattr(device, "law", None)
+    name = device.place if law is None else law_name(law)
     ax.text(1.8, 0.0, name, ha="center", va="center", fontsize=9, color=UNKNOWN if unknown else INK)
     ax.plot([2.92, 3.6], [0, 0], color=colour, linewidth=1.4)
     shake(ax, (3.3, 0.45), (4.3, 0.45), "imposed displacement", (0, 14))

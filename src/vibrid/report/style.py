@@ -1,15 +1,17 @@
-"""The look of every figure: colours that colour-blind readers tell apart, plain axes, units an engineer reads."""
+"""The style of every figure: colours for colour-blind readers, plain axes, engineering units."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 INK = "#26303a"
@@ -22,7 +24,7 @@ GRID = "#e4e8ec"
 CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#26303a", "#a0a000")
 """The palette of Okabe and Ito (2008), yellow darkened; neighbours differ in lightness, so that it prints in grey."""
 
-RC = {
+RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.titlesize": 9.5,
@@ -46,7 +48,7 @@ RC = {
     "ytick.major.width": 0.7,
     "text.color": INK,
     "legend.frameon": False,
-    "axes.prop_cycle": matplotlib.cycler(color=CYCLE),
+    "axes.prop_cycle": cycler(color=CYCLE),
     "lines.linewidth": 1.1,
     "figure.dpi": 100,
     "savefig.dpi": 150,
@@ -59,7 +61,7 @@ RC = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Axes that are made inside this block have the look of the report."""
+    """Axes that are made inside this block have the style of the report."""
     with matplotlib.rc_context(RC):
         yield
 
@@ -79,7 +81,7 @@ def new_axes(width: float = 6.5, height: float = 3.2):
 
 
 def grid_of(count: int, columns: int, *, width: float = 9.5, height: float = 2.3, **options) -> tuple[Figure, list]:
-    """A figure with `count` panels in rows of at most `columns`; unused panels are taken away."""
+    """A figure with `count` panels in rows of at most `columns`; unused panels are removed."""
     rows = -(-count // columns)
     width = width * count / columns if rows == 1 else width
     columns = -(-count // rows)

@@ -12,7 +12,7 @@ _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class Html(str):
-    """Text that is HTML already; anything else is escaped before it enters the page."""
+    """Text that is already HTML; any other text is escaped before it enters the page."""
 
 
 def escape(text) -> str:
@@ -21,7 +21,7 @@ def escape(text) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number as one writes it: 0.0123, 49.93, 1.8 × 10¹¹; a dash where there is none."""
+    """A number as written by hand: 0.0123, 49.93, 1.8 × 10¹¹; a dash for NaN and None. No line breaks inside it."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -32,7 +32,7 @@ def number(value: float | None, digits: int = 4) -> str:
     else:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        text = f"{mantissa} × 10{str(int(exponent)).translate(_RAISED)}"
+        text = f"{mantissa}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10{str(int(exponent)).translate(_RAISED)}"
     return text.replace("-", "−")
 
 
@@ -49,7 +49,7 @@ def rounded(value: float, deviation: float) -> str:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    return f"{number(100 * share, digits)} %" if math.isfinite(share) else number(share)
+    return f"{number(100 * share, digits)}\N{NO-BREAK SPACE}%" if math.isfinite(share) else number(share)
 
 
 def unit(text: str) -> str:
@@ -57,11 +57,11 @@ def unit(text: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence], *, numbers: Sequence[int] = (), caption: str = "") -> Html:
-    """A table; `numbers` are the columns set to the right."""
+    """A table; `numbers` are the right-aligned columns."""
 
     def row(cells, tag):
-        made = [f"<{tag}{' class=n' if i in numbers else ''}>{escape(c)}</{tag}>" for i, c in enumerate(cells)]
-        return f"<tr>{''.join(made)}</tr>"
+        tags = [f"<{tag}{' class=n' if i in numbers else ''}>{escape(c)}</{tag}>" for i, c in enumerate(cells)]
+        return f"<tr>{''.join(tags)}</tr>"
 
     head = f"<caption>{escape(caption)}</caption>" if caption else ""
     body = "".join(row(cells, "td") for cells in rows)

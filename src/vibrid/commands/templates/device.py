@@ -1,8 +1,8 @@
-"""template-name: a friction damper with a spring beside it, as a device in a hybrid test.
+"""template-name: a friction damper with a spring in parallel, as a device in a hybrid test.
 
     F = k x + f tanh(v / v0),    E ← E + F v dt
 
-x: displacement in m, v: velocity in m/s. E, the energy it took so far, is a signal that is recorded.
+x: displacement in m, v: velocity in m/s. E, the energy put into it so far, is recorded as a signal.
 
 Try it with `vibrid plugins check template_name.py`, and use it in a hybrid test:
 
@@ -21,11 +21,11 @@ requires_vibrid = "template-versions"
 
 @SPECIMENS.register("template-name")
 class TemplateName(LoopDevice):
-    """`F = k x + f tanh(v/v0)`; its signal is the energy it took, in J."""
+    """`F = k x + f tanh(v/v0)`; its signal is the energy put into it, in J."""
 
     friction: Parameter = parameter("friction force f", "N", positive=True)
     velocity: Parameter = parameter("velocity at which it slips v0", "m/s", positive=True, default=0.005)
-    stiffness: Parameter = parameter("spring beside it k", "N/m", positive=True, default=0.0)
+    stiffness: Parameter = parameter("stiffness of the spring k", "N/m", positive=True, default=0.0)
 
     signal_names = ("energy",)
     signal_units = ("J",)
@@ -46,5 +46,5 @@ class TemplateName(LoopDevice):
 
 
 def examples():
-    """A device, and the displacement in m that it is moved by."""
+    """A device, and the displacement in m to test it with."""
     return {"template-name": (TemplateName(friction=20e3), 0.01)}

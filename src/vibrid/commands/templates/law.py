@@ -1,8 +1,8 @@
-"""template-name: a spring that softens, and a dashpot beside it.
+"""template-name: a softening spring with a dashpot in parallel.
 
     F = k e / sqrt(1 + (e / e0)²) + c w
 
-e: deformation in m, w: its rate in m/s. Far beyond e0 the spring gives k e0, whichever way it is stretched.
+e: deformation in m, w: its rate in m/s. Far beyond e0 the spring force tends to ± k e0.
 
 Try it with `vibrid plugins check template_name.py`, and name it in a project file:
 
@@ -21,7 +21,7 @@ requires_vibrid = "template-versions"
 class TemplateName(StaticLaw):
     """A softening spring with a dashpot: `F = k e / sqrt(1 + (e/e0)²) + c w`."""
 
-    stiffness: Parameter = parameter("first stiffness k", "N/m", positive=True)
+    stiffness: Parameter = parameter("initial stiffness k", "N/m", positive=True)
     softening: Parameter = parameter("deformation at which it softens e0", "m", positive=True)
     damping: Parameter = parameter("dashpot c", "N s/m", positive=True, default=0.0)
 
@@ -36,5 +36,5 @@ def examples():
 
 def check():
     """The closed form: k e0 / √2 at e = e0."""
-    found = float(TemplateName(40.0, 0.1).force(0.1, 0.0, ()))
-    assert abs(found - 4.0 / 2**0.5) < 1e-12, f"the force at e0 is {found} N."
+    force = float(TemplateName(40.0, 0.1).force(0.1, 0.0, ()))
+    assert abs(force - 4.0 / 2**0.5) < 1e-12, f"the force at e0 is {force} N."

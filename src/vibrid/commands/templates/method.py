@@ -1,9 +1,9 @@
-"""template-name: Levenberg and Marquardt's least squares on the misfit of all sensors.
+"""template-name: Levenberg–Marquardt least squares on the residuals of all sensors.
 
     (JᵀJ + λ diag(JᵀJ)) d = −Jᵀr,    φ ← φ + d where that lowers |r|²
 
-r: misfit (measured − predicted)/σ of all records, J: its Jacobian, φ: the unknowns in the space that methods work in.
-The weights σ are the sizes of the signals first, then what the fit leaves over.
+r: residuals (measured − predicted)/σ of all records, J: their Jacobian, φ: the unknowns in the space of the methods.
+The weights σ are first the sizes of the signals, then the standard deviations of the residuals.
 
 Try it with `vibrid plugins check template_name.py`, and use it:
 
@@ -41,17 +41,17 @@ class TemplateName(Method):
 
     def solve(self, problem, key=0, progress=SILENT):
         started = time.perf_counter()
-        misfit = jax.jit(lambda free, weights: problem.residuals(free, weights))
+        residuals = jax.jit(lambda free, weights: problem.residuals(free, weights))
         jacobian = jax.jit(jax.jacfwd(lambda free, weights: problem.residuals(free, weights)))
         free, weights, costs = np.asarray(problem.start), problem.signal_size(), []
         for stage in ("first", "second"):
             progress.stage(f"{stage} round", self.iterations)
-            r, damping = np.asarray(misfit(free, weights)), 1e-3
+            r, damping = np.asarray(residuals(free, weights)), 1e-3
             for i in range(self.iterations):
                 slope = np.asarray(jacobian(free, weights))
                 normal = slope.T @ slope
                 step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), -slope.T @ r)
-                trial = np.asarray(misfit(free + step, weights))
+                trial = np.asarray(residuals(free + step, weights))
                 if trial @ trial < r @ r:
                     free, r, damping = free + step, trial, 0.1 * damping
                 else:
@@ -68,12 +68,12 @@ class TemplateName(Method):
 
 
 def examples():
-    """A method, and the relative error that is taken for an answer at 1 % noise."""
+    """A method, and the largest relative error of its estimates that is accepted at 1 % noise."""
     return {"template-name": (TemplateName(), 0.03)}
 
 
 def check():
-    """Settings that cannot be used are refused with a sentence."""
+    """Invalid settings are refused with a message."""
     try:
         TemplateName(iterations=0)
     except InputError:

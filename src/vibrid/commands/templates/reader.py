@@ -6,7 +6,7 @@
     0.12 0.003
     …
 
-Try it with `vibrid plugins check template_name.py`. It is found by the content of a file once the plugin is loaded:
+Try it with `vibrid plugins check template_name.py`. Files are recognised by their content once the plugin is loaded:
 
     plugins = ["template_name.py"]       # in the project file
 """
@@ -21,7 +21,7 @@ MARK = "TEMPLATE-NAME 1"
 
 @READERS.register("template-name")
 class TemplateName(Reader):
-    """Three lines of heading, then one line a sample."""
+    """Three heading lines, then one line per sample."""
 
     def recognises(self, source):
         return bool(source.head_lines) and source.head_lines[0].strip() == MARK
@@ -36,7 +36,7 @@ class TemplateName(Reader):
         except (ValueError, ZeroDivisionError):
             step = 0.0
         if word != "rate" or not 0.0 < step < 1e6:
-            raise source.problem("the second line should say the samples per second, such as `rate 100`.", 2)
+            raise source.problem("the second line should give the samples per second, such as `rate 100`.", 2)
         word, _, listed = lines[2].partition(" ")
         headings = [heading.strip() for heading in listed.split(",")]
         if word != "channels" or not all(headings):
@@ -56,9 +56,9 @@ class TemplateName(Reader):
         try:
             values = [float(word) for word in line.split()]
         except ValueError:
-            raise source.problem("there is something other than numbers.", number) from None
+            raise source.problem("a number was expected.", number) from None
         if len(values) != count:
-            raise source.problem(f"{count} numbers were expected, and {len(values)} are there.", number)
+            raise source.problem(f"{count} numbers were expected, not {len(values)}.", number)
         return values
 
 

@@ -1,4 +1,4 @@
-"""template-name: a slender tower of equal parts, each a mass on a spring.
+"""template-name: a tower of equal parts, each a mass on a spring.
 
     M = diag(m), K = k · tridiag(−1, 2, −1) with k at the top
 
@@ -78,6 +78,6 @@ def examples():
 def check():
     """The closed form: ω₁ = 2 √(k/m) sin(π/(2 (2 N + 1)))."""
     mass, stiffness = (np.asarray(m) for m in TemplateName(2.0, 300.0, 4).matrices())
-    found = np.sqrt(np.linalg.eigvalsh(stiffness / mass[0])[0])
-    wanted = 2.0 * np.sqrt(150.0) * np.sin(np.pi / 18.0)
-    assert abs(found / wanted - 1.0) < 1e-12, f"the first frequency is {found} rad/s, not {wanted}."
+    computed = np.sqrt(np.linalg.eigvalsh(stiffness / mass[0])[0])
+    expected = 2.0 * np.sqrt(150.0) * np.sin(np.pi / 18.0)
+    assert abs(computed / expected - 1.0) < 1e-12, f"the first frequency is {computed} rad/s, not {expected}."

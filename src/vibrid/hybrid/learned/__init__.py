@@ -1,4 +1,4 @@
-"""Networks that stand in for a device: what they see, how they answer, how they are trained, scored and kept."""
+"""Networks that replace a device: their inputs, their forces, their training, scores and files."""
 
 from vibrid.core.moved import moved
 from vibrid.hybrid.learned.along import along

@@ -1,4 +1,4 @@
-"""Any device of the loop moved along a test, hearing what the test says the physical device did, in one scan."""
+"""Any device of the loop moved through a test, with the measurements of the tested device, in one scan."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ def along(device: LoopDevice, test: DeviceTest, rate: float) -> Reading:
 
     Arguments
         device: a law, a network or a specimen, already set for the capacity of the test.
-        test: columns 0 and 1 of `heard` are force (N) and displacement (m) of the physical device, the others its
-            signals; with fewer columns nothing is heard.
-        rate: samples a second.
+        test: columns 0 and 1 of `heard` are force (N) and displacement (m) of the tested device, the others its
+            signals; with fewer columns there are no measurements of it.
+        rate: Hz, samples per second.
     """
     if len(test.x) != len(test.heard) and test.heard.size:
-        raise InputError(f"Test '{test.name}' has {len(test.x)} samples, and {len(test.heard)} of them were heard.")
+        raise InputError(
+            f"Test '{test.name}' has {len(test.x)} samples, and {len(test.heard)} samples of the tested device."
+        )
     return walk(device, *drives(test.x, test.v, test.heard, rate), 1.0 / rate)
 
 
 def drives(x, v, heard, rate) -> tuple[Motion, Heard | None]:
-    """Motion, and what is heard, along a test; the heard velocity is the difference of displacements."""
-    own = Motion(jnp.asarray(x, float), jnp.asarray(v, float))
+    """Motion of a test, and measurements of the tested device, whose velocity is the difference of displacements."""
+    motion = Motion(jnp.asarray(x, float), jnp.asarray(v, float))
     heard = jnp.asarray(heard, float)
     if heard.ndim < 2 or heard.shape[1] < 2:
-        return own, None
+        return motion, None
     moved = heard[:, 1]
     speed = jnp.diff(moved, prepend=moved[:1]) * rate
-    return own, Heard(Motion(moved, speed), Reading(heard[:, 0], heard[:, 2:]))
+    return motion, Heard(Motion(moved, speed), Reading(heard[:, 0], heard[:, 2:]))
 
 
 @eqx.filter_jit
@@ -42,7 +44,8 @@ def walk(device: LoopDevice, motion: Motion, heard: Heard | None, dt) -> Reading
     """The readings of a device that starts at rest, sample by sample (leading axis)."""
 
     def one(state, now):
-        reading, state = device.trial(state, *now, dt)
+        motion, heard = now
+        reading, state = device.trial(state, motion, heard, dt)
         return state, reading
 
     return jax.lax.scan(one, device.start(), (motion, heard))[1]

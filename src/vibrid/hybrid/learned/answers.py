@@ -1,10 +1,9 @@
 """From the numbers at the end of a network to a force.
 
-`Direct` and `MinMax` take them as the force. `LawLayer` takes them as parameters of a law, which keeps a state of its
-own and gives the force; `Corrected` adds a bounded correction to a law whose parameters are fixed; `Adapted` does both.
+`Direct` and `MinMax` take them as the force. `LawLayer` takes them as parameters of a law, which has its own state and
+gives the force; `Corrected` adds a bounded correction to a law whose parameters are fixed; `Adapted` does both.
 
-Every device has a capacity for either direction, the friction force that its pretension is set for; forces scale with
-it.
+Every device has a capacity for each direction, the friction force that its pretension is set for; forces scale with it.
 """
 
 from __future__ import annotations
@@ -36,17 +35,18 @@ class Answer(eqx.Module):
         raise NotImplementedError
 
     def along(self, state, outputs, motion: Motion, capacity, dt) -> tuple[jax.Array, Any]:
-        """Forces (samples, …) along outputs and motion (samples, …), and the state after them."""
+        """Forces (samples, …) for outputs and motion (samples, …), and the state after them."""
 
         def one(state, now):
-            return self.step(state, *now, capacity, dt)
+            outputs, motion = now
+            return self.step(state, outputs, motion, capacity, dt)
 
         state, force = jax.lax.scan(one, state, (outputs, motion))
         return force, state
 
 
 class Direct(Answer):
-    """The force is the output in units of the mean capacity, bent so that it can never exceed `bound` capacities."""
+    """The force is the output in units of the mean capacity, limited smoothly to `bound` capacities."""
 
     bound: float = eqx.field(static=True, default=2.0)
 
@@ -58,7 +58,7 @@ class Direct(Answer):
 
 
 class MinMax(Answer):
-    """The force is the output between the smallest and the largest force of the training tests, as in the paper."""
+    """The force is the output between the smallest and the largest force of the training tests, as published."""
 
     low: float = eqx.field(static=True)  # N
     high: float = eqx.field(static=True)
@@ -71,7 +71,7 @@ class MinMax(Answer):
 
 
 class ScaledLaw(eqx.Module):
-    """A law that serves any capacity.
+    """A law for any capacity.
 
     Arguments
         law: characterised at a capacity of `at` (N).
@@ -93,7 +93,7 @@ class ScaledLaw(eqx.Module):
 
 
 class _WithLaw(Answer):
-    """An answer that moves a law of its own, in 64 bits: bristles are stiff."""
+    """An answer with its own law, in 64 bits: bristles are stiff."""
 
     law: ScaledLaw
 
@@ -128,7 +128,7 @@ class LawLayer(_WithLaw):
     Arguments
         law: with the characterised values θ̄.
         learned: paths of the parameters that the network gives.
-        span: how far they may go: a factor between e^−span and e^span.
+        span: their range: a factor between e^−span and e^span.
     """
 
     learned: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=())

@@ -1,8 +1,8 @@
-"""What counts: how far a test with a model in the loop is from the test with the device itself in its place.
+"""Closed-loop errors: the difference between a hybrid test with a model and the test with the device in its place.
 
-A model that follows recorded tests well can still drift in a loop, where its own errors move it. So a model is scored
-in a virtual test: the same structure and motion, once with a virtual specimen at the modelled place, once with the
-model.
+A model that predicts recorded tests well can still drift in a closed loop, where its errors change its motion. So a
+model is scored in a virtual test: the same structure and motion, once with a virtual specimen at the modelled place,
+once with the model.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from vibrid.records.record import Record
 
 @dataclass(frozen=True)
 class LoopErrors:
-    """How far apart two tests are."""
+    """Differences between two tests."""
 
     displacement: float  # rms of the watched displacement's error / its range
-    force: float  # rms of the modelled force's error / its range, each along its own motion
+    force: float  # rms of the modelled force's error / its range, each for its own motion
     residual: float  # m, of the watched displacement, mean of the last second
-    drift: float  # m, how far the watched displacement moves in the last half of the rest after the motion
+    drift: float  # m, change of the watched displacement in the last half of the rest after the motion
 
     @property
     def worst_of(self) -> float:
-        """One number to choose a model by: relative to 3 %, 5 % and 1 mm."""
+        """One number for the choice of a model: relative to 3 %, 5 % and 1 mm."""
         parts = (self.displacement / 0.03, self.force / 0.05, self.residual / 1e-3, self.drift / 1e-3)
         return float("inf") if np.isnan(parts).any() else float(np.mean(np.square(parts)) ** 0.5)
 
@@ -52,22 +52,22 @@ def loop_errors(found: HybridResult, reference: HybridResult, place: str, watch:
         watch: place of the structure whose displacement is compared.
         rest: s at the end of the motion without any shaking.
     """
-    x, true = found.displacement(watch), reference.displacement(watch)
-    f, wanted = (r.devices[f"{place}.force"] for r in (found, reference))
+    x, x_true = found.displacement(watch), reference.displacement(watch)
+    f, f_true = (r.devices[f"{place}.force"] for r in (found, reference))
     rate = 1.0 / float(np.median(np.diff(reference.response.time)))
     last, half = slice(-max(int(rate), 1), None), slice(-max(int(0.5 * rest * rate), 2), None)
-    calm = max(int(0.25 * rate), 1)  # a free vibration that has not died yet is no drift
+    calm = max(int(0.25 * rate), 1)  # a remaining free vibration is no drift
     ends = [np.mean(x[half][:calm]), np.mean(x[half][-calm:])]
     return LoopErrors(
-        float(np.sqrt(np.mean((x - true) ** 2)) / np.ptp(true)),
-        float(np.sqrt(np.mean((f - wanted) ** 2)) / np.ptp(wanted)),
-        float(abs(np.mean(x[last]) - np.mean(true[last]))),
+        float(np.sqrt(np.mean((x - x_true) ** 2)) / np.ptp(x_true)),
+        float(np.sqrt(np.mean((f - f_true) ** 2)) / np.ptp(f_true)),
+        float(abs(np.mean(x[last]) - np.mean(x_true[last]))),
         float(abs(ends[1] - ends[0])),
     )
 
 
 def run_or_break(test: HybridTest, motion: Record) -> HybridResult | None:
-    """The result of a test; None where its model broke down."""
+    """The result of a test; None where it diverged."""
     try:
         return test.run(motion)
     except Divergence:
@@ -75,4 +75,4 @@ def run_or_break(test: HybridTest, motion: Record) -> HybridResult | None:
 
 
 BROKEN = LoopErrors(*[float("nan")] * 4)
-"""Errors of a test that broke down."""
+"""Errors of a test that diverged."""

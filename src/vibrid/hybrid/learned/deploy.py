@@ -15,7 +15,7 @@ OWN_INPUTS = ("displacement, m", "velocity, m/s", "capacity for positive velocit
 
 
 def input_names(model: DeviceModel) -> list[str]:
-    """What each number is that a step of the model is given."""
+    """Names of the inputs of a step of the model."""
     heard = model.heard_names or [f"signal {i}" for i in range(len(model.heard_sizes))]
     return [*OWN_INPUTS, *(f"heard: {name}, SI" for name in heard)]
 

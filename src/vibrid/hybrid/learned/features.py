@@ -1,12 +1,11 @@
-"""What a device network sees of its own motion.
+"""The features of the device's motion that a network is given.
 
-Beside displacement and velocity: how far the displacement stands inside play operators of several widths,
+Beside displacement and velocity: the position of the displacement inside play operators of several widths,
 
     p_r ← min(max(p_r, x − r), x + r),        (x − p_r)/r in −1 … 1
 
-A play operator remembers exactly what a device with backlash and dry friction remembers, for ever, and forgets what it
-forgets; it needs no training, and at rest it stands still. A network that is fed with them has little left to remember
-itself, which is what keeps it from drifting in a loop.
+A play operator has exactly the memory of a device with backlash and dry friction; it needs no training, and at rest it
+does not change. A network with these features needs little memory of its own, which prevents drift in a closed loop.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class MotionFeatures(eqx.Module):
     Arguments
         displacement: size of a large displacement, m.
         velocity: size of a large velocity, m/s.
-        widths: r of the play operators, m; none for the network of the paper, which sees displacement alone.
+        widths: r of the play operators, m; none for the published network, which uses displacement alone.
         sees_velocity: whether the velocity is among the features.
         middle: m, displacement that counts as zero (a min–max scaling has its minimum there).
     """
@@ -49,6 +48,6 @@ class MotionFeatures(eqx.Module):
         return state, jnp.concatenate([*seen, (x - state) / r], axis=-1)
 
     def along(self, state, x, v) -> tuple[jax.Array, jax.Array]:
-        """Features (samples, …, count) along x and v (samples, …), and the play operators after them."""
+        """Features (samples, …, count) for x and v (samples, …), and the play operators after them."""
         state, seen = jax.lax.scan(lambda state, now: self.step(state, *now), state, (x, v))
         return seen, state

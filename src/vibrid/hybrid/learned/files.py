@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -29,11 +30,11 @@ ANSWERS = {"adapted": Adapted, "direct": Direct, "min-max": MinMax, "law-layer":
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A trained model and what is known of it.
+    """A trained model and facts about its training.
 
     Arguments
         model: the model.
-        stiffness: N/m, steepest slope of the tests it learned, for integrators.
+        stiffness: N/m, steepest slope of the training tests, for integrators.
         facts: how it was trained and scored, in plain numbers and words.
     """
 
@@ -42,7 +43,7 @@ class SavedModel:
     facts: dict = field(default_factory=dict)
 
     def device(self, rate: float, *capacity) -> NetworkDevice:
-        """As a device in a test of so many commands a second; `capacity`: N, one number or one for each direction."""
+        """As a device in a test with `rate` commands per second; `capacity`: N, one number or one per direction."""
         every = rate / self.model.rate
         if every < 1 or abs(every - round(every)) > 1e-6:
             raise InputError(
@@ -53,10 +54,10 @@ class SavedModel:
 
 
 def save_model(path, saved: SavedModel) -> Path:
-    """Write a model; the file (.npz) appears whole or not at all."""
+    """Write a model; the file (.npz) is written completely or not at all."""
     path, model = Path(path), saved.model
     if path.suffix != ".npz":
-        raise InputError(f"A device model is kept in a file that ends in .npz; '{path.name}' does not.")
+        raise InputError(f"The file of a device model must end in .npz; '{path.name}' does not.")
     about = {
         "features": dataclasses.asdict(model.features),
         "network": {"kind": _kind(NETWORKS, model.network), **model.network.sizes()},
@@ -74,7 +75,7 @@ def save_model(path, saved: SavedModel) -> Path:
 
 
 def load_model(path) -> SavedModel:
-    """Read a model; what is not one is refused with a sentence."""
+    """Read a model; any other file is refused with a message."""
     path = Path(path)
     if not path.exists():
         raise missing_file(path)
@@ -87,10 +88,13 @@ def load_model(path) -> SavedModel:
         raise FileProblem(path, "it is not a device model of vibrid; `vibrid hybrid train` makes one.")
     if int(format) > FORMAT:
         raise newer_format(path, "device model", int(format), f"format {FORMAT}")
-    arrays, about = file.load()
+    stored = file.load()
+    if stored is None:
+        raise missing_file(path)
+    arrays, about = stored
     try:
-        own = dict(about["network"])
-        network = NETWORKS[own.pop("kind")].make(jax.random.key(0), **own)
+        sizes = dict(about["network"])
+        network = NETWORKS[sizes.pop("kind")].make(jax.random.key(0), **sizes)
         filled = tree_from(arrays, "w", network)
         if filled is None:
             raise InputError("its arrays do not fit its description")
@@ -108,8 +112,8 @@ def _kind(table: dict, thing) -> str:
 
 
 def _answer_table(answer: Answer) -> dict:
-    own = {f.name: getattr(answer, f.name) for f in dataclasses.fields(answer) if f.name != "law"}
-    table = {"kind": _kind(ANSWERS, answer), **own}
+    fields = {f.name: getattr(answer, f.name) for f in dataclasses.fields(answer) if f.name != "law"}
+    table = {"kind": _kind(ANSWERS, answer), **fields}
     law = getattr(answer, "law", None)
     if law is not None:
         scaled = {f.name: getattr(law, f.name) for f in dataclasses.fields(law) if f.name != "law"}
@@ -118,26 +122,27 @@ def _answer_table(answer: Answer) -> dict:
 
 
 def _answer_of(table: dict) -> Answer:
-    own = dict(table)
-    kind = ANSWERS[own.pop("kind")]
-    if "law" in own:
-        scaled = dict(own["law"])
-        own["law"] = ScaledLaw(**scaled | {"law": _law_of(scaled["law"])})
-    return kind(**own)
+    fields = dict(table)
+    kind = ANSWERS[fields.pop("kind")]
+    if "law" in fields:
+        scaled: dict[str, Any] = dict(fields["law"])
+        scaled["law"] = _law_of(scaled["law"])
+        fields["law"] = ScaledLaw(**scaled)
+    return kind(**fields)
 
 
 def _law_table(law: Law) -> dict:
     """A law as its registered name and its fields, laws inside included."""
-    made = {"law": LAWS.name_of(type(law))}
+    table: dict[str, Any] = {"law": LAWS.name_of(type(law))}
     for f in dataclasses.fields(law):
         value = getattr(law, f.name)
         if isinstance(value, Law):
-            made[f.name] = _law_table(value)
+            table[f.name] = _law_table(value)
         else:
-            made[f.name] = np.asarray(value).tolist() if eqx.is_array_like(value) else value
-    return made
+            table[f.name] = np.asarray(value).tolist() if eqx.is_array_like(value) else value
+    return table
 
 
 def _law_of(table: dict) -> Law:
-    own = {name: _law_of(value) if isinstance(value, dict) else value for name, value in table.items()}
-    return LAWS[own.pop("law")](**own)
+    fields: dict[str, Any] = {k: _law_of(value) if isinstance(value, dict) else value for k, value in table.items()}
+    return LAWS[fields.pop("law")](**fields)

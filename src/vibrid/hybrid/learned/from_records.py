@@ -1,4 +1,4 @@
-"""From records of device tests to what a network is trained on."""
+"""From records of device tests to training data of a network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.records.record import Record
 
 CORNER = 40.0
-"""Hz, of the low-pass that a displacement goes through before it is differentiated."""
+"""Hz, of the low-pass on a displacement before it is differentiated."""
 
 
 def device_test(
@@ -20,9 +20,9 @@ def device_test(
 
     Arguments
         own: the test, with a channel of quantity imposed_displacement and one of quantity element_force;
-            imposed_velocity is used where it is there, else the displacement is low-passed and differentiated.
-        heard: the test of the physical device that ran beside it, sample by sample; None for a network that does not
-            listen. Force first, then displacement, then every other channel is heard.
+            imposed_velocity is used if present, else the displacement is low-passed and differentiated.
+        heard: the record of the tested device at the same samples; None for a network that uses no measurements of it.
+            The signals are force, displacement, then every other channel.
         capacity: N, friction force that the pretension is set for, one number or one for each direction.
         rate: Hz of the model; the records' rate must be a multiple of it.
     """
@@ -34,16 +34,17 @@ def device_test(
     if heard is not None:
         if abs(heard.rate / own.rate - 1) > 1e-6 or len(heard) < len(own):
             raise InputError(
-                f"'{heard.name}' is heard beside '{own.name}': it needs the same rate and at least as many samples "
+                f"'{heard.name}' belongs to '{own.name}': it needs the same rate and at least as many samples "
                 f"({len(own)} at {own.rate:g} Hz, not {len(heard)} at {heard.rate:g} Hz)."
             )
         columns += list(heard_signals(heard)[: len(own)].T)
-    made = np.column_stack(columns)
-    if not np.isfinite(made).all():
+    data = np.column_stack(columns)
+    if not np.isfinite(data).all():
         raise InputError(f"Test '{own.name}' has missing samples; fill or cut them first.")
-    made = made[every - 1 :: every]
+    data = data[every - 1 :: every]
     both = np.broadcast_to(np.asarray(capacity, float), (2,))
-    return DeviceTest(name or own.name, made[:, 0], made[:, 1], made[:, 2], made[:, 3:], tuple(both.tolist()))
+    capacities = (float(both[0]), float(both[1]))
+    return DeviceTest(name or own.name, data[:, 0], data[:, 1], data[:, 2], data[:, 3:], capacities)
 
 
 def heard_signals(record: Record) -> np.ndarray:
@@ -52,7 +53,7 @@ def heard_signals(record: Record) -> np.ndarray:
 
 
 def heard_names(record: Record) -> list[str]:
-    """Names of the signals that are heard, in the order of a loop: force, displacement, others."""
+    """Names of the signals of the tested device, in the order of a loop: force, displacement, others."""
     by = {c.quantity: c.name for c in reversed(record.channels)}
     for quantity in ("element_force", "imposed_displacement"):
         if quantity not in by:
@@ -63,7 +64,7 @@ def heard_names(record: Record) -> list[str]:
 
 
 def differentiated(x, rate: float, corner: float = CORNER) -> np.ndarray:
-    """m/s: a displacement through a low-pass without delay (Butterworth of order 2 there and back), differentiated."""
+    """m/s: a displacement after a low-pass without delay (Butterworth of order 2, both ways), differentiated."""
     if 2 * corner < rate:
         x = scipy.signal.sosfiltfilt(scipy.signal.butter(2, corner, fs=rate, output="sos"), x)
     return np.gradient(x, 1.0 / rate)
@@ -72,8 +73,8 @@ def differentiated(x, rate: float, corner: float = CORNER) -> np.ndarray:
 def _channel(record: Record, quantity: str) -> np.ndarray:
     names = [c.name for c in record.channels if c.quantity == quantity]
     if len(names) != 1:
-        found = "none" if not names else ", ".join(names)
-        raise InputError(f"Record '{record.name}' needs one channel with quantity {quantity}; it has {found}.")
+        listed = "none" if not names else ", ".join(names)
+        raise InputError(f"Record '{record.name}' needs one channel with quantity {quantity}; it has {listed}.")
     return record[names[0]]
 
 

@@ -1,23 +1,22 @@
-"""Tests of a device as arrays of one shape: what a network is trained on and scored with."""
+"""Tests of a device as arrays of one shape, for training and scores of a network."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
-from vibrid.hybrid.learned.model import DeviceSample, Setting
+from vibrid.hybrid.learned.model import DeviceSample, Numbers, Setting
 
 
 class Histories(NamedTuple):
-    """Tests side by side, the shorter ones filled up at their end with rest that does not count."""
+    """Tests stacked, the shorter ones filled up at their end with rest that does not count."""
 
     sample: DeviceSample  # (tests, samples, …)
     setting: Setting  # (tests, …)
-    force: jax.Array  # (tests, samples) N, measured
-    counts: jax.Array  # (tests, samples) 1 where a sample counts
-    size: jax.Array  # (tests,) N, range of the measured force: errors are taken relative to it
+    force: Numbers  # (tests, samples) N, measured
+    counts: Numbers  # (tests, samples) 1 where a sample counts
+    size: Numbers  # (tests,) N, range of the measured force: errors are taken relative to it
 
     @property
     def tests(self) -> int:
@@ -40,7 +39,7 @@ class DeviceTest(NamedTuple):
 
 
 def stack(tests: list[DeviceTest], multiple: int = 1) -> Histories:
-    """All tests side by side; their common length is a multiple of `multiple`."""
+    """All tests stacked; their common length is a multiple of `multiple`."""
     longest = max(len(t.x) for t in tests)
     length = -(-longest // multiple) * multiple
 

@@ -17,20 +17,20 @@ from vibrid.laws.base import Motion
 
 class NetworkState(NamedTuple):
     model: Any
-    force: jax.Array  # N, the last answer
-    count: jax.Array  # commands since that
+    force: jax.Array  # N, the last force
+    commands: jax.Array  # since the last force
 
 
 class NetworkDevice(LoopDevice):
-    """A device model that answers in the loop.
+    """A device model in the loop.
 
     Arguments
         model: trained.
         capacity: N, friction force that the pretension is set for, one number or one for each direction.
         stiffness: N/m at rest, for the integrator.
         every: commands of the test in one step of the model, e.g. 4 for a model of 256 Hz in a test of 1024 Hz; between
-            them the last answer is held. Integrators see the force at the end of a step only, so nothing is lost when
-            a step of the structure is as long as one of the model.
+            them the last force is held. Integrators use the force at the end of a step only, so nothing is lost if a
+            step of the structure is as long as one of the model.
     """
 
     model: DeviceModel
@@ -38,11 +38,11 @@ class NetworkDevice(LoopDevice):
     stiffness: Parameter = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
     every: int = eqx.field(static=True, default=1)
 
-    no_force_means: ClassVar[str] = "The network left the range of numbers: it was moved far beyond what it learned."
+    no_force_means: ClassVar[str] = "The network overflowed: it was moved far beyond its training tests."
 
     def __check_init__(self):
         if self.every < 1:
-            raise InputError(f"A model answers every 1, 2, 3 … commands, not every {self.every}.")
+            raise InputError(f"`every` must be 1 or more commands, not {self.every}.")
         if jnp.shape(self.capacity) not in ((), (2,)):
             raise InputError("The capacity of a device is one number, or one for each direction.")
 
@@ -65,22 +65,22 @@ class NetworkDevice(LoopDevice):
 
         if self.every == 1:
             own, force = answer(state.model)
-            return Reading(force, jnp.zeros(0)), NetworkState(own, force, state.count)
-        count = state.count + 1
+            return Reading(force, jnp.zeros(0)), NetworkState(own, force, state.commands)
+        count = state.commands + 1
         own, force = jax.lax.cond(count >= self.every, answer, lambda own: (own, state.force), state.model)
         return Reading(force, jnp.zeros(0)), NetworkState(own, force, jnp.where(count >= self.every, 0, count))
 
     def _signals(self, heard):
-        """(signals,) of the device that is listened to, in the order of training: force, displacement, others."""
+        """(signals,) of the tested device, in the order of training: force, displacement, others."""
         wanted = len(self.model.heard_sizes)
         if not wanted:
             return jnp.zeros(0)
         if heard is None:
-            raise InputError("This network hears a tested device: say which one (`listens`).")
+            raise InputError("This network uses measurements of a tested device: name the device with `listens`.")
         signals = jnp.concatenate([jnp.stack([heard.reading.force, heard.motion.e]), heard.reading.signals])
         if len(signals) != wanted:
             raise InputError(
-                f"The network learned to hear {wanted} signals ({', '.join(self.model.heard_names) or 'unnamed'}); the "
-                f"tested device shows {len(signals)}."
+                f"The network was trained with {wanted} signals ({', '.join(self.model.heard_names) or 'unnamed'}) of "
+                f"the tested device, which has {len(signals)}."
             )
         return signals

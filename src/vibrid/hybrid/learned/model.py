@@ -1,4 +1,4 @@
-"""A device as it is learned: features of its motion, a network, and how its outputs become a force."""
+"""A learned device model: features of its motion, a network, and how its outputs become a force."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from vibrid.hybrid.learned.network import Constant, DeviceNetwork
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.laws.base import Motion
 
+Numbers = Any
+"""Arrays of JAX, or of NumPy before they are used by JAX."""
+
 
 class DeviceSample(NamedTuple):
     """One sample of a test, or of many (leading axes)."""
 
-    x: jax.Array  # m, displacement
-    v: jax.Array  # m/s
-    heard: jax.Array  # (…, signals) of the physical device: force, displacement, …
+    x: Numbers  # m, displacement
+    v: Numbers  # m/s
+    heard: Numbers  # (…, signals) of the tested device: force, displacement, …
 
 
 class Setting(NamedTuple):
-    """What stays over a test."""
+    """The constants of a test."""
 
-    capacity: jax.Array  # (…, 2) N, for either direction
-    first_force: jax.Array  # (…) N, before the test: where in its play a device stands is not known otherwise
+    capacity: Numbers  # (…, 2) N, for each direction
+    first_force: Numbers  # (…) N, before the test: the only information on the initial position in the play
 
 
 class ModelState(NamedTuple):
@@ -40,12 +43,12 @@ class DeviceModel(eqx.Module):
     """`force = step(state, sample, setting)`, sample by sample, at the rate it was trained for.
 
     Arguments
-        features: what it sees of its own motion.
-        network: layers that learn, or a `Constant` for a law alone.
+        features: of its own motion.
+        network: the trained layers, or a `Constant` for a law alone.
         answer: how outputs become a force.
-        heard_sizes: a large value of every signal of the physical device; () for a model that does not listen.
+        heard_sizes: a large value of every signal of the tested device; () for a model that uses none.
         rate: Hz.
-        heard_names: what those signals are.
+        heard_names: names of those signals.
         heard_middles: values of the signals that count as zero; () for zero itself.
         is_told: whether the ratio of the capacities and the first force are among the inputs.
     """
@@ -68,7 +71,7 @@ class DeviceModel(eqx.Module):
         return ModelState(self.features.start(batch), self.network.start(batch), self.answer.start(batch))
 
     def inputs(self, seen, sample: DeviceSample, setting: Setting) -> tuple[jax.Array, jax.Array]:
-        """What the network is given: signals heard, and features of the own motion with the setting beside them."""
+        """Inputs of the network: signals of the tested device, and features of its own motion with the setting."""
         kind = self.network.bias.dtype
         heard = sample.heard[..., : len(self.heard_sizes)]
         if self.heard_sizes:
@@ -96,7 +99,7 @@ class DeviceModel(eqx.Module):
     def along(
         self, state: ModelState, sample: DeviceSample, setting: Setting, masks=None
     ) -> tuple[jax.Array, ModelState]:
-        """Forces (samples, …) along samples (samples, …), and the state after them: `step` many times, but faster."""
+        """Forces (samples, …) for samples (samples, …), and the state after them: `step` many times, but faster."""
         seen, plays = self.features.along(state.plays, sample.x, sample.v)
         outputs, memory = self.network.along(state.memory, *self.inputs(seen, sample, setting), masks)
         motion = Motion(sample.x, sample.v)
@@ -105,7 +108,7 @@ class DeviceModel(eqx.Module):
 
     @property
     def trained(self) -> DeviceModel:
-        """The model with nothing but the arrays that training moves: those of its network."""
+        """The model with only the arrays that are trained: those of its network."""
         nothing = jax.tree.map(lambda leaf: False, self)
         moves = jax.tree.map(eqx.is_inexact_array, self.network)
         return eqx.filter(self, eqx.tree_at(lambda m: m.network, nothing, moves))

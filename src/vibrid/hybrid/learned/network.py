@@ -1,4 +1,4 @@
-"""A device network: layers that hear the physical device, layers that see the own motion, and layers that join them."""
+"""A device network: layers on the signals of the tested device, layers on its own motion, and layers that join them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class CellMemory(NamedTuple):
 
 
 class DeviceNetwork(eqx.Module):
-    """Long short-term memory on what is heard and on the own motion, side by side; more of it on both; a linear end.
+    """LSTM layers on the signals of the tested device and on its own motion, in parallel; LSTM layers on both; a linear
+    output.
 
     Made by `DeviceNetwork.make`. All arrays may have leading axes: a batch needs no vmap.
     """
@@ -41,10 +42,10 @@ class DeviceNetwork(eqx.Module):
         """New layers.
 
         Arguments
-            heard: signals of the physical device; 0 for a network that does not listen.
-            own: features of the own motion.
-            outputs: numbers at the end.
-            branch: width of the two layers side by side.
+            heard: signals of the tested device; 0 for a network that uses none.
+            own: features of its own motion.
+            outputs: number of outputs.
+            branch: width of the two parallel layers.
             joined: widths of the layers on both.
             dropout: share of each layer's output that is left out at random in training.
         """
@@ -61,7 +62,7 @@ class DeviceNetwork(eqx.Module):
         return cls(listens, sees, tuple(layers), weights, jnp.zeros(outputs, dtype), dropout)
 
     def sizes(self) -> dict:
-        """What `make` needs to build layers of these shapes."""
+        """Arguments of `make` for layers of these shapes."""
         branch = self.own.width
         heard = 0 if self.heard is None else self.heard.weights.shape[0] - branch
         joined = [layer.width for layer in self.joined]
@@ -100,7 +101,7 @@ class DeviceNetwork(eqx.Module):
         return CellMemory(listening, seeing, tuple(after)), x @ self.weights + self.bias
 
     def along(self, memory: CellMemory, heard, own, masks: tuple | None = None) -> tuple[jax.Array, CellMemory]:
-        """Outputs (samples, …, outputs) along what is heard and seen (samples, …), and the memory after them."""
+        """Outputs (samples, …, outputs) for signals and features (samples, …), and the memory after them."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
         if self.heard is None:

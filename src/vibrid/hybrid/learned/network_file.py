@@ -1,4 +1,4 @@
-"""A learned model as a project file names it: a file that is read when the test is put together."""
+"""A learned model in a project file: a file that is read when the test is made."""
 
 from __future__ import annotations
 

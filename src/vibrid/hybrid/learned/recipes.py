@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -36,19 +37,19 @@ class Recipe:
     Arguments
         network: "resonant" (static layers around damped oscillators), or "lstm".
         answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction.
-        listens: whether it hears the physical device.
-        rate: Hz, at which the model answers.
-        plays: how many play operators it sees of its own motion.
-        sees_velocity: whether it sees the velocity.
+        listens: whether it uses measurements of the tested device.
+        rate: Hz, steps of the model per second.
+        plays: number of play operators among its features.
+        sees_velocity: whether the velocity is among its features.
         encoded, oscillators, hidden: sizes of a resonant network.
         branch, joined, dropout: sizes of an LSTM network, and its dropout.
-        min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests, the capacity not told.
+        min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests; the capacity is no input.
         epochs, learning_rate, decay, every, batch, stretch: of the training (see `Epoch`); batch 0 takes all tests.
         shrink: decay of the weights, relative to the learning rate.
         emphasis: how much more a sample counts whose force is as large as the capacity.
-        learned: parameters that a law layer is given; span: how far they move (a factor between e^−span and e^span).
-        bound: how large a correction may be, in capacities.
-        seeds: models that are trained side by side from different beginnings.
+        learned: parameters of a law layer; span: their range (a factor between e^−span and e^span).
+        bound: largest correction, in capacities.
+        seeds: models that are trained in parallel from different initial weights.
     """
 
     network: str = "resonant"
@@ -106,7 +107,7 @@ class Recipe:
             low, size, middles = float(x.min()), float(np.ptp(x)), tuple(heard.min(axis=0).tolist())
             sizes = np.ptp(heard, axis=0) if heard.size else sizes
         if size == 0 or (sizes == 0).any():
-            raise InputError("The tests do not move the device, or one of the signals that are heard is constant.")
+            raise InputError("The tests do not move the device, or a signal of the tested device is constant.")
         widths = tuple((size * np.geomspace(0.01, 0.3, self.plays)).tolist()) if self.plays else ()
         features = MotionFeatures(size, float(np.abs(v).max()), widths, self.sees_velocity, low)
         answer = self._answer(np.concatenate([t.force for t in tests]), law)
@@ -115,11 +116,11 @@ class Recipe:
 
         def make(key) -> DeviceModel:
             if self.network == "lstm":
-                own = dict(branch=self.branch, joined=self.joined, dropout=self.dropout)
-                network = DeviceNetwork.make(key, *inputs, **own)
+                lstm: dict[str, Any] = dict(branch=self.branch, joined=self.joined, dropout=self.dropout)
+                network = DeviceNetwork.make(key, *inputs, **lstm)
             else:
-                own = dict(encoded=self.encoded, count=self.oscillators, hidden=self.hidden)
-                network = ResonantNetwork.make(key, *inputs, self.rate, **own)
+                resonant: dict[str, Any] = dict(encoded=self.encoded, count=self.oscillators, hidden=self.hidden)
+                network = ResonantNetwork.make(key, *inputs, self.rate, **resonant)
             return DeviceModel(
                 features, network, answer, sizes.tolist(), self.rate, names, middles, not self.min_max
             )  # fmt: skip
@@ -130,7 +131,7 @@ class Recipe:
         if self.answer == "direct":
             return MinMax(float(force.min()), float(force.max())) if self.min_max else Direct()
         if law is None:
-            raise InputError(f"A model that answers by '{self.answer}' needs a law.")
+            raise InputError(f"A model with the answer '{self.answer}' needs a law.")
         if self.answer == "corrected":
             return Corrected(law, self.bound)
         return LawLayer(law, self.learned, self.span)
@@ -146,15 +147,15 @@ def train_models(
     heard_names: Sequence[str] = (), seeds: Sequence[int] | None = None, progress: Progress = SILENT,
     checkpoint: Checkpoint | None = None,
 ) -> list[SavedModel]:  # fmt: skip
-    """Models trained from several beginnings, the best on the validation tests first.
+    """Models trained from several initial weights, the best on the validation tests first.
 
     Arguments
-        training, validation: tests at the rate of the recipe; without validation the training tests rank.
-        law: what a law layer or a correction stands on.
-        heard_names: what the signals are that tests hear.
-        seeds: of the beginnings; 0, 1 … as many as the recipe says when not given.
-        checkpoint: written after every few epochs; a training that finds one goes on from there. It stays when the
-            training is done: remove it once the models are saved.
+        training, validation: tests at the rate of the recipe; without validation models are ranked by training tests.
+        law: the law of a law layer or a correction.
+        heard_names: names of the signals of the tested device.
+        seeds: of the initial weights; by default 0, 1 … as many as in the recipe.
+        checkpoint: written after every few epochs; a training with an existing checkpoint is resumed. It stays when the
+            training is finished: remove it once the models are saved.
     """
     if not training:
         raise InputError("There are no tests to train with.")
@@ -168,9 +169,9 @@ def train_models(
         key=jax.random.key(1), block=max(recipe.epochs // 50, 1), progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     if checkpoint is not None and made.cut_short:
-        raise KeyboardInterrupt  # the same call goes on from the checkpoint
+        raise KeyboardInterrupt  # the same call resumes from the checkpoint
     stiffness = steepest(training)
-    found = []
+    ranked = []
     for i, model in enumerate(models):
         scores = score_tests(model, validation or training)
         facts = {
@@ -179,11 +180,11 @@ def train_models(
             "validation": [t.name for t in validation],
             "seed": int(seeds[i]),
             "epochs": int(made.steps),
-            "training_error": float(made.history[-1, i]),
+            "training_error": float(np.asarray(made.history)[-1, i]),
             "scores": dataclasses.asdict(ForceScores.mean(scores)),
         }
-        found.append(SavedModel(model, stiffness, facts))
-    return sorted(found, key=lambda saved: saved.facts["scores"]["nrmse"])
+        ranked.append(SavedModel(model, stiffness, facts))
+    return sorted(ranked, key=lambda saved: saved.facts["scores"]["nrmse"])
 
 
 def emphasised(histories: Histories, emphasis: float) -> Histories:
@@ -197,8 +198,8 @@ def emphasised(histories: Histories, emphasis: float) -> Histories:
 
 def forces(model: DeviceModel, tests: Sequence[DeviceTest]) -> list[np.ndarray]:
     """The forces that a model predicts for tests, from rest."""
-    found = np.asarray(predict(model, stack(list(tests))))
-    return [own[: len(t.x)] for own, t in zip(found, tests, strict=True)]
+    predicted = np.asarray(predict(model, stack(list(tests))))
+    return [force[: len(t.x)] for force, t in zip(predicted, tests, strict=True)]
 
 
 def score_tests(model: DeviceModel, tests: Sequence[DeviceTest]) -> list[ForceScores]:
@@ -215,7 +216,7 @@ def steepest(tests: Sequence[DeviceTest]) -> float:
         marks = [0]
         for i in np.flatnonzero(np.abs(np.diff(t.x)) > 0):
             if abs(t.x[i] - t.x[last]) > step:
-                marks.append(i)
+                marks.append(int(i))
                 last = i
         x, f = t.x[marks], t.force[marks]
         if len(marks) > 2:

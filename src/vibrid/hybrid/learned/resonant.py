@@ -1,7 +1,7 @@
 """A device network without recurrent layers: static layers before and after a bank of damped oscillators.
 
-What a friction device remembers of its path for ever is in the play operators that it is fed with; what it remembers
-for a while (ringing, warming, filtered signals of the device that is heard) is linear between two nonlinear maps. So:
+The permanent memory of a friction device is in the play operators among its features; its fading memory (ringing,
+warming, filtered signals of the tested device) is linear between two nonlinear maps. So:
 
     e = tanh(W [own, heard] + b);  s = resonators(e);  outputs = dense(own, e, s)
 """
@@ -35,9 +35,9 @@ class ResonantNetwork(eqx.Module):
         """New layers.
 
         Arguments
-            heard: signals of the physical device; 0 for a network that does not listen.
-            own: features of the own motion.
-            rate: samples a second.
+            heard: signals of the tested device; 0 for a network that uses none.
+            own: features of its own motion.
+            rate: Hz, samples per second.
             encoded: width of the layer before the oscillators.
             count: oscillators.
             hidden: widths of the layers after them.
@@ -59,7 +59,7 @@ class ResonantNetwork(eqx.Module):
         return cls(before, resonators, tuple(layers), *dense(width, outputs, 0.3), bool(heard))
 
     def sizes(self) -> dict:
-        """What `make` needs to build layers of these shapes."""
+        """Arguments of `make` for layers of these shapes."""
         (inputs, encoded), count = self.before[0].shape, self.resonators.count
         hidden = [bias.shape[0] for _, bias in self.layers]
         own = self.layers[0][0].shape[0] - encoded - 2 * count

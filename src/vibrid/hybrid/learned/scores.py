@@ -1,4 +1,4 @@
-"""How far a predicted force is from the measured one."""
+"""Errors of a predicted force against the measured one."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ class ForceScores:
     peak: float  # largest force, predicted / measured
 
     @staticmethod
-    def mean(some) -> ForceScores:
-        rows = [list(asdict(own).values()) for own in some]
+    def mean(scores) -> ForceScores:
+        rows = [list(asdict(each).values()) for each in scores]
         return ForceScores(*np.mean(rows, axis=0).tolist())
 
 
 def force_scores(found, force, v) -> ForceScores:
     """Scores of a predicted force against the measured one at a velocity, arrays of equal length."""
     found, force, v = (np.asarray(a, float) for a in (found, force, v))
-    miss = found - force
+    error = found - force
     arrived = np.cumsum(v**2) / max(np.sum(v**2), 1e-300)
     strong = (arrived > 0.05) & (arrived < 0.95)
     strong = strong if strong.sum() > 1 else np.ones(len(v), bool)
 
     def relative(where) -> float:
-        return float(np.sqrt(np.mean(miss[where] ** 2)) / max(np.ptp(force[where]), 1e-300))
+        return float(np.sqrt(np.mean(error[where] ** 2)) / max(np.ptp(force[where]), 1e-300))
 
     both = np.dot(force, force) * np.dot(found, found)
     return ForceScores(
         relative(slice(None)),
         relative(strong),
-        float(np.mean(np.abs(miss))),
-        float(1 - np.sum(miss**2) / max(np.sum((force - force.mean()) ** 2), 1e-300)),
+        float(np.mean(np.abs(error))),
+        float(1 - np.sum(error**2) / max(np.sum((force - force.mean()) ** 2), 1e-300)),
         float(np.dot(force, found) ** 2 / max(both, 1e-300)),
         float(np.sum(found * v) / np.sum(force * v)) if np.any(force * v) else 1.0,
         float(np.abs(found).max() / max(np.abs(force).max(), 1e-300)),

@@ -17,7 +17,7 @@ from vibrid.hybrid.learned.scores import ForceScores
 
 @dataclass(frozen=True)
 class SearchTrial:
-    """A choice of settings, and what came of it on the validation tests."""
+    """A choice of settings, and its scores on the validation tests."""
 
     choice: dict
     scores: ForceScores
@@ -32,7 +32,7 @@ def search_recipes(
     """Train with every combination of choices; the best on the validation tests first. Ctrl-C keeps those done.
 
     Arguments
-        recipe: what is not chosen; give it few epochs.
+        recipe: the fixed settings; give it few epochs.
         choices: values to try for each setting of the recipe, e.g. {"hidden": [[32], [64, 64]]}.
         workers: trials at a time, each on a thread.
     """
@@ -50,24 +50,24 @@ def search_recipes(
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.GridSampler(numbered, seed=0))
-    made: list[SearchTrial] = []
+    trials: list[SearchTrial] = []
     progress.stage("searching settings", count)
 
     def objective(trial) -> float:
         choice = {name: choices[name][trial.suggest_categorical(name, numbers)] for name, numbers in numbered.items()}
-        own = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.items()}
+        settings = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.items()}
         began = time.perf_counter()
-        saved = train_models(recipe.replace(**own), training, validation, law=law, heard_names=heard_names)[0]
+        saved = train_models(recipe.replace(**settings), training, validation, law=law, heard_names=heard_names)[0]
         scores = ForceScores.mean(score_tests(saved.model, validation))
-        made.append(SearchTrial(choice, scores, time.perf_counter() - began))
-        progress.update(len(made), f"best {100 * min(t.scores.nrmse for t in made):.2f} %")
+        trials.append(SearchTrial(choice, scores, time.perf_counter() - began))
+        progress.update(len(trials), f"best {100 * min(t.scores.nrmse for t in trials):.2f} %")
         return scores.nrmse
 
     try:
         study.optimize(objective, n_trials=count, n_jobs=workers)
     except KeyboardInterrupt:
-        if not made:
+        if not trials:
             raise
     finally:
         optuna.logging.set_verbosity(before)
-    return sorted(made, key=lambda trial: trial.scores.nrmse)
+    return sorted(trials, key=lambda trial: trial.scores.nrmse)

@@ -8,7 +8,7 @@ axis.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -19,12 +19,13 @@ from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.learned.histories import Histories
 from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.networks.checkpoint import Checkpoint
 from vibrid.networks.training import Trained, train
 
 
 class Fitting(NamedTuple):
-    """A model on its way: its arrays that are trained, and Adam's."""
+    """A model in training: its trained arrays, and the state of Adam."""
 
     trained: DeviceModel
     optimiser: optax.OptState
@@ -35,14 +36,14 @@ class Epoch(eqx.Module):
 
     Arguments
         model: the arrays that are not trained, and the structure of the rest.
-        rate, decay, every: learning rate, multiplied by `decay` every so many epochs.
+        rate, decay, every: learning rate, multiplied by `decay` every `every` epochs.
         batch: tests in a batch; 0 for all at once.
         stretch: samples between two steps of Adam.
-        jitter: noise on the displacement that the network sees, m, drawn anew in every epoch.
-        turned: share of the tests that are seen with the other sign, drawn anew in every epoch: a device that is
+        jitter: noise on the displacement of the features, m, drawn again in every epoch.
+        turned: share of the tests that are used with the opposite sign, drawn again in every epoch: a device that is
             turned round.
-        doubt: relative deviation of the capacities that the network is told, drawn anew in every epoch: they are
-            measured on another test.
+        doubt: relative deviation of the capacities that the network is given, drawn again in every epoch: they are
+            measured in another test.
         shrink: decay of the weights, relative to the learning rate.
         clip: largest norm of a gradient.
     """
@@ -72,10 +73,10 @@ class Epoch(eqx.Module):
 
     def begin(self, trained: DeviceModel, histories: Histories) -> Fitting:
         batches, count = self.stretches(histories)
-        return Fitting(trained, self.optimiser(batches * count).init(trained))
+        return Fitting(trained, self.optimiser(batches * count).init(cast(Any, trained)))
 
     def varied(self, histories: Histories, turning, doubting) -> Histories:
-        """The tests as this epoch sees them."""
+        """The tests of this epoch, varied."""
         capacity, sample = histories.setting.capacity, histories.sample
         capacity = capacity * jnp.exp(self.doubt * jax.random.normal(doubting, capacity.shape, capacity.dtype))
         sign = jnp.where(jax.random.bernoulli(turning, self.turned, (histories.tests,)), -1.0, 1.0)
@@ -113,14 +114,17 @@ class Epoch(eqx.Module):
 
                 def loss(trained):
                     model = eqx.combine(trained, self.model)
-                    masks = model.network.masks(dropping, (size,)) if model.network.dropout else None
-                    found, after = follow(model, state, sample, some.setting, masks)
-                    misses = jnp.sum(counts * (found - force) ** 2, axis=1)
-                    return jnp.sum(weight * misses) / (total * self.stretch), (after, jnp.sum(weight * misses))
+                    network, masks = model.network, None
+                    if isinstance(network, DeviceNetwork) and network.dropout:
+                        masks = network.masks(dropping, (size,))
+                    predicted, after = follow(model, state, sample, some.setting, masks)
+                    squares = jnp.sum(counts * (predicted - force) ** 2, axis=1)
+                    return jnp.sum(weight * squares) / (total * self.stretch), (after, jnp.sum(weight * squares))
 
                 (_, (after, missed)), slope = jax.value_and_grad(loss, has_aux=True)(fitting.trained)
-                moves, own = optimiser.update(slope, fitting.optimiser, fitting.trained)
-                fitting = Fitting(optax.apply_updates(fitting.trained, moves), own)
+                trained: Any = fitting.trained
+                moves, adam = optimiser.update(slope, fitting.optimiser, trained)
+                fitting = Fitting(cast(DeviceModel, optax.apply_updates(trained, moves)), adam)
                 return (fitting, after), missed
 
             start = eqx.combine(fitting.trained, self.model).start((size,))
@@ -133,7 +137,7 @@ class Epoch(eqx.Module):
 
 
 def follow(model: DeviceModel, state, sample, setting, masks=None):
-    """Forces (tests, samples) along samples (tests, samples, …), and the state after them."""
+    """Forces (tests, samples) for samples (tests, samples, …), and the state after them."""
     in_time = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), sample)
     force, state = model.along(state, in_time, setting, masks)
     return jnp.moveaxis(force, 0, 1), state
@@ -146,7 +150,7 @@ def predict(model: DeviceModel, histories: Histories):
 
 
 class Ensemble(eqx.Module):
-    """An epoch of many models side by side: the leading axis of their arrays, keys and weights."""
+    """An epoch of many models in parallel: the leading axis of their arrays, keys and weights."""
 
     epoch: Epoch
 
@@ -160,24 +164,25 @@ def fit_models(
     make, keys, weights, histories: Histories, epoch: dict, epochs: int, *, key, block: int = 5,
     progress: Progress = SILENT, checkpoint: Checkpoint | None = None,
 ) -> tuple[list[DeviceModel], Trained]:  # fmt: skip
-    """Train one model a row of `weights` (models, tests), all at once.
+    """Train one model per row of `weights` (models, tests), all at once.
 
     Arguments
         make: a model from a key.
-        keys: one a model; equal keys begin equal.
+        keys: one per model; equal keys give equal initial weights.
         weights: of every test in every model's training; zero leaves it out.
         epoch: settings of `Epoch`.
-        block: epochs between two words of progress, and between two checkpoints.
+        block: epochs between two reports of progress, and between two checkpoints.
     """
     models = jax.vmap(lambda k: make(k).trained)(keys)
     fixed = make(keys[0]).fixed
     step = Epoch(fixed, **epoch)
     fitting = jax.vmap(lambda trained: step.begin(trained, histories))(models)
     data = (jax.tree.map(jnp.asarray, histories), jnp.asarray(weights))
-    say = lambda losses: f"error {100 * losses[-1].mean():.2f} %"  # noqa: E731
+    note = lambda losses: f"error {100 * losses[-1].mean():.2f} %"  # noqa: E731
     made = train(
-        Ensemble(step), fitting, key, epochs, block=block, data=data, progress=progress, note=say,
+        Ensemble(step), fitting, key, epochs, block=block, data=data, progress=progress, note=note,
         checkpoint=checkpoint,
     )  # fmt: skip
-    each = [jax.tree.map(lambda leaf, i=i: leaf[i], made.state.trained) for i in range(len(keys))]
-    return [eqx.combine(own, fixed) for own in each], made
+    trained = cast(Fitting, made.state).trained
+    each = [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(len(keys))]
+    return [eqx.combine(arrays, fixed) for arrays in each], made

@@ -1,4 +1,4 @@
-"""Devices across a wire: the protocol of OpenSees' remote element, a server of devices, and its client."""
+"""Devices behind a network connection: the protocol of OpenSees' remote element, a device server, and its client."""
 
 from vibrid.hybrid.wire.door import Door
 from vibrid.hybrid.wire.protocol import WireProblem

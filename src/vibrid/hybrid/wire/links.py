@@ -1,4 +1,4 @@
-"""Two ways to carry messages of a fixed size between two sides: TCP and UDP, each with a patience."""
+"""Messages of a fixed size between two sides, by TCP or UDP, each with a timeout."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from vibrid.hybrid.wire.protocol import DATAGRAM_BYTES
 
 PROTOCOLS = ("tcp", "udp")
 SPIN = 100e-6
-"""Seconds in which a side looks for the next message awake before it sleeps: waking up costs about 15 µs each way."""
+"""Seconds of active waiting for the next message before sleeping: waking up costs about 15 µs each way."""
 _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux
 _AT_ONCE = getattr(socket, "MSG_DONTWAIT", None)  # not on Windows
 
 
 class Gone(Exception):
-    """The other side has closed the connection, or its machine says that nobody listens."""
+    """The other side has closed the connection, or its computer reports that no program listens."""
 
 
 class Silent(Exception):
-    """The other side said nothing for as long as it may."""
+    """The other side sent no message within the timeout."""
 
 
 class Link:
-    """What both ways share: a socket that waits at most `patience` seconds, the first `spin` of them awake."""
+    """Base of both links: a socket that waits at most `patience` seconds, the first `spin` of them actively."""
 
     def __init__(self, connection: socket.socket, patience: float, spin: float = SPIN):
         self.socket, self.spin = connection, spin if _AT_ONCE is not None else 0.0
@@ -36,7 +36,7 @@ class Link:
     def set_patience(self, seconds: float) -> None:
         """Seconds to wait for a message.
 
-        The system keeps the time: a timeout of Python's own would ask it twice for each message.
+        The timeout is that of the operating system: one of Python would need two system calls per message.
         """
         self.patience = seconds
         self.socket.setblocking(True)
@@ -52,7 +52,7 @@ class Link:
         self.socket.close()
 
     def _wait(self, take, *into):
-        """The result of a receiving call: tried again and again at first, then asleep."""
+        """The result of a receiving call: polled at first, then asleep."""
         if self.spin > 0:
             until = time.perf_counter() + self.spin
             while time.perf_counter() < until:
@@ -66,8 +66,8 @@ class Link:
 class TcpLink(Link):
     """Messages over a TCP connection.
 
-    Neither side may wait for more to send (Nagle), nor delay its acknowledgement for which the other side's Nagle
-    waits: together they cost 44 ms a step. Linux forgets the second wish, so it is said again before each receive.
+    Neither side may wait for more data to send (Nagle), nor delay its acknowledgement, for which the other side's Nagle
+    waits: together they cost 44 ms per step. Linux resets the second option, so it is set again before each receive.
     """
 
     def __init__(self, connection: socket.socket, patience: float, spin: float = SPIN):
@@ -89,7 +89,7 @@ class TcpLink(Link):
             if came == 0:
                 raise Gone("it closed the connection")
             got += came
-            if got < total:  # the rest must come soon: a byte now and then is no sign of life
+            if got < total:  # the rest must follow soon: single bytes do not extend the timeout
                 now = time.monotonic()
                 deadline = now + self.patience if deadline is None else deadline
                 if now > deadline:
@@ -105,10 +105,10 @@ class TcpLink(Link):
 
 
 class UdpLink(Link):
-    """Messages as datagrams to and from one peer; those of strangers and of a wrong size are told and passed over.
+    """Messages as datagrams to and from one peer; those of other senders or of a wrong size are reported and ignored.
 
-    A server hears everybody on one socket and tells strangers apart itself (`tell`). A client's socket is connected to
-    its peer, so the system reports at once when nobody listens there any more.
+    A server receives all senders on one socket and reports the others itself (`tell`). A client's socket is connected
+    to its peer, so the system reports at once when no program listens there any more.
     """
 
     def __init__(self, connection: socket.socket, peer, patience: float, tell: Callable[[str], None] | None = None,
@@ -156,10 +156,10 @@ def name_of(address) -> str:
 
 
 def resolve(host: str, port: int, protocol: str):
-    """Family and address of the first thing that a name stands for."""
+    """Family and first address of a host name."""
     kind = socket.SOCK_DGRAM if protocol == "udp" else socket.SOCK_STREAM
     try:
-        found = socket.getaddrinfo(host, port, type=kind)[0]
+        entry = socket.getaddrinfo(host, port, type=kind)[0]
     except (OSError, UnicodeError, OverflowError) as problem:
-        raise InputError(f"There is no machine called '{host}' ({problem}).") from None
-    return found[0], found[4]
+        raise InputError(f"There is no computer called '{host}' ({problem}).") from None
+    return entry[0], entry[4]

@@ -1,10 +1,10 @@
-"""The protocol of OpenSees' remote element `genericClient`, which OpenFresco's servers speak too.
+"""The protocol of OpenSees' remote element `genericClient`, which OpenFresco's servers use too.
 
 Over TCP the client connects; over UDP it sends one byte `a` and waits for one byte. Then, both ways and in the byte
 order of the client:
 
-- once, from the client, eleven 32-bit integers: the sizes of what it controls (displacement, velocity, acceleration,
-  force, time), of what it wants back (the same five), and of every later message:
+- once, from the client, eleven 32-bit integers: the sizes of its commands (displacement, velocity, acceleration, force,
+  time), of its measurements (the same five), and of every later message:
   `[n, n, n, 0, 1,  0, 0, 0, n, 0,  size]`;
 - from then on messages of exactly `size` 64-bit numbers: `[action, displacement (n), velocity (n), acceleration (n),
   time, 0 …]` from the client, `[force (n), 0 …]` or an n × n matrix by columns as the answer.
@@ -12,8 +12,8 @@ order of the client:
 Trial (3), commit (5) and end (99) have no answer; force (10), initial stiffness (12), tangent stiffness (13), damping
 (14) and mass (15) have one. Only numbers cross the wire; nothing that arrives is executed.
 
-A server that had to stop the test answers NaN, so that the client is not left waiting, and says why in the number after
-the forces (`STOPS`), a place that OpenSees does not look at.
+A server that had to stop the test answers NaN, so that the client is not left waiting, and gives the reason as the
+number after the forces (`STOPS`), which OpenSees does not read.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ KNOCK, WELCOME = b"a", b"b"
 
 
 class WireProblem(VibridError):
-    """The other side of a wire did not do what the protocol says, or did nothing at all."""
+    """The other side of a connection violated the protocol, or did not respond."""
 
 
 class Action(IntEnum):
-    """What a client can ask for."""
+    """The requests of a client."""
 
     TRIAL = 3
     COMMIT = 5
@@ -58,16 +58,16 @@ class Action(IntEnum):
 
 ACTIONS = {float(a): a for a in Action}
 STOPS = {
-    1: "a displacement beyond its limit was asked for",
-    2: "a velocity beyond its limit was asked for",
-    3: "the force went beyond its limit",
-    4: "the device answered with something that is not a number",
-    5: "the client asked for something that is not a number",
+    1: "a displacement beyond its limit was commanded",
+    2: "a velocity beyond its limit was commanded",
+    3: "the force exceeded its limit",
+    4: "the force of the device is not a finite number",
+    5: "the client commanded a value that is not a finite number",
     6: "the operator stopped the test",
     7: "the device failed",
     8: "the test could not be recorded any more",
 }
-"""Why a server stopped a test: the number that follows the NaN forces."""
+"""Reasons why a server stopped a test, by the number that follows the NaN forces."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class MessageLayout:
 
     @property
     def time(self) -> int:
-        """Where the time stands in a message; displacement, velocity and acceleration stand before it."""
+        """Index of the time in a message, after displacement, velocity and acceleration."""
         return 1 + 3 * self.count
 
 
@@ -119,13 +119,13 @@ def decode_hello(data: bytes) -> MessageLayout:
 
 
 class Outgoing:
-    """Messages of a client, written into one buffer again and again."""
+    """Messages of a client, written into one buffer."""
 
     def __init__(self, layout: MessageLayout):
         n = layout.count
         self._numbers = np.zeros(layout.size, layout.dtype)
         self._motion = self._numbers[1 : 2 + 3 * n]
-        self.data = memoryview(self._numbers).cast("B")
+        self.data = self._numbers.data.cast("B")
 
     def set_motion(self, displacement, velocity, acceleration, time: float) -> None:
         self._motion[:] = (*displacement, *velocity, *acceleration, time)
@@ -157,16 +157,16 @@ class Request:
         self.data = memoryview(self._bytes)
 
     def read(self) -> tuple[Action, tuple[float, ...]]:
-        """What is asked for, and displacement, velocity, acceleration and time; refused when it is nothing known."""
-        asked, *motion = self._head.unpack_from(self._bytes)
-        action = ACTIONS.get(asked)
+        """The action, and displacement, velocity, acceleration and time; unknown actions are refused."""
+        number, *motion = self._head.unpack_from(self._bytes)
+        action = ACTIONS.get(number)
         if action is None:
-            raise WireProblem(f"there is no action {asked:g}; {', '.join(str(int(a)) for a in Action)} are known.")
-        return action, motion
+            raise WireProblem(f"there is no action {number:g}; {', '.join(str(int(a)) for a in Action)} are known.")
+        return action, tuple(motion)
 
 
 class Reply:
-    """The answer of a server: a few numbers first, zeros after them, written into one buffer again and again."""
+    """The answer of a server: some numbers and then zeros, written into one buffer."""
 
     def __init__(self, layout: MessageLayout, count: int):
         self._bytes = bytearray(layout.bytes)

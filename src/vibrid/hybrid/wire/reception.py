@@ -1,4 +1,4 @@
-"""The reception: many may knock at once, one comes in. Nobody who dawdles holds the others up."""
+"""Admission of clients: many may connect at once, one is admitted. A slow client does not delay the others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from vibrid.hybrid.wire.protocol import (
 )
 
 MOST_WAITING = 32
-"""Clients that may be greeted at the same time; beyond that the one who came first is sent away."""
-_LOOK = 0.2  # seconds between looks at whether the server should go on waiting
+"""Clients that may wait for admission at the same time; beyond that the oldest is disconnected."""
+_LOOK = 0.2  # seconds between checks whether the server is closing
 
 
 class Reception:
-    """Waits for a client that may come in and says what it wants; everybody else is refused (`refuse(reason)`)."""
+    """Waits for an allowed client with a valid first message; all others are refused (`refuse(reason)`)."""
 
     def __init__(self, ear: socket.socket, door: Door, count: int, refuse: Callable[[str], None]):
         self.ear, self.door, self.count, self.refuse = ear, door, count, refuse
@@ -39,7 +39,7 @@ class Reception:
     def _layout(self, hello: bytes) -> MessageLayout:
         layout = decode_hello(hello)
         if layout.count != self.count:
-            raise WireProblem(f"it wants {layout.count} degrees of freedom and the device has {self.count}.")
+            raise WireProblem(f"it asks for {layout.count} degrees of freedom and the device has {self.count}.")
         if self.door.protocol == "udp" and layout.bytes > DATAGRAM_BYTES:
             raise WireProblem(f"messages of {layout.bytes} bytes do not fit a datagram; use TCP.")
         return layout
@@ -47,7 +47,7 @@ class Reception:
     # -- TCP -----------------------------------------------------------------------------------------------------
 
     def _tcp(self, closing):
-        """Connections are read together, each until its first message is whole or its time is over."""
+        """Connections are read together, each until its first message is complete or its time is over."""
         waiting: dict[socket.socket, tuple[bytearray, float, str]] = {}
         try:
             while not closing():
@@ -68,7 +68,7 @@ class Reception:
                     del waiting[guest]
                     try:
                         if not came:
-                            raise WireProblem("it left without a word.")
+                            raise WireProblem("it disconnected without a message.")
                         layout = self._layout(bytes(hello))
                     except WireProblem as problem:
                         guest.close()
@@ -77,7 +77,7 @@ class Reception:
                     return TcpLink(guest, self.door.greeting, self.door.spin), layout, who
                 now = time.monotonic()
                 for guest in [g for g, (_, until, _) in waiting.items() if now > until]:
-                    self.refuse(f"{waiting.pop(guest)[2]} did not say what it wants")
+                    self.refuse(f"{waiting.pop(guest)[2]} did not send its first message in time")
                     guest.close()
             return None
         finally:
@@ -87,7 +87,7 @@ class Reception:
     def _admit(self, waiting) -> None:
         try:
             guest, sender = self.ear.accept()
-        except OSError:  # it left again, or the server closes
+        except OSError:  # it disconnected, or the server closes
             return
         if not self.door.lets_in(sender):
             guest.close()
@@ -96,34 +96,34 @@ class Reception:
         waiting[guest] = bytearray(), time.monotonic() + self.door.greeting, name_of(sender)
         if len(waiting) > MOST_WAITING:
             first = next(iter(waiting))
-            self.refuse(f"{waiting.pop(first)[2]} did not say what it wants, and others wait")
+            self.refuse(f"{waiting.pop(first)[2]} did not send its first message, and others wait")
             first.close()
 
     # -- UDP -----------------------------------------------------------------------------------------------------
 
     def _udp(self, closing):
-        """Whoever knocks is answered; the first who then says what it wants, and can have it, comes in."""
+        """Every knock is answered; the first client that then sends a valid first message is admitted."""
         knocked: dict[tuple, float] = {}
         while not closing():
             if not _readable([self.ear]):
                 continue
             try:
-                said, sender = self.ear.recvfrom(DATAGRAM_BYTES)
+                message, sender = self.ear.recvfrom(DATAGRAM_BYTES)
             except OSError:
                 continue
             if not self.door.lets_in(sender):
                 self.refuse(f"{name_of(sender)} is not on the list of allowed clients")
-            elif said == KNOCK:
+            elif message == KNOCK:
                 knocked[sender] = time.monotonic() + self.door.greeting
                 while len(knocked) > MOST_WAITING:
                     del knocked[next(iter(knocked))]
                 with contextlib.suppress(OSError):
                     self.ear.sendto(WELCOME, sender)
             elif knocked.get(sender, 0.0) < time.monotonic():
-                self.refuse(f"a datagram of {len(said)} bytes from {name_of(sender)}, which does not begin a test")
+                self.refuse(f"a datagram of {len(message)} bytes from {name_of(sender)}, which does not begin a test")
             else:
                 try:
-                    layout = self._layout(said)
+                    layout = self._layout(message)
                 except WireProblem as problem:
                     del knocked[sender]
                     self.refuse(f"{name_of(sender)}: {problem}")

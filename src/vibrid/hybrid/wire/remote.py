@@ -1,4 +1,4 @@
-"""The client side: a substructure behind a wire, moved by the same protocol as OpenSees would."""
+"""The client side: a remote substructure, moved by the protocol of OpenSees."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from vibrid.hybrid.wire.protocol import (
 
 
 class RemoteSubstructure(Substructure):
-    """A part of the structure at the other end of a wire: a vibrid or an OpenFresco device server.
+    """A remote part of the structure: a vibrid or an OpenFresco device server.
 
     Arguments
         host, port: of the server.
         count: degrees of freedom.
         protocol: "tcp" or "udp".
-        timeout: seconds to wait for any answer; then the test ends with a sentence. Choose it longer than the stalls
+        timeout: seconds to wait for any answer; then the test ends with a message. Choose it longer than the stalls
             that the test may survive.
         size: numbers in a message.
     """
@@ -41,9 +41,9 @@ class RemoteSubstructure(Substructure):
     def __init__(self, host: str, port: int, count: int = 1, protocol: str = "tcp", timeout: float = 5.0,
                  size: int = USUAL_NUMBERS):  # fmt: skip
         if protocol not in PROTOCOLS:
-            raise InputError(f"A wire speaks {' or '.join(PROTOCOLS)}, not '{protocol}'.")
+            raise InputError(f"The protocol is {' or '.join(PROTOCOLS)}, not '{protocol}'.")
         if not timeout > 0:
-            raise InputError(f"The timeout of a wire is a positive number of seconds, not {timeout!r}.")
+            raise InputError(f"The timeout must be a positive number of seconds, not {timeout!r}.")
         self.count, self.timeout = count, timeout
         self.where = f"the device server at {host} port {port}"
         self.layout = MessageLayout(count, max(size, 2 + 3 * count, count * count))
@@ -51,8 +51,8 @@ class RemoteSubstructure(Substructure):
         self.stopped: str | None = None
         self._link = self._connect(host, port, protocol)
         self._send(encode_hello(self.layout))
-        self._told = self._matrix(Action.DAMPING)
-        """Damping that the server tells apart and leaves out of its forces; the client adds it, as OpenSees does."""
+        self._separate = self._matrix(Action.DAMPING)
+        """Damping that the server leaves out of its forces; the client adds it, as OpenSees does."""
 
     def _connect(self, host, port, protocol):
         family, address = resolve(host, port, protocol)
@@ -76,7 +76,7 @@ class RemoteSubstructure(Substructure):
             raise
 
     def _knock(self, wire: socket.socket) -> None:
-        """Knock until somebody answers: a datagram may be lost, or the server busy with another client."""
+        """Knock until the server answers: a datagram may be lost, or the server busy with another client."""
         until = time.monotonic() + self.timeout
         while True:
             wire.send(KNOCK)
@@ -99,8 +99,8 @@ class RemoteSubstructure(Substructure):
         if not np.isfinite(force).all():
             why = STOPS.get(int(np.nan_to_num(self._in.stop[0])), "its forces are not numbers")
             self.stop(why)
-            raise WireProblem(f"{self.where} stopped the test: {why}. Its log says more.")
-        return force + self._told @ velocity
+            raise WireProblem(f"{self.where} stopped the test: {why}. See its log.")
+        return force + self._separate @ velocity
 
     def commit(self):
         self._send(self._out.message(Action.COMMIT))
@@ -109,7 +109,7 @@ class RemoteSubstructure(Substructure):
         return self._matrix(Action.STIFFNESS)
 
     def damping(self):
-        return self._told
+        return self._separate
 
     def mass(self):
         return self._matrix(Action.MASS)
@@ -117,7 +117,7 @@ class RemoteSubstructure(Substructure):
     def stop(self, reason):
         if self.stopped is None:
             self.stopped = reason
-            with contextlib.suppress(Gone, Silent):  # it may have ended before us
+            with contextlib.suppress(Gone, Silent):  # it may have ended already
                 self._link.send(self._out.message(Action.END))
             self._link.close()
 
@@ -143,12 +143,12 @@ class RemoteSubstructure(Substructure):
             self._link.send(data)
         except (Gone, Silent) as gone:
             self.stop("the server has gone")
-            raise WireProblem(f"{self.where} has gone ({gone or 'it takes nothing any more'}).") from None
+            raise WireProblem(f"{self.where} has gone ({gone or 'it does not accept messages'}).") from None
 
 
 @SPECIMENS.register("remote")
 class Remote(Connection):
-    """A device behind a wire, as a project file names it: `kind = "remote"`.
+    """A remote device in a project file: `kind = "remote"`.
 
     Arguments
         host, port: of the device server.

@@ -1,4 +1,4 @@
-"""The device server: lets one client in at a time, and only those it may; everybody else is refused and noted."""
+"""The device server: one allowed client at a time; all others are refused and logged."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from vibrid.hybrid.wire.session import AFTER_STOP, Ending, Session
 
 LOG = logging.getLogger("vibrid.hybrid.wire")
 TOLD = 20
-"""Refusals that are told one by one; after that every thousandth."""
+"""Refusals that are logged one by one; after that every thousandth."""
 
 
 class DeviceServer:
     """Serves a device to OpenSees' `genericClient`, or to vibrid's own `RemoteSubstructure`, one test at a time.
 
     Arguments
-        specimen: makes the device anew for each test.
-        door: where to listen and for whom.
-        limits: what no test may cross.
-        recorder: makes what keeps a test, given the specimen; None keeps nothing.
+        specimen: makes a new device for each test.
+        door: address and allowed clients.
+        limits: safety limits of every test.
+        recorder: makes the recorder of a test, given the specimen; None records nothing.
         damping, after_stop: see `Session`.
 
     Example
@@ -45,7 +45,7 @@ class DeviceServer:
             raise InputError("damping is 'in force' or 'apart', and after_stop is 'answer' or 'close'.")
         self.specimen, self.door, self.limits = specimen, door or Door(), limits or SafetyLimits()
         self.recorder, self.damping, self.after_stop = recorder, damping, after_stop
-        self._ready: Substructure | None = specimen()  # compiled and zeroed before anyone can connect
+        self._ready: Substructure | None = specimen()  # compiled and zeroed before a client can connect
         self.refused = 0
         self._closing = False
         self._socket = self._listen()
@@ -55,22 +55,22 @@ class DeviceServer:
     def _listen(self) -> socket.socket:
         family, address = resolve(self.door.host, self.door.port, self.door.protocol)
         kind = socket.SOCK_STREAM if self.door.protocol == "tcp" else socket.SOCK_DGRAM
-        made = socket.socket(family, kind)
+        listener = socket.socket(family, kind)
         try:
             if self.door.protocol == "tcp":
-                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
             if self.door.protocol == "tcp":
-                made.listen(64)
+                listener.listen(64)
         except OSError as problem:
-            made.close()
+            listener.close()
             raise InputError(f"Cannot listen on {name_of(address)} ({problem.strerror}).") from None
-        return made
+        return listener
 
     def serve(self) -> Ending | None:
-        """Wait for a client, serve its test to the end, and say how that was; None when closed before anyone came.
+        """Wait for a client, serve its test, and return how it ended; None when closed before a client came.
 
-        A client that leaves before it moved anything has not run a test: the next one is waited for.
+        A client that disconnects before any trial has not run a test: the server waits for the next one.
         """
         LOG.info("%s listens on %s", self.door.protocol.upper(), name_of(self.address))
         while not self._closing:
@@ -98,18 +98,18 @@ class DeviceServer:
                 link, layout, specimen, self.limits, idle=self.door.idle,
                 damping=self.damping, after_stop=self.after_stop, recorder=keep, log=LOG,
             )  # fmt: skip
-            ending = None
+            ending = Ending("a fault", False)
             try:
                 ending = session.run()
             finally:
                 if keep is not None:
-                    keep.close("" if ending is not None and ending.well else ending.reason if ending else "a fault")
+                    keep.close("" if ending.well else ending.reason)
                     if keep.problem:
                         LOG.warning(keep.problem)
         return ending
 
     def close(self) -> None:
-        """Wait for nobody any more; a test that runs goes on to its end."""
+        """Stop waiting for clients; a running test continues to its end."""
         self._closing = True
         self._socket.close()
 
@@ -120,22 +120,22 @@ class DeviceServer:
 
     @contextlib.contextmanager
     def _doorkeeper(self):
-        """Turns away whoever connects while a test runs; sleeps until somebody does."""
+        """Refuses clients that connect while a test runs; sleeps in between."""
         inside, outside = socket.socketpair()
 
         def turn_away() -> None:
             while True:
                 try:
                     ready = select.select([self._socket, inside], [], [])[0]
-                except (OSError, ValueError):  # the server has been closed: nobody can come
+                except (OSError, ValueError):  # the server has been closed
                     return
                 if inside in ready:
                     return
                 with contextlib.suppress(OSError):
                     connection, sender = self._socket.accept()
                     connection.close()
-                    self._refuse(f"{name_of(sender)} came while a test is running")
-                    time.sleep(0.01)  # a crowd at the door must not take time from the test
+                    self._refuse(f"{name_of(sender)} connected while a test is running")
+                    time.sleep(0.01)  # many connections must not take time from the test
 
         keeper = threading.Thread(target=turn_away, name="vibrid doorkeeper", daemon=True)
         keeper.start()

@@ -1,4 +1,4 @@
-"""One test over a wire, as the server sees it: trials, commits, questions, and the reasons to stop."""
+"""One test on a device server: trials, commits, requests, and the reasons to stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AFTER_STOP = ("answer", "close")
 
 @dataclass(frozen=True)
 class Ending:
-    """How a test ended: in words, whether as it should, how many steps were committed, and how long answers took."""
+    """How a test ended: the reason, whether normally, the number of committed steps, and the response times."""
 
     reason: str
     well: bool
@@ -38,17 +38,17 @@ class Ending:
 class Session:
     """Serves one client until the test ends.
 
-    A trial with the displacements and time of the one before is the same trial, as OpenFresco has it: OpenSees sends it
-    two or three times a step, the last time with velocities that no force is asked for. The device is moved from its
+    A trial with the displacements and time of the one before is the same trial, as in OpenFresco: OpenSees sends it two
+    or three times per step, the last time with velocities for which it requests no force. The device is moved from its
     committed state, so a trial may be repeated with another motion.
 
     Arguments
         damping: "in force": the device's damping is part of its force and of no matrix. "apart": the damping matrix is
-            told, and `C v` left out of the force because OpenSees adds it; integrators of the KR-α family then know C.
-        after_stop: once a test is stopped for safety, "answer" every question with NaN so that the client comes to an
-            end (OpenSees would wait for ever), or "close" the connection.
-        idle: seconds without a message after which the client is given up, once it has sent one.
-        recorder: keeps a row a commit; may be None.
+            sent, and `C v` left out of the force because OpenSees adds it; integrators of the KR-α family then use C.
+        after_stop: once a test is stopped for safety, "answer" every request with NaN so that the client can finish
+            (OpenSees would wait for ever), or "close" the connection.
+        idle: seconds without a message after which the client is disconnected, once it has sent one.
+        recorder: records one row per commit; may be None.
     """
 
     def __init__(self, link, layout: MessageLayout, specimen: Substructure, limits: SafetyLimits, *, idle=120.0,
@@ -56,13 +56,13 @@ class Session:
         self.link, self.layout, self.specimen, self.limits = link, layout, specimen, limits
         self.idle, self.after_stop, self.recorder, self.log = idle, after_stop, recorder, log
         n = layout.count
-        self._told = specimen.damping() if damping == "apart" else np.zeros((n, n))
+        self._separate = specimen.damping() if damping == "apart" else np.zeros((n, n))
         self._request, self._reply = Request(layout), Reply(layout, n + 1)
-        stiffness = specimen.stiffness()  # also for the tangent: an experiment knows no better
-        told = {Action.STIFFNESS: stiffness, Action.TANGENT: stiffness, Action.MASS: specimen.mass()}
+        stiffness = specimen.stiffness()  # also for the tangent, which a test cannot measure
+        matrices = {Action.STIFFNESS: stiffness, Action.TANGENT: stiffness, Action.MASS: specimen.mass()}
         self._matrices = {
             action: Reply(layout, n * n).of(*matrix.ravel(order="F"))
-            for action, matrix in (told | {Action.DAMPING: self._told}).items()
+            for action, matrix in (matrices | {Action.DAMPING: self._separate}).items()
         }
         self._last: tuple = ()
         self._motion = np.zeros(1 + 3 * n)
@@ -73,7 +73,7 @@ class Session:
         self.stopped: tuple[int, str] | None = None
 
     def run(self) -> Ending:
-        """Serve until the client ends the test, leaves, falls silent or talks nonsense."""
+        """Serve until the client ends the test, disconnects, sends nothing or sends an invalid message."""
         well, reason = False, ""
         while not reason:
             try:
@@ -93,9 +93,9 @@ class Session:
             except Gone as gone:
                 reason = f"the client has gone ({gone})"
             except Silent:
-                reason = f"the client said nothing for {self.link.patience:g} s"
-            except WireProblem as nonsense:
-                reason = f"the client sent a message that is not understood: {nonsense}"
+                reason = f"the client sent nothing for {self.link.patience:g} s"
+            except WireProblem as problem:
+                reason = f"the client sent an invalid message: {problem}"
             except KeyboardInterrupt:
                 if self.stopped:
                     reason = "the operator left"
@@ -107,18 +107,18 @@ class Session:
             reason = f"stopped: {self.stopped[1]}"
         self.specimen.stop(reason)
         if self._skipped:
-            self._tell(f"trials that came without a commit of the step before: {self._skipped}; datagrams may be lost")
+            self._warn(f"trials without a commit of the step before: {self._skipped}; datagrams may be lost")
         return Ending(reason, well, self.steps, self.trials, self._answers)
 
     def stop(self, code: int, reason: str) -> None:
-        """Move the device no more, and say why; the first reason counts."""
+        """Stop moving the device, for a reason; the first reason counts."""
         if self.stopped is None:
             self.stopped = (code, reason)
             self.specimen.stop(reason)
             self._force = np.full(self.layout.count, math.nan)
-            self._tell(f"the test is stopped: {reason}")
+            self._warn(f"the test is stopped: {reason}")
 
-    def _trial(self, asked: list[float]) -> None:
+    def _trial(self, asked: tuple[float, ...]) -> None:
         arrived = perf_counter()
         n = self.layout.count
         same = (asked[:n], asked[-1])
@@ -131,7 +131,7 @@ class Session:
             beyond = "acceleration or time is not a finite number"
         if beyond is not None:
             kind = 5 if "finite" in beyond else 1 if beyond.startswith("displacement") else 2
-            return self.stop(kind, f"the client asked for a motion that is refused: {beyond}")
+            return self.stop(kind, f"the client commanded a motion that is refused: {beyond}")
         self._skipped += bool(self.steps) and self._pending and time > float(self._motion[-1])
         self._motion = np.array(asked)
         try:
@@ -141,7 +141,7 @@ class Session:
         beyond = self.limits.force_beyond(np.asarray(force).tolist())
         if beyond is not None:
             kind = 4 if "finite" in beyond else 3
-            return self.stop(kind, f"the device answered: {beyond}")
+            return self.stop(kind, f"the measured {beyond}")
         self._force, self._pending = force, True
         self.trials += 1
         self._answers.add(perf_counter() - arrived)
@@ -165,13 +165,13 @@ class Session:
             self.link.send(self._reply.of(*[math.nan] * self.layout.count, self.stopped[0]))
         elif action is Action.FORCE:
             force = self._force
-            if self._told.any():
+            if self._separate.any():
                 n = self.layout.count
-                force = force - self._told @ self._motion[n : 2 * n]
+                force = force - self._separate @ self._motion[n : 2 * n]
             self.link.send(self._reply.of(*force, 0.0))
         else:
             self.link.send(self._matrices[action])
 
-    def _tell(self, sentence: str) -> None:
+    def _warn(self, message: str) -> None:
         if self.log is not None:
-            self.log.warning(sentence)
+            self.log.warning(message)

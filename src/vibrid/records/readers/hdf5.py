@@ -30,6 +30,11 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, layout: Layout) -> list[Record]:
     attributes, arrays = read_hdf5(source)
+    if "vibrid" in attributes:
+        raise source.problem(
+            "this is a result of `vibrid identify --save`, not a record; use it with `vibrid predict`, or in Python "
+            "with vibrid.load_identification."
+        )
     if "vibrid_record" in attributes:
         format = attributes["vibrid_record"]
         if isinstance(format, int | float) and format > RECORD_FORMAT:
