@@ -178,7 +178,7 @@ def test_a_filter_that_hears_nothing_moves_as_the_simulation_does(hold, substeps
 
 def test_what_a_filter_cannot_follow_is_refused():
     for integrator in (vb.KRAlpha(), vb.CentralDifference()):
-        with pytest.raises(vb.Refusal, match="carries besides would be lost"):
+        with pytest.raises(vb.Refusal, match="also carries would be lost"):
             METHODS["ukf"].solve(dataclasses.replace(problem("ukf"), integrator=integrator))
     live = live_problem(GUESS, MOTION, UNKNOWN, data(), integrator=vb.RungeKutta4(), hold="cubic")
     now = live.data[0].drive.samples

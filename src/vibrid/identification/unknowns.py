@@ -37,8 +37,8 @@ class Unknown:
     """One unknown to identify; a path with `[*]` stands for one unknown at every index.
 
     Arguments
-        path: where it is in the experiment: `storeys[*].stiffness`, `sensors[0].gain`, `sensors[*].offset`, `loads[0].offset` (of
-            the measured excitation), `initial[0].displacement[2]`, …
+        path: where it is in the experiment: `storeys[*].stiffness`, `sensors[0].gain`, `sensors[*].offset`,
+            `loads[0].offset` (of the measured excitation), `initial[0].displacement[2]`, …
         bounds: (low, high), either may be None. Parameters that must be positive are so without bounds.
         start: first guess; the value in the experiment by default. One value, or one for each index of `[*]`.
         prior: (mean, standard deviation) of a normal prior, in the parameter's unit.
