@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
+import numpy as np
 
 from vibrid.core.arguments import check_fields
 from vibrid.core.errors import InputError, Refusal
@@ -85,10 +86,10 @@ def as_method(given) -> Method:
 class Sample(NamedTuple):
     """One time sample: readings with a mask, the inputs at its start and end, and the step. Fixed shapes."""
 
-    readings: jax.Array
-    present: jax.Array
-    before: jax.Array  # inputs at the previous sample
-    inputs: jax.Array  # inputs at this sample
+    readings: jax.Array | np.ndarray
+    present: jax.Array | np.ndarray
+    before: jax.Array | np.ndarray  # inputs at the previous sample
+    inputs: jax.Array | np.ndarray  # inputs at this sample
     dt: float
     between: jax.Array | None = None  # (pieces, powers, inputs): polynomials between the two, as in `Drive`
 

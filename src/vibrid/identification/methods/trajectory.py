@@ -148,8 +148,9 @@ class TrajectoryFit(Method):
                 "cost": np.array([c for _, c in history]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
             },
-            convergence=descent.certificate(problem.unknowns.names) | {"iterations": len(history), "segments":
-            segments}, seed=key,
+            convergence=descent.certificate(problem.unknowns.names)
+            | {"iterations": len(history), "segments": segments},
+            seed=key,
             cut_short=cut_short or descent.cut_short,
         )
 
