@@ -94,7 +94,7 @@ class LiveRun:
         return self.unpack(self.packed)
 
     def feed(self, inputs, readings) -> None:
-        """One sample in SI units; NaN is missing. In a gap of the inputs the last ones are held, and readings are not used."""
+        """One sample in SI units; NaN is missing. In a gap the last inputs are held and nothing is learnt."""
         inputs, readings = np.asarray(inputs, float), np.asarray(readings, float)
         present = np.isfinite(readings)
         if not np.isfinite(inputs).all():
