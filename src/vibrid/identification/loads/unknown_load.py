@@ -67,7 +67,5 @@ class UnknownLoad:
             raise InputError(
                 f"The load '{self.at}' needs one position for each of the {len(time)} samples, not {x.shape}."
             )
-        columns = np.stack(
-            [structure.row(place) for place in structure.lateral_places()]
-        )  # each selects one node motion
+        columns = np.stack([structure.row(place) for place in structure.lateral_places()])  # one node each
         return structure.rows_at(x) @ columns.T
