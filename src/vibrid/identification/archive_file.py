@@ -85,7 +85,7 @@ def read_stored(path) -> tuple[dict, Arrays]:
                 datasets[name] = item
 
         file.visititems(collect)
-        text = json.loads(datasets["text"].asstr()[()])
+        text = json.loads(str(datasets["text"].asstr()[()]))
         arrays: Arrays = {name: dataset[()] for name, dataset in datasets.items() if dataset.dtype.kind in "biuf"}
     return upgraded(format, _loose(text) if format > 2 else text, arrays)
 

@@ -14,7 +14,7 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Sample, Sequential
-from vibrid.identification.online.measured import check_force, force_read, has_snapshots, memory_law
+from vibrid.identification.online.measured import check_force, force_read, has_snapshots, memory_capacity, memory_law
 from vibrid.identification.online.reservoir import Reservoir, admit, empty_reservoir
 from vibrid.identification.online.runs import run_record
 from vibrid.identification.online.smoothing import LagSmoother, SmoothingState
@@ -95,7 +95,7 @@ class OnlineRecall(Sequential):
                 "not depend on its parameters (masing, iwan). Use online-masing, ukf or trajectory for others."
             )
         check_force(problem, self)
-        capacity, p = memory_law(problem.experiment).capacity, len(problem.unknowns)
+        capacity, p = memory_capacity(problem.experiment), len(problem.unknowns)
         first = jnp.asarray(problem.start if free is None else free)
         scatter = self.spread * jax.random.normal(jax.random.PRNGKey(key), (self.members, p))
         none = jnp.zeros((), jnp.int32)

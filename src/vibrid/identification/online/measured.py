@@ -101,6 +101,12 @@ def memory_law(experiment) -> MemoryLaw:
     return cast(MemoryLaw, cast(Device, experiment.structure).law)
 
 
+def memory_capacity(experiment) -> int:
+    """Turning points that the memory of that law can hold."""
+    memory, _ = memory_law(experiment).start()
+    return memory.extremes.shape[0]
+
+
 def force_read(problem: Problem, sample: Sample):
     """The force that the first sensor means, its gain and offset taken off."""
     sensor = problem.sensors[0]

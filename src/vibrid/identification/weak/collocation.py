@@ -99,9 +99,15 @@ def sizes_of(problem: Problem, free, record: int, field: Field, weights):
     return equation_sizes(model, motion, field.intervals), jnp.sqrt(jnp.mean(about**2, axis=(0, 1))) + 1e-12
 
 
-@eqx.filter_jit
 def linearise(problem: Problem, free, record: int, field: Field, weights) -> Linearised:
     """The weak equations of one record and their slopes."""
+    arrays = _linearise(problem, jnp.asarray(free), record, field, jnp.asarray(weights))
+    return Linearised(*(np.asarray(array) for array in arrays))
+
+
+@eqx.filter_jit
+def _linearise(problem: Problem, free, record: int, field: Field, weights) -> tuple[jax.Array, ...]:
+    """The arrays of `Linearised`."""
     local = _local(weights)
     model = model_at(problem, free, record)
     n = model.size
@@ -151,7 +157,7 @@ def linearise(problem: Problem, free, record: int, field: Field, weights) -> Lin
 
     (first_slope, first_border), at_start = jax.jacfwd(first, argnums=(0, 1), has_aux=True)(local[0], free)
     residual, slope, border = (jnp.concatenate(pair) for pair in zip(everywhere, ends, strict=True))
-    return Linearised(residual, slope, border, at_start, first_slope.reshape(first_slope.shape[0], -1), first_border)
+    return residual, slope, border, at_start, first_slope.reshape(first_slope.shape[0], -1), first_border
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,10 +203,7 @@ def _prior(problem: Problem, free):
 
 
 def point_at(problem: Problem, free, records) -> Point:
-    slopes = tuple(
-        Linearised(*map(np.asarray, linearise(problem, jnp.asarray(free), i, r.field, jnp.asarray(r.piece.weights))))
-        for i, r in enumerate(records)
-    )
+    slopes = tuple(linearise(problem, free, i, r.field, r.piece.weights) for i, r in enumerate(records))
     residual, slope = (np.asarray(part) for part in _prior(problem, jnp.asarray(free)))
     return Point(np.asarray(free), tuple(records), slopes, (residual, slope))
 

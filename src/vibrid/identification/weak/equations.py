@@ -25,11 +25,11 @@ class AbsoluteMotion(eqx.Module):
     `y` = x + r x_g (…, n); `s` (…, m) are the states of all laws in one vector, in the order of `flat_start`.
     """
 
-    y: jax.Array | np.ndarray
-    dy: jax.Array | np.ndarray
-    ddy: jax.Array | np.ndarray
-    s: jax.Array | np.ndarray
-    ds: jax.Array | np.ndarray
+    y: jax.Array
+    dy: jax.Array
+    ddy: jax.Array
+    s: jax.Array
+    ds: jax.Array
 
 
 class Intervals(eqx.Module):

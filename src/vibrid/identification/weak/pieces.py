@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import cho_solve_banded
 
@@ -42,8 +43,9 @@ class Piece:
 
     def motion(self, time) -> AbsoluteMotion:
         """The motion and the states at any times (…)."""
-        y, dy, ddy = (self.splines.evaluate(self.weights[:, : self.size], time, order) for order in range(3))
-        s, ds = (self.splines.evaluate(self.weights[:, self.size :], time, order) for order in range(2))
+        moving, states = self.weights[:, : self.size], self.weights[:, self.size :]
+        y, dy, ddy = (jnp.asarray(self.splines.evaluate(moving, time, order)) for order in range(3))
+        s, ds = (jnp.asarray(self.splines.evaluate(states, time, order)) for order in range(2))
         return AbsoluteMotion(y, dy, ddy, s, ds)
 
 
