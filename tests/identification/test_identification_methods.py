@@ -91,7 +91,7 @@ def test_sparse_regression_drops_what_carries_no_force():
 @pytest.mark.parametrize(
     ("method", "unknown", "words"),
     [
-        (vb.LeastSquares(), ONE_UNKNOWN, "not every degree of freedom"),
+        (vb.LeastSquares(), ONE_UNKNOWN, "are not measured at every degree of freedom"),
         (vb.UnscentedKalman(), [*ONE_UNKNOWN, "sensors[0].delay"], "a sensor is delayed"),
         (vb.GlobalSearch(), [*ONE_UNKNOWN, vb.Unknown("sensors[0].noise", start=0.01)], "noise of a sensor"),
     ],

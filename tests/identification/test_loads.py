@@ -237,7 +237,7 @@ def test_loads_that_no_sensor_sees_or_can_tell_apart():
 def test_accelerations_alone_are_answered_with_a_warning():
     sensors = vb.Sensors(acceleration=[0, 1, 2])
     problem = vb.identification.make_problem(GUESS, measured(0.02, sensors), UNKNOWN)
-    assert "the load drifts" in refuse_unanswerable(problem)[0]
+    assert "its estimate drifts" in refuse_unanswerable(problem)[0]
 
 
 def test_prior_frequencies_hold_the_stiffness():
