@@ -212,7 +212,7 @@ def test_laws_with_lists_for_numbers_are_refused_where_they_are_used():
     [
         ("trajectry", "did you mean 'trajectory'"),
         (3, "such as 'trajectory', not 3"),
-        (vb.ShearBuilding, "A method is one such as"),
+        (vb.ShearBuilding, "A method is an object such as"),
     ],
 )
 def test_a_method_that_is_none_is_refused_with_the_nearest(method, words):

@@ -108,7 +108,7 @@ def test_compare_puts_methods_side_by_side(folder):
         folder / "compare.png",
     )  # fmt: skip
     assert made.exit_code == 0, made.output
-    assert "ukf" in made.stdout and "least-squares: LeastSquares cannot answer this" in made.stdout
+    assert "ukf" in made.stdout and "least-squares: LeastSquares cannot solve this problem" in made.stdout
     assert (folder / "compare.png").stat().st_size > 5_000
 
 

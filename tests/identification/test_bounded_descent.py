@@ -229,7 +229,7 @@ def test_an_unknown_at_its_bound_is_said_to_be_and_has_no_interval(tmp_path):
     assert np.isnan(fit.deviation[2:]).all() and np.isnan(fit.interval()[2:]).all()
     assert np.isfinite(fit.interval()[:2]).all() and np.isfinite(fit.limits.bound).all()
     text = str(fit)
-    assert text.count("    at bound") == 2 and "'storeys[0].damping' sits on its bound 0.3" in text
+    assert text.count("    at bound") == 2 and "'storeys[0].damping' is at its bound 0.3" in text
     assert "Converged (projected gradient" in text and "at a bound: storeys[0].damping, storeys[1].damping)" in text
     fit.save(tmp_path / "fit.h5")
     assert str(load_identification(tmp_path / "fit.h5")) == text

@@ -1,4 +1,4 @@
-"""Every registered method, through the contract, on problems whose answer is known."""
+"""Every registered method, through its interface, on problems whose true values are known."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_regression_respects_bounds():
     guess = TWO_GUESS.replace({"storeys[*].stiffness": 30.0})
     fit = vb.identify(guess, two(0.0), unknown, vb.LeastSquares())
     assert fit.estimate[0] == pytest.approx(50.0, rel=1e-4)
-    assert any("sits on its bound" in w for w in fit.warnings)
+    assert any("is at its bound" in w for w in fit.warnings)
 
 
 def test_sparse_regression_drops_what_carries_no_force():
@@ -91,7 +91,7 @@ def test_sparse_regression_drops_what_carries_no_force():
 @pytest.mark.parametrize(
     ("method", "unknown", "words"),
     [
-        (vb.LeastSquares(), ONE_UNKNOWN, "not every degree of freedom"),
+        (vb.LeastSquares(), ONE_UNKNOWN, "are not measured at every degree of freedom"),
         (vb.UnscentedKalman(), [*ONE_UNKNOWN, "sensors[0].delay"], "a sensor is delayed"),
         (vb.GlobalSearch(), [*ONE_UNKNOWN, vb.Unknown("sensors[0].noise", start=0.01)], "noise of a sensor"),
     ],

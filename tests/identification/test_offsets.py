@@ -50,7 +50,8 @@ def test_offsets_of_sensors_and_ground_are_found():
 
 def test_without_them_the_model_does_not_fit():
     fit = vb.identify(GUESS, shifted(), "storeys[*].stiffness", vb.TrajectoryFit(segments=1))
-    assert not fit.model_fits and "displacement_1" in fit.verdict and "most of it is a constant" in fit.verdict
+    assert not fit.model_fits and "displacement_1" in fit.verdict
+    assert "most of the residual is a constant" in fit.verdict
 
 
 U = np.array([[0.3], [0.7]])

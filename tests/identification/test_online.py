@@ -60,7 +60,7 @@ def test_descent_finds_a_deteriorating_device(descent):
 def test_recall_is_closer_and_sure():
     fit = vb.identify(device(GUESS), record(0.1), NAMES, vb.OnlineRecall(members=2, points=200))
     assert error(fit.estimate) < 0.03
-    assert fit.convergence["sure"] and not any("Not sure" in w for w in fit.warnings)
+    assert fit.convergence["sure"] and not any("Uncertain" in w for w in fit.warnings)
     assert np.all(np.abs(fit.estimate - TRUTH) < 5 * fit.deviation)
 
 
@@ -68,7 +68,7 @@ def test_recall_says_when_it_is_not_sure():
     """A motion in which hardly a slider yields and none breaks cannot tell ductility and strength."""
     fit = vb.identify(device(GUESS), record(0.1, peak=0.7), NAMES, vb.OnlineRecall(members=2, points=200))
     assert not fit.convergence["sure"]
-    assert any("Not sure" in w for w in fit.warnings)
+    assert any("Uncertain" in w for w in fit.warnings)
 
 
 def live(method=METHOD) -> LiveRun:

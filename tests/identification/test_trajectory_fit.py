@@ -128,7 +128,7 @@ def test_a_descent_that_went_astray_is_tried_again_in_segments(guess):
     )
     assert abs(single.estimate[0] - 40.0) > 20.0 and plain.estimate[0] == pytest.approx(40.0, rel=0.01)
     assert plain.convergence["segments"] == 8 and unlikelihood(plain) < unlikelihood(single)
-    assert "segments found this" in str(plain)
+    assert "this result is from multiple shooting" in str(plain)
 
 
 def test_a_good_fit_is_not_tried_again():

@@ -1,4 +1,4 @@
-"""Unknowns as they are written, and data that cannot be used: each a sentence."""
+"""Unknowns as they are written, and data that cannot be used, each refused with a message."""
 
 import numpy as np
 import pytest
@@ -29,6 +29,8 @@ def test_free_space_round_trip(bounds):
         (["storeys"], "does not name a number"),
         ([], "Nothing is unknown"),
         (["storeys[0].stiffness", "storeys[*].stiffness"], "more than once"),
+        (["storeys[-1].stiffness", "storeys[1].stiffness"], r"^storeys\[1\].stiffness is named as unknown more"),
+        ([vb.Unknown(["storeys[-2].stiffness", "storeys[0].stiffness"])], "more than once"),
         ([vb.Unknown("storeys[0].stiffness", bounds=(70.0, 90.0))], "outside its bounds"),
         ([vb.Unknown("storeys[0].stiffness", bounds=(90.0, 70.0))], "low < high"),
         ([vb.Unknown("storeys[0].stiffness", prior=(50.0, 0.0))], "positive standard deviation"),

@@ -1,4 +1,4 @@
-"""What it is: the problem, the one result type, identifiability, and one method per file."""
+"""Identification: the problem, the result, identifiability, and one method per file."""
 
 from vibrid.identification.archive import load_identification
 from vibrid.identification.compare import Comparison, compare

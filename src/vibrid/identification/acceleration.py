@@ -1,8 +1,8 @@
-"""The acceleration map: what a structure with values θ would accelerate like at the measured motion.
+"""The acceleration map: accelerations of a structure with values θ at the measured motion.
 
-    ä(t; θ) = M⁻¹ (L u − f(x, v, s; θ))        x, v measured, s integrated along them
+    ä(t; θ) = M⁻¹ (L u − f(x, v, s; θ))        x, v measured, s integrated over them
 
-Nothing is simulated but the states of laws, so a map costs one evaluation a sample. Where it is linear in θ, as for
+Only the states of laws are simulated, so a map costs one evaluation per sample. Where it is linear in θ, as for
 stiffnesses and polynomial terms, it is tabulated once: ä = offset + slope θ.
 """
 
@@ -20,13 +20,13 @@ from vibrid.identification.problem import Problem
 from vibrid.identification.regression import measured_motion, states_along
 from vibrid.identification.smoothing import consistent_motion, noise_levels, remaining_noise
 
-_NEGLIGIBLE = 1e-3  # noise over signal below which measured states are taken as they are
-_VISIBLE = 0.05  # noise over signal in an acceleration above which modes are compared in place of places
+_NEGLIGIBLE = 1e-3  # noise over signal below which measured states are not smoothed
+_VISIBLE = 0.05  # noise over signal in an acceleration above which modes are compared instead of degrees of freedom
 _CLEAR = 0.1  # noise over signal up to which a mode is compared
 
 
 class Measured(NamedTuple):
-    """The motion of all records: x and v as used, a as read, and the noise found in them (σ over rms of the signal)."""
+    """The motion of all records: x and v as used, a as measured, and their noise (σ over rms of the signal)."""
 
     motions: tuple[tuple[jax.Array, jax.Array, jax.Array], ...]
     noise: tuple[np.ndarray, np.ndarray]  # (n,) m and m/s left in x and v
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
 
 
 def measure(problem: Problem, smooth: bool | None = None) -> Measured:
-    """Measured states of every record, smoothed where their noise is worth it (`smooth=None`) or as told."""
+    """Measured states of every record, smoothed where they are noisy (`smooth=None`) or as `smooth` states."""
     raw = [tuple(np.asarray(p) for p in measured_motion(problem, i)) for i in range(len(problem.data))]
     size = [np.sqrt(np.mean(np.concatenate([r[q] for r in raw]) ** 2, axis=0)) + 1e-300 for q in range(3)]
     noise = [np.sqrt(np.mean([noise_levels(r[q]) ** 2 for r in raw], axis=0)) for q in range(3)]
@@ -48,15 +48,18 @@ def measure(problem: Problem, smooth: bool | None = None) -> Measured:
         steps = [d.step for d in problem.data]
         raw = [(*consistent_motion(*r[:2], noise, h), r[2]) for r, h in zip(raw, steps, strict=True)]
         left = remaining_noise(noise, max(steps))
-    return Measured(tuple(tuple(map(jnp.asarray, r)) for r in raw), tuple(left), noise[2], level, bool(smooth))
+    motions = tuple((jnp.asarray(x), jnp.asarray(v), jnp.asarray(a)) for x, v, a in raw)
+    return Measured(motions, (left[0], left[1]), noise[2], level, bool(smooth))
 
 
 def compared(problem: Problem, measured: Measured) -> tuple[np.ndarray, int | None]:
-    """(n, m) columns in which accelerations are compared, each of size one; and how many modes, None for places.
+    """(n, m) columns in which accelerations are compared, each of unit size; and the number of modes, None for degrees
+    of freedom.
 
-    Every degree of freedom counts alike while noise allows it. Where noise in the measured shape would be multiplied by
-    the stiffness into more than 5 % of an acceleration, the modes of the structure about rest are compared instead, as
-    far as they stand clear of it: `Φᵀ M` times the equation of motion needs no more than their own coordinates.
+    All degrees of freedom have equal weight while the noise is small. Where noise in the measured displacements, times
+    the stiffness, exceeds 5 % of an acceleration, the modes of the structure about rest are compared instead, those
+    with
+    little noise: `Φᵀ M` times the equation of motion needs only their own coordinates.
     """
     a = np.concatenate([np.asarray(m[2]) for m in measured.motions])
     model = problem.experiment.structure.model(problem.data[0].loads)
@@ -65,7 +68,7 @@ def compared(problem: Problem, measured: Measured) -> tuple[np.ndarray, int | No
     carried = [inverse @ stiffness * measured.noise[0], inverse @ damping * measured.noise[1]]
 
     def share(columns):
-        """Noise over signal of accelerations seen through columns."""
+        """Noise over signal of accelerations in these columns."""
         left = np.sqrt(sum(((columns.T @ part) ** 2).sum(axis=1) for part in carried))
         return left / _rms(a @ columns)
 
@@ -95,7 +98,7 @@ def accelerations(problem: Problem, values, motion, record: int):
 
 
 class Tabulated(eqx.Module):
-    """Samples of a map that is linear in θ: `offset + slope θ` beside what was measured, in compared columns."""
+    """Samples of a map that is linear in θ: `offset + slope θ` and the measured accelerations, in compared columns."""
 
     real: jax.Array  # (samples, m)
     offset: jax.Array  # (samples, m)
@@ -115,7 +118,7 @@ class Tabulated(eqx.Module):
 
 
 class IntegratedSamples(eqx.Module):
-    """Samples of any other map: the states of laws are integrated along whole records, for a few sets of values."""
+    """Samples of any other map: the states of laws are integrated over whole records, for a few sets of values."""
 
     real: jax.Array
     problem: Problem
@@ -127,7 +130,7 @@ class IntegratedSamples(eqx.Module):
     draws: int = eqx.field(static=True)
 
     def fake(self, values, index):
-        """(batch, m): the first `draws` rows of values serve all samples, in turn."""
+        """(batch, m): the first `draws` rows of values are used for all samples, in turn."""
         whole = jax.vmap(self.traced)(values[: self.draws])
         return whole[jnp.arange(index.shape[0]) % self.draws, index]
 
@@ -140,11 +143,11 @@ class IntegratedSamples(eqx.Module):
         return np.asarray(_traced_slopes(self, jnp.asarray(values)))
 
     def traced(self, values):
-        made = [
+        parts = [
             accelerations(self.problem, values, self.motions[r], r)[b:e]
             for r, b, e in zip(self.records, self.begin, self.end, strict=True)
         ]
-        return jnp.concatenate(made) @ self.columns
+        return jnp.concatenate(parts) @ self.columns
 
 
 @eqx.filter_jit
@@ -160,14 +163,14 @@ def _traced_slopes(samples: IntegratedSamples, values):
 @eqx.filter_jit
 def _table(problem, values, motions, columns):
     """Accelerations of all records and their slopes in θ, in compared columns."""
-    made = []
+    tables = []
     for r, motion in enumerate(motions):
 
-        def own(theta, r=r, motion=motion):
+        def compared_at(theta, r=r, motion=motion):
             return accelerations(problem, theta, motion, r) @ columns
 
-        made.append((own(values), jax.jacfwd(own)(values)))
-    return made
+        tables.append((compared_at(values), jax.jacfwd(compared_at)(values)))
+    return tables
 
 
 @eqx.filter_jit
@@ -176,7 +179,7 @@ def _all(problem, values, motions, columns):
 
 
 class AccelerationMap(NamedTuple):
-    """Training and validation samples, and the size of each unknown that would explain the accelerations alone."""
+    """Training and validation samples, and the size at which each unknown alone would explain the accelerations."""
 
     training: Tabulated | IntegratedSamples
     validation: Tabulated | IntegratedSamples
@@ -214,8 +217,8 @@ def acceleration_map(problem: Problem, measured: Measured, columns, validation, 
             parts = (np.concatenate([p[r][b:e] for r, b, e in which]) for p in (real, offset, slopes))
             return Tabulated(*map(jnp.asarray, parts))
         records, begin, end = zip(*which, strict=True)
-        own = jnp.asarray(np.concatenate([real[r][b:e] for r, b, e in which]))
-        return IntegratedSamples(own, problem, measured.motions, jnp.asarray(columns), records, begin, end, draws)
+        target = jnp.asarray(np.concatenate([real[r][b:e] for r, b, e in which]))
+        return IntegratedSamples(target, problem, measured.motions, jnp.asarray(columns), records, begin, end, draws)
 
     return AccelerationMap(samples(parts[0]), samples(parts[1]), sizes, linear)
 

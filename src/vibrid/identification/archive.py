@@ -1,9 +1,10 @@
-"""Results in one HDF5 file, and back. Numbers and plain text only: nothing is ever executed on loading."""
+"""Save results to one HDF5 file and load them. Numbers and plain text only: loading executes nothing."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -39,7 +40,7 @@ _UNKNOWN_ARRAYS = {
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
 _PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
 _RESERVED: dict = {"display_units": {}, "checks": []}
-"""Keys that later versions fill without a new format; docs/result-files.md says with what."""
+"""Keys that later versions fill without a new format; see docs/result-files.md."""
 
 
 def save(fit: Identification, path) -> None:
@@ -68,7 +69,7 @@ def _text(fit: Identification) -> dict:
         "faint": fit.limits.faint,
         "unknown_loads": p.unknown_loads,
         "load_deviations": p.load_deviations,
-        "loads": [{"names": own.names, "units": own.units, "motion": own.weights.motion} for own in fit.loads],
+        "loads": [{"names": load.names, "units": load.units, "motion": load.weights.motion} for load in fit.loads],
         **{key: getattr(fit, key) for key in _PLAIN},
         "files": [vars(file) for file in fit.files],
         **_RESERVED,
@@ -77,17 +78,17 @@ def _text(fit: Identification) -> dict:
 
 
 def _named_by(text) -> list[dict]:
-    """Every part of a text that a plugin brought: what it is called, and where it came from."""
+    """Every part of a text that comes from a plugin: its name and its origin."""
     if isinstance(text, dict):
-        found = [{"name": next(iter(text.values())), "from": text["from"]}] if "from" in text else []
-        return found + [one for inner in text.values() for one in _named_by(inner) if one not in found]
+        plugins = [{"name": next(iter(text.values())), "from": text["from"]}] if "from" in text else []
+        return plugins + [plugin for inner in text.values() for plugin in _named_by(inner) if plugin not in plugins]
     if isinstance(text, list | tuple):
-        return list({str(one): one for inner in text for one in _named_by(inner)}.values())
+        return list({str(plugin): plugin for inner in text for plugin in _named_by(inner)}.values())
     return []
 
 
 def _method_of(name: str) -> list[dict]:
-    """The method, where a plugin brought it."""
+    """The method, where it comes from a plugin."""
     return [
         {"name": known, "from": METHODS.origin(known).short}
         for known, cls in METHODS.present()
@@ -128,10 +129,10 @@ def _arrays(fit: Identification) -> Arrays:
             f"records/{i}/initial_displacement": p.experiment.initial[i].displacement,
             f"records/{i}/initial_velocity": p.experiment.initial[i].velocity,
         }
-    for i, own in enumerate(fit.loads):
-        arrays |= {f"loads/{i}/{k}": getattr(own, k) for k in ("time", "values")}
-        arrays[f"loads/{i}/standard_deviation"] = own.deviation
-        arrays |= {f"loads/{i}/{k}": getattr(own.weights, k) for k in ("noise", "spread", "first")}
+    for i, load in enumerate(fit.loads):
+        arrays |= {f"loads/{i}/{k}": getattr(load, k) for k in ("time", "values")}
+        arrays[f"loads/{i}/standard_deviation"] = load.deviation
+        arrays |= {f"loads/{i}/{k}": getattr(load.weights, k) for k in ("noise", "spread", "first")}
     return arrays
 
 
@@ -142,24 +143,24 @@ def _columns(fit: Identification, arrays: Arrays) -> Columns:
         "parameters": (fit.names, fit.units),
         "sensors": ([s.label for s in p.sensors], [QUANTITIES[s.quantity] for s in p.sensors]),
     }
-    made = {}
+    columns = {}
     for name in arrays:
         kind, number = entry_of(name).columns, name.split("/")[1]
         if kind == "excitation":
             loads = p.data[int(number)].loads
-            made[name] = [f"{q} {place}".strip() for q, place in loads], [QUANTITIES[q] for q, _ in loads]
+            columns[name] = [f"{q} {place}".strip() for q, place in loads], [QUANTITIES[q] for q, _ in loads]
         elif kind == "loads" and fit.loads:
-            made[name] = fit.loads[int(number)].names, fit.loads[int(number)].units
+            columns[name] = fit.loads[int(number)].names, fit.loads[int(number)].units
         elif kind in shared:
-            made[name] = shared[kind]
-    return made
+            columns[name] = shared[kind]
+    return columns
 
 
 def load_identification(path) -> Identification:
     """Read a result back, of this format or an older one; it can predict, validate, plot and report as before.
 
-    Where a law, structure or integrator came from a plugin that is not here, everything that was found can be read and
-    reported, and what needs it (predict, validate, reconstruct) refuses with the name of the plugin.
+    Where a law, structure or integrator came from a plugin that is not installed, all stored results can be read and
+    reported; predict, validate and reconstruct are refused with the name of the plugin.
     """
     try:
         return _rebuild(*read_stored(path))
@@ -200,15 +201,15 @@ def _problem(text: dict, arrays: dict) -> Problem:
     experiment = Experiment(
         structure=rebuild(text["structure"]),
         sensors=rebuild(text["sensors"]),
-        initial=tuple(Initial(*both) for both in initial),
-        loads=tuple(Load(*one) for one in text["inputs"]),
+        initial=tuple(Initial(*state) for state in initial),
+        loads=tuple(Load(*load) for load in text["inputs"]),
     )
-    words = {k: _tuples(text["unknowns"][k]) for k in ("names", "units", "places", "kinds", "positive")}
-    numbers = {k: jnp.asarray(arrays[f"parameters/{name}"]) for k, name in _UNKNOWN_ARRAYS.items()}
+    texts = {k: _tuples(text["unknowns"][k]) for k in ("names", "units", "places", "kinds", "positive")}
+    numbers: dict[str, Any] = {k: jnp.asarray(arrays[f"parameters/{name}"]) for k, name in _UNKNOWN_ARRAYS.items()}
     settings = {k: rebuild(v) for k, v in text["integrator"]["settings"].items()}
     return Problem(
         experiment=experiment,
-        unknowns=UnknownSet(**words, **numbers),
+        unknowns=UnknownSet(**texts, **numbers),
         data=tuple(_data(text, arrays, i) for i in range(count)),
         held_out=tuple(jnp.asarray(arrays[f"records/{i}/scored"], float) for i in range(count)),
         integrator=rebuilt("name", INTEGRATORS, Integrator, text["integrator"], settings),
@@ -222,33 +223,34 @@ def _problem(text: dict, arrays: dict) -> Problem:
 
 
 def _data(text: dict, arrays: dict, i: int) -> Data:
-    own = {k: arrays.get(f"records/{i}/{k}") for k in ("readings", "used", "excitation", "shares")}
+    stored = {k: arrays.get(f"records/{i}/{k}") for k in ("readings", "used", "excitation", "shares")}
     about = text["records"][i]
     return Data(
-        readings=jnp.asarray(own["readings"]),
-        present=jnp.asarray(own["used"], float),
-        drive=drive(own["excitation"], text["hold"], text["substeps"]),
+        readings=jnp.asarray(stored["readings"]),
+        present=jnp.asarray(stored["used"], float),
+        drive=drive(stored["excitation"], text["hold"], text["substeps"]),
         step=float(about["step"]),
         loads=_tuples(about["loads"]),
         name=about["name"],
-        shares=None if own["shares"] is None else jnp.asarray(own["shares"]),
+        shares=None if stored["shares"] is None else jnp.asarray(stored["shares"]),
     )
 
 
 def _loads(text: dict, arrays: dict, i: int) -> LoadEstimate:
-    own = {k: arrays[f"loads/{i}/{k}"] for k in ("time", "values", "standard_deviation", "noise", "spread", "first")}
+    names_of_arrays = ("time", "values", "standard_deviation", "noise", "spread", "first")
+    time, values, deviation, noise, spread, first = (arrays[f"loads/{i}/{name}"] for name in names_of_arrays)
     given = text["loads"][i]
-    weights = Weights(own["noise"], own["spread"], own["first"], float(given["motion"]))
+    weights = Weights(noise, spread, first, float(given["motion"]))
     names, units = _tuples(given["names"]), _tuples(given["units"])
     record = text["records"][i]["name"]
-    return LoadEstimate(record, names, units, own["time"], own["values"], own["standard_deviation"], weights)
+    return LoadEstimate(record, names, units, time, values, deviation, weights)
 
 
 def _known(cls, table: dict):
-    """A dataclass from a table; keys of later versions are left out."""
+    """A dataclass from a table; unknown keys of later versions are ignored."""
     return cls(**{f.name: table[f.name] for f in dataclasses.fields(cls) if f.name in table})
 
 
-def _tuples(value):
-    """JSON lists as the tuples they were."""
+def _tuples(value) -> Any:
+    """JSON lists as tuples."""
     return tuple(_tuples(v) for v in value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""A result file as text and arrays, and back: HDF5 that any program reads; data only, nothing in it is executed."""
+"""A result file as text and arrays, and back: HDF5 with data only; nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ COMPRESSED = 1000
 """Fewer numbers are not compressed: a chunk costs more than it saves."""
 
 NAMED = 1000
-"""Datasets of more columns do not repeat their names: an attribute of HDF5 has 64 kB."""
+"""Datasets with more columns do not store their names: an attribute of HDF5 has at most 64 kB."""
 
 
 def write_stored(path, text: dict, arrays: Arrays, columns: Columns) -> None:
-    """Write text and arrays (None: not there) as a file of the present format."""
+    """Write text and arrays (None: left out) as a file of the present format."""
     with whole_hdf5(path) as file:
         file.attrs["vibrid"] = FORMAT
         file.attrs["kind"] = "identification"
         file.attrs["written_by"] = f"vibrid {__version__}"
         file.attrs["written"] = datetime.now(UTC).isoformat(timespec="seconds")
-        file.attrs["about"] = "Numbers in SI units. Every dataset says what it holds; docs/result-files.md says more."
+        file.attrs["about"] = "Numbers in SI units. Every dataset has a description; see also docs/result-files.md."
         file.create_dataset("text", data=json.dumps(_strict(text), allow_nan=False, ensure_ascii=False))
         file["text"].attrs["description"] = "JSON: the problem, the method and the provenance in words"
         for name, value in arrays.items():
@@ -49,18 +49,18 @@ def _write(file: h5py.File, name: str, value, columns) -> None:
         dataset = file.create_dataset(name, data=_words(value))
     else:
         dataset = file.create_dataset(name, data=value, **_storage(value))
-        own = columns is not None and len(columns[0]) <= NAMED
+        named = columns if columns is not None and len(columns[0]) <= NAMED else None
         if entry.unit != OWN:
             dataset.attrs["units"] = entry.unit
-        elif own:
-            dataset.attrs["units"] = _words(columns[1])
-        if own:
-            dataset.attrs["columns"] = _words(columns[0])
+        elif named is not None:
+            dataset.attrs["units"] = _words(named[1])
+        if named is not None:
+            dataset.attrs["columns"] = _words(named[0])
     dataset.attrs["description"] = entry.meaning
 
 
 def _words(words) -> np.ndarray:
-    """Words as HDF5 keeps them: UTF-8, of any length."""
+    """Texts as HDF5 stores them: UTF-8, of any length."""
     return np.array(list(words), dtype=h5py.string_dtype())
 
 
@@ -74,34 +74,40 @@ def _storage(value: np.ndarray) -> dict:
 
 
 def read_stored(path) -> tuple[dict, Arrays]:
-    """Text and arrays of a file as those of the present format; a file that is not a result is refused."""
+    """Text and arrays of a file, in the present format; a file that is not a result is refused."""
     with h5py.File(path, "r") as file:
         format = _format(path, file)
         _refuse_links(path, file)
-        text = json.loads(file["text"].asstr()[()])
-        names: list[str] = []
-        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-        arrays = {name: file[name][()] for name in names if file[name].dtype.kind in "biuf"}
+        datasets: dict[str, h5py.Dataset] = {}
+
+        def collect(name: str, item) -> None:
+            if isinstance(item, h5py.Dataset):
+                datasets[name] = item
+
+        file.visititems(collect)
+        text = json.loads(str(datasets["text"].asstr()[()]))
+        arrays: Arrays = {name: dataset[()] for name, dataset in datasets.items() if dataset.dtype.kind in "biuf"}
     return upgraded(format, _loose(text) if format > 2 else text, arrays)
 
 
 def _format(path, file: h5py.File) -> int:
-    """The format of a file; one that cannot be read here is refused with what to do."""
-    found = file.attrs.get("vibrid")
-    if not isinstance(found, np.integer):
+    """The format of a file; one that cannot be read is refused with the reason."""
+    number = file.attrs.get("vibrid")
+    if not isinstance(number, np.integer):
         raise FileProblem(path, "this HDF5 file is not a result of vibrid; `vibrid identify --save` writes one.")
-    if found > FORMAT:
+    if number > FORMAT:
         writer = file.attrs.get("written_by", "a later version of vibrid")
-        raise newer_format(path, "result", int(found), f"formats {OLDEST} to {FORMAT}", writer)
-    if found < OLDEST:
+        raise newer_format(path, "result", int(number), f"formats {OLDEST} to {FORMAT}", writer)
+    if number < OLDEST:
         raise FileProblem(
-            path, f"this result has format {int(found)}, which no release of vibrid wrote; identify anew to make one."
+            path,
+            f"this result has format {int(number)}, which no release of vibrid wrote; run the identification again.",
         )
-    return int(found)
+    return int(number)
 
 
 def _refuse_links(path, file: h5py.File) -> None:
-    """A result is whole in itself: nothing in it may point anywhere else."""
+    """A result is self-contained: nothing in it may point to another place."""
     pointing: list[str] = []
     file.visititems_links(lambda name, link: pointing.append(name) if not isinstance(link, h5py.HardLink) else None)
 
@@ -114,7 +120,7 @@ def _refuse_links(path, file: h5py.File) -> None:
         raise FileProblem(
             path,
             f"'{pointing[0]}' points to another place or another file; links are not followed in a result. Write the "
-            "result anew, whole.",
+            "result again as one file.",
         )
 
 
@@ -125,20 +131,20 @@ _NOT_FINITE = "not finite"
 
 
 def _strict(value):
-    """The same without NaN and infinities, which JSON cannot say: {"not finite": "nan"}."""
+    """The same without NaN and infinities, which JSON does not have: {"not finite": "nan"}."""
     if isinstance(value, dict):
-        return {key: _strict(own) for key, own in value.items()}
+        return {key: _strict(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_strict(own) for own in value]
+        return [_strict(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         return {_NOT_FINITE: str(value)}
     return value
 
 
 def _loose(value):
-    """What `_strict` was given, tuples as lists."""
+    """The inverse of `_strict`, tuples as lists."""
     if isinstance(value, dict):
-        return (
-            float(value[_NOT_FINITE]) if set(value) == {_NOT_FINITE} else {k: _loose(own) for k, own in value.items()}
-        )
-    return [_loose(own) for own in value] if isinstance(value, list) else value
+        if set(value) == {_NOT_FINITE}:
+            return float(value[_NOT_FINITE])
+        return {key: _loose(entry) for key, entry in value.items()}
+    return [_loose(entry) for entry in value] if isinstance(value, list) else value

@@ -1,13 +1,13 @@
-"""Older formats of result files, brought up to the present one by a chain of small functions on plain dictionaries.
+"""Older formats of result files, converted to the present one by a chain of small functions on plain dictionaries.
 
 A file is `text` (the JSON of its dataset `text`) and `arrays` (its other datasets by name). A new format is one more
-function here, from the format before it, and a set of files kept by `tests/identification/files/make.py`. What only
-adds a key or a dataset is no new format: readers leave out what they do not know, and writers of format 3 may leave out
-what their answer does not have.
+function here, from the format before it, and a set of files written by `tests/identification/files/make.py`. A new key
+or dataset alone is not a new format: readers ignore unknown ones, and writers of format 3 may omit those that their
+result does not have.
 
 - 1: never released.
 - 2: vibrid 0.1.
-- 3: vibrid 0.2; other names and words for other programs, files that led to the result, and room for plugins, units of
+- 3: vibrid 0.2; other names, descriptions for other programs, the files that were read, and keys for plugins, units of
   display and checks.
 """
 
@@ -45,7 +45,7 @@ _NAMES_OF_3 = {
 
 
 def _from_2(text: dict, arrays: Arrays) -> tuple[dict, Arrays]:
-    """Datasets renamed; what format 2 began to write later on filled in; files were not kept."""
+    """Datasets renamed; keys that early files of format 2 lack are added; files were not stored."""
     unknowns = text["unknowns"]
     unknowns = {"positive": [kind == "log" for kind in unknowns["kinds"]], **unknowns}
     text = {"inputs": [], **text, "unknowns": unknowns, "files": [], "plugins": [], "display_units": {}, "checks": []}

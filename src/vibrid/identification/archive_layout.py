@@ -1,6 +1,6 @@
-"""What stands where in a result file: every dataset with its meaning, its columns and its unit, written beside it.
+"""The layout of a result file: every dataset with its meaning, columns and unit, which are written with it.
 
-`docs/result-files.md` tells the same to people; a test holds that it names every entry.
+`docs/result-files.md` is the description for readers; a test checks that it names every entry.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Entry(NamedTuple):
 
     meaning: in words; columns: what its last axis (of a vector: its only one) runs over, one of "parameters",
     "sensors", "excitation", "degrees of freedom", "loads", or nothing; unit: of all its numbers, "as the columns" where
-    each column has its own, "" for pure numbers; derived: written for other programs and computed anew by vibrid.
+    each column has its own, "" for pure numbers; derived: written for other programs; vibrid computes it again.
     """
 
     meaning: str
@@ -38,7 +38,7 @@ LAYOUT: dict[str, Entry] = {
     "parameters/scale": Entry("size of a typical step", "parameters", OWN),
     "parameters/prior_mean": Entry("mean of the prior; NaN where there is none", "parameters", OWN),
     "parameters/prior_deviation": Entry("standard deviation of the prior; NaN: none", "parameters", OWN),
-    "parameters/free": Entry("the answer in the space in which a method takes its steps", "parameters"),
+    "parameters/free": Entry("the estimates as free variables of the method", "parameters"),
     "parameters/free_covariance": Entry("covariance of `free`", "parameters"),
     "limits/information": Entry("Fisher information about `free`", "parameters"),
     "limits/bound": Entry("Cramér–Rao bound of the standard deviation", "parameters", OWN),
@@ -47,29 +47,29 @@ LAYOUT: dict[str, Entry] = {
     "sensors/names": Entry("names of the sensors, in the order of the columns of readings", derived=True),
     "sensors/units": Entry("units of the readings", derived=True),
     "sensors/noise": Entry("standard deviation of the noise of every sensor, given or estimated", "sensors", OWN),
-    "history/cost": Entry("what the method minimised, step by step"),
+    "history/cost": Entry("cost that the method minimised, step by step"),
     "history/estimate": Entry("rows: estimates step by step, or sample by sample", "parameters", OWN),
     "history/deviation": Entry("rows: standard deviations of these estimates", "parameters", OWN),
     "records/N/step": Entry("time between samples", unit="s", derived=True),
     "records/N/readings": Entry("rows: measured samples; 0 where one is missing", "sensors", OWN),
-    "records/N/used": Entry("1 where the sample is there and was fitted, else 0", "sensors"),
+    "records/N/used": Entry("1 where the sample is present and was fitted, else 0", "sensors"),
     "records/N/scored": Entry("1 where the sample was kept for scoring, else 0", "sensors"),
-    "records/N/predicted": Entry("rows: what the identified model reads", "sensors", OWN),
-    "records/N/excitation": Entry("rows: samples of what drove the structure", "excitation", OWN),
-    "records/N/shares": Entry("what a unit of every unknown load puts on every excitation", "loads"),
+    "records/N/predicted": Entry("rows: readings predicted by the identified model", "sensors", OWN),
+    "records/N/excitation": Entry("rows: samples of the excitation", "excitation", OWN),
+    "records/N/shares": Entry("excitation per unit of every unknown load", "loads"),
     "records/N/initial_displacement": Entry("at the first sample", "degrees of freedom", "m or rad"),
     "records/N/initial_velocity": Entry("at the first sample", "degrees of freedom", "m/s or rad/s"),
-    "loads/N/time": Entry("of the samples of the loads that were found", unit="s"),
-    "loads/N/values": Entry("rows: samples of the loads that were found", "loads", OWN),
+    "loads/N/time": Entry("of the samples of the estimated loads", unit="s"),
+    "loads/N/values": Entry("rows: samples of the estimated loads", "loads", OWN),
     "loads/N/standard_deviation": Entry("of these loads", "loads", OWN),
-    "loads/N/noise": Entry("standard deviation of the readings that the loads were found with", "sensors", OWN),
+    "loads/N/noise": Entry("standard deviation of the readings, as used to estimate the loads", "sensors", OWN),
     "loads/N/spread": Entry("standard deviation of the innovations of the loads", "loads", OWN),
     "loads/N/first": Entry("standard deviation of the loads before the record", "loads", OWN),
 }  # fmt: skip
-"""Names of datasets (N: the number of a record, from 0); other names in `history/` are a method's own."""
+"""Names of datasets (N: the number of a record, from 0); other names in `history/` are specific to a method."""
 
 
 def entry_of(name: str) -> Entry:
-    """What is known of a dataset by its name."""
+    """The entry of a dataset by its name."""
     general = re.sub(r"/\d+/", "/N/", name)
-    return LAYOUT.get(general) or Entry("the method's own history, step by step")
+    return LAYOUT.get(general) or Entry("history specific to the method, step by step")

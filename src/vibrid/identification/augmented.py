@@ -1,7 +1,7 @@
-"""The joint state of motion and unknowns that filters carry: z = (x, v, law states, φ).
+"""The joint state of motion and unknowns in filters: z = (x, v, law states, φ).
 
-Functions take the loads of the problem's first record: a filter that goes through several hands over a problem with
-the data of one at a time, and says by its number how it began.
+Functions use the loads of the problem's first record: a filter of several records passes a problem with the data of one
+at a time, and the number of that record for its initial state.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _open(problem: Problem, z):
 
 
 def move(problem: Problem, z, before, inputs, dt, between=None):
-    """z one sample later. What the inputs do from `before` to `inputs` is `between` (pieces, powers, m), the
-    polynomials of a `Drive`; without them the problem's hold says it, where the two samples are enough for that."""
+    """z one sample later. `between` (pieces, powers, m) are the polynomials of a `Drive` from `before` to `inputs`;
+    without them they follow from the problem's hold, where the two samples are enough for that."""
     p = len(problem.unknowns)
     experiment, model, x, v, s = _open(problem, z)
     constants = problem.integrator.prepare(model, dt / problem.substeps)
@@ -66,14 +66,14 @@ def _polynomials(hold: str, before, inputs):
     """(1, powers, m): the inputs from one sample to the next, from these two alone."""
     if hold not in ("zero", "linear"):
         raise InputError(
-            f"A '{hold}' hold looks at samples that are still to come, which a run sample by sample does not have: use "
-            "'linear' or 'zero', or identify from the whole record."
+            f"A '{hold}' hold needs later samples, which a run sample by sample does not have: use 'linear' or 'zero', "
+            "or identify from the whole record."
         )
     return drive(jnp.stack([before, inputs]), hold).coefficients[0]
 
 
 def read(problem: Problem, z, inputs):
-    """What the sensors read at z."""
+    """Readings of the sensors at z."""
     experiment, model, x, v, s = _open(problem, z)
     inputs = problem.excited(experiment, inputs)
     arrays = experiment.structure.sensor_arrays(model, experiment.sensors)
@@ -81,31 +81,31 @@ def read(problem: Problem, z, inputs):
 
 
 def check_steps(problem: Problem) -> None:
-    """Refuse integrators whose step cannot begin at a joint state."""
+    """Refuse integrators whose step cannot start at a joint state."""
     if not problem.integrator.begins_anywhere:
         raise Refusal(
-            f"A filter moves x, v and the laws' states from sample to sample, and the accelerations that "
-            f"{type(problem.integrator).__name__} carries besides would be lost: take another integrator (Newmark, "
-            "say), or TrajectoryFit with this one."
+            f"A filter advances x, v and the states of laws from sample to sample; the accelerations that "
+            f"{type(problem.integrator).__name__} also carries would be lost: use another integrator, for example "
+            "Newmark, or TrajectoryFit with this one."
         )
 
 
 def at_priors(problem: Problem, free) -> np.ndarray:
-    """φ with the unknowns that have a prior at its mean, where a filter must begin."""
+    """φ with every unknown that has a prior at its mean, where a filter must start."""
     u = problem.unknowns
     mean, low, high = (np.asarray(part) for part in (u.prior_mean, u.low, u.high))
     given = np.isfinite(mean)
     for i in np.flatnonzero(given & ((mean <= low) | (mean >= high))):
         raise InputError(
             f"The prior of '{u.names[i]}' has its mean {mean[i]:g} on or outside the bounds ({low[i]:g}, {high[i]:g}): "
-            "a filter begins there, so give it inside them, or use TrajectoryFit."
+            "a filter starts there, so give a mean inside them, or use TrajectoryFit."
         )
     return np.where(given, u.to_free(np.where(given, mean, np.asarray(u.start))), np.asarray(free))
 
 
 @eqx.filter_jit
 def state_sizes(problem: Problem, free, record: int = 0):
-    """rms of x, v and law states over a record when simulated with φ: the natural scales of the filter."""
+    """rms of x, v and law states over a record when simulated with φ: the scales of the filter."""
     experiment, model = _experiment_and_model(problem, free)
     d, start = problem.data[0], experiment.initial[record]
     x, v, _, s = run(
@@ -116,10 +116,10 @@ def state_sizes(problem: Problem, free, record: int = 0):
 
 
 def noise_guess(problem: Problem) -> np.ndarray:
-    """Noise of every sensor from the roughness of its readings (third differences), for want of better.
+    """First estimate of the noise of every sensor, from third differences of its readings.
 
-    Where a signal is smooth over four samples this is its white noise; where it is not, it is too large, which is the
-    safe side for a filter. Never below a thousandth of the signal.
+    Where a signal is smooth over four samples this is its white noise; where it is not, it is too large, which is safe
+    for a filter. It is at least a thousandth of the signal.
     """
     given = problem.given_deviations()
     rough = []

@@ -1,4 +1,4 @@
-"""The least value of a quadratic model between bounds: the step of a descent that may not leave them."""
+"""The minimum of a quadratic model between bounds: the step of a bounded descent."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ STEP = 1.5
 """The longest first step of one unknown in φ: a factor of 4.5 where φ is a logarithm."""
 
 WALL = 30.0
-"""Where a logarithm without bounds ends, at a factor of 1e13: beyond, rounding leaves nothing to differentiate."""
+"""The limit of a logarithm without bounds, a factor of 1e13: beyond, derivatives are lost in rounding."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where a descent may go: bounds of every component (infinite where there is none) and how far a step may reach.
+    """The region of a descent: bounds of every component (infinite where there is none) and the longest steps.
 
-    `longest` is where the first steps end (they may grow up to `trust`); `trust` is how far a quadratic model is
-    believed at all, infinite except for logarithms, along which a model of second order promises what no logarithm can
-    keep. `wall` is a limit of arithmetic, not a bound: nothing is said to stand there.
+    `longest` limits the first steps (they may grow up to `trust`); `trust` is the range of the quadratic model:
+    infinite except for logarithms, for which a model of second order is valid only nearby. `wall` is a limit of
+    arithmetic, not a
+    bound: a component there is not reported as at a bound.
     """
 
     low: np.ndarray
@@ -35,10 +36,10 @@ class Box:
         return Box(low, high, *np.full((3, *low.shape), np.inf))
 
     def extended(self, count: int) -> Box:
-        """The box with as many components more, without bounds, whose first steps are no longer than `STEP`."""
+        """The box with `count` more components, without bounds, whose first steps are no longer than `STEP`."""
         ends = (np.full(count, value) for value in (-np.inf, np.inf, STEP, np.inf, np.inf))
-        own = (self.low, self.high, self.longest, self.trust, self.wall)
-        return Box(*(np.concatenate(pair) for pair in zip(own, ends, strict=True)))
+        present = (self.low, self.high, self.longest, self.trust, self.wall)
+        return Box(*(np.concatenate(pair) for pair in zip(present, ends, strict=True)))
 
     def clip(self, free: np.ndarray) -> np.ndarray:
         return np.clip(free, np.maximum(self.low, -self.wall), np.minimum(self.high, self.wall))
@@ -58,8 +59,8 @@ class Box:
 def bounded_step(normal: np.ndarray, gradient: np.ndarray, damping: float, low, high) -> np.ndarray:
     """The step s with low ≤ s ≤ high that minimises gᵀs + ½ sᵀ(N + damping · diag N) s; low ≤ 0 ≤ high.
 
-    Components are scaled by their own curvature, so units do not matter. A component that ends at its limit is held
-    there and the others are solved for again (projected Newton steps with an active set): it never shortens them.
+    Components are scaled by their curvature, so units do not matter. A component at its limit is fixed there and the
+    others are solved for again (projected Newton steps with an active set), so it does not shorten their step.
     """
     largest = np.max(np.diag(normal), initial=0.0)
     scale = np.sqrt(np.maximum(np.diag(normal), 1e-30 * max(largest, 1e-270)))
@@ -81,18 +82,18 @@ def bounded_step(normal: np.ndarray, gradient: np.ndarray, damping: float, low, 
 
 
 def promise(normal: np.ndarray, gradient: np.ndarray, step: np.ndarray) -> float:
-    """By how much the quadratic model falls along a step."""
+    """The decrease of the quadratic model over a step."""
     return -float(gradient @ step + 0.5 * step @ normal @ step)
 
 
 def _projected(matrix, side, step, move, slope, value, low, high):
-    """The farthest of move, move/2, … whose projection lowers the model enough: step, value, whether one did."""
+    """The longest of move, move/2, … whose projection lowers the model enough: step, value, whether one did."""
     length = 1.0
     while length > 1e-12:
         there = np.clip(step + length * move, low, high)
-        found = side @ there + 0.5 * there @ matrix @ there
-        if found < value and found <= value + 0.1 * slope @ (there - step):
-            return there, found, True
+        lower = side @ there + 0.5 * there @ matrix @ there
+        if lower < value and lower <= value + 0.1 * slope @ (there - step):
+            return there, lower, True
         length *= 0.5
     return step, value, False
 

@@ -1,4 +1,4 @@
-"""Methods side by side on one problem: error or spread, distance to the bound, time."""
+"""Several methods on one problem: error or standard deviation, ratio to the bound, time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What several methods made of the same data. Methods that refused keep their sentence in `refused`."""
+    """Results of several methods on the same data; `refused` holds the messages of methods that refused the problem."""
 
     results: dict[str, Identification]
     refused: dict[str, str]
@@ -41,13 +41,13 @@ class Comparison:
     @property
     def bound(self) -> np.ndarray:
         """The Cramér–Rao bound, from the result that fits best."""
-        best = min(self.results.values(), key=lambda r: np.mean([f.relative for f in r.fits]))
+        best = min(self.results.values(), key=lambda r: float(np.mean([f.relative for f in r.fits])))
         return best.limits.bound
 
     @property
     def rows(self) -> list[dict]:
-        """One row a method. `mean_error` needs the truth; the ratio to the bound is of the error then, else of σ."""
-        made = []
+        """One row per method; `mean_error` needs true values. The ratio to the bound is of the error, else of σ."""
+        rows = []
         for name, r in self.results.items():
             if self.truth is not None:
                 error = np.abs(r.estimate - self.truth)
@@ -55,7 +55,7 @@ class Comparison:
                 mean, ratio = float(np.mean(error / size)), float(np.sqrt(np.mean((error / self.bound) ** 2)))
             else:
                 mean, ratio = float("nan"), float(np.nanmean(r.deviation / self.bound))
-            made.append(
+            rows.append(
                 {
                     "method": name,
                     "mean_error": mean,
@@ -65,7 +65,7 @@ class Comparison:
                     "warnings": list(r.warnings),
                 }
             )
-        return made
+        return rows
 
     def __str__(self) -> str:
         ratio = "error/bound" if self.truth is not None else "σ/bound"
@@ -80,7 +80,8 @@ class Comparison:
 
     @attached
     def plot(self) -> Figure:
-        """Estimates of all methods with intervals, beside the bound."""
+        """Estimates of all methods with intervals, and the bound."""
+        ...
 
 
 def compare(
@@ -93,17 +94,17 @@ def compare(
     key: int = 0,
     progress=SILENT,
     **keywords,
-):
+) -> Comparison:
     """Run several methods on the same problem.
 
     Arguments
         methods: the methods, or a dictionary of names and methods; each as for `identify`.
-        truth: true values by name, when they are known; the table then shows errors.
+        truth: true values by name, where they are known; the table then shows errors.
         keywords: as for `identify`.
     """
     named = {k: as_method(m) for k, m in methods.items()} if isinstance(methods, dict) else _named(methods)
     if not named:
-        raise InputError("No method was given to compare; name some, e.g. ['trajectory', 'ukf'].")
+        raise InputError("No method was given to compare; give some, e.g. ['trajectory', 'ukf'].")
     results, refused = {}, {}
     for name, method in named.items():
         try:
@@ -121,8 +122,8 @@ def compare(
 
 
 def _named(methods) -> dict:
-    made: dict = {}
+    named: dict = {}
     for method in map(as_method, methods if isinstance(methods, list | tuple) else [methods]):
         name = type(method).__name__
-        made[name if name not in made else f"{name} {len(made) + 1}"] = method
-    return made
+        named[name if name not in named else f"{name} {len(named) + 1}"] = method
+    return named

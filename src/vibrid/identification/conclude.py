@@ -1,4 +1,4 @@
-"""From a method's numbers to the one result: predictions, fit, limits and warnings."""
+"""From the estimate of a method to the result: predictions, fit, identifiability and warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vibrid.identification.result import Identification
 
 
 def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.ndarray:
-    """Noise of every sensor from what a fit leaves over, corrected for the number of unknowns."""
+    """Noise of every sensor from the residuals of a fit, corrected for the number of unknowns."""
     squares = np.zeros(len(problem.sensors))
     for data, y in zip(problem.data, predictions, strict=True):
         squares += np.sum(((np.asarray(data.readings) - y) * np.asarray(data.present)) ** 2, axis=0)
@@ -31,22 +31,21 @@ def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.n
 
 
 def predictions_at(problem: Problem, free) -> list[np.ndarray]:
-    """What the sensors of every record would read at φ."""
+    """Predicted readings of every record at φ."""
     with on_processor():
         return [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
 
 
 def covariance_of(normal: np.ndarray, held: np.ndarray | None = None) -> np.ndarray:
-    """Inverse of a Gauss–Newton matrix; huge, not failing, where the data say nothing.
+    """Inverse of a Gauss–Newton matrix; very large, not singular, where the data carry no information.
 
-    `held` are unknowns that stand at a bound: the covariance is that of the others while these stay there, zero for
-    themselves.
+    `held` are unknowns at a bound: the covariance is that of the others while these stay there, and zero for `held`.
     """
     if held is not None and held.any():
-        made, free = np.zeros_like(normal), np.flatnonzero(~held)
+        covariance, free = np.zeros_like(normal), np.flatnonzero(~held)
         if free.size:
-            made[np.ix_(free, free)] = covariance_of(normal[np.ix_(free, free)])
-        return made
+            covariance[np.ix_(free, free)] = covariance_of(normal[np.ix_(free, free)])
+        return covariance
     diagonal = np.diag(normal)
     scale = np.sqrt(np.maximum(diagonal, 1e-30 * np.max(diagonal) + 1e-300))
     values, vectors = np.linalg.eigh(normal / np.outer(scale, scale))
@@ -66,10 +65,10 @@ def conclude(
     innovations: list[np.ndarray] | None = None,
     **rest,
 ) -> Identification:
-    """Put an answer together. `noise` defaults to what is stated, else to the residual rms of each sensor.
+    """Assemble the result. `noise` defaults to the stated noise, else to the residual rms of each sensor.
 
-    `information` about φ is that of the simulation unless given; `innovations` (samples, sensors) are what must be
-    white where a method leaves something other than measured − predicted.
+    `information` about φ is that of the simulation unless given; `innovations` (samples, sensors) are tested for
+    whiteness where the residuals of a method are not measured − predicted.
     """
     free = np.asarray(free, dtype=float)
     predictions = predictions_at(problem, free)
@@ -101,19 +100,19 @@ def conclude(
 
 
 CONTRADICTED = 3.0
-"""Standard deviations of a prior from its mean at which an answer contradicts it."""
+"""Standard deviations of a prior from its mean at which an estimate contradicts it."""
 
 
 def contradicted(what: str, stated: str, found: str, away: float) -> str:
-    """The sentence for a prior that the data overrule."""
+    """The message for a prior that the data contradict."""
     return (
-        f"The prior of {what}, {stated}, is contradicted: the answer is {found}, {abs(away):.1f} standard deviations "
+        f"The prior of {what}, {stated}, is contradicted: the estimate is {found}, {abs(away):.1f} standard deviations "
         "away. Either the prior or the model is wrong."
     )
 
 
 def compile_conclusion(problem: Problem) -> None:
-    """Have the programs of `conclude` compiled, beside a training on an accelerator that leaves the processor idle."""
+    """Compile the programs of `conclude` on the processor while a training runs on an accelerator."""
     free = problem.start
     predictions_at(problem, free)
     with on_processor():
@@ -122,19 +121,19 @@ def compile_conclusion(problem: Problem) -> None:
 
 def settings_of(method) -> dict:
     """A method's settings as plain values."""
-    made = {}
+    settings = {}
     for f in dataclasses.fields(method):
         value = getattr(method, f.name)
-        made[f.name] = np.asarray(value).tolist() if isinstance(value, jax.Array | np.ndarray) else value
-    return {k: v if isinstance(v, int | float | str | bool | type(None)) else repr(v) for k, v in made.items()}
+        settings[f.name] = np.asarray(value).tolist() if isinstance(value, jax.Array | np.ndarray) else value
+    return {k: v if isinstance(v, int | float | str | bool | type(None)) else repr(v) for k, v in settings.items()}
 
 
 def versions() -> dict[str, str]:
-    """Versions of what computed the answer."""
+    """Versions of the software that computed the result, and its device."""
     libraries = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy")
-    made = {name: importlib.metadata.version(name) for name in libraries}
-    own = {"vibrid": __version__, "python": platform.python_version()}
-    return own | made | {"device": jax.devices()[0].platform}
+    installed = {name: importlib.metadata.version(name) for name in libraries}
+    first = {"vibrid": __version__, "python": platform.python_version()}
+    return first | installed | {"device": jax.devices()[0].platform}
 
 
 def _warnings(problem: Problem, free, limits) -> list[str]:
@@ -145,10 +144,11 @@ def _warnings(problem: Problem, free, limits) -> list[str]:
     for i, name in enumerate(u.names):
         if sides[i]:
             bound = float(u.low[i] if sides[i] < 0 else u.high[i])
-            notes.append(f"'{name}' sits on its bound {bound:g}; widen the bounds or doubt it.")
+            notes.append(f"'{name}' is at its bound {bound:g}: widen the bounds, or treat its estimate as uncertain.")
         elif u.kinds[i] == "log" and (abs(free[i]) > 7):
             notes.append(
-                f"'{name}' has run away to {value[i]:.3g} from {float(u.start[i]):.3g}; the data hardly hold it."
+                f"'{name}' moved from its first guess {float(u.start[i]):.3g} to {value[i]:.3g}: it is weakly "
+                "identifiable from these data."
             )
     away = np.asarray(u.prior_residual(jnp.asarray(free)))
     for i in np.flatnonzero(np.abs(away) > CONTRADICTED):

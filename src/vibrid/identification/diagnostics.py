@@ -1,4 +1,4 @@
-"""Does the answer fit, and is it a minimum? Residual whiteness, scores, and words for all."""
+"""Whether the model fits and the estimate is a minimum: whiteness of residuals, scores, and messages for both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ChannelFit:
 
 
 def relative_error(measured: np.ndarray, predicted: np.ndarray, present: np.ndarray | None = None) -> float:
-    """rms(measured − predicted) / rms(measured − its mean) over the samples that are there; NaN when there are none."""
+    """rms(measured − predicted) / rms(measured − its mean) over the samples present; NaN when there are none."""
     keep = np.isfinite(measured) if present is None else np.asarray(present, bool) & np.isfinite(measured)
     if not keep.any():
         return float("nan")
@@ -39,7 +39,7 @@ def correlation(measured: np.ndarray, predicted: np.ndarray) -> float:
 def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -> float:
     """rms of the normalised autocorrelation at lags 1 … `lags`, missing samples left out.
 
-    The mean stays in: a constant that is left over is not noise.
+    The mean is not subtracted: a constant residual is not noise.
     """
     keep = np.asarray(present, bool)
     r = np.where(keep, residual, 0.0)
@@ -57,9 +57,9 @@ def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -
 def channel_fits(problem, predictions: list[np.ndarray], innovations: list[np.ndarray] | None = None):
     """A `ChannelFit` of every sensor, all records together.
 
-    Whiteness is asked of measured − predicted, or of `innovations` where a method has them.
+    Whiteness is tested on measured − predicted, or on `innovations` where a method has them.
     """
-    made = []
+    fits = []
     for c, sensor in enumerate(problem.sensors):
         squares = used = signal = added = 0.0
         rho, scored = [], []
@@ -76,7 +76,7 @@ def channel_fits(problem, predictions: list[np.ndarray], innovations: list[np.nd
                 scored.append(relative_error(y, predicted[:, c], k))
         total = sum(n for _, n in rho)
         level = float(sum(r * n for r, n in rho) / total)
-        made.append(
+        fits.append(
             ChannelFit(
                 sensor.label,
                 float(np.sqrt(squares / used)),
@@ -87,14 +87,14 @@ def channel_fits(problem, predictions: list[np.ndarray], innovations: list[np.nd
                 float(added / np.sqrt(max(used * squares, 1e-300))),
             )
         )
-    return made
+    return fits
 
 
 def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str]:
-    """Whether the model fits, and the sentence that says so.
+    """Whether the model fits, and the message that states it.
 
-    A model fits when what it leaves over looks like noise, or is negligible beside the signal. Structured residuals
-    mean that the model is not the one that made the data, whatever the numbers' standard deviations say.
+    A model fits when its residuals look like noise, or are negligible compared with the signal. Structured residuals
+    mean that the data come from another model, however small the standard deviations are.
     """
     bad = [f for f in fits if not f.white and f.relative > negligible]
     worst = max(fits, key=lambda f: f.relative)
@@ -106,23 +106,23 @@ def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str
     named = ", ".join(f"{f.name} ({100 * f.relative:.2g} %, autocorrelation {f.autocorrelation:.2f})" for f in bad[:4])
     more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
     constant = ", ".join(f.name for f in bad if abs(f.constant) > 0.5)
-    offset = f" In {constant} most of it is a constant: name the offset of the sensor as unknown." if constant else ""
+    offset = f" In {constant} most of the residual is a constant: name its offset as unknown." if constant else ""
     return False, (
-        f"The model does not fit: residuals are not noise in {named}{more}.{offset} The standard deviations below "
-        "assume the model is right, so they are too small; try another law or more unknowns."
+        f"The model does not fit: residuals are not noise in {named}{more}.{offset} The standard "
+        "deviations assume that the model is right, so they are too small; try another law or more unknowns."
     )
 
 
-def convergence_sentence(convergence: dict) -> str:
-    """The certificate of a descent in words; empty where there was none."""
+def convergence_message(convergence: dict) -> str:
+    """A message about the convergence of a descent; empty where there was none."""
     if "projected_gradient" not in convergence:
         return ""
     gradient, tolerance = convergence["projected_gradient"], convergence["gradient_tolerance"]
     numbers = f"projected gradient {gradient:.1g} of the residuals, tolerance {tolerance:.1g}"
     held = convergence["at_bound"]
-    standing = f"; at a bound: {', '.join(held)}" if held else ""
+    at_bound = f"; at a bound: {', '.join(held)}" if held else ""
     if not convergence["converged"]:
-        return f"Not converged ({numbers}{standing}): this is where the descent ended, not a minimum."
+        return f"Not converged ({numbers}{at_bound}): the estimate is where the descent ended, not a minimum."
     if gradient > tolerance:
-        return f"Converged (residuals are zero but for rounding{standing})."
-    return f"Converged ({numbers}{standing})."
+        return f"Converged (residuals are zero except for rounding{at_bound})."
+    return f"Converged ({numbers}{at_bound})."

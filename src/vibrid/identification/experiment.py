@@ -1,4 +1,4 @@
-"""The experiment: the structure, the sensors on it, what drove it, and how it stood when each record began."""
+"""The experiment: the structure, its sensors, the measured excitation, and the initial state of each record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Load(eqx.Module):
 
 
 class Experiment(eqx.Module):
-    """Everything an unknown can point at: `structure`, `sensors[i]`, `initial[record]`, `loads[i].offset`.
+    """Everything that can be unknown: `structure`, `sensors[i]`, `initial[record]`, `loads[i].offset`.
 
     `loads` are the excitation channels of the records, in the order in which they first occur.
     """
@@ -41,7 +41,7 @@ class Experiment(eqx.Module):
 
     @staticmethod
     def full_path(path: str) -> str:
-        """A path from the experiment; one that starts elsewhere belongs to the structure."""
+        """A path from the experiment; any other path starts at the structure."""
         tokens = paths.parse(path)
         return path if tokens[0] in ROOTS or is_load_offset(tokens) else f"structure.{path}"
 
@@ -52,24 +52,24 @@ class Experiment(eqx.Module):
     def offsets(self, inputs):
         """(m,): the offset of every input (quantity, place), zero where there is none."""
         known = {(load.quantity, load.place): load.offset for load in self.loads}
-        return jnp.stack([known.get(one, jnp.zeros(())) for one in inputs])
+        return jnp.stack([known.get(load, jnp.zeros(())) for load in inputs])
 
 
 def is_load_offset(tokens: tuple) -> bool:
-    """Whether a path means a measured excitation; a structure may have permanent loads of its own, without offset."""
+    """Whether a path names the offset of a measured excitation; permanent loads of a structure have no offset."""
     return tokens[0] == "loads" and tokens[-1] == "offset"
 
 
 def loads_in(inputs_of_records) -> tuple[Load, ...]:
     """The excitation channels of several records, each once."""
-    return tuple(Load(*one) for one in dict.fromkeys(one for inputs in inputs_of_records for one in inputs))
+    return tuple(Load(*load) for load in dict.fromkeys(load for inputs in inputs_of_records for load in inputs))
 
 
 def without_offsets(record: Record, experiment: Experiment) -> Record:
-    """The record with the offsets of its excitation channels taken off."""
+    """The record with the offsets of its excitation channels subtracted."""
     known = {(load.quantity, load.place): float(load.offset) for load in experiment.loads}
     if not any(known.values()):
         return record
     inputs = channels_of(experiment.structure, record)
-    own = [known.get(inputs.get(channel.name), 0.0) for channel in record.channels]
-    return record.replace("offsets of the excitation taken off", data=record.data - own)
+    offsets = [known.get(inputs.get(channel.name, ("", "")), 0.0) for channel in record.channels]
+    return record.replace("offsets of the excitation subtracted", data=record.data - offsets)

@@ -1,4 +1,4 @@
-"""What the data can and cannot say: Fisher information, Cramér–Rao bounds, and the combinations that stay unseen."""
+"""Identifiability: Fisher information, Cramér–Rao bounds, and combinations that the data cannot separate."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from vibrid.identification.levenberg import gauss_newton
 from vibrid.identification.places import kind_of
 
 FAINT = 0.5
-"""A parameter (or combination) is called identifiable when its bound is below this share of its own size."""
+"""A parameter (or combination) is called identifiable when its bound is below this share of its size."""
 
 
 @dataclass(frozen=True)
 class Identifiability:
-    """Fisher information in the free space and what follows from it.
+    """Fisher information of the free variables φ, and the limits that follow from it.
 
-    `bound` is the Cramér–Rao bound: the standard deviation no unbiased method can beat, per unknown in its unit; it is
-    infinite where the data say nothing.
+    `bound` is the Cramér–Rao bound: the smallest standard deviation of any unbiased method, per unknown in its unit; it
+    is infinite where the data carry no information.
     """
 
     names: tuple[str, ...]
@@ -27,7 +27,7 @@ class Identifiability:
     bound: np.ndarray  # (p,), physical
     relative_bound: np.ndarray  # bound over the size of the value
     correlation: np.ndarray  # (p, p)
-    faint: tuple[str, ...]  # combinations the data cannot separate, in words
+    faint: tuple[str, ...]  # combinations that the data cannot separate, in words
 
     @property
     def identifiable(self) -> np.ndarray:
@@ -54,13 +54,13 @@ def identifiability(problem, free: np.ndarray, deviations: np.ndarray, informati
 
 
 def describe_information(unknowns, information, slope, value) -> Identifiability:
-    """Bounds, correlations and unseen combinations of an information matrix.
+    """Bounds, correlations and weakly identifiable combinations of an information matrix.
 
-    Bounds are told as shares of the values; of offsets and initial states, for which zero is a value like any other, as
-    shares of their scales where these are larger.
+    Bounds are relative to the values; for offsets and initial states, which may be zero, to their scales where these
+    are larger.
     """
     names, scale = unknowns.names, np.asarray(unknowns.scale)
-    around = np.array([kind_of(own[0]).about_zero for own in unknowns.places], dtype=bool)
+    around = np.array([kind_of(places[0]).about_zero for places in unknowns.places], dtype=bool)
     size = np.where(value != 0, np.abs(value), scale)
     size = np.where(around, np.maximum(size, scale), size)
     terms = [
@@ -75,7 +75,7 @@ def describe_information(unknowns, information, slope, value) -> Identifiability
         correlation = covariance / np.outer(deviation, deviation)
     correlation = np.where(np.isfinite(correlation), correlation, np.eye(len(names)))
     faint = tuple(
-        _in_words(terms, directions[:, i], np.sqrt(variances[i]))
+        _in_words(terms, directions[:, i], float(np.sqrt(variances[i])))
         for i in np.argsort(-variances)
         if np.sqrt(variances[i]) > FAINT
     )
@@ -99,7 +99,7 @@ def _inverse(information: np.ndarray):
 
 
 def _in_words(terms, direction: np.ndarray, deviation: float) -> str:
-    """`0.71 ln(k1) − 0.70 ln(c1)`: the combination and how badly it is known."""
+    """`0.71 ln(k1) − 0.70 ln(c1)`: the combination and its uncertainty."""
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
     order = [i for i in np.argsort(-np.abs(direction)) if abs(direction[i]) > 0.1]
     text = ""

@@ -1,4 +1,4 @@
-"""`identify`: a structure, data and what is unknown; an answer with its limits."""
+"""`identify`: estimate the unknown parameters of a structure from records."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ def identify(
     key: Seed = 0,
     progress: Progress = SILENT,
 ) -> Identification:
-    """Find the unknowns of a structure from measurements.
+    """Estimate the unknown parameters of a structure from measurements.
 
     Arguments
-        structure: what was tested, with first guesses for the unknown parameters.
-        data: one record or several (shared parameters), each with its excitation and readings; NaN is missing.
+        structure: the tested structure, with first guesses for the unknown parameters.
+        data: one record or several (shared parameters), each with its excitation and readings; NaN marks a missing
+            sample.
         unknown: paths such as "storeys[*].stiffness", or `Unknown(path, bounds=…, prior=…, tied=…)`, one or a list of
-            them. Everything that is not named stays as it is.
-        method: `TrajectoryFit()` by default; also a name of project files, "ukf".
-        sensors: what the channels are, when the record does not say it itself.
+            them. All other parameters keep their values.
+        method: `TrajectoryFit()` by default; also a name as in project files, "ukf".
+        sensors: the sensors of the channels, where the record does not state them.
         initial: `Initial(displacement, velocity)` at the start of each record; rest by default. A record of a free
             vibration has no excitation: it needs an initial state here, or one among the unknowns.
         integrator, hold, substeps: as for `simulate`.
-        hold_out: share at the end of each record that is not fitted but scored.
-        key: seed of everything random.
+        hold_out: share at the end of each record that is used to score the fit, not to fit.
+        key: seed of all random numbers.
 
     Example
         >>> fit = identify(building, record, ["storeys[*].stiffness"])

@@ -1,7 +1,7 @@
-"""What is known of natural frequencies: a pull towards a stated value, or a value that the answer must have exactly.
+"""Known natural frequencies: a prior on a frequency, or a frequency that the result must have exactly.
 
-A frequency that must be met is one more residual, stiff and shifted: after each descent the shift takes up what was
-missed (the multiplier of an augmented Lagrangian), so that no stiffness beyond reason is needed.
+An exact frequency is one more residual, with a large weight and a shift: after each descent the shift is updated by the
+remaining error (the multiplier of an augmented Lagrangian), so that the weight need not be extreme.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from vibrid.core.errors import InputError
 from vibrid.identification.conclude import CONTRADICTED, contradicted
 from vibrid.structures.modes import natural_frequencies
 
-MET = 1e-6  # of an exact frequency: nearer is not asked
+MET = 1e-6  # of an exact frequency: the error that is accepted
 _FIRST = 1e-3  # of an exact frequency: its deviation in the first descent
 
 
 def check_frequencies(given) -> None:
-    """Refuse what is no statement about natural frequencies."""
+    """Refuse entries that do not describe natural frequencies."""
     for mode, frequency, deviation in given:
         if mode < 1 or not frequency > 0 or not deviation >= 0:
             raise InputError(
-                f"A known frequency is (mode from 1, Hz, standard deviation in Hz or 0 for exactly), not "
+                f"A known frequency is (mode from 1, Hz, standard deviation in Hz or 0 for exact), not "
                 f"({mode}, {frequency:g}, {deviation:g})."
             )
     modes = [mode for mode, _, _ in given]
@@ -36,11 +36,11 @@ def check_frequencies(given) -> None:
 
 @dataclass(frozen=True, eq=False)
 class KnownFrequencies:
-    """Stated frequencies with the residuals (found − stated)/deviation + shift that hold an answer to them."""
+    """Stated frequencies, with the residuals (model − stated)/deviation + shift that enforce them."""
 
     modes: tuple[int, ...]
     stated: np.ndarray  # Hz
-    given: np.ndarray  # Hz, standard deviations as stated; 0 is exactly
+    given: np.ndarray  # Hz, standard deviations as stated; 0 is exact
     deviation: np.ndarray  # Hz, as used in the residuals
     shift: np.ndarray
     missed: np.ndarray  # Hz, after the last descent
@@ -60,8 +60,8 @@ class KnownFrequencies:
         return self.given == 0.0
 
     def found(self, problem, free) -> np.ndarray:
-        """Hz: what the structure has at φ."""
-        return np.asarray(_found(problem, jnp.asarray(free), self.modes))
+        """Hz: frequencies of the structure at φ."""
+        return np.asarray(_at(problem, jnp.asarray(free), self.modes))
 
     def residuals(self, problem, free):
         """Residuals of the priors on parameters and frequencies, and their slopes."""
@@ -69,7 +69,7 @@ class KnownFrequencies:
         return tuple(np.asarray(part) for part in _residuals(problem, jnp.asarray(free), self.modes, *rest))
 
     def tightened(self, problem, free) -> KnownFrequencies | None:
-        """What to descend with next, so that exact frequencies are met; None where they are."""
+        """The residuals for the next descent, so that exact frequencies are met; None where they are."""
         missed = np.where(self.exact, self.found(problem, free) - self.stated, 0.0)
         if np.all(np.abs(missed) <= MET * self.stated):
             return None
@@ -79,45 +79,45 @@ class KnownFrequencies:
         return replace(self, deviation=factor * self.deviation, shift=factor * shift, missed=missed)
 
     def rigid(self) -> KnownFrequencies:
-        """With exact frequencies known as well as they are met: for the covariance."""
+        """The same with exact frequencies known to within `MET`: for the covariance."""
         return replace(self, deviation=np.where(self.exact, MET * self.stated, self.deviation))
 
     def sentences(self, problem, free) -> tuple[str, ...]:
-        """What an answer must say: priors that the data overrule, and exact frequencies that could not be met."""
+        """Messages: priors that the data contradict, and exact frequencies that could not be met."""
         notes = []
-        for i, found in enumerate(self.found(problem, free)):
-            away = found - self.stated[i]
+        for i, frequency in enumerate(self.found(problem, free)):
+            away = frequency - self.stated[i]
             if self.exact[i]:
                 if abs(away) > 100 * MET * self.stated[i]:
                     notes.append(
-                        f"Natural frequency {self.modes[i]} could not be held at {self.stated[i]:g} Hz: the answer has "
-                        f"{found:.4g} Hz. The bounds of the unknowns, or the structure, forbid it."
+                        f"Natural frequency {self.modes[i]} could not be held at {self.stated[i]:g} Hz: the model has "
+                        f"{frequency:.4g} Hz. The bounds of the unknowns, or the structure, do not allow it."
                     )
             elif abs(away) > CONTRADICTED * self.given[i]:
                 stated = f"{self.stated[i]:g} ± {self.given[i]:g} Hz"
                 what = f"natural frequency {self.modes[i]}"
-                notes.append(contradicted(what, stated, f"{found:.4g} Hz", away / self.given[i]))
+                notes.append(contradicted(what, stated, f"{frequency:.4g} Hz", away / self.given[i]))
         return tuple(notes)
 
 
 def _frequencies(problem, free, modes):
     structure = problem.unknowns.apply(problem.experiment, free).structure
     mass, _, stiffness = structure.model(()).initial_matrices()
-    all_of_them = natural_frequencies(mass, stiffness)
-    return jnp.stack([all_of_them[mode - 1] for mode in modes]) if modes else jnp.zeros(0)
+    frequencies = natural_frequencies(mass, stiffness)
+    return jnp.stack([frequencies[mode - 1] for mode in modes]) if modes else jnp.zeros(0)
 
 
 @eqx.filter_jit
-def _found(problem, free, modes):
+def _at(problem, free, modes):
     return _frequencies(problem, free, modes)
 
 
 @eqx.filter_jit
 def _residuals(problem, free, modes, stated, deviation, shift):
     def residual(free):
-        own = problem.unknowns.prior_residual(free)
+        prior = problem.unknowns.prior_residual(free)
         if not modes:
-            return own
-        return jnp.concatenate([own, (_frequencies(problem, free, modes) - stated) / deviation + shift])
+            return prior
+        return jnp.concatenate([prior, (_frequencies(problem, free, modes) - stated) / deviation + shift])
 
     return residual(free), jax.jacfwd(residual)(free)

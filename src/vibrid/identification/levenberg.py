@@ -1,11 +1,12 @@
-"""Levenberg–Marquardt between bounds, for many starts at once: every start has its own damping, all are evaluated
+"""Levenberg–Marquardt between bounds, from many starts at once: every start has its own damping, and all are evaluated
 together.
 
-A step minimises the damped quadratic model inside the box of the unknowns (`box.py`): bounds are respected by the step
-itself. The test for the end does not look at the step that was taken but at what the undamped model could still win
-inside the box. That is the norm of the **projected gradient** in the measure of the Gauss–Newton matrix, beside the
-norm of the residuals: the share of the residuals that the unknowns which may move could still explain (without bounds
-it is the cosine of the angle between the residuals and all columns of the Jacobian). It has no unit and no scale.
+A step minimises the damped quadratic model inside the box of the unknowns (`box.py`), so every step respects the
+bounds. Convergence is not tested on the step that was taken, but on the decrease that the undamped model could still
+reach inside the box. That is the norm of the **projected gradient** in the metric of the Gauss–Newton matrix, relative
+to the
+norm of the residuals: the share of the residuals that the unknowns which may move could still explain (without bounds,
+the cosine of the angle between the residuals and the column space of the Jacobian). It has no unit and no scale.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ import numpy as np
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.box import Box, bounded_step, promise
 
-_EXACT = 1e-22  # a cost that falls to this share of its first value is zero but for rounding
+_EXACT = 1e-22  # a cost that falls to this share of its first value is zero except for rounding
 _UNDAMPED = 1e-12
 
 
 @dataclass
 class Descent:
-    """Where each start ended: free vectors (starts, p), costs ½‖r‖², Gauss–Newton matrices, and how it went.
+    """The end of each start: free vectors (starts, p), costs ½‖r‖², Gauss–Newton matrices, and convergence.
 
     `projected` is the norm of the projected gradient relative to the residuals; a start has converged when it is not
-    above `tolerance`. `side` is −1 and 1 where an unknown stands at its lower or upper bound.
+    above `tolerance`. `side` is −1 and 1 where an unknown is at its lower or upper bound.
     """
 
     free: np.ndarray
@@ -49,7 +50,7 @@ class Descent:
         return int(np.argmin(np.where(np.isfinite(self.cost), self.cost, np.inf)))
 
     def certificate(self, names: tuple[str, ...]) -> dict:
-        """What is known of the best start's end, for a result's `convergence`."""
+        """Convergence of the best start, for a result's `convergence`."""
         b = self.best
         return {
             "converged": bool(self.converged[b]),
@@ -63,14 +64,14 @@ class Descent:
 def gauss_newton(problem, free, deviations, batch_size=8):
     """Cost, gradient and Gauss–Newton matrix at each of (starts, p) free vectors."""
 
-    def one(phi):
+    def at(phi):
         tangent_free = jax.jacfwd(lambda q: (problem.residuals(q, deviations),) * 2, has_aux=True)
         jacobian, r = tangent_free(phi)
         return 0.5 * jnp.vdot(r, r), jacobian.T @ r, jacobian.T @ jacobian
 
     if free.shape[0] == 1:
-        return jax.tree.map(lambda a: a[None], one(free[0]))
-    return jax.lax.map(one, free, batch_size=min(batch_size, free.shape[0]))
+        return jax.tree.map(lambda a: a[None], at(free[0]))
+    return jax.lax.map(at, free, batch_size=min(batch_size, free.shape[0]))
 
 
 def descend(
@@ -87,14 +88,14 @@ def descend(
 ) -> Descent:
     """Minimise ½‖residuals‖² from every row of `starts`, inside a box.
 
-    A start has converged when the quadratic model promises to lower the cost by less than `tolerance` of it, however
-    far the unknowns moved inside the box; so the projected gradient is below √tolerance. It is given up when damping
-    has grown past use. Ctrl-C keeps the best so far.
+    A start has converged when the quadratic model predicts a decrease of the cost by less than `tolerance` of it for
+    any step inside the box; the projected gradient is then below √tolerance. A start is given up when its damping is
+    too large. Ctrl-C keeps the best so far.
 
     Arguments
         active: which unknowns may move; all by default.
         box: bounds and longest steps; those of the problem's unknowns by default.
-        evaluate: free (starts, p) → cost, gradient, normal matrix; the problem's own by default.
+        evaluate: free (starts, p) → cost, gradient, normal matrix; that of the problem by default.
     """
     evaluate = _sound(evaluate or (lambda free: gauss_newton(problem, jnp.asarray(free), jnp.asarray(deviations))))
     box = problem.unknowns.box() if box is None else box
@@ -106,27 +107,27 @@ def descend(
     rounding = _EXACT * cost + (0.0 if deviations is None else problem.rounding(deviations))
     done = ~np.isfinite(cost)
     nothing, root = np.zeros(count, bool), float(np.sqrt(tolerance))
-    made = Descent(free, cost, gradient, normal, 0, nothing, np.full(count, np.nan), box.side(free), root)
+    descent = Descent(free, cost, gradient, normal, 0, nothing, np.full(count, np.nan), box.side(free), root)
     if done.all():
-        return made
-    made.history.append((free[made.best].copy(), float(cost[made.best])))
+        return descent
+    descent.history.append((free[descent.best].copy(), float(cost[descent.best])))
     try:
         for it in range(1, iterations + 1):
             step, gain = np.zeros_like(free), np.zeros(count)
-            for b in np.flatnonzero(~done):
+            for b in map(int, np.flatnonzero(~done)):
                 step[b] = bounded_step(
                     normal[b], gradient[b], damping[b], *box.room(free[b], np.where(active, reach[b], 0.0))
                 )
                 gain[b] = promise(normal[b], gradient[b], step[b])
                 enough = tolerance * cost[b] + rounding[b]
-                done[b] = gain[b] <= enough and _left_to_win(made, b, box, active) <= enough
+                done[b] = gain[b] <= enough and _decrease_left(descent, b, box, active) <= enough
             if done.all():
                 break
             trial = np.where(done[:, None], free, box.clip(free + step))
             t_cost, t_gradient, t_normal = evaluate(trial)
             better = ~done & (t_cost < cost)
             worse = ~done & ~better
-            kept = np.zeros(count)  # of what was promised
+            kept = np.zeros(count)  # share of the predicted decrease
             kept[better] = (cost - t_cost)[better] / np.maximum(gain[better], 1e-300)
             damping[better] = np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12)[better]
             reach[(np.abs(step) >= 0.999 * reach) & (kept > 0.5)[:, None]] *= 2.0
@@ -136,21 +137,21 @@ def descend(
             done |= worse & (damping > 1e10)
             free[better], cost[better] = trial[better], t_cost[better]
             gradient[better], normal[better] = t_gradient[better], t_normal[better]
-            made.iterations = it
-            made.history.append((free[made.best].copy(), float(cost[made.best])))
-            progress.update(it, f"misfit {2 * cost[made.best]:.4g}")
+            descent.iterations = it
+            descent.history.append((free[descent.best].copy(), float(cost[descent.best])))
+            progress.update(it, f"misfit {2 * cost[descent.best]:.4g}")
     except KeyboardInterrupt:
-        made.cut_short = True
-    made.side = box.side(free)
-    for b in np.flatnonzero(np.isfinite(cost)):
-        win = _left_to_win(made, b, box, active)
-        made.projected[b] = np.sqrt(win / cost[b]) if cost[b] > 0 else 0.0
-        made.converged[b] = win <= tolerance * cost[b] + rounding[b]
-    return made
+        descent.cut_short = True
+    descent.side = box.side(free)
+    for b in map(int, np.flatnonzero(np.isfinite(cost))):
+        left = _decrease_left(descent, b, box, active)
+        descent.projected[b] = np.sqrt(left / cost[b]) if cost[b] > 0 else 0.0
+        descent.converged[b] = left <= tolerance * cost[b] + rounding[b]
+    return descent
 
 
 def _sound(evaluate):
-    """The same evaluation with an infinite cost wherever it, its gradient or its matrix is no number."""
+    """The same evaluation with an infinite cost where it, its gradient or its matrix is not finite."""
 
     def evaluated(free):
         cost, gradient, normal = (np.array(part) for part in evaluate(free))
@@ -160,9 +161,9 @@ def _sound(evaluate):
     return evaluated
 
 
-def _left_to_win(made: Descent, b: int, box: Box, active: np.ndarray) -> float:
-    """By how much the undamped model of a start could lower its cost inside the box."""
+def _decrease_left(descent: Descent, b: int, box: Box, active: np.ndarray) -> float:
+    """The decrease of the cost of a start that its undamped model predicts inside the box."""
     step = bounded_step(
-        made.normal[b], made.gradient[b], _UNDAMPED, *box.room(made.free[b], np.where(active, box.trust, 0.0))
+        descent.normal[b], descent.gradient[b], _UNDAMPED, *box.room(descent.free[b], np.where(active, box.trust, 0.0))
     )
-    return max(promise(made.normal[b], made.gradient[b], step), 0.0)
+    return max(promise(descent.normal[b], descent.gradient[b], step), 0.0)

@@ -1,4 +1,4 @@
-"""The method contract, and the honest refusal of what a method cannot do."""
+"""The interface of a method, and the refusal of problems that it cannot solve."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
+import numpy as np
 
 from vibrid.core.arguments import check_fields
 from vibrid.core.errors import InputError, Refusal
@@ -15,12 +16,12 @@ from vibrid.core.registry import Registry
 METHODS = Registry("method")
 
 NEEDS = {
-    "partial sensors": "not every degree of freedom has displacement, velocity and acceleration measured",
-    "latent states": "the laws have states that no sensor reads",
+    "partial sensors": "displacement, velocity and acceleration are not measured at every degree of freedom",
+    "latent states": "the laws have states that no sensor measures",
     "path laws": "a law remembers the path of its deformation",
-    "unaveraged memory": "a law's memory cannot be averaged over guesses",
+    "unaveraged memory": "the memory of a law cannot be averaged over several parameter values",
     "several records": "there are several records",
-    "different loads": "the records bring different loads",
+    "different loads": "the records have different loads",
     "missing samples": "samples are missing or held out",
     "sensor delay": "a sensor is delayed",
     "sensor gain": "the gain of a sensor is unknown",
@@ -31,45 +32,45 @@ NEEDS = {
     "unknown noise": "the noise of a sensor is itself an unknown",
     "priors": "an unknown has a prior",
 }
-"""What a problem can ask of a method, each with the reason in words."""
+"""Abilities that a problem can require of a method, each with the reason in words."""
 
 
 SETTINGS = ("hold", "substeps", "integrator")
-"""What `identify` is told of the way from sample to sample."""
+"""Arguments of `identify` for the integration from sample to sample."""
 
 
 class Method(eqx.Module):
-    """A way to answer a `Problem`.
+    """A method that solves a `Problem`.
 
-    `abilities` names the needs it can meet; `independent_of` the settings (of `SETTINGS`) that its estimate does not
-    depend on, by its construction. The others it honours, or refuses the problem. Predictions, fits and bounds that
-    stand beside an estimate are simulated, with all settings.
+    `abilities` are the needs that it meets; `independent_of` are the settings (of `SETTINGS`) on which its estimate
+    does not depend. It uses the other settings, or refuses the problem. The predictions, fits and bounds of its result
+    are simulated with all settings.
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
     independent_of: ClassVar[frozenset[str]] = frozenset()
-    uncertainty: ClassVar[bool] = True  # whether the answer carries a covariance or samples
+    uncertainty: ClassVar[bool] = True  # whether the result has a covariance or samples
     online: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords):
-        """Settings are checked against their types before a method looks at their values."""
+        """The types of settings are checked before their values."""
         super().__init_subclass__(**keywords)
-        own = cls.__dict__.get("__check_init__")
+        check_values = cls.__dict__.get("__check_init__")
 
         def check(self):
             check_fields(self)
-            if own is not None:
-                own(self)
+            if check_values is not None:
+                check_values(self)
 
         cls.__check_init__ = check
 
     def solve(self, problem, key: int = 0, progress: Progress = SILENT):
-        """Answer the problem with an `Identification`."""
+        """Solve the problem; returns an `Identification`."""
         raise NotImplementedError
 
 
 def as_method(given) -> Method:
-    """A method from what a user wrote: the method itself, its class, or the name that project files use."""
+    """A method from itself, its class, or its name in project files."""
     if isinstance(given, Method):
         return given
     if isinstance(given, str):
@@ -77,7 +78,7 @@ def as_method(given) -> Method:
     if isinstance(given, type) and issubclass(given, Method):
         return given()
     raise InputError(
-        f"A method is one such as TrajectoryFit(), or a name such as 'trajectory', not {given!r}; names are "
+        f"A method is an object such as TrajectoryFit(), or a name such as 'trajectory', not {given!r}; the names are "
         f"{', '.join(METHODS)}."
     )
 
@@ -85,12 +86,12 @@ def as_method(given) -> Method:
 class Sample(NamedTuple):
     """One time sample: readings with a mask, the inputs at its start and end, and the step. Fixed shapes."""
 
-    readings: jax.Array
-    present: jax.Array
-    before: jax.Array  # inputs at the previous sample
-    inputs: jax.Array  # inputs at this sample
+    readings: jax.Array | np.ndarray
+    present: jax.Array | np.ndarray
+    before: jax.Array | np.ndarray  # inputs at the previous sample
+    inputs: jax.Array | np.ndarray  # inputs at this sample
     dt: float
-    between: jax.Array | None = None  # (pieces, powers, inputs): the way between the two, as `Drive` has it
+    between: jax.Array | None = None  # (pieces, powers, inputs): polynomials between the two, as in `Drive`
 
 
 class Sequential(Method):
@@ -109,15 +110,15 @@ class Sequential(Method):
         raise NotImplementedError
 
     def doubts(self, problem, state) -> list[str]:
-        """Reasons not to trust the estimate, as sentences."""
+        """Messages: reasons why the estimate is uncertain."""
         return []
 
 
 def refuse_impossible(problem, method: Method) -> None:
-    """Refuse a problem the method cannot answer, with the reason and the methods that could."""
+    """Refuse a problem that the method cannot solve, with the reason and the methods that can."""
     missing = sorted(problem.needs - method.abilities)
     if missing:
         able = [name for name in METHODS if problem.needs <= METHODS[name].abilities]
         reasons = "; ".join(NEEDS[need] for need in missing)
-        could = f"Methods that can: {', '.join(able)}." if able else "No method here can answer all of it at once."
-        raise Refusal(f"{type(method).__name__} cannot answer this: {reasons}. {could}")
+        others = f"Methods that can: {', '.join(able)}." if able else "No method can solve all of it at once."
+        raise Refusal(f"{type(method).__name__} cannot solve this problem: {reasons}. {others}")

@@ -1,4 +1,4 @@
-"""What a problem asks of a method, worked out from its structure, sensors, unknowns and data."""
+"""The abilities that a problem requires of a method, from its structure, sensors, unknowns and data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vibrid.laws.base import has_rate
 
 
 def needs_of(problem) -> frozenset[str]:
-    """Work out what a method must be able to do to answer."""
+    """The abilities that a method must have to solve the problem."""
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)
     needs = set(problem.unknowns.needs)

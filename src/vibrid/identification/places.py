@@ -1,4 +1,4 @@
-"""Kinds of places in an experiment at which an unknown can be, and what an unknown there asks of a method."""
+"""Kinds of places of unknowns in an experiment, and the abilities that they require of a method."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from vibrid.core import paths
 class PlaceKind:
     """A kind of place.
 
-    need: what a method must be able to do (one of `NEEDS`), empty where every method can; about_zero: zero is a value
-    like any other here, so that no share of it can be told.
+    need: the ability that a method must have (one of `NEEDS`), empty where every method can; about_zero: the value may
+    be zero, so that its bound cannot be relative to it.
     """
 
     need: str = ""
@@ -36,4 +36,4 @@ KINDS = {
 def kind_of(place: str) -> PlaceKind:
     """The kind of a concrete path from the experiment."""
     root, *rest = paths.parse(place)
-    return STRUCTURE if root == "structure" else KINDS[root, rest[1]]
+    return STRUCTURE if root == "structure" else KINDS[str(root), str(rest[1])]

@@ -1,4 +1,4 @@
-"""The problem: an experiment, its unknowns and the data, with the functions every method needs."""
+"""The problem: an experiment, its unknowns and the data, with the functions that all methods use."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from vibrid.structures.sensors import Sensor, Sensors
 
 
 class Data(eqx.Module):
-    """One record, ready for computing: readings with a mask of what is there, and the inputs."""
+    """One record as arrays: readings with a mask of the samples present, and the inputs."""
 
     _: dataclasses.KW_ONLY
     readings: jax.Array  # (nt, ny), zero where missing
-    present: jax.Array  # (nt, ny), 1 where a sample is there and used
+    present: jax.Array  # (nt, ny), 1 where a sample is present and used
     drive: Drive
     step: float = eqx.field(static=True)
     loads: tuple = eqx.field(static=True)
     name: str = eqx.field(static=True)
-    shares: jax.Array | None = None  # (1 or nt, inputs, unknown loads): what a unit of each puts on the inputs
+    shares: jax.Array | None = None  # (1 or nt, inputs, unknown loads): inputs per unit of each load
 
     @property
     def samples(self) -> int:
@@ -48,27 +48,27 @@ class Data(eqx.Module):
 
 
 class Problem(eqx.Module):
-    """What is asked: find the unknowns of an experiment from data.
+    """Estimate the unknowns of an experiment from data.
 
     Functions take the free vector φ; `unknowns` maps it to physical values.
     """
 
     _: dataclasses.KW_ONLY
-    # what is asked
+    # the experiment and its unknowns
     experiment: Experiment
     unknowns: UnknownSet
-    unknown_loads: tuple[str, ...] = eqx.field(static=True, default=())  # names of the loads that are to be found
+    unknown_loads: tuple[str, ...] = eqx.field(static=True, default=())  # names of the unknown loads
     load_deviations: tuple[float | None, ...] = eqx.field(static=True, default=())  # prior of their size
-    # from what
+    # the data
     data: tuple[Data, ...]
     held_out: tuple[jax.Array, ...]  # 1 where a sample is kept for scoring instead of fitting
-    # the way from sample to sample
+    # integration from sample to sample
     integrator: Integrator
     substeps: int = eqx.field(static=True)
     hold: str = eqx.field(static=True)
-    # what follows from all this (`completed`)
-    delays: bool = eqx.field(static=True, default=False)  # whether a sensor is delayed, or may be
-    needs: frozenset[str] = eqx.field(static=True, default=frozenset())  # what a method must be able to do
+    # derived from the above (`completed`)
+    delays: bool = eqx.field(static=True, default=False)  # whether a sensor is delayed, or its delay is unknown
+    needs: frozenset[str] = eqx.field(static=True, default=frozenset())  # abilities that a method must have
 
     @property
     def sensors(self):
@@ -80,19 +80,19 @@ class Problem(eqx.Module):
         return self.unknowns.to_free(np.asarray(self.unknowns.start))
 
     def boxed(self) -> Problem:
-        """The same problem with φ between edges, for descents."""
+        """The same problem with φ in the box, for descents."""
         return dataclasses.replace(self, unknowns=self.unknowns.boxed())
 
     def predict(self, free, record: int = 0):
-        """(nt, ny): what the sensors would read if the unknowns were θ(φ)."""
+        """(nt, ny): predicted readings with the unknowns at θ(φ)."""
         return self.predict_data(self.unknowns.apply(self.experiment, free), self.data[record], record)
 
     def driven(self, experiment: Experiment, data: Data) -> Drive:
-        """What drove a record: its inputs without their offsets."""
+        """The excitation of a record: its inputs without their offsets."""
         return data.drive.shifted(-experiment.offsets(data.loads)) if experiment.loads else data.drive
 
     def excited(self, experiment: Experiment, inputs):
-        """The same of the inputs at one instant of a record with the loads of the first."""
+        """The inputs at one instant without their offsets, for a record with the loads of the first."""
         return inputs - experiment.offsets(self.data[0].loads) if experiment.loads else inputs
 
     def predict_data(self, experiment: Experiment, data: Data, record: int):
@@ -127,14 +127,14 @@ class Problem(eqx.Module):
         return np.sqrt(np.maximum(sums[2] / sums[0] - mean**2, 0.0)) + 1e-300
 
     def rounding(self, deviations) -> float:
-        """½ χ² of readings that are predicted to 11 digits: less says nothing."""
+        """½ χ² of readings that are predicted to 11 digits; smaller values are rounding."""
         return 0.5 * float(np.sum(self.counts() * (1e-11 * self.signal_size() / np.asarray(deviations)) ** 2))
 
     def given_deviations(self) -> np.ndarray:
         """Noise of every sensor as stated; NaN where it is to be estimated."""
         stated = np.array([float(s.noise) for s in self.sensors])
-        for own in self.unknowns.noise().values():
-            stated[list(own)] = np.nan
+        for sensors in self.unknowns.noise().values():
+            stated[list(sensors)] = np.nan
         return stated
 
 
@@ -151,7 +151,7 @@ def make_problem(
     substeps: int = 1,
     hold_out: float = 0.0,
 ) -> Problem:
-    """Check the data against the structure and put everything into one problem. See `identify` for the arguments."""
+    """Check the data against the structure and make the problem. The arguments are those of `identify`."""
     records = [data] if isinstance(data, Record) else list(data)
     if not records:
         raise InputError("No record was given.")
@@ -164,25 +164,25 @@ def make_problem(
     first = _initial(structure, records, initial)
     inputs = [_inputs(structure, record, loads, True) for record in records]
     experiment = Experiment(structure, tuple(sensors), first, loads_in(names for names, _, _ in inputs))
-    size_of = sizes_in(experiment, records, channel_of, [own[:2] for own in inputs])
+    size_of = sizes_in(experiment, records, channel_of, [(names, samples) for names, samples, _ in inputs])
     unknowns = compile_unknowns(experiment, parameters, may_be_none=bool(loads), size_of=size_of)
     if "load offset" not in unknowns.needs:
         experiment = dataclasses.replace(experiment, loads=())
-    made, kept = [], []
+    arrays, held_out = [], []
     for i, record in enumerate(records):
         moving = first[i].moves or unknowns.begins(i, len(records))
-        one, out = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
-        made.append(one)
-        kept.append(out)
+        used, kept = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
+        arrays.append(used)
+        held_out.append(kept)
     integrator = chosen_integrator(structure, integrator, hold, substeps)
     problem = completed(
         Problem(
             experiment=experiment,
             unknowns=unknowns,
-            unknown_loads=tuple(load.at for load in loads),
+            unknown_loads=tuple(str(load.at) for load in loads),
             load_deviations=tuple(None if load.deviation is None else float(load.deviation) for load in loads),
-            data=tuple(made),
-            held_out=tuple(kept),
+            data=tuple(arrays),
+            held_out=tuple(held_out),
             integrator=integrator,
             substeps=substeps,
             hold=hold,
@@ -195,19 +195,19 @@ def make_problem(
 
 
 def _initial(structure, records: list[Record], given) -> tuple[Initial, ...]:
-    """The state in which the structure stands when each record begins."""
+    """The initial state of the structure in each record."""
     size = structure.model(IMPOSED if isinstance(structure, ImposedTest) else ()).size
     if given is None or not isinstance(given, list | tuple):
         given = [given] * (len(records) if given is None else 1)
     if len(given) != len(records):
         raise InputError(f"{len(records)} records need as many initial states, not {len(given)}.")
-    made = tuple(as_initial(one, structure, size) for one in given)
-    if any(one.states is not None for one in made):
+    initial = tuple(as_initial(state, structure, size) for state in given)
+    if any(state.states is not None for state in initial):
         raise Refusal(
-            "An identification begins with its laws at rest: leave 'states' out of the initial state, and begin the "
+            "An identification starts with its laws at rest: leave 'states' out of the initial state, and start the "
             "record before the parts were loaded."
         )
-    return made
+    return initial
 
 
 def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads, moving: bool):
@@ -229,7 +229,7 @@ def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int,
         readings=jnp.asarray(np.where(present, y, 0.0)),
         present=jnp.asarray((present & ~last).astype(float)),
         drive=drive(inputs, hold, substeps),
-        step=float(record.step),
+        step=step_of(record),
         loads=names,
         name=record.name,
         shares=shares,
@@ -238,10 +238,10 @@ def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int,
 
 
 def _inputs(structure, record: Record, loads: list[UnknownLoad], moving: bool):
-    """Names of the inputs, their known samples, and how the unknown loads act through them.
+    """Names of the inputs, their known samples, and the shares of the unknown loads in them.
 
-    A structure that is `moving` from the start needs no excitation.
-    A channel of the record at the place of an unknown load is not read: the load is to be found.
+    A structure that is `moving` at the start needs no excitation.
+    A channel of the record at the place of an unknown load is not used.
     """
     if not loads:
         inputs = inputs_of(structure, record, moving)
@@ -258,26 +258,32 @@ def _inputs(structure, record: Record, loads: list[UnknownLoad], moving: bool):
         all_names, all_inputs = loads_of(structure, record), inputs_of(structure, record)
         keep = [i for i, name in enumerate(all_names) if name not in sought]
         names, known = tuple(all_names[i] for i in keep), all_inputs[:, keep]
-    elif record.step is None:
-        raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
+    else:
+        step_of(record)
     shares = [np.zeros((1, len(names), 0))]
     for load in loads:
         inputs = load.inputs(structure)
-        own = load.shares(structure, record.time)
         names += inputs
-        shares.append(own[:, :, None])
+        shares.append(load.shares(structure, record.time)[:, :, None])
     height = max(len(s) for s in shares)
     spread = np.zeros((height, len(names), len(loads)))
     place = known.shape[1]
-    for i, own in enumerate(shares[1:]):
-        spread[:, place : place + own.shape[1], i] = own[:, :, 0]
-        place += own.shape[1]
+    for i, share in enumerate(shares[1:]):
+        spread[:, place : place + share.shape[1], i] = share[:, :, 0]
+        place += share.shape[1]
     inputs = np.concatenate([known, np.zeros((len(record), len(names) - known.shape[1]))], axis=1)
     return names, inputs, jnp.asarray(spread)
 
 
+def step_of(record: Record) -> float:
+    """s between the samples of a record; one without a constant step is refused."""
+    if record.step is None:
+        raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
+    return float(record.step)
+
+
 def channel_of(record: Record, sensor) -> str:
-    """The channel that holds a sensor's readings: by name, or by quantity and location."""
+    """The channel with the readings of a sensor: by name, or by quantity and location."""
     if sensor.label in record.names:
         return sensor.label
     fits = [c.name for c in record.channels if c.quantity == sensor.quantity and c.location == sensor.place]
@@ -290,7 +296,7 @@ def channel_of(record: Record, sensor) -> str:
 
 
 def _check_size(problem: Problem) -> None:
-    """Refuse data whose size is absurd beside what the model predicts from the first guess: a unit is wrong."""
+    """Refuse data that differ by orders of magnitude from the prediction at the first guess: a unit is wrong."""
     measured = problem.signal_size()
     predicted = np.sqrt(
         np.mean(
@@ -304,13 +310,13 @@ def _check_size(problem: Problem) -> None:
     for sensor, m, p in zip(problem.sensors, measured, predicted, strict=True):
         if np.isfinite(p) and p > 0 and not 1 / 300 < m / p < 300:
             raise InputError(
-                f"The readings of '{sensor.label}' are {m / p:.2g} times what the model predicts from the first guess "
+                f"The readings of '{sensor.label}' are {m / p:.2g} times the prediction at the first guess "
                 f"({m:.3g} against {p:.3g} in SI units): check the unit of this channel, or the first guess."
             )
 
 
 def completed(problem: Problem) -> Problem:
-    """The problem with what follows from its parts: delays, and what a method must be able to do."""
+    """The problem with its derived parts: delays, and the abilities that a method must have."""
     late = "sensor delay" in problem.unknowns.needs or any(float(s.delay) for s in problem.sensors)
     problem = dataclasses.replace(problem, delays=late)
     return dataclasses.replace(problem, needs=needs_of(problem))

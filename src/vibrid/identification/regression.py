@@ -1,4 +1,4 @@
-"""Equations of motion as a regression: when the motion is measured, the unknowns often enter linearly."""
+"""Regression on the equations of motion: with measured motion the unknowns often enter linearly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vibrid.identification.problem import Problem
 
 
 def measured_motion(problem: Problem, record: int = 0):
-    """x, v, a (nt, n) of every degree of freedom from the sensors that read them (gains and offsets as stated)."""
+    """x, v, a (nt, n) of every degree of freedom from the sensors that measure them (gains and offsets as stated)."""
     data = problem.data[record]
     structure = problem.experiment.structure
     model = structure.model(data.loads)
@@ -21,22 +21,22 @@ def measured_motion(problem: Problem, record: int = 0):
     y = (np.asarray(data.readings) - np.asarray(arrays.offset)) / np.asarray(arrays.gain) - carried
     read = {q: getattr(arrays, q) for q in ("displacement", "velocity", "acceleration")}
     read = {q: np.zeros((arrays.count, model.size)) if r is None else np.asarray(r) for q, r in read.items()}
-    found = []
+    motion = []
     for quantity, rows in read.items():
         others = sum(np.abs(r).sum(axis=1) for q, r in read.items() if q != quantity)
-        own = (np.abs(rows).sum(axis=1) > 0) & (others == 0)
-        rank = np.linalg.matrix_rank(rows[own]) if own.any() else 0
+        used = (np.abs(rows).sum(axis=1) > 0) & (others == 0)
+        rank = np.linalg.matrix_rank(rows[used]) if used.any() else 0
         if rank < model.size:
             raise Refusal(
-                f"Regression needs the {quantity} of every degree of freedom; the sensors fix {rank} of {model.size}. "
-                "Use TrajectoryFit or UnscentedKalman with these sensors."
+                f"Regression needs the {quantity} of every degree of freedom; the sensors determine {rank} of "
+                f"{model.size}. Use TrajectoryFit or UnscentedKalman with these sensors."
             )
-        found.append(np.linalg.lstsq(rows[own], y[:, own].T, rcond=None)[0].T)
-    return tuple(jnp.asarray(part) for part in found)
+        motion.append(np.linalg.lstsq(rows[used], y[:, used].T, rcond=None)[0].T)
+    return tuple(jnp.asarray(part) for part in motion)
 
 
 def states_along(model, x, v, dt):
-    """States of all laws at every sample of a measured motion, from rest: nothing is simulated but the laws."""
+    """States of all laws at every sample of a measured motion, from rest: only the laws are integrated."""
 
     def body(s, pair):
         x0, v0, x1, v1 = pair
@@ -45,14 +45,14 @@ def states_along(model, x, v, dt):
 
     first = model.start()
     _, rest = jax.lax.scan(body, first, (x[:-1], v[:-1], x[1:], v[1:]))
-    return jax.tree.map(lambda one, many: jnp.concatenate([one[None], many]), first, rest)
+    return jax.tree.map(lambda start, later: jnp.concatenate([start[None], later]), first, rest)
 
 
 @eqx.filter_jit
 def unbalance(problem: Problem, values, motions):
-    """M a + f(x, v, s; θ) − L u at every sample of every record, law states integrated along the measured motion.
+    """M a + f(x, v, s; θ) − L u at every sample of every record, law states integrated over the measured motion.
 
-    Each equation is divided by the rms of its inertia force at the first guess, so that all count alike.
+    Each equation is divided by the rms of its inertia force at the first guess, so that all have equal weight.
     """
     parts = []
     experiment = problem.unknowns.place(problem.experiment, values)
@@ -81,9 +81,9 @@ def regression(problem: Problem):
     curved = np.linalg.norm(actual - expected) / max(np.linalg.norm(slope @ step), 1e-300)
     if not curved < 1e-6:
         raise Refusal(
-            "The equations of motion are not linear in these unknowns at measured motion "
-            f"(nonlinear part {100 * curved:.2g} %): regression cannot answer. Use TrajectoryFit or UnscentedKalman, "
-            "or leave only unknowns that multiply a force."
+            "The equations of motion are not linear in these unknowns at the measured motion "
+            f"(nonlinear part {100 * curved:.2g} %), so regression cannot be used. Use TrajectoryFit or "
+            "UnscentedKalman, or keep only unknowns that multiply a force."
         )
     return slope, slope @ np.asarray(here) - r0
 

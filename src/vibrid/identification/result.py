@@ -1,4 +1,4 @@
-"""The one result type: what was found, how sure it is, and whether it fits."""
+"""The result of every method: estimates, their uncertainty, and whether the model fits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
-from vibrid.identification.diagnostics import ChannelFit, convergence_sentence, correlation, relative_error, verdict
+from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
 from vibrid.identification.experiment import without_offsets
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """The answer of any method, the same for all.
+    """The result of an identification, the same for all methods.
 
-    `estimate`, `deviation` are physical values in the order of `names`; `free` and `free_covariance` are the same in
-    the method's own space, from which intervals are mapped so that they respect signs and bounds. `samples` are
+    `estimate`, `deviation` are physical values in the order of `names`; `free` and `free_covariance` are the same as
+    free variables of the method, from which intervals are mapped so that they respect signs and bounds. `samples` are
     posterior samples (physical) where the method has them.
     """
 
@@ -49,7 +49,7 @@ class Identification:
     limits: Identifiability
     history: dict[str, np.ndarray] = field(default_factory=dict)  # "cost" (k,), "estimate" (k, p), perhaps "deviation"
     samples: np.ndarray | None = None
-    convergence: dict = field(default_factory=dict)  # the method's own diagnostics
+    convergence: dict = field(default_factory=dict)  # diagnostics of the method
     warnings: tuple[str, ...] = ()
     seed: int = 0
     seconds: float = float("nan")
@@ -57,7 +57,7 @@ class Identification:
     versions: dict[str, str] = field(default_factory=dict)
     provenance: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name and history of every record
     loads: tuple[LoadEstimate, ...] = ()  # of every record, where loads were unknown
-    files: tuple[InputFile, ...] = ()  # what the answer was made from
+    files: tuple[InputFile, ...] = ()  # the files that were read
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
@@ -83,23 +83,23 @@ class Identification:
 
     @property
     def deviation(self) -> np.ndarray:
-        """Standard deviation of every estimate, in its unit; NaN for an unknown that is held by its bound."""
+        """Standard deviation of every estimate, in its unit; NaN for an unknown at its bound."""
         return np.where(self._held, np.nan, np.sqrt(np.diag(self.covariance)))
 
     @property
     def at_bound(self) -> tuple[str | None, ...]:
-        """ "low" or "high" for every unknown that stands at its bound, None for the others."""
+        """ "low" or "high" for every unknown at its bound, None for the others."""
         return tuple((None, "high", "low")[side] for side in self.problem.unknowns.at_bound(self.free))
 
     @property
     def _held(self) -> np.ndarray:
-        """Unknowns that a descent left on an edge: no normal distribution describes what is known of them."""
+        """Unknowns that a descent left at a bound: a normal distribution does not describe their uncertainty."""
         return self.problem.unknowns.box().side(self.free) != 0
 
     def interval(self, level: float = 0.95) -> np.ndarray:
-        """(p, 2) limits that hold the true value with the given probability if the model is right.
+        """(p, 2) limits that contain the true value with the given probability if the model is right.
 
-        They stay within the bounds; an unknown held by its bound has none (NaN).
+        They stay within the bounds; an unknown at its bound has none (NaN).
         """
         if self.samples is not None:
             tail = 50 * (1 - level)
@@ -121,25 +121,25 @@ class Identification:
 
     @property
     def verdict(self) -> str:
-        """One sentence on whether the model explains the data."""
+        """A message: whether the model explains the data."""
         return verdict(self.fits)[1]
 
     @property
     def certificate(self) -> str:
-        """One sentence on whether the descent reached a minimum; empty for methods that do not descend."""
-        return convergence_sentence(self.convergence)
+        """A message: whether the descent reached a minimum; empty for methods that do not descend."""
+        return convergence_message(self.convergence)
 
     @property
     def held_out(self) -> float:
-        """Mean relative error on the samples kept for scoring; NaN when none were."""
+        """Mean relative error on the samples kept for scoring; NaN when none were kept."""
         scored = [f.held_out for f in self.fits if np.isfinite(f.held_out)]
         return float(np.mean(scored)) if scored else float("nan")
 
-    # -- using the answer --------------------------------------------------------------------------------------
+    # -- using the result --------------------------------------------------------------------------------------
 
     @property
     def experiment(self):
-        """The experiment with the estimates put in."""
+        """The experiment with the estimated values."""
         return self.problem.unknowns.apply(self.problem.experiment, jnp.asarray(self.free))
 
     @property
@@ -148,34 +148,34 @@ class Identification:
         return self.experiment.structure
 
     def predict(self, record: Record, start=None) -> Response:
-        """How the identified structure moves under another excitation, or from an initial state as in `simulate`."""
+        """Response of the identified structure to another excitation, or from an initial state as in `simulate`."""
         p = self.problem
         refuse_missing(p.experiment.structure, p.integrator)
         settings = {"integrator": p.integrator, "hold": p.hold, "substeps": p.substeps}
         return simulate(self.structure, record, start=start, **settings)
 
     def validate(self, record: Record, start=None) -> Validation:
-        """Predict a record that was not used and compare with what its sensors read.
+        """Predict a record that was not used and compare with the readings of its sensors.
 
-        The sensors and the channels of the excitation are taken to have the offsets that were found.
+        The sensors and the channels of the excitation are assumed to have the identified offsets.
         """
         refuse_missing(self.problem.experiment.structure, self.problem.integrator)
         sensors = self.experiment.sensors
-        there = []
+        channels = []
         for s in sensors:
             try:
-                there.append((s, channel_of(record, s)))
+                channels.append((s, channel_of(record, s)))
             except InputError:
                 continue
-        if not there:
+        if not channels:
             raise InputError(f"Record '{record.name}' has none of the sensors {', '.join(s.label for s in sensors)}.")
         response = self.predict(without_offsets(record, self.experiment), start)
-        predicted = response.readings([s for s, _ in there])
-        measured = np.stack([record[name] for _, name in there], axis=1)
-        return Validation(record, tuple(name for _, name in there), measured, predicted, response)
+        predicted = response.readings([s for s, _ in channels])
+        measured = np.stack([record[name] for _, name in channels], axis=1)
+        return Validation(record, tuple(name for _, name in channels), measured, predicted, response)
 
     def reconstruct(self, sensors, record: int = 0) -> Reconstruction:
-        """What other sensors would have read in a record that was used, with a band where its loads were unknown."""
+        """Readings of other sensors in a record that was used, with a band where its loads were unknown."""
         refuse_missing(self.problem.experiment.structure, self.problem.integrator)
         sensors = Sensors(sensors).noiseless()
         experiment = self.experiment
@@ -195,7 +195,7 @@ class Identification:
         return Reconstruction(tuple(s.label for s in sensors), values, deviation)
 
     def table(self) -> list[dict]:
-        """One row an unknown: name, unit, estimate, deviation, interval, at a bound or not, bounds, Cramér–Rao bound,
+        """One row per unknown: name, unit, estimate, deviation, interval, at a bound or not, bounds, Cramér–Rao bound,
         identifiable."""
         u, interval = self.problem.unknowns, self.interval()
         return [
@@ -224,8 +224,8 @@ class Identification:
         ]
         notes = [self.verdict, *filter(None, [self.certificate]), *self.warnings]
         ending = " (cut short)" if self.cut_short else ""
-        found = [str(own) for own in self.loads]
-        return "\n".join([f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *found, *notes])
+        loads = [str(estimate) for estimate in self.loads]
+        return "\n".join([f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *loads, *notes])
 
     __repr__ = __str__
 
@@ -237,25 +237,28 @@ class Identification:
     @attached
     def save(self, path) -> None:
         """Write to one HDF5 file; `load_identification` reads it back."""
+        ...
 
     @attached
     def plot(self) -> Figure:
         """Estimates, overlays and residuals in one figure."""
+        ...
 
     @attached
     def report(self, path, **keywords) -> Path:
         """Write the self-contained HTML report; returns its path."""
+        ...
 
 
 def _twice(row: dict) -> str:
-    """What the column ± 2σ shows."""
+    """Text of the column ± 2σ."""
     held = row["at_bound"] and not np.isfinite(row["standard_deviation"])
     return "at bound" if held else f"{2 * row['standard_deviation']:.3g}"
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """Readings of sensors that were not there: (samples, sensors) with standard deviations; NaN where none is known."""
+    """Readings of sensors that were not installed: (samples, sensors), with standard deviations; NaN where unknown."""
 
     names: tuple[str, ...]
     values: np.ndarray
@@ -267,7 +270,7 @@ class Reconstruction:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """A prediction beside measurements that were not used."""
+    """A prediction compared with measurements that were not used."""
 
     record: Record
     channels: tuple[str, ...]
@@ -296,3 +299,4 @@ class Validation:
     @attached
     def plot(self) -> Figure:
         """Measured and predicted, channel by channel."""
+        ...

@@ -1,8 +1,8 @@
-"""The scale of a structure: motion alone shows ratios of mass, damping and stiffness, never their common factor.
+"""The scale of a structure: motion alone determines ratios of mass, damping and stiffness, not their common factor.
 
     M ẍ + f(x, ẋ) = −M r ẍ_g          multiply M and f by any factor: the same motion
 
-A known load, a measured force, or one part that is not unknown fixes the factor.
+A known load, a measured force, or one part with known parameters fixes the factor.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 
 from vibrid.core.errors import Refusal
 
-_SIZES = (1e-3, 1e-2, 0.1, 1.0)  # m: laws show their known parts at one of these deformations
-_STEPS = 4  # of the path to each, so that laws with memory turn
+_SIZES = (1e-3, 1e-2, 0.1, 1.0)  # m: deformations at which forces are compared
+_STEPS = 4  # of the path to each, so that laws with memory are reversed
 _SAME = 1e-7
 
 
 def refuse_unscaled(problem) -> None:
-    """Refuse unknowns that can all grow together without changing what any sensor reads."""
+    """Refuse unknowns that can be scaled together without changing any reading."""
     if _force_is_known(problem) or not _moves_mass(problem):
         return
     names = _scaled_together(problem)
     if names:
         names += ["the unknown loads"] if problem.unknown_loads else []
         raise Refusal(
-            "Masses and stiffnesses cannot be found together from motion alone: scaling "
+            "Masses and stiffnesses cannot be identified together from motion alone: scaling "
             f"{', '.join(names)} so that every force grows by the same factor leaves the response unchanged. Fix one "
             "of them, give one a prior, measure a force, or apply a known load."
         )
@@ -54,7 +54,7 @@ def _moves_mass(problem) -> bool:
 
 
 def _scaled_together(problem) -> list[str]:
-    """Names of the unknowns whose joint scaling multiplies every force of every motion; empty where there are none."""
+    """Names of the unknowns whose joint scaling multiplies all forces of every motion; empty where there are none."""
     u = problem.unknowns
     force, slope = (np.asarray(part) for part in _forces_and_slopes(problem, u.start))
     fine = np.isfinite(force) & np.isfinite(slope).all(axis=1) & (force != 0.0)
@@ -76,7 +76,7 @@ def _forces_and_slopes(problem, values):
     def forces(theta):
         model = problem.unknowns.place(problem.experiment, theta).structure.model(loads)
 
-        def along(x, v, a):
+        def end_of(x, v, a):
             def step(carried, here):
                 s, before = carried
                 return (model.advance(s, before, here, 0.01), here), None
@@ -84,7 +84,7 @@ def _forces_and_slopes(problem, values):
             (s, last), _ = jax.lax.scan(step, (model.start(), (jnp.zeros(n), jnp.zeros(n))), (x, v))
             return jnp.concatenate([model.mass_times(a[-1]), model.forces(*last, s)])
 
-        moved = jax.vmap(along)(*map(jnp.asarray, paths)).reshape(-1)
+        moved = jax.vmap(end_of)(*map(jnp.asarray, paths)).reshape(-1)
         return jnp.concatenate([moved, model.load(ground)])
 
     return forces(values), jax.jacfwd(forces)(values)

@@ -1,4 +1,4 @@
-"""Where to put sensors: the places whose readings carry the most information about the unknowns."""
+"""Sensor placement: the places whose readings carry the most information about the unknowns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from vibrid.structures.sensors import Sensor, Sensors
 
 @dataclass(frozen=True)
 class Placement:
-    """The chosen sensors in the order of their worth, and what they can find out together with the standing ones."""
+    """The chosen sensors in the order of choice, and the identifiability with them and the installed ones."""
 
     sensors: Sensors
     log_determinant: np.ndarray  # of the information after each choice
@@ -59,18 +59,18 @@ def place_sensors(
     hold: str = "linear",
     substeps: int = 1,
 ) -> Placement:
-    """Choose `count` of the candidate sensors: one after the other, each the best next one, then each is exchanged for
-    a better one while there is any (greedy D-optimal with Fedorov's exchange).
+    """Choose `count` of the candidate sensors: greedy D-optimal selection, then Fedorov's exchange of single sensors
+    until none improves the determinant.
 
     The information of each candidate comes from differentiating the simulation at the structure's present values. Where
-    `unknown` names loads too (`UnknownLoad`), a sensor counts for what it adds once they are eliminated.
+    `unknown` also names loads (`UnknownLoad`), the information is what remains after the loads are eliminated.
 
     Arguments
-        candidates: sensors that could be placed; those with a stated noise keep it.
-        excitation: the motion or load that is expected, loads that will be unknown included.
-        unknown: what is to be found, as for `identify`.
+        candidates: possible sensors; those with a stated noise keep it.
+        excitation: the expected motion or load, including loads that will be unknown.
+        unknown: the unknowns, as for `identify`.
         noise: standard deviation of the noise over that of the signal, for sensors that state none.
-        standing: sensors that are there already; `count` more are chosen.
+        standing: sensors that are installed already; `count` more are chosen.
     """
     standing, candidates = tuple(standing), Sensors(candidates)
     if not 1 <= count <= len(candidates):
@@ -94,36 +94,36 @@ def place_sensors(
         information = _Eliminated(structure, candidates, excitation, sought, hold, slopes, sigma)
     else:
         information = _Added(np.asarray(jnp.einsum("tyi,tyj->yij", slopes, slopes)) / sigma[:, None, None] ** 2)
-    faint = 1e-6 * np.eye(len(unknowns))  # a ± 1000 % prior, so that the first choices are defined
+    prior = 1e-6 * np.eye(len(unknowns))  # a ± 1000 % prior, so that the first choices are defined
     every = range(len(candidates))
 
-    def worth(some: list[int]) -> float:
-        return np.linalg.slogdet(faint + information(some) / scale)[1]
+    def log_determinant(sensors: list[int]) -> float:
+        return float(np.linalg.slogdet(prior + information(sensors) / scale)[1])
 
     chosen = list(range(known))
     for _ in range(count):
-        chosen.append(max((i for i in every if i not in chosen), key=lambda i: worth([*chosen, i])))
-    chosen = _exchanged(chosen, known, every, worth)
-    path = [worth(chosen[: n + 1]) for n in range(known, len(chosen))]
+        chosen.append(max((i for i in every if i not in chosen), key=lambda i: log_determinant([*chosen, i])))
+    chosen = _exchanged(chosen, known, every, log_determinant)
+    path = [log_determinant(chosen[: n + 1]) for n in range(known, len(chosen))]
     limits = describe_information(unknowns, information(chosen), slope, value)
     return Placement(Sensors([candidates[i] for i in chosen[known:]]), np.array(path), limits)
 
 
-def _exchanged(chosen: list[int], known: int, every, worth) -> list[int]:
-    """A set that no exchange of one sensor improves; the first `known` stay."""
-    best, again = worth(chosen), True
+def _exchanged(chosen: list[int], known: int, every, log_determinant) -> list[int]:
+    """A set that no exchange of one sensor improves; the first `known` are kept."""
+    best, again = log_determinant(chosen), True
     while again:
         again = False
         for at in range(known, len(chosen)):
             trials = [[*chosen[:at], i, *chosen[at + 1 :]] for i in every if i not in chosen]
-            values = [worth(t) for t in trials]
+            values = [log_determinant(t) for t in trials]
             if values and max(values) > best + 1e-6:
                 best, chosen, again = max(values), trials[int(np.argmax(values))], True
     return chosen
 
 
 class _Added:
-    """Information of a set of sensors when all loads are known: the sum of what each says."""
+    """Information of a set of sensors when all loads are known: the sum over the sensors."""
 
     def __init__(self, each: np.ndarray):
         self.each = each
@@ -138,14 +138,14 @@ class _Eliminated:
     def __init__(self, structure, candidates, excitation, sought, hold, slopes, sigma):
         names, samples = loads_of(structure, excitation), len(excitation)
         inputs = inputs_of(structure, excitation)
-        own = [names.index((load.quantity, load.at)) for load in sought if (load.quantity, load.at) in names]
-        if len(own) < len(sought):
-            raise InputError("The excitation must hold the expected history of every unknown load, at its place.")
-        shares = np.zeros((1, len(names), len(own)))
-        shares[0, own, np.arange(len(own))] = 1.0
+        places = [names.index((load.quantity, load.at)) for load in sought if (load.quantity, load.at) in names]
+        if len(places) < len(sought):
+            raise InputError("The excitation must contain the expected history of every unknown load, at its place.")
+        shares = np.zeros((1, len(names), len(places)))
+        shares[0, places, np.arange(len(places))] = 1.0
         motion = exact_motion(structure, candidates, names, excitation.step, hold)
         self.system = augment(motion, jnp.asarray(shares), "size")
-        self.size = np.sqrt(np.mean(inputs[:, own] ** 2, axis=0)) * 3.0
+        self.size = np.sqrt(np.mean(inputs[:, places] ** 2, axis=0)) * 3.0
         self.slopes, self.sigma, self.samples = slopes, sigma, samples
 
     def __call__(self, chosen: list[int]) -> np.ndarray:
@@ -163,10 +163,10 @@ def _readings_and_slopes(experiment, unknowns, integrator, driven, dt, loads, su
     """Readings (nt, ny) and their derivatives (nt, ny, p)."""
 
     def readings(q):
-        made = unknowns.apply(experiment, q)
-        model = made.structure.model(loads)
-        arrays = made.structure.sensor_arrays(model, made.sensors)
-        first = made.initial[0]
+        changed = unknowns.apply(experiment, q)
+        model = changed.structure.model(loads)
+        arrays = changed.structure.sensor_arrays(model, changed.sensors)
+        first = changed.initial[0]
         return run(model, integrator, driven, dt, Readings(arrays), first, substeps)
 
     return readings(free), jax.jacfwd(readings)(free)

@@ -1,4 +1,4 @@
-"""Multiple shooting: each record cut into segments with starting states of their own, slowly pulled together."""
+"""Multiple shooting: each record cut into segments with their own initial states, whose gaps are closed gradually."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from vibrid.simulation.run import Everything, Readings, run
 
 
 def shoot(problem, free, deviations, segments: int, iterations: int = 40, progress=SILENT) -> tuple[np.ndarray, bool]:
-    """Improve φ by multiple shooting with a gap penalty that hardens in four stages: φ, and whether Ctrl-C ended it."""
+    """Improve φ by multiple shooting with a gap penalty that grows in four stages: φ, and whether Ctrl-C ended it."""
     if problem.delays:
-        raise Refusal("Multiple shooting cannot follow a delayed sensor across segments; use segments=1.")
+        raise Refusal("Multiple shooting cannot use a delayed sensor, whose readings cross segments; use segments=1.")
     p = len(free)
     knots = tuple(_knots(d.samples, segments) for d in problem.data)
     states = [_first_states(problem, free, i, k) for i, k in enumerate(knots)]
@@ -27,14 +27,14 @@ def shoot(problem, free, deviations, segments: int, iterations: int = 40, progre
     inner = [(s[1:] / np.asarray(size)).reshape(-1) for s, size in zip(states, sizes, strict=True)]
     z = np.concatenate([free, *inner])
     box = problem.unknowns.box().extended(len(z) - p)
-    noise = jnp.asarray(deviations)
+    noise, cut_short = jnp.asarray(deviations), False
     for weight in (1.0, 10.0, 100.0, 1000.0):
 
         def evaluate(z, weight=weight):
-            made = _evaluate(problem, jnp.asarray(z[0]), noise, jnp.asarray(weight), sizes, knots)
-            return tuple(a[None] for a in made)
+            terms = _evaluate(problem, jnp.asarray(z[0]), noise, jnp.asarray(weight), sizes, knots)
+            return tuple(a[None] for a in terms)
 
-        made = descend(
+        descent = descend(
             problem,
             z[None],
             deviations,
@@ -44,14 +44,14 @@ def shoot(problem, free, deviations, segments: int, iterations: int = 40, progre
             progress=progress,
             evaluate=evaluate,
         )
-        z = made.free[0]
-        if made.cut_short:
+        z, cut_short = descent.free[0], descent.cut_short
+        if cut_short:
             break
-    return z[:p], made.cut_short
+    return z[:p], cut_short
 
 
 def _knots(samples: int, segments: int) -> tuple[int, ...]:
-    """Sample numbers where segments of one length begin; what is left over at the end waits for single shooting."""
+    """Sample numbers where segments of equal length begin; samples after the last are used by single shooting only."""
     length = (samples - 1) // segments
     return tuple(range(0, segments * length, length))
 
@@ -79,10 +79,10 @@ def _motion(problem, free, record):
 
 
 def _first_states(problem, free, record, knots) -> np.ndarray:
-    """(segments, states) starting values: measured where sensors read displacement and velocity, else simulated.
+    """(segments, states) initial states: measured where sensors read displacement and velocity, else simulated.
 
-    A reading is what the sensor makes of the motion, so it is divided by the sensor's gain; between readings that are
-    there, missing ones follow a straight line, and before the first and after the last the simulation stands.
+    A reading is divided by the gain of its sensor; missing readings are interpolated linearly, and before the first and
+    after the last the simulation is used.
     """
     x, v, s = (jax.tree.map(np.asarray, part) for part in _motion(problem, jnp.asarray(free), record))
     x, v = x.copy(), v.copy()
@@ -92,13 +92,13 @@ def _first_states(problem, free, record, knots) -> np.ndarray:
     for c, sensor in enumerate(experiment.sensors):
         if sensor.quantity in ("displacement", "velocity"):
             row = np.asarray(experiment.structure.row(sensor.place))
-            there = np.flatnonzero(np.asarray(data.present[:, c]))
+            present = np.flatnonzero(np.asarray(data.present[:, c]))
             factor = float(sensor.gain) * row.sum()
-            if np.count_nonzero(row) == 1 and there.size and factor != 0.0:
+            if np.count_nonzero(row) == 1 and present.size and factor != 0.0:
                 target = x if sensor.quantity == "displacement" else v
-                inside = slice(there[0], there[-1] + 1)
-                values = np.asarray(data.readings)[there, c] - float(sensor.offset)
-                read = np.interp(number[inside], there, values / factor)
+                inside = slice(present[0], present[-1] + 1)
+                values = np.asarray(data.readings)[present, c] - float(sensor.offset)
+                read = np.interp(number[inside], present, values / factor)
                 target[inside, int(np.argmax(row != 0))] = read
     return np.stack(
         [np.concatenate([x[k], v[k], ravel_pytree(jax.tree.map(lambda a, k=k: a[k], s))[0]]) for k in knots]
@@ -107,37 +107,39 @@ def _first_states(problem, free, record, knots) -> np.ndarray:
 
 @eqx.filter_jit
 def _evaluate(problem, z, deviations, weight, sizes, knots):
-    """Free vector and segment states → cost, gradient and Gauss–Newton matrix; segments run side by side.
+    """Free vector and segment states → cost, gradient and Gauss–Newton matrix; segments run in parallel.
 
-    The normal matrix is filled block by block: a segment sees φ and its own starting state, a gap also the next one's.
+    The normal matrix is filled block by block: a segment depends on φ and its initial state, a gap also on the next
+        one.
     """
     p = len(problem.unknowns)
     phi, total = z[:p], z.shape[0]
-    cost, gradient, normal = 0.0, jnp.zeros(total), jnp.zeros((total, total))
+    cost, gradient, normal = jnp.zeros(()), jnp.zeros(total), jnp.zeros((total, total))
     offset = p
     for i, (begins, size) in enumerate(zip(knots, sizes, strict=True)):
         count, width = len(begins), size.shape[0]
         length = begins[1] - begins[0]
         inner = z[offset : offset + (count - 1) * width].reshape(count - 1, width)
         starts = jnp.concatenate([jnp.zeros((1, width)), inner])
-        both = jnp.concatenate([jnp.broadcast_to(phi, (count, p)), starts], axis=1)
+        local = jnp.concatenate([jnp.broadcast_to(phi, (count, p)), starts], axis=1)
 
-        def piece(own, begin, is_first, i=i, size=size, length=length):
-            return _segment(problem, own[:p], own[p:], begin, is_first, i, size, length, deviations)
+        def piece(local, begin, is_first, i=i, size=size, length=length):
+            return _segment(problem, local[:p], local[p:], begin, is_first, i, size, length, deviations)
 
         at = (jnp.asarray(begins), jnp.arange(count) == 0)
-        (jr, je), (r, end) = jax.vmap(jax.jacfwd(lambda *a, f=piece: (f(*a),) * 2, has_aux=True))(both, *at)
+        (jr, je), (r, end) = jax.vmap(jax.jacfwd(lambda *a, f=piece: (f(*a),) * 2, has_aux=True))(local, *at)
         for j in range(count):
-            own = np.concatenate([np.arange(p), offset + (j - 1) * width + np.arange(width)])[: p + (width if j else 0)]
-            block = jr[j][:, : len(own)]
+            start = offset + (j - 1) * width  # of the initial state of segment j; that of the first is not free
+            columns = np.concatenate([np.arange(p), start + np.arange(width if j else 0)])
+            block = jr[j][:, : len(columns)]
             cost += 0.5 * jnp.vdot(r[j], r[j])
-            gradient = gradient.at[own].add(block.T @ r[j])
-            normal = normal.at[np.ix_(own, own)].add(block.T @ block)
+            gradient = gradient.at[columns].add(block.T @ r[j])
+            normal = normal.at[np.ix_(columns, columns)].add(block.T @ block)
             if j + 1 < count:
                 gap = weight * (end[j] - inner[j])
                 following = offset + j * width + np.arange(width)
-                columns = np.concatenate([own, following])
-                block = weight * jnp.concatenate([je[j][:, : len(own)], -jnp.eye(width)], axis=1)
+                block = weight * jnp.concatenate([je[j][:, : len(columns)], -jnp.eye(width)], axis=1)
+                columns = np.concatenate([columns, following])
                 cost += 0.5 * jnp.vdot(gap, gap)
                 gradient = gradient.at[columns].add(block.T @ gap)
                 normal = normal.at[np.ix_(columns, columns)].add(block.T @ block)
@@ -146,7 +148,7 @@ def _evaluate(problem, z, deviations, weight, sizes, knots):
 
 
 def _segment(problem, q, w, begin, is_first, record, size, length: int, deviations):
-    """Weighted residuals of one segment, and the scaled state at its end, from φ and its scaled starting state."""
+    """Weighted residuals of one segment, and the scaled state at its end, from φ and its scaled initial state."""
     data = problem.data[record]
     experiment, model, first = _model_and_start(problem, q, record)
     rest, unravel = ravel_pytree(model.start())

@@ -1,4 +1,4 @@
-"""Natural sizes of unknowns that are guessed to be zero: how far an offset or an initial state may well lie from it."""
+"""Natural sizes of unknowns whose first guess is zero: typical values of offsets and initial states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RATES = {
 
 
 class NaturalSizes:
-    """A size for the number at a place of an experiment, from the records; None where they say nothing of it.
+    """A typical size of the parameter at a place of an experiment, from the records; None where they do not give one.
 
     Arguments
         readings: for every sensor its samples of all records.
@@ -34,23 +34,23 @@ class NaturalSizes:
         tokens = paths.parse(place)
         if tokens[-1] == "offset":
             samples = self.readings if tokens[0] == "sensors" else self.inputs
-            return _spread(samples[tokens[1]]) or None
-        return self._motion(tokens[2]) if tokens[0] == "initial" else None
+            return _spread(samples[int(tokens[1])]) or None
+        return self._motion(str(tokens[2])) if tokens[0] == "initial" else None
 
     def _motion(self, quantity: str) -> float | None:
-        """A typical displacement or velocity, from the readings that are nearest to it."""
+        """A typical displacement or velocity, from readings of the nearest derivative."""
         pace = self._pace()
         wanted = 0 if quantity == "displacement" else 1
-        found = sorted(
-            (abs(_RATES[s.quantity] - wanted), _spread(own) * pace ** (wanted - _RATES[s.quantity]))
-            for s, own in zip(self.experiment.sensors, self.readings, strict=True)
+        sizes = sorted(
+            (abs(_RATES[s.quantity] - wanted), _spread(samples) * pace ** (wanted - _RATES[s.quantity]))
+            for s, samples in zip(self.experiment.sensors, self.readings, strict=True)
             if s.quantity in _RATES
         )
-        nearest = [size for far, size in found if far == found[0][0] and size > 0]
+        nearest = [size for far, size in sizes if far == sizes[0][0] and size > 0]
         return max(nearest, default=None)
 
     def _pace(self) -> float:
-        """rad/s: the lowest natural frequency about rest; once in the record where nothing holds the structure."""
+        """rad/s: the lowest natural frequency about rest; one cycle per record where the structure has no stiffness."""
         mass, _, stiffness = (np.asarray(part) for part in self.experiment.structure.model(()).initial_matrices())
         lowest = np.min(np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real)
         return max(float(np.sqrt(max(lowest, 0.0))), 2 * np.pi / self.duration)
@@ -62,13 +62,13 @@ def sizes_in(experiment: Experiment, records: list[Record], channels, inputs) ->
         np.concatenate([record[channels(record, sensor)] for record in records]) for sensor in experiment.sensors
     ]
     driven = [
-        np.concatenate([samples[:, names.index(one)] for names, samples in inputs if one in names])
-        for one in ((load.quantity, load.place) for load in experiment.loads)
+        np.concatenate([samples[:, names.index(load)] for names, samples in inputs if load in names])
+        for load in ((load.quantity, load.place) for load in experiment.loads)
     ]
     return NaturalSizes(experiment, readings, driven, max(r.duration for r in records))
 
 
 def _spread(samples: np.ndarray) -> float:
-    """Standard deviation of what is there; the size where it does not vary."""
-    there = samples[np.isfinite(samples)]
-    return float(np.std(there) or np.max(np.abs(there), initial=0.0)) if there.size else 0.0
+    """Standard deviation of the samples present; their size where they are constant."""
+    present = samples[np.isfinite(samples)]
+    return float(np.std(present) or np.max(np.abs(present), initial=0.0)) if present.size else 0.0

@@ -1,4 +1,4 @@
-"""Measured motion made consistent: displacement and velocity are two readings of one motion."""
+"""Consistent displacement and velocity from readings of both."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _REACH = 3
 def noise_levels(signals: np.ndarray) -> np.ndarray:
     """Standard deviation of white noise in every column, from the highest fifth of its spectrum.
 
-    The median of a periodogram is ln 2 of its mean, and hardly feels a few lines of signal; signal that fills the
-    whole of that band counts as noise, so this is an upper limit.
+    The median of a periodogram is ln 2 of its mean, and a few lines of signal hardly change it; signal that fills
+    the whole band counts as noise, so this is an upper limit.
     """
     window = np.hanning(len(signals))[:, None]
     power = np.abs(np.fft.rfft((signals - signals.mean(axis=0)) * window, axis=0)) ** 2 / np.sum(window**2)
@@ -22,15 +22,14 @@ def noise_levels(signals: np.ndarray) -> np.ndarray:
 
 
 def consistent_motion(x, v, noise, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Displacement and velocity (nt, n) of the motion that best agrees with both readings.
+    """Displacement and velocity (nt, n) of the motion that fits both readings best.
 
     Minimises Σ (x − X)²/σx² + (v − DX)²/σv² with differences D of order six: slow motion follows the displacement,
-    quick motion the velocity, and there is no corner frequency to choose. The measured acceleration stays out of it:
-    it is what the states are to explain, and noise that both sides share would bias the answer.
+    quick motion the velocity, and there is no corner frequency to choose. The measured acceleration is not used: the
+    states are to explain it, and noise on both sides of an equation would bias the estimate.
 
-    The correction is found in the velocities, X = x + r² Dᵀ λ with (I + r² D Dᵀ) λ = v − D x and r = σx/σv: the matrix
-    is well conditioned however much better one reading is than the other. (I + r² Dᵀ D is not: D does not see a
-    constant.)
+    The correction is computed in the velocities, X = x + r² Dᵀ λ with (I + r² D Dᵀ) λ = v − D x and r = σx/σv: the
+    matrix is well conditioned for any ratio of the two noise levels. (I + r² Dᵀ D is not: D of a constant is zero.)
 
     Arguments
         noise: (σx, σv), each (n,).
@@ -52,7 +51,7 @@ def consistent_motion(x, v, noise, step: float) -> tuple[np.ndarray, np.ndarray]
 
 
 def remaining_noise(noise, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviations (n,) of what `consistent_motion` leaves in displacement and velocity."""
+    """Standard deviations (n,) of the noise in displacement and velocity after `consistent_motion`."""
     phase = np.linspace(0.0, np.pi, 2001)[:, None]
     offsets = np.arange(-_REACH, _REACH + 1)
     first = (np.sin(phase * offsets) @ _FIRST)[:, None] / step
@@ -63,13 +62,14 @@ def remaining_noise(noise, step: float) -> tuple[np.ndarray, np.ndarray]:
 def _band(stencil: np.ndarray, count: int):
     """Differences at the inner samples: (count − 6, count)."""
     rows = count - 2 * _REACH
-    return sparse.diags_array(list(stencil), offsets=list(range(len(stencil))), shape=(rows, count)).tocsr()
+    diagonals = np.repeat(stencil[:, None], count, axis=1)
+    return sparse.dia_array((diagonals, np.arange(len(stencil))), shape=(rows, count)).tocsr()
 
 
 def _upper(matrix) -> np.ndarray:
     """The upper diagonals of a symmetric banded matrix, as LAPACK stores them."""
     width, count = 2 * _REACH, matrix.shape[0]
-    made = np.zeros((width + 1, count))
+    bands = np.zeros((width + 1, count))
     for k in range(width + 1):
-        made[width - k, k:] = matrix.diagonal(k)
-    return made
+        bands[width - k, k:] = matrix.diagonal(k)
+    return bands

@@ -1,12 +1,12 @@
-"""Unknowns: what is to be found, stated apart from the model as paths into the experiment.
+"""Unknowns: the parameters to identify, given as paths into the experiment, apart from the model.
 
-Methods work in a free space φ of plain numbers, from which θ, the physical parameters, follow; θ never leaves its
-bounds, whatever φ is. There are two such spaces, and a set of unknowns is in one of them:
+Methods work with free variables φ of plain numbers, from which the physical parameters θ follow; θ stays within its
+bounds for every φ. There are two such spaces, and a set of unknowns is in one of them:
 
-- The **smooth** one has no edges: bounds are reached at infinity. Filters, samplers and networks need that.
-- The **box** (`boxed`) has edges, which a step can reach and stand on: φ is ln(θ/start) for what must be positive and
-  (θ − start)/scale for the rest. Descents need that: in the smooth space everything dies away towards a bound, gradient
-  and all, and a descent stalls there.
+- The **smooth** space has no edges: bounds are reached at infinity. Filters, samplers and networks need that.
+- The **box** (`boxed`) has edges, which a step can reach: φ is ln(θ/start) for parameters that must be positive and
+  (θ − start)/scale for the others. Descents need that: in the smooth space the gradient vanishes towards a bound, and
+  a descent stalls there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -33,17 +34,17 @@ KINDS = ("log", "interval", "above", "below", "linear")
 @checked
 @dataclass(frozen=True)
 class Unknown:
-    """One entry of what is to be found; a path with `[*]` stands for one unknown at every index.
+    """One unknown to identify; a path with `[*]` stands for one unknown at every index.
 
     Arguments
-        path: where it lives: `storeys[*].stiffness`, `sensors[0].gain`, `sensors[*].offset`, `loads[0].offset` (of
-            the measured excitation), `initial[0].displacement[2]`, …
+        path: where it is in the experiment: `storeys[*].stiffness`, `sensors[0].gain`, `sensors[*].offset`,
+            `loads[0].offset` (of the measured excitation), `initial[0].displacement[2]`, …
         bounds: (low, high), either may be None. Parameters that must be positive are so without bounds.
         start: first guess; the value in the experiment by default. One value, or one for each index of `[*]`.
         prior: (mean, standard deviation) of a normal prior, in the parameter's unit.
-        tied: all places of the path share one value.
+        tied: all parameters that the path names share one value.
         scale: a typical size of the change, for parameters whose first guess is zero.
-        name: what to call it in tables; the path by default.
+        name: its name in tables; the path by default.
     """
 
     path: str | Sequence[str]
@@ -62,7 +63,7 @@ class UnknownSet(eqx.Module):
     units: tuple[str, ...] = eqx.field(static=True)
     places: tuple[tuple[str, ...], ...] = eqx.field(static=True)
     kinds: tuple[str, ...] = eqx.field(static=True)
-    positive: tuple[bool, ...] = eqx.field(static=True)  # must be so by what it means, with or without bounds
+    positive: tuple[bool, ...] = eqx.field(static=True)  # positive by its meaning, with or without bounds
     low: jax.Array
     high: jax.Array
     start: jax.Array  # θ at φ = 0 for "log" and "linear"
@@ -119,8 +120,8 @@ class UnknownSet(eqx.Module):
     def boxed(self) -> UnknownSet:
         """The same unknowns in the space with edges.
 
-        Logarithms are for what must be positive: a bound at zero is then never quite reached. Any other unknown can
-        stand on a bound at zero, so it is taken as it is.
+        Parameters that must be positive are logarithmic: they never quite reach a bound at zero. The others can be at a
+        bound at zero, so they are linear.
         """
         start, low = np.asarray(self.start), np.asarray(self.low)
         log = (np.array(self.positive, bool) | (low > 0.0)) & (start > 0.0)
@@ -128,55 +129,57 @@ class UnknownSet(eqx.Module):
 
     def box(self) -> Box:
         """Where φ may be. The smooth space has no edges."""
-        bounds = []
-        for edge, none in ((self.low, -np.inf), (self.high, np.inf)):
-            edge, own = np.asarray(edge), np.full(len(self), none)
-            for i, kind in enumerate(self.kinds):
-                if kind == "log" and edge[i] > 0.0:
-                    own[i] = np.log(edge[i] / float(self.start[i]))
-                elif kind == "linear" and np.isfinite(edge[i]):
-                    own[i] = (edge[i] - float(self.start[i])) / float(self.scale[i])
-            bounds.append(own)
+        low, high = self._limits(np.asarray(self.low), -np.inf), self._limits(np.asarray(self.high), np.inf)
         log = np.array([kind == "log" for kind in self.kinds], bool)
         longest, trust, wall = np.full(len(self), STEP), np.where(log, STEP, np.inf), np.where(log, WALL, np.inf)
-        return Box(*bounds, longest, trust, wall)
+        return Box(low, high, longest, trust, wall)
+
+    def _limits(self, bounds: np.ndarray, none: float) -> np.ndarray:
+        """Bounds of θ as limits of φ; `none` where there is none."""
+        limits = np.full(len(self), none)
+        for i, kind in enumerate(self.kinds):
+            if kind == "log" and bounds[i] > 0.0:
+                limits[i] = np.log(bounds[i] / float(self.start[i]))
+            elif kind == "linear" and np.isfinite(bounds[i]):
+                limits[i] = (bounds[i] - float(self.start[i])) / float(self.scale[i])
+        return limits
 
     def named(self, patterns: Iterable[str]) -> np.ndarray:
         """(p,): the unknowns that any of the patterns names: a name, or a path in which `[*]` is any index and nothing
         else. A path may end early: `storeys` is everything in the storeys."""
         chosen = np.zeros(len(self), bool)
         for pattern in patterns:
-            own = np.array([pattern == name for name in self.names], bool)
-            if not own.any():
+            matches = np.array([pattern == name for name in self.names], bool)
+            if not matches.any():
                 asked = paths.parse(Experiment.full_path(pattern))
-                own = np.array([any(_begins(paths.parse(p), asked) for p in places) for places in self.places])
-            if not own.any():
+                matches = np.array([any(_begins(paths.parse(p), asked) for p in places) for places in self.places])
+            if not matches.any():
                 raise InputError(
                     f"The stage '{pattern}' names no unknown; write a name or a path of these: {', '.join(self.names)}."
                 )
-            chosen |= own
+            chosen |= matches
         return chosen
 
     @property
     def needs(self) -> frozenset[str]:
-        """What the places of the unknowns ask of a method."""
-        return frozenset(kind_of(place).need for own in self.places for place in own) - {""}
+        """Abilities that the places of the unknowns require of a method."""
+        return frozenset(kind_of(place).need for places in self.places for place in places) - {""}
 
     def begins(self, record: int, records: int) -> bool:
-        """Whether the state in which a record begins, one of so many, is unknown."""
-        tokens = [paths.parse(place) for own in self.places for place in own]
-        return any(t[0] == "initial" and t[1] % records == record for t in tokens)
+        """Whether the initial state of a record, one of `records`, is unknown."""
+        tokens = [paths.parse(place) for places in self.places for place in places]
+        return any(t[0] == "initial" and int(t[1]) % records == record for t in tokens)
 
     def noise(self) -> dict[int, tuple[int, ...]]:
-        """Unknowns that are the noise of sensors: which unknown, and of which sensors."""
-        found = {}
+        """Unknowns that are the noise of sensors: the number of the unknown, and those of its sensors."""
+        sensors = {}
         for i, places in enumerate(self.places):
             if all(kind_of(place) is NOISE for place in places):
-                found[i] = tuple(paths.parse(place)[1] for place in places)
-        return found
+                sensors[i] = tuple(int(paths.parse(place)[1]) for place in places)
+        return sensors
 
     def at_bound(self, free) -> np.ndarray:
-        """(p,): −1 and 1 where θ(φ) stands at its lower or upper bound (smooth: within 1 % of the interval)."""
+        """(p,): −1 and 1 where θ(φ) is at its lower or upper bound (smooth: within 1 % of the interval)."""
         side = self.box().side(np.asarray(free))
         for i in np.flatnonzero(np.array(self.kinds) == "interval"):
             share = float(jax.nn.sigmoid(free[i]))
@@ -185,7 +188,7 @@ class UnknownSet(eqx.Module):
 
     @eqx.filter_jit
     def slope(self, free):
-        """dθ/dφ, one number an unknown."""
+        """dθ/dφ, one number per unknown."""
         return jax.jvp(self.to_physical, (free,), (jnp.ones_like(free),))[1]
 
     def apply(self, experiment: Experiment, free) -> Experiment:
@@ -194,7 +197,7 @@ class UnknownSet(eqx.Module):
 
     def place(self, experiment: Experiment, values) -> Experiment:
         """The experiment with the unknowns set to physical values θ."""
-        return paths.replace(experiment, {place: values[i] for i, own in enumerate(self.places) for place in own})
+        return paths.replace(experiment, {place: values[i] for i, places in enumerate(self.places) for place in places})
 
     @eqx.filter_jit
     def prior_residual(self, free):
@@ -218,7 +221,7 @@ def _begins(path: tuple, pattern: tuple) -> bool:
 
 
 def listed(unknown) -> list:
-    """What is unknown as a list: one path or one `Unknown` may stand alone."""
+    """The unknowns as a list; a single path or `Unknown` need not be in one."""
     if isinstance(unknown, Iterable) and not isinstance(unknown, str | Mapping):
         return list(unknown)
     return [unknown]
@@ -229,7 +232,7 @@ def compile_unknowns(
 ) -> UnknownSet:
     """Expand paths, choose transformations, and check that every first guess is allowed.
 
-    `size_of` gives the natural size of what is guessed to be zero, from its place; None where there is none.
+    `size_of` gives the natural size of a parameter whose first guess is zero, from its place; None where there is none.
     """
     rows: list[dict] = []
     for entry in listed(unknown):
@@ -239,8 +242,8 @@ def compile_unknowns(
         rows += _expand(experiment, entry, size_of or (lambda place: None))
     if not rows and not may_be_none:
         raise InputError("Nothing is unknown: name at least one parameter, e.g. unknown=['storeys[*].stiffness'].")
-    taken = [place for row in rows for place in row["places"]]
-    twice = sorted({p for p in taken if taken.count(p) > 1})
+    taken = [_from_zero(experiment, place) for row in rows for place in row["places"]]
+    twice = sorted({experiment.short_path(place) for place in taken if taken.count(place) > 1})
     if twice:
         raise InputError(f"{', '.join(twice)} is named as unknown more than once.")
 
@@ -262,21 +265,32 @@ def compile_unknowns(
     )
 
 
+def _from_zero(experiment: Experiment, place: str) -> str:
+    """The same place with every index counted from the first: `storeys[-1]` of three is `storeys[2]`."""
+    tokens: tuple[str | int, ...] = ()
+    for token in paths.parse(place):
+        if isinstance(token, int) and token < 0:
+            parts: Any = paths.get(experiment, paths.spell(tokens))
+            token += len(parts)
+        tokens = (*tokens, token)
+    return paths.spell(tokens)
+
+
 def _expand(experiment: Experiment, entry: Unknown, size_of) -> list[dict]:
     given = [entry.path] if isinstance(entry.path, str) else list(entry.path)
     places = [p for path in given for p in paths.expand(experiment, experiment.full_path(path))]
     groups = [tuple(places)] if entry.tied or not isinstance(entry.path, str) else [(p,) for p in places]
     starts = np.broadcast_to(np.asarray(np.nan if entry.start is None else entry.start, dtype=float), (len(groups),))
-    made = []
+    rows = []
     for group, start in zip(groups, starts, strict=True):
         label = experiment.short_path(group[0]) if len(group) == 1 else experiment.short_path(given[0])
         name = entry.name if entry.name and len(groups) == 1 else label
         info = paths.info(experiment, group[0])
-        value = float(paths.get(experiment, group[0])) if np.isnan(start) else float(start)
+        value = float(np.asarray(paths.get(experiment, group[0])) if np.isnan(start) else start)
         if not np.isfinite(value):
             raise InputError(f"'{name}' has no finite first guess; give start=... for it.")
-        made.append(_row(name, info, group, value, entry, size_of))
-    return made
+        rows.append(_row(name, info, group, value, entry, size_of))
+    return rows
 
 
 def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown, size_of) -> dict:

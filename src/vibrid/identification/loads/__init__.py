@@ -1,1 +1,1 @@
-"""Loads whose histories are to be found: the recursion, its smoother, the weight of the penalty, and the answer."""
+"""Unknown loads: the recursion, its smoother, the weight of the penalty, and the estimate."""

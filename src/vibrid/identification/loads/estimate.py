@@ -1,4 +1,4 @@
-"""A load that was found: its history with a band, and the weights it was found with."""
+"""An estimated load: its history with a band, and the weights that were used."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from vibrid.records.record import Channel, Record
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """How far readings and loads may be off: standard deviations of the noise (ny,) and of the loads' innovations.
+    """Standard deviations of the noise of the readings (ny,) and of the innovations of the loads.
 
-    `first` is that of the loads before the record, `motion` that of the motion at its start over what the loads
-    themselves would have caused (0: known).
+    `first` is that of the loads before the record, `motion` that of the initial motion relative to the motion that the
+    loads would cause (0: known).
     """
 
     noise: np.ndarray
@@ -26,7 +26,7 @@ class Weights:
     motion: float = 0.0
 
     def loosened(self, factor: float) -> Weights:
-        """The same with loads that are freer by a factor."""
+        """The same with the standard deviations of the loads multiplied by a factor."""
         return replace(self, spread=factor * self.spread, first=factor * self.first)
 
 
@@ -34,8 +34,8 @@ class Weights:
 class LoadEstimate:
     """The unknown loads of one record, each with its standard deviation at every sample.
 
-    The band holds what noise and, where it was unknown too, the structure's uncertainty do to the loads; it takes model
-    and sensors as right.
+    The band includes the effect of noise and, where the structure was unknown too, of its uncertainty; it assumes that
+    model and sensors are right.
     """
 
     record: str
@@ -44,7 +44,7 @@ class LoadEstimate:
     time: np.ndarray  # (samples,) s
     values: np.ndarray  # (samples, loads)
     deviation: np.ndarray  # (samples, loads)
-    weights: Weights  # how far readings and loads were allowed to be off
+    weights: Weights  # standard deviations of readings and loads that were used
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[:, self.names.index(name)]
@@ -66,7 +66,7 @@ class LoadEstimate:
         )
 
     def table(self) -> list[dict]:
-        """One row a load: name, unit, largest value, rms, and the median of its standard deviation."""
+        """One row per load: name, unit, largest value, rms, and the median of its standard deviation."""
         return [
             {
                 "name": name,

@@ -1,4 +1,4 @@
-"""`find_loads`: the histories of unknown loads on a structure that is known."""
+"""`find_loads`: estimate the histories of unknown loads on a known structure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.regularisation import choose_weights
-from vibrid.identification.loads.solution import Solution, Weights, put_loads, solve_loads, uncertain_rows
+from vibrid.identification.loads.solution import (
+    Solution,
+    Weights,
+    followed,
+    put_loads,
+    shares_of,
+    solve_loads,
+    uncertain_rows,
+)
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.problem import Problem, make_problem
 from vibrid.records.record import Record
@@ -29,13 +37,13 @@ def find_loads(
     hold: str = "linear",
     progress: Progress = SILENT,
 ) -> LoadEstimate:
-    """The histories of loads at known places from what sensors read, the structure being known.
+    """Estimate the histories of loads at known places from sensor readings, for a known structure.
 
     Arguments
-        structure: with all its parameters as they are.
+        structure: with all its parameters known.
         data: a record with the readings, and the known loads if there are any.
         loads: places, or `UnknownLoad`s.
-        sensors: what the channels are, when the record does not say it itself.
+        sensors: the sensors of the channels, where the record does not state them.
         penalty, weight, initial: as in `JointLoads`.
         integrator, hold: as for `simulate`.
 
@@ -45,14 +53,14 @@ def find_loads(
     """
     wanted = [load if isinstance(load, UnknownLoad) else UnknownLoad(load) for load in _listed(loads)]
     if not wanted:
-        raise InputError("No load is to be found: name its place, e.g. find_loads(beam, record, ['tip']).")
+        raise InputError("No load was given: name its place, e.g. find_loads(beam, record, ['tip']).")
     problem = make_problem(structure, data, wanted, sensors=sensors, integrator=integrator, hold=hold)
-    for sentence in refuse_unanswerable(problem):
-        progress.stage(sentence)
+    for message in refuse_unanswerable(problem):
+        progress.stage(message)
     with one_blas_thread():
         motion = 10.0 if initial == "unknown" else 0.0
         weights = choose_weights(problem, problem.start, penalty, weight, motion=motion, progress=progress).weights
-        solution = solve_loads(problem, problem.start, 0, weights, penalty)
+        solution = followed(solve_loads(problem, problem.start, 0, weights, penalty))
         return estimate_of(problem, problem.start, 0, solution, weights, penalty, None)
 
 
@@ -63,7 +71,7 @@ def _listed(loads) -> list:
 def estimate_of(
     problem: Problem, free, record: int, solution: Solution, weights: Weights, penalty: str, covariance
 ) -> LoadEstimate:
-    """Loads of one record with their band, `covariance` being that of φ (None when it is known)."""
+    """Loads of one record with their band; `covariance` is that of φ (None where φ is known)."""
     held = put_loads(problem, record, solution.loads)
     band = uncertain_rows(held, free, record, weights, penalty, covariance)
     return describe_loads(problem, record, solution.loads, band, weights)
@@ -73,9 +81,9 @@ def describe_loads(problem: Problem, record: int, loads, deviation, weights: Wei
     """Loads and their standard deviations (samples, loads) with names, units and times."""
     data = problem.data[record]
     units = []
-    for i in range(data.shares.shape[-1]):
-        own = int(np.argmax(np.abs(np.asarray(data.shares)[:, :, i]).max(axis=0)))
-        units.append("N" if data.loads[own][0] == "load" else "m/s^2")
+    for share in np.moveaxis(np.abs(np.asarray(shares_of(data))), -1, 0):
+        place = int(np.argmax(share.max(axis=0)))
+        units.append("N" if data.loads[place][0] == "load" else "m/s^2")
     return LoadEstimate(
         record=data.name,
         names=problem.unknown_loads,

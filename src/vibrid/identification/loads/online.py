@@ -1,4 +1,4 @@
-"""Loads and motion sample by sample, the structure being known: an augmented Kalman filter in square-root form."""
+"""Loads and motion of a known structure, sample by sample: an augmented Kalman filter in square-root form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Filtered(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a sample says: loads with standard deviations, and the whitened surprise of its readings."""
+    """Estimate after a sample: loads with standard deviations, and the whitened innovation of its readings."""
 
     load: jax.Array
     deviation: jax.Array
@@ -34,9 +34,9 @@ class Step(NamedTuple):
 class LoadFilter(eqx.Module):
     """Loads at known places on a known linear structure, online: `state, step = filter(state, readings)`.
 
-    It knows only the past: a load shows in displacements late, so accelerometers near the loads matter more than
-    offline; `find_loads` on the finished record is always better. Loads are a random walk (or what `penalty` says)
-    between samples, linear within them.
+    It uses only past readings: displacements respond late to a load, so accelerometers near the loads matter more than
+    offline; `find_loads` on the whole record is always better. Loads are a random walk (or as `penalty` states) from
+    sample to sample, and linear in between.
 
     Arguments
         structure: linear, all parameters known.
@@ -44,7 +44,7 @@ class LoadFilter(eqx.Module):
         loads: places of the unknown loads.
         step: s, sampling step.
         innovation: standard deviation of the change of each load from sample to sample, N (of its size for
-            penalty="size"). One number or one a load.
+            penalty="size"). One number, or one per load.
         first: N, standard deviation of the loads at the first sample.
         known: known inputs, such as (("ground_acceleration", ""),), given to every call.
     """
@@ -66,7 +66,7 @@ class LoadFilter(eqx.Module):
             raise InputError("A load filter needs the noise of every sensor: Sensor('acceleration', 2, noise=0.01).")
         late = [s.label for s in sensors if float(s.delay)]
         if late:
-            raise InputError(f"A load filter cannot wait for delayed sensors ({', '.join(late)}); align them first.")
+            raise InputError(f"A load filter cannot use delayed sensors ({', '.join(late)}); align them first.")
         if penalty not in PENALTIES:
             raise InputError(f"The penalty on loads is one of {', '.join(PENALTIES)}, not '{penalty}'.")
         places = [loads] if isinstance(loads, str | int) else list(loads)

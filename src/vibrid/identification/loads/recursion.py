@@ -1,6 +1,6 @@
-"""Structure and unknown loads as one linear recursion: what a smoother needs to find the loads in O(samples).
+"""Structure and unknown loads as one linear recursion, for a smoother that estimates the loads in O(samples).
 
-The state holds the motion ξ and the latest loads; what drives it is the innovation w of the loads:
+The state holds the motion ξ and the latest loads; its input is the innovation w of the loads:
 
     s = (ξ_k, f_k, f_{k−1}, …)     s_{k+1} = A_k s_k + G_k w_k     y_k = C_k s_k
     f_{k+1} = w_k                    a ridge: loads of limited size
@@ -26,16 +26,16 @@ from vibrid.simulation.exact import ExactLinear
 from vibrid.simulation.excitation import Input, drive
 
 PENALTIES = {"size": (), "difference": (1.0,), "second-difference": (2.0, -1.0)}
-"""How the next load follows from the last ones when its innovation is zero."""
+"""Coefficients of the last loads in the next one when its innovation is zero."""
 
 DEGREES = {"zero": 0, "linear": 1, "cubic": 3}
-"""Degree of the polynomial that the loads follow between samples, by the name of the hold."""
+"""Degree of the polynomial of the loads between samples, by the name of the hold."""
 
 
 class LinearRecursion(eqx.Module):
     """The motion of a structure as a linear recursion: `ξ_{k+1} = A ξ_k + Σ_j B_j u_{k+1−j}`, `y_k = C ξ_k + D u_k`.
 
-    Leading axis: 1 when nothing changes in time, else one entry a sample.
+    Leading axis: 1 for a recursion that is constant in time, else one entry per sample.
     """
 
     transition: jax.Array  # (T, m, m)
@@ -59,9 +59,9 @@ class LoadSystem(eqx.Module):
         return self.transition.shape[0] == self.output.shape[0] == 1
 
     def reached(self) -> LoadSystem:
-        """The same without states that no load ever moves (the axial ones of a bent beam): they stay zero for certain.
+        """The same without states that no load excites (axial ones of a beam in bending): they remain zero.
 
-        Every step costs the cube of the number of states, so this is worth its while.
+        The cost of every step grows with the cube of the number of states.
         """
         if not self.constant:
             return self
@@ -85,21 +85,21 @@ class LoadSystem(eqx.Module):
         )
 
     def masked(self, present) -> LoadSystem:
-        """The system whose missing readings (0 in `present`, samples × ny) say nothing; itself when all are there."""
+        """The system without missing readings (0 in `present`, samples × ny); itself when none is missing."""
         if np.all(present):
             return self
         return replace(self, output=self.output * jnp.asarray(present)[:, :, None])
 
     @property
     def load_rows(self):
-        """(loads, m): picks the present loads from the state."""
+        """(loads, m): selects the present loads from the state."""
         rows = np.zeros((self.loads, self.transition.shape[-1]))
         rows[np.arange(self.loads), self.size + np.arange(self.loads)] = 1.0
         return jnp.asarray(rows)
 
 
 def exact_motion(structure, sensors, inputs, step: float, hold: str) -> LinearRecursion:
-    """The recursion of a linear structure whose inputs follow polynomials between samples: exact, constant in time.
+    """The recursion of a linear structure whose inputs are polynomials between samples: exact, constant in time.
 
     `inputs` are (quantity, place) as for `Structure.model`, `step` is the sampling step in s.
     """
@@ -116,7 +116,7 @@ def exact_motion(structure, sensors, inputs, step: float, hold: str) -> LinearRe
     degree = DEGREES[hold]
     a_d, gamma = input_integrals(a, b, step, degree)
     if degree == 0:
-        lags = jnp.stack([jnp.zeros_like(gamma[0]), gamma[0]])  # u_{k+1} does nothing, u_k is held
+        lags = jnp.stack([jnp.zeros_like(gamma[0]), gamma[0]])  # u_{k+1} has no effect, u_k is held
     else:
         nodes = 1.0 - np.arange(degree + 1)  # where the samples u_{k+1}, u_k, u_{k−1}, … lie, in steps
         through = np.linalg.inv(np.vander(nodes, increasing=True))  # powers from values
@@ -133,9 +133,9 @@ def exact_motion(structure, sensors, inputs, step: float, hold: str) -> LinearRe
 
 
 def linearised_motion(experiment, data, integrator, record: int, hold: str) -> tuple[LinearRecursion, jax.Array]:
-    """The recursion of any structure about its motion under the inputs of `data`, step by step of an integrator.
+    """The recursion of any structure, linearised about its motion under the inputs of `data` with an integrator.
 
-    Returns also the readings (samples, ny) of that motion.
+    Also returns the readings (samples, ny) of that motion.
     """
     model = experiment.structure.model(data.loads)
     sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
@@ -169,7 +169,7 @@ def linearised_motion(experiment, data, integrator, record: int, hold: str) -> t
 
 
 def augment(motion: LinearRecursion, shares, penalty: str) -> LoadSystem:
-    """Motion and loads as one recursion; `shares` (1 or samples, inputs, loads) spread the loads over the inputs."""
+    """Motion and loads as one recursion; `shares` (1 or samples, inputs, loads) are the inputs per unit load."""
     follow = PENALTIES[penalty]
     lags = motion.inputs.shape[1]
     r, m = shares.shape[-1], motion.transition.shape[-1]
@@ -182,14 +182,14 @@ def augment(motion: LinearRecursion, shares, penalty: str) -> LoadSystem:
         """Shares at sample k + 1 − lag, for every k; the ends repeat."""
         return u[jnp.clip(jnp.arange(steps) + 1 - lag, 0, steps - 1)]
 
-    own = wide.inputs[:, 0] @ at(0)  # what the load at the end of the step does
+    newest = wide.inputs[:, 0] @ at(0)  # effect of the load at the end of the step
     columns = []
     for i in range(kept):
         column = jnp.zeros((steps, m, r))
         if i + 1 < lags:
             column = column + wide.inputs[:, i + 1] @ at(i + 1)
         if i < len(follow):
-            column = column + follow[i] * own
+            column = column + follow[i] * newest
         columns.append(column)
     shift = np.eye(kept * r, k=-r)
     for i, weight in enumerate(follow):
@@ -204,7 +204,7 @@ def augment(motion: LinearRecursion, shares, penalty: str) -> LoadSystem:
     )
     new = np.zeros((kept * r, r))
     new[:r] = np.eye(r)
-    drive = jnp.concatenate([own, jnp.broadcast_to(jnp.asarray(new), (steps, kept * r, r))], axis=1)
+    drive = jnp.concatenate([newest, jnp.broadcast_to(jnp.asarray(new), (steps, kept * r, r))], axis=1)
     output = jnp.concatenate(
         [wide.output, wide.direct @ u, jnp.zeros((steps, wide.output.shape[1], (kept - 1) * r))], axis=2
     )
@@ -221,23 +221,23 @@ def innovations(loads, penalty: str):
 
 
 def check_hold(problem) -> None:
-    """Refuse what the recursion cannot represent."""
+    """Refuse holds, integrators and substeps that the recursion cannot represent."""
     if problem.hold not in DEGREES:
         raise Refusal(f"Unknown loads follow a hold of {', '.join(DEGREES)} between samples, not '{problem.hold}'.")
     if problem.hold == "cubic" and not is_exact(problem):
         raise Refusal(
-            f"{type(problem.integrator).__name__} follows unknown loads from sample to sample by a 'linear' or 'zero' "
-            "hold: a cubic one needs a linear structure and ExactLinear."
+            f"{type(problem.integrator).__name__} supports unknown loads with a 'linear' or 'zero' hold: a cubic one "
+            "needs a linear structure and ExactLinear."
         )
     if not is_exact(problem) and not problem.integrator.begins_anywhere:
         raise Refusal(
-            f"The readings under unknown loads follow from x, v and the laws' states, not from the accelerations that "
-            f"{type(problem.integrator).__name__} carries besides: take another integrator, Newmark say."
+            f"With unknown loads the readings are computed from x, v and the states of laws, without the accelerations "
+            f"that {type(problem.integrator).__name__} also carries: use another integrator, for example Newmark."
         )
     if problem.substeps != 1:
-        raise Refusal("Unknown loads are found at the samples of the record: substeps must be 1; resample instead.")
+        raise Refusal("Unknown loads are estimated at the samples of the record: substeps must be 1; resample instead.")
 
 
 def is_exact(problem) -> bool:
-    """Whether the recursion of a linear structure by matrix exponential is meant."""
+    """Whether the recursion is that of a linear structure by matrix exponential."""
     return isinstance(problem.integrator, ExactLinear)

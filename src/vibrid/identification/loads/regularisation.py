@@ -1,14 +1,14 @@
-"""How freely loads may move: the weight of the penalty on them, chosen from the data.
+"""The weight of the penalty on the loads, chosen from the data.
 
-For a ratio ρ between the variance of the loads' innovations and that of the noise, the smoother gives two numbers of
-the readings: the least criterion c(ρ) and ln|S(ρ)|, S being their covariance. Everything else follows from these:
+For a ratio ρ between the variance of the loads' innovations and that of the noise, the smoother gives two numbers: the
+minimum c(ρ) of the criterion and ln|S(ρ)|, with S the covariance of the readings. The rest follows from these:
 
     evidence   −½ (N ln c + ln|S|)                   noise level profiled out; −½ (c + ln|S|) where it is given
     penalty    p = −dc / d ln ρ,   misfit = c − p     the two axes of the L-curve
     freedom    d ln|S| / d ln ρ = trace of the influence matrix, for generalised cross-validation
 
-Where the model is wrong, the likeliest of all explanations may be that there are no loads, only noise. That answer
-helps nobody: weights that let the loads explain half of the readings go before those that do not.
+Where the model is wrong, the most likely explanation may be that there are no loads, only noise. Such weights are not
+useful: weights with which the loads explain half of the readings are preferred to all others.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
-from vibrid.identification.loads.solution import Weights, solve_loads, system_at
+from vibrid.identification.loads.solution import Weights, followed, solve_loads, system_at
 from vibrid.identification.problem import Problem, predict
 
 CRITERIA = ("evidence", "gcv", "l-curve")
 
 _DECADES = np.arange(-4.0, 13.0, 2.0)  # of the ratio between the variances of loads and noise
-_LONG_ENOUGH = 500  # samples of an impulse response that show its size
-_EXPLAINED = 0.5  # loads must leave less than this of what is there without them, where any weight lets them
-_COARSE = 1e-7  # gains need not settle further while weights are compared
+_LONG_ENOUGH = 500  # samples of an impulse response for its size
+_EXPLAINED = 0.5  # largest misfit with loads over that without them, where a weight reaches it
+_COARSE = 1e-7  # convergence of the gains while weights are compared
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,20 @@ class Choice:
 
 
 def known_noise(problem: Problem) -> np.ndarray | None:
-    """Stated noise of all sensors; None when it is to be found as one share of every signal."""
+    """Stated noise of all sensors; None where it is to be estimated as one share of every signal."""
     given = problem.given_deviations()
     if np.isfinite(given).all():
         return given
     if np.isfinite(given).any():
         raise InputError(
-            "With unknown loads the noise of all sensors must be given, or of none: with none, every sensor is taken "
-            "to have the same noise relative to its signal."
+            "With unknown loads the noise of all sensors must be given, or of none: with none, all sensors are assumed "
+            "to have the same noise relative to their signals."
         )
     return None
 
 
 def load_scale(problem: Problem, free) -> np.ndarray:
-    """(loads,): the size white loads would have if each alone caused the readings."""
+    """(loads,): the size of white loads if each alone caused the readings."""
     sizes = []
     shape = problem.signal_size()
     for record, data in enumerate(problem.data):
@@ -67,7 +67,7 @@ def load_scale(problem: Problem, free) -> np.ndarray:
 
 
 def impulse_responses(system, samples: int) -> np.ndarray:
-    """(samples, ny, loads): readings after one unit of each load at one sample alone."""
+    """(samples, ny, loads): readings after a unit of each load at a single sample."""
     a, g, c = (np.asarray(m[len(m) // 2]) for m in (system.transition, system.drive, system.output))
     size = system.size
     out = np.zeros((samples, c.shape[0], g.shape[1]))
@@ -80,9 +80,9 @@ def impulse_responses(system, samples: int) -> np.ndarray:
 
 
 def free_weights(problem: Problem, free, motion: float = 0.0) -> Weights:
-    """Weights for a first descent from poor guesses: loads as large as any reading could ask for, 1 % noise.
+    """Weights for a first descent from poor guesses: loads large enough for all readings, 1 % noise.
 
-    Weights chosen where the structure is still wrong would call most of the readings noise, and the loads nothing.
+    Weights chosen at wrong parameters of the structure would attribute most of the readings to noise and none to loads.
     """
     noise, scale = known_noise(problem), load_scale(problem, free)
     return Weights(0.01 * problem.signal_size() if noise is None else noise, scale, scale, motion)
@@ -103,7 +103,7 @@ def choose_weights(
     Arguments
         weight: "evidence", "gcv", "l-curve", or the standard deviation of the loads' innovations in their unit.
         motion: as in `Weights`.
-        around: weights found before: the search looks only near them.
+        around: earlier weights: the search is limited to their neighbourhood.
         starts: loads from which a nonlinear structure is linearised, by record.
     """
     if isinstance(weight, str) and weight not in CRITERIA:
@@ -131,38 +131,41 @@ def choose_weights(
         return Weights(sigma, spread, spread if penalty == "size" else np.maximum(spread, 100.0 * scale), motion)
 
     def measure(decade: float) -> tuple[float, float]:
-        found = [
-            solve_loads(problem, free, k, weights_at(decade), penalty, (starts or {}).get(k), settled=_COARSE)
+        solutions = [
+            followed(solve_loads(problem, free, k, weights_at(decade), penalty, (starts or {}).get(k), settled=_COARSE))
             for k in range(len(problem.data))
         ]
-        return 2.0 * sum(s.cost for s in found), sum(s.factors.log_determinant() for s in found)
+        return 2.0 * sum(s.cost for s in solutions), sum(s.factors.log_determinant() for s in solutions)
 
     profiled = noise is None and free_spread
     most = _EXPLAINED * _without_loads(problem, free, shape) if profiled else np.inf
     seen: dict[float, tuple[float, float]] = {}
-    progress.stage("weighing the loads", len(decades) + 4)
-    for wave in range(3):
+    progress.stage("choosing the weight of the loads", len(decades) + 4)
+
+    def search(decades) -> tuple[np.ndarray, float, float]:
+        """All decades so far, the best of them, and the criterion there."""
         for decade in decades:
             seen.setdefault(float(decade), measure(decade))
             progress.update(len(seen))
         grid = np.array(sorted(seen))
         cost, determinant = np.array([seen[d] for d in grid]).T
-        best, least = _best(grid, cost, determinant, count, profiled, weight, most)
-        if len(grid) == 1 or wave == 2:
-            break
-        decades = [best - 1.0, best + 1.0] if wave == 0 else [best - 0.3, best + 0.3]
+        return grid, *_best(grid, cost, determinant, count, profiled, weight, most)
+
+    grid, best, least = search(decades)
+    for reach in (1.0, 0.3) if len(grid) > 1 else ():
+        grid, best, least = search([best - reach, best + reach])
     level = float(np.sqrt(max(least, 1e-300) / count)) if profiled else 1.0
-    return Choice(weights_at(best, level), 10.0**grid)
+    return Choice(weights_at(best, level), np.power(10.0, grid))
 
 
 def _without_loads(problem: Problem, free, shape) -> float:
-    """The criterion when all that the known inputs do not explain is called noise."""
+    """The criterion where everything that the known inputs do not explain is noise."""
     misfits = [(d.readings - predict(problem, jnp.asarray(free), i)) * d.present for i, d in enumerate(problem.data)]
     return float(sum(np.sum((np.asarray(m) / shape) ** 2) for m in misfits))
 
 
 def _best(decades, cost, determinant, count, profiled: bool, weight, most: float) -> tuple[float, float]:
-    """The best decade and the criterion there; decades whose criterion exceeds `most` count only if all do."""
+    """The best decade and the criterion there; decades whose criterion exceeds `most` are used only if all do."""
     if len(decades) == 1:
         return float(decades[0]), float(cost[0])
     fine = np.linspace(decades[0], decades[-1], 40 * len(decades))

@@ -4,9 +4,9 @@ With noise σ on the sensors and innovations of standard deviation √q on the l
 
     Σ |(y_k − C s_k)/σ|² + Σ |w_k|²/q        (Rauch, Tung & Striebel; here in Bryson & Frazier's form)
 
-Its gains do not depend on the data. For a structure that does not change they settle after a few hundred steps and are
-kept only so far: that makes a long record cheap. Factors are kept as square roots (Kailath's array form), so noise that
-is nearly absent does no harm.
+Its gains do not depend on the data. For a structure that does not change they converge after a few hundred steps and
+are stored only so far, which makes a long record cheap. Factors are square roots (Kailath's array form), so very small
+noise is no problem.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from jax.scipy.linalg import solve_triangular
 from vibrid.identification.loads.recursion import LoadSystem
 
 _CHUNK = 128
-_SETTLED = 1e-13  # relative change of the gains in a step that ends their recursion
-_ROUNDING = 1e-9  # below this, a change that no longer shrinks is rounding
+_SETTLED = 1e-13  # relative change of the gains at which their recursion ends
+_ROUNDING = 1e-9  # below this, a change that no longer decreases is rounding
 
 
 class Factors(eqx.Module):
-    """Gains of the filter, one entry a step until they settle; step k uses entry min(k, entries − 1).
+    """Gains of the filter, one entry per step until they converge; step k uses entry min(k, entries − 1).
 
-    `rows` are the combinations of the state that are wanted; e are whitened innovations (unit covariance).
+    `rows` are the requested combinations of the state; e are whitened innovations (unit covariance).
     """
 
     gain: jax.Array  # (T, m, ny): s_{k+1} = A s_k + gain e_k
     root: jax.Array  # (T, ny, ny), lower triangular: y_k − C s_k = root e_k
-    seen: jax.Array  # (T, rows, ny): what e_k says about the rows at k
+    seen: jax.Array  # (T, rows, ny): gain of the rows at k from e_k
     later: jax.Array  # (T, rows, m): covariance of the rows at k with the state at k + 1
     variance: jax.Array  # (T, rows): of the rows at k, given the readings up to k
     rows: jax.Array  # (1 or samples, rows, m)
@@ -53,7 +53,7 @@ def _at(array, k):
 
 
 def _over(array, steps: np.ndarray):
-    """Entries of an array at given steps; one entry serves them all."""
+    """Entries of an array at given steps; a single entry is used for all."""
     if array.shape[0] == 1:
         return jnp.broadcast_to(array, (len(steps), *array.shape[1:]))
     return array[np.minimum(steps, array.shape[0] - 1)]
@@ -61,7 +61,7 @@ def _over(array, steps: np.ndarray):
 
 @jax.jit
 def _chunk(root, cross, output, transition, drive, noise, spread, rows):
-    """Steps of the array algorithm (one QR each): the square root of the covariance in and out, gains of each step."""
+    """Steps of the array algorithm (one QR each): the square root of the covariance, and the gains of each step."""
     ny, m = output.shape[1:]
     count = rows.shape[1]
 
@@ -92,8 +92,8 @@ def factorise(system: LoadSystem, noise, spread, first, samples: int, rows=None,
 
     Arguments
         first: (m,) standard deviations of the state at the first sample.
-        rows: (1 or samples, rows, m) combinations of the state that are wanted; the loads by default.
-        settled: relative change of the gains in a step below which they are taken as constant.
+        rows: (1 or samples, rows, m) requested combinations of the state; the loads by default.
+        settled: relative change of the gains in a step below which they are constant.
     """
     rows = system.load_rows[None] if rows is None else rows
     noise, spread = jnp.asarray(noise), jnp.asarray(spread)
@@ -107,12 +107,12 @@ def factorise(system: LoadSystem, noise, spread, first, samples: int, rows=None,
             _over(m, now) for m in (system.output, system.transition, system.drive, rows)
         )
         sigma = jnp.broadcast_to(noise, (size, len(noise)))
-        carry, made = _chunk(*carry, output, transition, drive, sigma, spread, wanted)
-        gains.append(made[:-1])
+        carry, steps = _chunk(*carry, output, transition, drive, sigma, spread, wanted)
+        gains.append(steps[:-1])
         done += size
         if settles:
-            smallest = float(made[-1].min())
-            if smallest < settled or (smallest < _ROUNDING and smallest > 0.5 * least):  # no longer shrinking
+            smallest = float(steps[-1].min())
+            if smallest < settled or (smallest < _ROUNDING and smallest > 0.5 * least):  # no longer decreasing
                 break
             least = min(least, smallest)
     stacked = [jnp.concatenate(parts)[:samples] for parts in zip(*gains, strict=True)]
@@ -123,7 +123,7 @@ def factorise(system: LoadSystem, noise, spread, first, samples: int, rows=None,
 def filtered(system: LoadSystem, factors: Factors, readings, push=None, first=None):
     """Whitened innovations (samples, ny, columns) of readings (samples, ny, columns), and the rows given the past.
 
-    The sum of their squares is the least value of the criterion at the top of this file. `push` (samples, loads,
+    The sum of their squares is the minimum of the criterion at the top of this file. `push` (samples, loads,
     columns) are known means of the innovations w, `first` (m, columns) that of the first state.
     """
 
@@ -141,7 +141,7 @@ def filtered(system: LoadSystem, factors: Factors, readings, push=None, first=No
 
 @eqx.filter_jit
 def smoothed(system: LoadSystem, factors: Factors, white, past):
-    """(samples, rows, columns): the rows given all readings, from what `filtered` returned."""
+    """(samples, rows, columns): the rows given all readings, from the result of `filtered`."""
 
     def step(adjoint, given):
         k, e, guess = given
@@ -156,8 +156,8 @@ def smoothed(system: LoadSystem, factors: Factors, white, past):
 @jax.jit
 def _information_chunk(information, output, transition, gain, root, later):
     def step(information, matrices):
-        c, a, k, r, own = matrices
-        less = jnp.einsum("ri,ij,rj->r", own, information, own)
+        c, a, k, r, rows = matrices
+        less = jnp.einsum("ri,ij,rj->r", rows, information, rows)
         seen = solve_triangular(r, c, lower=True)
         closed = a - k @ seen
         new = closed.T @ information @ closed + seen.T @ seen
@@ -168,7 +168,7 @@ def _information_chunk(information, output, transition, gain, root, later):
 
 
 def deviations(system: LoadSystem, factors: Factors) -> np.ndarray:
-    """(samples, rows): standard deviation of the smoothed rows, the structure taken as known."""
+    """(samples, rows): standard deviation of the smoothed rows, for a known structure."""
     samples, entries = factors.samples, factors.entries
     information = jnp.zeros((system.transition.shape[-1],) * 2)
     out = np.zeros((samples, factors.rows.shape[1]))
@@ -180,6 +180,6 @@ def deviations(system: LoadSystem, factors: Factors) -> np.ndarray:
         out[k] = np.asarray(_over(factors.variance, k) - less)
         end = int(k[0])
         if system.constant and end > entries and float(change[0]) < _ROUNDING:
-            out[entries:end] = out[end]  # the same for every sample down to where the gains still changed
+            out[entries:end] = out[end]  # constant down to the samples where the gains still change
             end = entries
     return np.sqrt(np.maximum(out, 0.0))

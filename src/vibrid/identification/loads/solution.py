@@ -1,6 +1,6 @@
-"""Loads at given unknowns: the inner problem of methods with unknown loads, and what it leaves for the outer one.
+"""Loads at given unknowns: the inner problem of methods with unknown loads, and the misfit of the outer one.
 
-For each value of the unknowns θ the loads that fit best are found exactly; what remains is a misfit of θ alone
+For each value of the unknowns θ the loads that fit best are computed exactly; the remaining misfit depends on θ alone
 (variable projection, Golub & Pereyra 1973). With S the covariance of the readings when the loads are unknown,
 
     cost = ½ rᵀ S⁻¹ r,   gradient = −Jᵀ S⁻¹ r,   normal matrix = Jᵀ S⁻¹ J     (Kaufman's Jacobian J = ∂y/∂θ, loads held)
@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.errors import Divergence, InputError
 from vibrid.identification.loads import recursion
 from vibrid.identification.loads.estimate import Weights
 from vibrid.identification.loads.recursion import LoadSystem
@@ -41,9 +42,9 @@ class Solution:
 
 
 def unloaded_innovations(solution: Solution, noise: np.ndarray) -> np.ndarray:
-    """(samples, ny): innovations without the directions that a load of the same instant can explain.
+    """(samples, ny): innovations without the directions that a load at the same instant can explain.
 
-    They are white when structure and sensors are right, whatever the loads are like.
+    They are white for any loads when structure and sensors are right.
     """
     root = np.asarray(solution.factors.root[-1]) / noise[:, None]
     values, vectors = np.linalg.eigh(root @ root.T)
@@ -54,11 +55,18 @@ def unloaded_innovations(solution: Solution, noise: np.ndarray) -> np.ndarray:
 
 def inputs_with(data: Data, loads):
     """(samples, inputs): the known inputs of a record and the given unknown loads together."""
-    return data.drive.samples + (data.shares * loads[:, None, :]).sum(axis=2)
+    return data.drive.samples + (shares_of(data) * loads[:, None, :]).sum(axis=2)
+
+
+def shares_of(data: Data) -> jax.Array:
+    """(1 or samples, inputs, loads): the inputs per unit of every unknown load of a record that has some."""
+    if data.shares is None:
+        raise InputError(f"Record '{data.name}' has no unknown loads.")
+    return data.shares
 
 
 def put_loads(problem: Problem, record: int, loads) -> Problem:
-    """The problem with the loads of one record put in as if they were known."""
+    """The problem with the loads of one record taken as known."""
     old = problem.data[record]
     new = dataclasses.replace(old, drive=drive(inputs_with(old, jnp.asarray(loads)), problem.hold, problem.substeps))
     return dataclasses.replace(problem, data=(*problem.data[:record], new, *problem.data[record + 1 :]))
@@ -69,7 +77,7 @@ def _exact(problem: Problem, free, record: int, penalty: str):
     experiment = problem.unknowns.apply(problem.experiment, free)
     data = problem.data[record]
     motion = recursion.exact_motion(experiment.structure, experiment.sensors, data.loads, data.step, problem.hold)
-    return recursion.augment(motion, data.shares, penalty)
+    return recursion.augment(motion, shares_of(data), penalty)
 
 
 @eqx.filter_jit
@@ -77,7 +85,7 @@ def _linearised(problem: Problem, free, record: int, penalty: str):
     experiment = problem.unknowns.apply(problem.experiment, free)
     data = problem.data[record]
     motion, readings = recursion.linearised_motion(experiment, data, problem.integrator, record, problem.hold)
-    return recursion.augment(motion, data.shares, penalty), readings
+    return recursion.augment(motion, shares_of(data), penalty), readings
 
 
 @eqx.filter_jit
@@ -88,7 +96,7 @@ def slopes(problem: Problem, free, record: int):
 
 @jax.jit
 def _stationary(transition, drive, spread, doublings: int = 14):
-    """Standard deviations of the state after long shaking by innovations of the given spread."""
+    """Standard deviations of the state after a long time under innovations of the given standard deviation."""
     covariance = (drive * spread) @ (drive * spread).T
 
     def twice(_, carry):
@@ -100,7 +108,7 @@ def _stationary(transition, drive, spread, doublings: int = 14):
 
 
 def first_deviations(system: LoadSystem, weights: Weights) -> np.ndarray:
-    """(m,): how uncertain motion and loads are at the first sample."""
+    """(m,): standard deviations of motion and loads at the first sample."""
     m = system.transition.shape[-1]
     out = np.zeros(m)
     out[system.size :] = np.tile(weights.first, (m - system.size) // system.loads)
@@ -129,18 +137,18 @@ def solve_loads(
 ) -> Solution | None:
     """The loads of one record that fit best at the unknowns φ.
 
-    A linear structure needs one pass; a nonlinear one is linearised about its motion until the loads stand still
-    (Gauss–Newton with step halving, from `start`). None when its motion cannot be followed at all. `settled` as in
+    A linear structure needs one pass; a nonlinear one is linearised about its motion until the loads converge
+    (Gauss–Newton with step halving, from `start`). None where its motion cannot be simulated. `settled` as in
     `factorise`.
     """
     free, data = jnp.asarray(free), problem.data[record]
-    samples, r = data.samples, data.shares.shape[-1]
+    samples, r = data.samples, shares_of(data).shape[-1]
     if recursion.is_exact(problem):
         system = system_at(problem, free, record, penalty)
         misfit = (data.readings - predict(problem, free, record)) * data.present
         return _pass(system, data, misfit, weights, None, settled)
     loads = np.zeros((samples, r)) if start is None else np.asarray(start)
-    made, best = None, np.inf
+    solution, best = None, np.inf
     for _ in range(iterations):
         held = put_loads(problem, record, loads)
         system, readings = _linearised(held, free, record, penalty)
@@ -149,7 +157,7 @@ def solve_loads(
         if not np.isfinite(here):
             break
         step = _pass(system, data, misfit, weights, (loads, penalty), settled)
-        made, best = step, here
+        solution, best = step, here
         if np.linalg.norm(step.loads - loads) <= 1e-5 * np.linalg.norm(step.loads):
             break
         move, share = step.loads - loads, 1.0
@@ -163,18 +171,28 @@ def solve_loads(
         else:
             break
         loads = trial
-    return made
+    return solution
+
+
+def followed(solution: Solution | None) -> Solution:
+    """A solution of `solve_loads`; a motion that could not be simulated is refused."""
+    if solution is None:
+        raise Divergence(
+            "The motion of the structure could not be simulated, so its loads cannot be estimated: check its "
+            "parameters, or use a smaller step."
+        )
+    return solution
 
 
 def _criterion(misfit, loads, weights: Weights, penalty: str) -> float:
-    """What the loads minimise: misfit over noise, innovations over their spread."""
+    """The criterion that the loads minimise: misfit over noise, innovations over their standard deviation."""
     w = recursion.innovations(jnp.asarray(loads), penalty) / weights.spread
     first = jnp.asarray(loads[0]) / weights.first
     return float(jnp.sum((misfit / weights.noise) ** 2) + jnp.sum(w**2) + jnp.sum(first**2))
 
 
 def _pass(system: LoadSystem, data: Data, misfit, weights: Weights, about, settled: float) -> Solution:
-    """One exact least-squares solution for the loads; `about` are loads the system was linearised at."""
+    """One exact least-squares solution for the loads; `about` are the loads at which the system was linearised."""
     system = system.masked(np.asarray(data.present))
     first = first_deviations(system, weights)
     factors = factorise(system, weights.noise, weights.spread, first, data.samples, settled=settled)
@@ -185,15 +203,15 @@ def _pass(system: LoadSystem, data: Data, misfit, weights: Weights, about, settl
         push = -jnp.concatenate([w, jnp.zeros_like(w[:1])])[:, :, None]
         start = jnp.zeros((len(first), 1)).at[system.size : system.size + system.loads, 0].set(-jnp.asarray(loads[0]))
     white, past = filtered(system, factors, misfit[:, :, None], push, start)
-    found = np.asarray(smoothed(system, factors, white, past)[:, :, 0])
-    return Solution(found if about is None else about[0] + found, system, factors, white[:, :, 0])
+    change = np.asarray(smoothed(system, factors, white, past)[:, :, 0])
+    return Solution(change if about is None else about[0] + change, system, factors, white[:, :, 0])
 
 
 def projected(problem: Problem, free, record: int, solution: Solution):
     """Cost, gradient and normal matrix of the unknowns with the loads of one record eliminated."""
     held = put_loads(problem, record, solution.loads)
-    own = slopes(held, jnp.asarray(free), record) * problem.data[record].present[:, :, None]
-    white, _ = filtered(solution.system, solution.factors, own)
+    used = slopes(held, jnp.asarray(free), record) * problem.data[record].present[:, :, None]
+    white, _ = filtered(solution.system, solution.factors, used)
     return (
         solution.cost,
         -np.asarray(jnp.einsum("kyp,ky->p", white, solution.white)),
@@ -202,10 +220,10 @@ def projected(problem: Problem, free, record: int, solution: Solution):
 
 
 def uncertain_rows(held: Problem, free, record: int, weights: Weights, penalty: str, covariance, sensors=None):
-    """(samples, rows): standard deviation of the loads, or of what other sensors would read.
+    """(samples, rows): standard deviation of the loads, or of the readings of other sensors.
 
-    `held` is the problem with the loads put in. Both causes count: the noise with the structure known, and the
-    structure's own uncertainty `covariance` (of φ; None where it is known).
+    `held` is the problem with the loads taken as known. Two causes are added: the noise with the structure known, and
+    the uncertainty of the structure, `covariance` (of φ; None where it is known).
     """
     data, free = held.data[record], jnp.asarray(free)
     system = system_at(held, free, record, penalty)
@@ -219,7 +237,7 @@ def uncertain_rows(held: Problem, free, record: int, weights: Weights, penalty: 
     factors = factorise(system, weights.noise, weights.spread, first, data.samples, rows=rows)
     variance = deviations(system, factors) ** 2
     if uncertain:
-        own = slopes(held, free, record) * data.present[:, :, None]
-        moved = direct - smoothed(system, factors, *filtered(system, factors, own))
+        used = slopes(held, free, record) * data.present[:, :, None]
+        moved = direct - smoothed(system, factors, *filtered(system, factors, used))
         variance = variance + np.asarray(jnp.einsum("krp,pq,krq->kr", moved, jnp.asarray(covariance), moved))
     return np.sqrt(variance)

@@ -1,4 +1,4 @@
-"""An unknown load: a force whose history is to be found."""
+"""An unknown load: a force whose history is to be estimated."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from vibrid.core.errors import InputError, Refusal
 @checked
 @dataclass(frozen=True, eq=False)
 class UnknownLoad:
-    """A load of unknown history at a known place, named among the unknowns of a problem.
+    """A load of unknown history at a known place, given among the unknowns of a problem.
 
     Arguments
-        at: the place, as the structure calls it: a floor, "tip", "2.y"; the direction for ground motion.
-        positions: m along a beam, one for each sample, for a load that moves (a vehicle); `at` is then only its name.
-            Off the beam it does nothing.
+        at: the place, as named by the structure: a floor, "tip", "2.y"; the direction for ground motion.
+        positions: m on a beam, one for each sample, for a moving load (a vehicle); `at` is then only its name.
+            Off the beam it has no effect.
         speed, enters: m/s and s, instead of positions: a load that enters the beam at its first node at a time and
             crosses it at constant speed.
-        deviation: N, prior standard deviation of the load, where something is known of its size; None leaves it to the
-            method.
+        deviation: N, prior standard deviation of the load, where its size is known roughly; by default the method
+            chooses it.
         quantity: "load", or "ground_acceleration" for an unmeasured base motion.
     """
 
@@ -41,7 +41,7 @@ class UnknownLoad:
             raise InputError(f"The prior deviation of the load at '{self.at}' must be positive, not {self.deviation}.")
 
         if self.positions is not None and self.speed is not None:
-            raise InputError(f"The load '{self.at}' moves by its positions or by its speed, not by both.")
+            raise InputError(f"The load '{self.at}' is given positions and a speed; give one of them.")
 
     @property
     def moves(self) -> bool:
@@ -50,13 +50,13 @@ class UnknownLoad:
     def inputs(self, structure) -> tuple[tuple[str, str], ...]:
         """The inputs of the structure through which the load acts: its place, or every node for a moving load."""
         if not self.moves:
-            return ((self.quantity, self.at if self.quantity == "load" else structure.ground_axis(self.at)),)
+            return ((self.quantity, str(self.at) if self.quantity == "load" else structure.ground_axis(self.at)),)
         if not hasattr(structure, "rows_at"):
-            raise Refusal(f"A load can move along a Beam, not along a {type(structure).__name__}.")
+            raise Refusal(f"A load can move on a Beam, not on a {type(structure).__name__}.")
         return tuple(("load", place) for place in structure.lateral_places())
 
     def shares(self, structure, time: np.ndarray) -> np.ndarray:
-        """(1 or samples, inputs): what one newton of load puts on each of its inputs at the given times."""
+        """(1 or samples, inputs): each input per newton of load at the given times."""
         if not self.moves:
             return np.ones((1, 1))
         if self.speed is not None:
@@ -67,5 +67,5 @@ class UnknownLoad:
             raise InputError(
                 f"The load '{self.at}' needs one position for each of the {len(time)} samples, not {x.shape}."
             )
-        columns = np.stack([structure.row(place) for place in structure.lateral_places()])  # each picks one node motion
+        columns = np.stack([structure.row(place) for place in structure.lateral_places()])  # one node each
         return structure.rows_at(x) @ columns.T

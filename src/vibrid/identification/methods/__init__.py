@@ -1,4 +1,4 @@
-"""One method per file, each registered under the name that project files and the command line use."""
+"""One method per file, each registered under its name in project files and commands."""
 
 from vibrid.identification.methods.bayes import Bayes
 from vibrid.identification.methods.global_search import GlobalSearch

@@ -24,14 +24,14 @@ from vibrid.identification.unknowns import UnknownSet
 class Bayes(Method):
     """The posterior of the unknowns given the data, by BlackJAX's NUTS, started from a trajectory fit.
 
-    Priors are those of the unknowns: normal where one is stated, uniform between two bounds, otherwise wide in the free
-    space (a factor of e³ either way). The sampler moves in coordinates whitened by the fit's covariance, so that a few
-    leapfrog steps cross the posterior; gradients go forward through the simulation with all unknowns at once.
+    Priors are those of the unknowns: normal where stated, uniform between two bounds, otherwise wide in the free
+    variables (a factor of e³ either way). The sampler moves in coordinates whitened by the fit's covariance, so that a
+    few leapfrog steps cross the posterior; gradients are computed in forward mode, for all unknowns at once.
 
     Arguments
-        draws: samples kept of each chain.
-        warmup: samples spent on the step size.
-        chains: chains run side by side.
+        draws: samples kept per chain.
+        warmup: samples used to adapt the step size.
+        chains: chains run in parallel.
     """
 
     draws: int = eqx.field(static=True, default=100)
@@ -45,14 +45,14 @@ class Bayes(Method):
         fit = TrajectoryFit().solve(problem, key, progress)
         centre, noise = jnp.asarray(_inside(problem.unknowns, fit.estimate)), jnp.asarray(fit.noise)
         _, _, normal = gauss_newton(problem, centre[None], noise)
-        root = jnp.asarray(_inverse_root(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0))  # and the widest prior
+        root = jnp.asarray(_inverse_root(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0))  # with the widest prior
 
         def density(xi):
             return _log_posterior(problem, centre, root, noise, xi)
 
         keys = jax.random.split(jax.random.key(key), self.chains + 2)
         first = 0.5 * jax.random.normal(keys[0], (self.chains, len(centre)))
-        progress.stage("finding the step size (compiling)", self.warmup)
+        progress.stage("adapting the step size (compiling)", self.warmup)
         adapted = blackjax.window_adaptation(
             blackjax.nuts, density, is_mass_matrix_diagonal=True, max_num_doublings=5, initial_step_size=0.8
         )
@@ -78,16 +78,16 @@ class Bayes(Method):
         """Samples → mean, covariance, R̂ and effective sample size."""
         flat = free.reshape(-1, free.shape[-1])
         samples = np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(flat)))
-        r_hat = np.atleast_1d(blackjax.diagnostics.potential_scale_reduction(by_chain))  # one unknown: a bare number
+        r_hat = np.atleast_1d(blackjax.diagnostics.potential_scale_reduction(by_chain))  # a scalar for one unknown
         effective = np.atleast_1d(blackjax.diagnostics.effective_sample_size(by_chain))
         notes = []
         if np.max(r_hat) > 1.05 or np.min(effective) < 100:
             notes.append(
-                f"The chains have not settled (R̂ up to {np.max(r_hat):.3f}, effective samples down to "
+                f"The chains have not converged (R̂ up to {np.max(r_hat):.3f}, effective samples down to "
                 f"{np.min(effective):.0f}): take more draws."
             )
         if divergent:
-            notes.append(f"{divergent} transitions diverged; the posterior has a shape the sampler follows badly.")
+            notes.append(f"{divergent} transitions diverged: the sampler may not have explored the whole posterior.")
         return conclude(
             problem,
             self,
@@ -109,7 +109,7 @@ class Bayes(Method):
 
 
 def _inside(u: UnknownSet, values: np.ndarray) -> np.ndarray:
-    """φ of the values, those at a bound moved a little inside: the sampler's space has no edge to stand on."""
+    """φ of the values, with those at a bound moved slightly inside: the space of the sampler has no edges."""
     kinds = np.array(u.kinds)
     low, high, scale = (np.asarray(part) for part in (u.low, u.high, u.scale))
     margin = 0.02 * np.where(kinds == "interval", high - low, scale)
@@ -121,7 +121,7 @@ def _inside(u: UnknownSet, values: np.ndarray) -> np.ndarray:
 def _inverse_root(matrix: np.ndarray) -> np.ndarray:
     """W with W Wᵀ = matrix⁻¹, by eigenvalues of a matrix of unit diagonal.
 
-    Directions that the data leave open make a matrix singular in rounding, and a Cholesky factor fail.
+    Directions without information make the matrix singular to rounding, and a Cholesky factorisation fail.
     """
     size = np.sqrt(np.diag(matrix))
     values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
@@ -129,7 +129,7 @@ def _inverse_root(matrix: np.ndarray) -> np.ndarray:
 
 
 def _log_posterior(problem, centre, root, noise, xi):
-    """Log density in whitened coordinates; its gradient is Jᵀ r from one forward sweep over all unknowns."""
+    """Log density in whitened coordinates; its gradient is Jᵀ r, computed in forward mode for all unknowns."""
 
     @jax.custom_vjp
     def likelihood(free):

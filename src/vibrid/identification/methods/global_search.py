@@ -24,8 +24,8 @@ class GlobalSearch(Method):
 
     Arguments
         population: members per unknown.
-        generations: the most generations.
-        reach: how far from the first guess it searches where there are no bounds: a factor e^reach either way.
+        generations: largest number of generations.
+        reach: range of the search about the first guess where there are no bounds: a factor e^reach either way.
         polish: finish with Levenberg–Marquardt.
     """
 
@@ -46,7 +46,7 @@ class GlobalSearch(Method):
         seen: list[tuple[np.ndarray, float]] = []
 
         def misfit(columns):
-            """(p, members) → (members,); a run that blew up is very bad, not an error."""
+            """(p, members) → (members,); a run that diverged has a very large misfit."""
             values = np.asarray(_costs(problem, jnp.asarray(np.atleast_2d(columns.T)), jnp.asarray(noise)))
             values = np.where(np.isfinite(values), values, 1e300)
             best = int(np.argmin(values))
@@ -54,7 +54,7 @@ class GlobalSearch(Method):
                 seen.append((np.atleast_2d(columns.T)[best].copy(), float(values[best])))
             return values
 
-        def told(intermediate_result):
+        def report(intermediate_result):
             progress.update(intermediate_result.nit, f"misfit {2 * intermediate_result.fun:.4g}")
 
         cut_short = False
@@ -69,13 +69,13 @@ class GlobalSearch(Method):
                 updating="deferred",
                 polish=False,
                 x0=np.clip(problem.start, centre - reach, centre + reach),
-                callback=told,
+                callback=report,
             )
         except KeyboardInterrupt:
             cut_short = True
-        found = [np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in seen]
+        estimates = [np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in seen]
         problem = problem.boxed()
-        free = problem.unknowns.to_free(found[-1] if seen else problem.unknowns.start)
+        free = problem.unknowns.to_free(estimates[-1] if seen else problem.unknowns.start)
         if self.polish and not cut_short:
             progress.stage("polishing", 60)
             free = descend(problem, free[None], noise, progress=progress).free[0]
@@ -91,7 +91,7 @@ class GlobalSearch(Method):
             noise=noise,
             history={
                 "cost": np.array([*(c for _, c in seen), np.nan]),
-                "estimate": np.array([*found, np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))]),
+                "estimate": np.array([*estimates, np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))]),
             },
             convergence={"improvements": len(seen)} | last.certificate(problem.unknowns.names),
             seed=key,

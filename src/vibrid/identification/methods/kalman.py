@@ -1,4 +1,4 @@
-"""Kalman filters for motion and unknowns together, in square-root form, offline or sample by sample."""
+"""Kalman filters for the joint state of motion and unknowns, in square-root form, offline or sample by sample."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from vibrid.identification.problem import Problem
 
 
 class Belief(NamedTuple):
-    """Mean and triangular square root (P = Rᵀ R) of the joint state, and the noise the filter works with."""
+    """Mean and triangular square root (P = Rᵀ R) of the joint state, and the noise that the filter assumes."""
 
     mean: jax.Array
     root: jax.Array
     noise: jax.Array  # (ny,) standard deviation of every sensor
-    drift: jax.Array  # (nz,) standard deviation the state gains each second^½
+    drift: jax.Array  # (nz,) standard deviation that the state gains per second^½
     innovation: jax.Array  # (ny,) last reading minus its prediction
 
 
 class _Pass(NamedTuple):
-    """What one pass through the records gives."""
+    """The result of one pass through the records."""
 
     free: np.ndarray
-    covariance: np.ndarray  # (p, p), free space
-    path: np.ndarray  # (samples, p), free space
+    covariance: np.ndarray  # (p, p), free variables
+    path: np.ndarray  # (samples, p), free variables
     deviations: np.ndarray  # (samples, p), physical
-    innovation: np.ndarray  # (ny,) rms of reading − prediction, once it has learnt
+    innovation: np.ndarray  # (ny,) rms of reading − prediction, after the first third
     smallest_root: float
 
 
 class _Kalman(Sequential):
-    """What the two filters share: start, square-root update, and the run over a record.
+    """Base of the two filters: start, square-root update, and the run over a record.
 
     Arguments
         spread: standard deviation of each unknown at the start, in its free unit (0.3 is about ± 30 %). Where a prior
-            is given, every pass begins at its mean, with its deviation.
-        process_noise: what the motion gains in one second, as a share of its rms; keeps the filter awake when the model
-            is not quite right.
-        parameter_drift: what each unknown gains in one second^½, in its free unit; 0 for constants.
-        passes: how often the record is gone through at most: each pass starts at the last estimate with the first
-            spread (so that nothing is counted twice) and with noise re-estimated where no sensor states it.
+            is given, every pass starts at its mean, with its deviation.
+        process_noise: standard deviation that the motion gains per second^½, as a share of its rms; keeps the filter
+            adaptive when the model is not exact.
+        parameter_drift: standard deviation that each unknown gains per second^½, in its free unit; 0 for constants.
+        passes: largest number of passes through the records: each pass starts at the last estimate with the first
+            spread (so that no reading is counted twice) and with noise estimated again where no sensor states it.
     """
 
     spread: float = eqx.field(static=True, default=0.3)
@@ -77,14 +77,14 @@ class _Kalman(Sequential):
     # -- sample by sample ----------------------------------------------------------------------------------------
 
     def init(self, problem: Problem, key: int = 0, *, free=None, noise=None, record: int = 0) -> Belief:
-        """The belief before the first sample."""
+        """The state of the filter before the first sample."""
         augmented.check_steps(problem)
         free = augmented.at_priors(problem, problem.start if free is None else free)
         noise = augmented.noise_guess(problem) if noise is None else noise
         return _first_belief(self, problem, jnp.asarray(free), jnp.asarray(noise), record)
 
     def step(self, problem: Problem, state: Belief, sample: Sample) -> Belief:
-        """Move to the next sample and learn from its readings."""
+        """Advance to the next sample and update with its readings."""
         root_drift = jnp.diag(state.drift * jnp.sqrt(sample.dt))
         mean, root = self._predict(problem, state.mean, state.root, sample, root_drift)
         return self._update(problem, state._replace(mean=mean, root=root), sample)
@@ -102,7 +102,7 @@ class _Kalman(Sequential):
         augmented.check_steps(problem)
         known = np.isfinite(problem.given_deviations()).all()
         noise = augmented.noise_guess(problem)
-        last, cut_short = _unlearned(self, problem, noise), False
+        last, cut_short = _before_data(self, problem, noise), False
         try:
             for number in range(self.passes):
                 progress.stage(f"filtering, pass {number + 1} of at most {self.passes} (compiling)", len(problem.data))
@@ -131,24 +131,25 @@ class _Kalman(Sequential):
         )
 
     def _pass(self, problem: Problem, free: np.ndarray, noise: np.ndarray, progress) -> _Pass:
-        """Once through all records; what is learnt about the unknowns goes from one to the next."""
-        p, root, free = len(problem.unknowns), None, augmented.at_priors(problem, free)
-        paths, bands, squares, counts = [], [], 0.0, 0.0
+        """One pass through all records; the estimate of the unknowns is carried from one to the next."""
+        p, start, root = len(problem.unknowns), jnp.asarray(augmented.at_priors(problem, free)), None
+        paths, bands, squares, counts, smallest = [], [], 0.0, 0.0, 0.0
+        covariance = np.zeros((p, p))
         for r in range(len(problem.data)):
-            own = dataclasses.replace(problem, data=(problem.data[r],))  # with the loads of this record
-            belief = _first_belief(self, own, jnp.asarray(free), jnp.asarray(noise), r, root)
-            belief, (path, band, innovation, present) = _filter(self, own, belief)
-            free, root = belief.mean[-p:], belief.root
+            single = dataclasses.replace(problem, data=(problem.data[r],))  # with the loads of this record
+            belief = _first_belief(self, single, start, jnp.asarray(noise), r, root)
+            belief, (path, band, innovation, present) = _filter(self, single, belief)
+            start, root = belief.mean[-p:], belief.root
             paths.append(np.asarray(path))
             bands.append(np.asarray(band))
-            late = slice(present.shape[0] // 3, None)  # the first third is spent on learning
+            late = slice(present.shape[0] // 3, None)  # the first third is for convergence
             squares = squares + np.sum(np.asarray(innovation**2 * present)[late], axis=0)
             counts = counts + np.sum(np.asarray(present)[late], axis=0)
             progress.update(r + 1)
-        covariance = np.asarray(root.T @ root)[-p:, -p:]
-        smallest = float(jnp.min(jnp.abs(jnp.diag(root))))
+            covariance = np.asarray(root.T @ root)[-p:, -p:]
+            smallest = float(jnp.min(jnp.abs(jnp.diag(root))))
         rms = np.sqrt(squares / np.maximum(counts, 1.0))
-        return _Pass(np.asarray(free), covariance, np.concatenate(paths), np.concatenate(bands), rms, smallest)
+        return _Pass(np.asarray(start), covariance, np.concatenate(paths), np.concatenate(bands), rms, smallest)
 
     # -- square roots --------------------------------------------------------------------------------------------
 
@@ -162,8 +163,7 @@ class _Kalman(Sequential):
     def _update(self, problem, belief: Belief, sample: Sample) -> Belief:
         """The square-root Joseph form: the new root is the triangle of `[dZ − dY Kᵀ; R^½ Kᵀ]`.
 
-        It is a product Rᵀ R whatever the gain K, so it cannot lose positive definiteness. A missing reading has no
-        weight.
+        It is a product Rᵀ R for any gain K, so it stays positive definite. A missing reading has no weight.
         """
         dz, dy, predicted = self._predicted_readings(problem, belief.mean, belief.root, sample)
         dy = dy * sample.present
@@ -179,7 +179,7 @@ class _Kalman(Sequential):
 class UnscentedKalman(_Kalman):
     """The unscented filter (Julier & Uhlmann; van der Merwe's scaled points) on motion and unknowns together.
 
-    Signs and bounds of the unknowns are kept by their transformation; positive definiteness by the square-root form.
+    The transformation of the unknowns keeps their signs and bounds; the square-root form keeps positive definiteness.
 
     Arguments
         alpha, beta, kappa: spread of the sigma points; the defaults keep every weight non-negative.
@@ -208,8 +208,8 @@ class UnscentedKalman(_Kalman):
 
     def _predict(self, problem, mean, root, sample, root_drift):
         points, mean_weights, weights = self._points(mean, root)
-        way = (sample.before, sample.inputs, sample.dt, sample.between)
-        moved = jax.vmap(lambda z: augmented.move(problem, z, *way))(points)
+        inputs = (sample.before, sample.inputs, sample.dt, sample.between)
+        moved = jax.vmap(lambda z: augmented.move(problem, z, *inputs))(points)
         mean = mean_weights @ moved
         deviations = jnp.sqrt(weights)[:, None] * (moved - mean)
         return mean, jnp.linalg.qr(jnp.concatenate([deviations, root_drift]), mode="r")
@@ -224,7 +224,7 @@ class UnscentedKalman(_Kalman):
 
 @METHODS.register("ekf")
 class ExtendedKalman(_Kalman):
-    """The extended filter: the same joint state with derivatives in place of sigma points. Faster, less forgiving."""
+    """The extended filter: the same joint state with derivatives instead of sigma points. Faster, less robust."""
 
     def _predict(self, problem, mean, root, sample, root_drift):
         def advance(z):
@@ -240,8 +240,8 @@ class ExtendedKalman(_Kalman):
         return root, root @ jax.jacfwd(reading)(mean).T, reading(mean)
 
 
-def _unlearned(method, problem: Problem, noise: np.ndarray) -> _Pass:
-    """The answer before any data: the first guess with its spread."""
+def _before_data(method, problem: Problem, noise: np.ndarray) -> _Pass:
+    """The result before any data: the first guess with its spread."""
     free = problem.start
     deviation = np.asarray(_first_deviation(method, problem, jnp.asarray(free)))
     band = deviation * np.abs(np.asarray(problem.unknowns.slope(jnp.asarray(free))))
@@ -250,16 +250,16 @@ def _unlearned(method, problem: Problem, noise: np.ndarray) -> _Pass:
 
 @eqx.filter_jit
 def _first_deviation(method, problem: Problem, free):
-    """(p,): how uncertain φ is at first."""
+    """(p,): standard deviation of φ at the start."""
     prior = problem.unknowns.prior_deviation / jnp.abs(problem.unknowns.slope(free))
     return jnp.where(jnp.isfinite(prior), prior, method.spread)
 
 
 @eqx.filter_jit
 def _first_belief(method, problem, free, noise, record, root=None) -> Belief:
-    """The state at rest with what is unknown about it following from what is unknown about φ.
+    """The initial state, with the covariance that follows from that of φ.
 
-    `root` carries the certainty about φ from one record to the next.
+    `root` carries the covariance of φ from one record to the next.
     """
     p = len(problem.unknowns)
     mean = augmented.first_state(problem, free, record)
@@ -267,15 +267,15 @@ def _first_belief(method, problem, free, noise, record, root=None) -> Belief:
     start = jnp.diag(deviation) if root is None else root[:, -p:]
     slope = jax.jacfwd(lambda q: augmented.first_state(problem, q, record))(free)
     sizes = augmented.state_sizes(problem, free, record)
-    own = jnp.concatenate([1e-6 * sizes + 1e-12, jnp.full(p, 1e-9)])
-    made = jnp.linalg.qr(jnp.concatenate([start @ slope.T, jnp.diag(own)]), mode="r")
+    floor = jnp.concatenate([1e-6 * sizes + 1e-12, jnp.full(p, 1e-9)])
+    first_root = jnp.linalg.qr(jnp.concatenate([start @ slope.T, jnp.diag(floor)]), mode="r")
     drift = jnp.concatenate([method.process_noise * sizes + 1e-12, jnp.full(p, method.parameter_drift + 1e-9)])
-    return Belief(mean, made, noise, drift, jnp.zeros_like(noise))
+    return Belief(mean, first_root, noise, drift, jnp.zeros_like(noise))
 
 
 @eqx.filter_jit
 def _filter(method, problem, belief: Belief):
-    """Run over the record of a problem: final belief, and φ, deviations, innovations and masks at every sample."""
+    """Run over the record of a problem: final state, and φ, deviations, innovations and masks at every sample."""
     d = problem.data[0]
     p = len(problem.unknowns)
     belief = method._update(
@@ -283,14 +283,14 @@ def _filter(method, problem, belief: Belief):
     )
 
     def body(belief, row):
-        *now, between = row
-        belief = method.step(problem, belief, Sample(*now, d.step, between))
+        readings, present, before, inputs, between = row
+        belief = method.step(problem, belief, Sample(readings, present, before, inputs, d.step, between))
         sd = jnp.sqrt(jnp.sum(belief.root[:, -p:] ** 2, axis=0))
         return belief, (
             belief.mean[-p:],
             sd * jnp.abs(problem.unknowns.slope(belief.mean[-p:])),
             belief.innovation,
-            row[1],
+            present,
         )
 
     rows = (d.readings[1:], d.present[1:], d.drive.samples[:-1], d.drive.samples[1:], d.drive.coefficients)

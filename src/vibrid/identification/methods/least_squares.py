@@ -1,4 +1,4 @@
-"""LeastSquares and SparseRegression: the equations of motion at measured motion, solved in one go."""
+"""LeastSquares and SparseRegression: linear regression on the equations of motion at the measured motion."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from vibrid.identification.regression import regression
 
 
 def _scatter(a: np.ndarray, b: np.ndarray, theta: np.ndarray, kept) -> float:
-    """Variance of what a regression leaves."""
+    """Variance of the residuals of a regression."""
     return float(np.sum((a @ theta - b) ** 2) / max(len(b) - len(kept), 1))
 
 
 def _free_covariance(problem: Problem, free, a: np.ndarray, scatter: float, kept) -> np.ndarray:
-    """Covariance of the kept terms of a regression in the free space, its rows having the variance `scatter`."""
+    """Covariance of the kept terms of a regression as free variables, for residuals of variance `scatter`."""
     slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))[kept]
     root = np.linalg.pinv(a[:, kept])
     return scatter * root @ root.T / np.outer(slope, slope)
 
 
 def _prior_rows(problem: Problem, scatter: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and right sides of the priors, in the unit of equations that scatter so much."""
+    """Rows and right sides of the priors, weighted for equations with residuals of variance `scatter`."""
     u = problem.unknowns
     given = np.flatnonzero(np.isfinite(u.prior_mean))
     weight = np.sqrt(scatter) / np.asarray(u.prior_deviation)[given]
@@ -42,14 +42,14 @@ def _prior_rows(problem: Problem, scatter: float) -> tuple[np.ndarray, np.ndarra
 class LeastSquares(Method):
     """Constrained linear least squares on `M a + f(x, v; θ) = L u` with x, v, a measured.
 
-    Answers in a fraction of a second, with no first guess to get wrong, when every degree of freedom is measured and
-    the unknowns enter linearly. Noise in the measured motion biases it: the more noise, the smaller the stiffness.
+    Takes a fraction of a second and needs no first guess, where every degree of freedom is measured and the unknowns
+    enter linearly. Noise in the measured motion biases it: the more noise, the smaller the stiffness.
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"latent states", "path laws", "several records", "different loads", "priors"}
     )
-    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses only values at the samples
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
@@ -58,7 +58,7 @@ class LeastSquares(Method):
         low = np.where(np.isfinite(u.low), u.low, -np.inf)
         high = np.where(np.isfinite(u.high), u.high, np.inf)
         size = np.linalg.norm(a, axis=0)
-        scale = np.where(size > 0.0, size, 1.0)  # an unknown without any force keeps its bounds apart
+        scale = np.where(size > 0.0, size, 1.0)  # 1 for an unknown without any force
 
         def solved(rows, sides):
             bounds = (low * scale, high * scale)
@@ -66,16 +66,16 @@ class LeastSquares(Method):
 
         theta, every = solved(a, b), np.arange(len(scale))
         rows, scatter = a, _scatter(a, b, theta, every)
-        believed, sides = _prior_rows(problem, scatter)
+        prior_rows, sides = _prior_rows(problem, scatter)
         if len(sides):
-            rows = np.concatenate([a, believed])
+            rows = np.concatenate([a, prior_rows])
             theta = solved(rows, np.concatenate([b, sides]))
         free = u.to_free(theta)
         left = float(np.sqrt(np.mean((a @ theta - b) ** 2)))
         warning = (
             (
-                f"The equations of motion are left {100 * left:.2g} % of the inertia force unbalanced: noise in the "
-                "measured motion biases this answer; TrajectoryFit does not suffer from it.",
+                f"The residual of the equations of motion is {100 * left:.2g} % of the inertia force: noise in the "
+                "measured motion biases this estimate; TrajectoryFit does not have this bias.",
             )
             if left > 0.01
             else ()
@@ -94,12 +94,12 @@ class LeastSquares(Method):
 
 @METHODS.register("sparse")
 class SparseRegression(Method):
-    """Sequentially thresholded least squares (pysindy's STLSQ): keeps the candidate terms that carry force.
+    """Sequentially thresholded least squares (pysindy's STLSQ): keeps the candidate terms that contribute to the force.
 
     Name every candidate as an unknown; terms whose share of the total force is below `threshold` are set to zero.
 
     Arguments
-        threshold: smallest share of the force that a term must carry to stay.
+        threshold: smallest share of the force for a term to be kept.
         ridge: weight of the ridge penalty inside STLSQ.
     """
 
@@ -108,7 +108,7 @@ class SparseRegression(Method):
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"latent states", "path laws", "several records", "different loads"}
     )
-    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses only values at the samples
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
@@ -124,7 +124,7 @@ class SparseRegression(Method):
         covariance[np.ix_(kept, kept)] = _free_covariance(problem, free, a, _scatter(a, b, theta, kept), kept)
         dropped = [n for i, n in enumerate(problem.unknowns.names) if i not in kept]
         warning = (
-            f"Set to zero, because they carry less than {100 * self.threshold:g} % of the force: {', '.join(dropped)}.",
+            f"Set to zero, because their share of the force is below {100 * self.threshold:g} %: {', '.join(dropped)}.",
         )
         return conclude(
             problem,

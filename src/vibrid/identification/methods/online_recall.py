@@ -1,4 +1,4 @@
-"""OnlineRecall: smooth the motion a little late, remember what matters of the past, and fit all of it again."""
+"""OnlineRecall: fixed-lag smoothing of the motion, a reservoir of past samples, and a repeated fit to all of them."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Sample, Sequential
-from vibrid.identification.online.measured import check_force, force_read, has_snapshots
+from vibrid.identification.online.measured import check_force, force_read, has_snapshots, memory_capacity, memory_law
 from vibrid.identification.online.reservoir import Reservoir, admit, empty_reservoir
 from vibrid.identification.online.runs import run_record
 from vibrid.identification.online.smoothing import LagSmoother, SmoothingState
 from vibrid.identification.problem import Problem
 from vibrid.laws.masing import Memory, begun, empty_memory, remember
 
-_HUBER = 1.5  # residuals beyond this many deviations count linearly
+_HUBER = 1.5  # residuals beyond this many standard deviations have linear cost
 _LONGEST = 0.5  # of a correction, in the free unit: a factor of 1.65
-_OTHER_BASIN = 1.1  # a second answer this close in misfit makes the first doubtful
+_OTHER_BASIN = 1.1  # ratio of misfits below which a second estimate makes the first uncertain
 
 
 class Answers(NamedTuple):
-    """Several answers side by side, and which explains the past best."""
+    """Several estimates in parallel, and the one with the smallest misfit."""
 
     free: jax.Array  # (members, p) φ
     damping: jax.Array  # (members,) of Levenberg–Marquardt
     misfit: jax.Array  # (members,) Huber cost of the reservoir over its points, in units of the reading²
     best: jax.Array
     covariance: jax.Array  # (p, p) of φ of the best
-    moved: jax.Array  # largest change of the best answer in its last correction
+    moved: jax.Array  # largest change of the best estimate in its last correction
 
 
 class Recollection(NamedTuple):
-    """The smoothed motion, the memory that follows it, the reservoir of the past, and the answers."""
+    """The smoothed motion, the memory of the law that follows it, the reservoir of past samples, and the estimates."""
 
     smoothing: SmoothingState
     delayed: jax.Array  # (2, lag + 1) reading and its presence, oldest first
@@ -52,18 +52,19 @@ class Recollection(NamedTuple):
 class OnlineRecall(Sequential):
     """Fixed-lag smoothing of the motion, then an iterated fit of ln θ to a reservoir of the whole past.
 
-    Because the memory of a distributed-element law never sees its parameters, every past sample can be recalled exactly
-    for any θ: nothing is linearised once and for all, as in a Kalman filter. Residuals are weighted after Huber.
-    Several answers from scattered first guesses are kept side by side as a guard against wrong basins; the one that
-    explains the past best is told, and `doubts` says when it is not sure.
+    Because the memory of a distributed-element law does not depend on its parameters, every past sample can be
+    evaluated
+    exactly for any θ: nothing is linearised once, as in a Kalman filter. Residuals are weighted after Huber. Several
+    estimates from scattered first guesses are kept in parallel against local minima; the one with the smallest misfit
+    is reported, and `doubts` states when it is uncertain.
 
     For a device whose deformation is imposed and whose law has such a memory (masing, iwan).
 
     Arguments
-        lag: samples by which the smoothed motion, and so the answer, is late.
+        lag: delay of the smoothed motion, and of the estimate, in samples.
         every: samples between corrections.
         points: size of the reservoir.
-        members: answers kept side by side.
+        members: estimates kept in parallel.
         spread: scatter of their first guesses, in the free unit (0.4 is about ± 40 %).
         forget: seconds after which a sample weighs 1/e; infinite for constant parameters.
     """
@@ -78,7 +79,7 @@ class OnlineRecall(Sequential):
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "path laws", "unaveraged memory", "missing samples"}
     )
-    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
+    independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses only values at the samples
 
     def __check_init__(self):
         for name, least in (("lag", 1), ("every", 1), ("points", 20), ("members", 1)):
@@ -94,7 +95,7 @@ class OnlineRecall(Sequential):
                 "not depend on its parameters (masing, iwan). Use online-masing, ukf or trajectory for others."
             )
         check_force(problem, self)
-        capacity, p = problem.experiment.structure.law.capacity, len(problem.unknowns)
+        capacity, p = memory_capacity(problem.experiment), len(problem.unknowns)
         first = jnp.asarray(problem.start if free is None else free)
         scatter = self.spread * jax.random.normal(jax.random.PRNGKey(key), (self.members, p))
         none = jnp.zeros((), jnp.int32)
@@ -119,7 +120,7 @@ class OnlineRecall(Sequential):
         return LagSmoother.make(self.lag)
 
     def step(self, problem: Problem, state: Recollection, sample: Sample) -> Recollection:
-        """Take one sample in; correct the answers when it is time."""
+        """Add one sample; correct the estimates every `every` samples."""
         known = jnp.all(jnp.isfinite(sample.inputs))
         x = jnp.where(known, sample.inputs[0], state.smoothing.motion[0, -1])
         v = jnp.where(known, sample.inputs[1], 0.0)
@@ -134,7 +135,7 @@ class OnlineRecall(Sequential):
         state = state._replace(
             smoothing=smoothing, delayed=delayed, memory=memory, reservoir=reservoir, seen=state.seen + 1
         )
-        enough = reservoir.count >= 5 * len(problem.unknowns)
+        enough = reservoir.filled >= 5 * len(problem.unknowns)
         now = enough & (state.seen % self.every == 0)
         answers = jax.lax.cond(now, lambda s: self._correct(problem, s, sample.dt), lambda s: s.answers, state)
         return state._replace(answers=answers)
@@ -142,17 +143,17 @@ class OnlineRecall(Sequential):
     # -- corrections ---------------------------------------------------------------------------------------------
 
     def _correct(self, problem: Problem, state: Recollection, dt) -> Answers:
-        """One Levenberg–Marquardt correction of every answer, on the whole reservoir."""
+        """One Levenberg–Marquardt correction of every estimate, on the whole reservoir."""
         pool, old = state.reservoir, state.answers
-        there = jnp.arange(self.points) < pool.count
+        present = jnp.arange(self.points) < pool.filled
         age = (state.seen - pool.number) * dt
-        weight = jnp.where(there, jnp.exp(-age / self.forget), 0.0)
+        weight = jnp.where(present, jnp.exp(-age / self.forget), 0.0)
         total = jnp.sum(weight)
 
         def residuals(free):
-            law = problem.unknowns.apply(problem.experiment, free).structure.law
+            law = memory_law(problem.unknowns.apply(problem.experiment, free))
             force = jax.vmap(law.recall)(pool.memories, pool.velocity)
-            return jnp.where(there, force - pool.reading, 0.0)
+            return jnp.where(present, force - pool.reading, 0.0)
 
         def both(free):
             r = residuals(free)
@@ -188,45 +189,45 @@ class OnlineRecall(Sequential):
 
     @staticmethod
     def _noise(r, weight):
-        """Robust size of the residuals: the mean absolute one, as of a normal distribution."""
+        """Robust standard deviation of the residuals, from their mean absolute value."""
         return 1.2533 * jnp.sum(weight * jnp.abs(r)) / jnp.maximum(jnp.sum(weight), 1e-300) + 1e-300
 
-    # -- what a reader of the state wants ------------------------------------------------------------------------
+    # -- estimates and their uncertainty --------------------------------------------------------------------------
 
     def estimate(self, problem: Problem, state: Recollection):
-        """θ̂ of the best answer and its standard deviation, physical."""
+        """θ̂ of the best estimate and its standard deviation, physical."""
         free = state.answers.free[state.answers.best]
         deviation = jnp.sqrt(jnp.diag(state.answers.covariance)) * jnp.abs(problem.unknowns.slope(free))
         return problem.unknowns.to_physical(free), deviation
 
     def flags(self, state: Recollection):
-        """(few samples, second answer, loosely held, still moving, memory full): reasons for doubt, as booleans."""
+        """(few samples, second minimum, weakly identifiable, still changing, memory full), as booleans."""
         a = state.answers
         free, deviation = a.free[a.best], jnp.sqrt(jnp.diag(a.covariance))
         apart = jnp.any(jnp.abs(a.free - free) > jnp.maximum(0.05, 4.0 * deviation), axis=1)
         second = jnp.any(apart & (a.misfit < _OTHER_BASIN * a.misfit[a.best]))
-        few = state.reservoir.count < 10 * a.free.shape[1]
+        few = state.reservoir.filled < 10 * a.free.shape[1]
         loose, moving = jnp.any(deviation > 0.15), a.moved > jnp.maximum(0.02, 2.0 * jnp.max(deviation))
         return jnp.stack([few, second, loose, moving, state.memory.overflow])
 
     def doubts(self, problem: Problem, state: Recollection) -> list[str]:
-        """Reasons not to trust the estimate, as sentences."""
+        """Messages: reasons why the estimate is uncertain."""
         loose = np.sqrt(np.diag(np.asarray(state.answers.covariance))) > 0.15
         names = ", ".join(n for n, far in zip(problem.unknowns.names, loose, strict=True) if far)
-        sentences = (
-            f"Not sure: only {int(state.reservoir.count)} samples are worth remembering so far.",
-            "Not sure: another answer, from another first guess, explains the past nearly as well.",
-            f"Not sure: the data hardly hold {names}.",
-            "Not sure: the answer is still moving.",
+        messages = (
+            f"Uncertain: only {int(state.reservoir.filled)} useful samples so far.",
+            "Uncertain: another estimate, from another first guess, fits the past nearly as well.",
+            f"Uncertain: weakly identifiable from these data: {names}.",
+            "Uncertain: the estimate is still changing.",
             "The memory of the law was full: give it a larger capacity, or a larger lag to smooth the motion more.",
         )
-        return [s for s, on in zip(sentences, np.asarray(self.flags(state)), strict=True) if on]
+        return [m for m, on in zip(messages, np.asarray(self.flags(state)), strict=True) if on]
 
     # -- a whole record ------------------------------------------------------------------------------------------
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
-        progress.stage("recalling sample by sample (compiling)", 1)
+        progress.stage("sample by sample (compiling)", 1)
         state, (path, band) = run_record(self, problem, self.init(problem, key), 0)
         progress.update(1)
         a = state.answers
@@ -241,7 +242,7 @@ class OnlineRecall(Sequential):
             convergence={
                 "sure": not bool(np.any(np.asarray(self.flags(state)))),
                 "misfit": float(np.sqrt(2.0 * a.misfit[a.best])),
-                "points": int(state.reservoir.count),
+                "points": int(state.reservoir.filled),
             },
             seed=key,
         )

@@ -1,4 +1,4 @@
-"""TrajectoryFit: simulate, compare, improve. The strongest classical method when the model is right."""
+"""TrajectoryFit: the output-error method; maximum likelihood where the model is right and the noise white."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from vibrid.identification.weak.equations import flat_start
 _SEGMENTS = 8
 _SHORTEST = 10  # samples of a segment
 _FAR = 3.0  # times the first guess, or a third of it
-_POOR = 0.3  # of a signal left over
-_MOST_STATES = 8  # states for every unknown: with more, finding those where segments begin costs too much
+_POOR = 0.3  # residual over signal
+_MOST_STATES = 8  # states per unknown: with more, the initial states of segments cost too much
 
 
 def _stage(value) -> tuple[str, ...]:
@@ -37,23 +37,23 @@ def _stage(value) -> tuple[str, ...]:
 class TrajectoryFit(Method):
     """Levenberg–Marquardt through the simulator: the output-error (maximum-likelihood) estimate for white noise.
 
-    Noise that no sensor states is estimated per sensor and the fit repeated with the new weights, so that every sensor
-    counts as much as it deserves. Bounds and signs are part of the unknowns.
+    Where the noise of a sensor is not stated, it is estimated from the residuals and the fit is repeated with the new
+    weights. Bounds and signs are part of the unknowns.
 
     Arguments
-        starts: first guesses tried at once; the first is the experiment's own, the others are spread around it.
+        starts: number of first guesses; the first is that of the experiment, the others are spread around it.
         spread: how far the other guesses lie, as a factor: 0.5 means ± 50 % (a standard deviation of ln θ).
-        segments: 1 is single shooting; more cuts each record into as many pieces whose starting states are found too
-            (multiple shooting), which tolerates poor guesses and long records, then finishes by single shooting. None
-            begins with 1 and tries 8 as well where that seems to have gone astray: residuals are not noise, and an
-            unknown left its first guess by a factor of three, or 30 % of a signal are left over. The more likely answer
-            stays.
-        stages: unknowns released one group after the other before all are fitted together: their names, or paths with
+        segments: 1 is single shooting; more cuts each record into as many segments whose initial states are estimated
+            too (multiple shooting), which tolerates poor guesses and long records, then ends with single shooting. None
+            starts with 1 and also tries 8 where the result seems wrong: residuals are not noise, and an unknown
+            moved from its first guess by a factor of three, or a residual is 30 % of its signal. The more likely
+            result is kept.
+        stages: groups of unknowns fitted one after the other before all are fitted together: names, or paths with
             `[*]` for any index. A path may end early: "storeys" is everything in the storeys.
-        iterations: the most Levenberg–Marquardt steps in one descent.
-        rounds: the most times the noise is re-estimated.
-        tolerance: fall of the misfit, as a share of it, that is not worth another step; the projected gradient,
-            relative to the residuals, is then below its root.
+        iterations: largest number of Levenberg–Marquardt steps in one descent.
+        rounds: largest number of times that the noise is estimated again.
+        tolerance: relative decrease of the misfit below which a descent ends; the projected gradient, relative to the
+            residuals, is then below its square root.
     """
 
     starts: int = eqx.field(static=True, default=1)
@@ -84,7 +84,7 @@ class TrajectoryFit(Method):
             return fit.replace(cut_short=True)
         if unlikelihood(again) >= unlikelihood(fit):
             return fit.replace(seconds=again.seconds, cut_short=again.cut_short)
-        note = "Single shooting from this first guess ends elsewhere, farther from the readings; segments found this."
+        note = "Single shooting from this first guess ended at a larger misfit; this result is from multiple shooting."
         return again.replace(warnings=(*again.warnings, note))
 
     def _shot(self, problem: Problem, segments: int, key: int, progress, started: float) -> Identification:
@@ -100,7 +100,7 @@ class TrajectoryFit(Method):
                 if not cut_short:
                     moved, cut_short = shoot(problem, start, noise, segments, iterations, progress)
                     follows = np.isfinite(descend(problem, moved[None], noise, iterations=0).cost[0])
-                    starts[i] = moved if follows else start  # else one run through the whole record is lost there
+                    starts[i] = moved if follows else start  # unless the whole record cannot be simulated there
             iterations = 0 if cut_short else iterations
         for stage in self.stages:
             progress.stage(f"fitting {', '.join(stage)}", iterations)
@@ -110,31 +110,31 @@ class TrajectoryFit(Method):
             iterations = 0 if cut_short else iterations
         progress.stage("fitting (compiling)", iterations)
         loose = self.tolerance if known.all() else 1e-4
-        made = descend(
+        descent = descend(
             problem, starts, noise, active=movable, iterations=iterations, tolerance=loose, progress=progress
         )
-        history, rivals, best, weights = list(made.history), made, made.free[made.best], noise
+        history, first, best, weights = list(descent.history), descent, descent.free[descent.best], noise
         for again in range(0 if known.all() else self.rounds):
-            if cut_short or made.cut_short or not np.isfinite(made.cost[made.best]):
+            if cut_short or descent.cut_short or not np.isfinite(descent.cost[descent.best]):
                 break
             weights = noise
             left = residual_deviations(problem, predictions_at(problem, best))
             updated = np.where(known, given, left)
-            negligible = np.max(updated / problem.signal_size()) < 1e-4  # weights matter little where all fits so well
+            negligible = np.max(updated / problem.signal_size()) < 1e-4  # weights hardly matter for such a fit
             settled = negligible or np.max(np.abs(np.log(updated / noise))) < 0.02
             noise = updated
             if settled:
                 break
             progress.stage(f"fitting with estimated noise, round {again + 1}", iterations)
-            made = self._finish(problem, best, noise, movable, iterations, progress)
-            best = made.free[made.best]
-            history += made.history
-        if made is rivals and loose > self.tolerance and not (cut_short or made.cut_short):
-            made = self._finish(problem, best, weights, movable, iterations, progress)
-            best = made.free[made.best]
-            history += made.history
+            descent = self._finish(problem, best, noise, movable, iterations, progress)
+            best = descent.free[descent.best]
+            history += descent.history
+        if descent is first and loose > self.tolerance and not (cut_short or descent.cut_short):
+            descent = self._finish(problem, best, weights, movable, iterations, progress)
+            best = descent.free[descent.best]
+            history += descent.history
         _, _, normal = gauss_newton(problem, jnp.asarray(best)[None], jnp.asarray(noise))
-        covariance = covariance_of(np.asarray(normal)[0], made.side[made.best] != 0)
+        covariance = covariance_of(np.asarray(normal)[0], descent.side[descent.best] != 0)
         best, covariance = _with_noise(problem, best, covariance, noise)
         return conclude(
             problem,
@@ -143,14 +143,15 @@ class TrajectoryFit(Method):
             started=started,
             covariance=covariance,
             noise=noise,
-            warnings=second_minimum(problem, rivals),
+            warnings=second_minimum(problem, first),
             history={
                 "cost": np.array([c for _, c in history]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
             },
-            convergence=made.certificate(problem.unknowns.names) | {"iterations": len(history), "segments": segments},
+            convergence=descent.certificate(problem.unknowns.names)
+            | {"iterations": len(history), "segments": segments},
             seed=key,
-            cut_short=cut_short or made.cut_short,
+            cut_short=cut_short or descent.cut_short,
         )
 
     def _finish(self, problem: Problem, free, noise, movable, iterations: int, progress) -> Descent:
@@ -166,7 +167,7 @@ class TrajectoryFit(Method):
 
 
 def astray(fit: Identification) -> bool:
-    """Whether a descent seems to have ended in the wrong place, and multiple shooting could tell."""
+    """Whether a descent seems to have ended in a wrong minimum, and multiple shooting can be tried."""
     if verdict(fit.fits)[0]:
         return False
     problem, start = fit.problem, np.asarray(fit.problem.unknowns.start)
@@ -181,30 +182,30 @@ def astray(fit: Identification) -> bool:
 
 
 def unlikelihood(fit: Identification) -> float:
-    """Minus the logarithm of how likely readings and priors are, up to a constant; infinite where it is no number."""
+    """Negative log-likelihood of readings and priors, up to a constant; infinite where it is NaN."""
     left = residual_deviations(fit.problem, fit.predictions)
     prior = np.asarray(fit.problem.unknowns.prior_residual(jnp.asarray(fit.free)))
-    made = np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)) + 0.5 * prior @ prior
-    return float(np.nan_to_num(made, nan=np.inf))
+    value = np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)) + 0.5 * prior @ prior
+    return float(np.nan_to_num(value, nan=np.inf))
 
 
 def first_guesses(problem: Problem, count: int, spread: float, key: int) -> np.ndarray:
-    """(count, p): the problem's own first guess, and others spread around it; between two bounds, all over them."""
+    """(count, p): the first guess of the problem, and others spread around it, or between the bounds of an unknown."""
     rng = np.random.default_rng(key)
     u, first = problem.unknowns, problem.start
     between = np.isfinite(np.asarray(u.low)) & np.isfinite(np.asarray(u.high))
     low, high = np.where(between, u.low, 0.0), np.where(between, u.high, 1.0)
     share = np.clip((np.asarray(u.start) - low) / (high - low), 0.05, 0.95)
-    made = [first]
+    guesses = [first]
     for draw in rng.standard_normal((count - 1, len(first))):
         odds = share / (1.0 - share) * np.exp(1.5 * draw)
         inside = u.to_free(np.where(between, low + (high - low) * odds / (1.0 + odds), u.start))
-        made.append(np.where(between, inside, u.box().clip(first + spread * draw)))
-    return np.stack(made)
+        guesses.append(np.where(between, inside, u.box().clip(first + spread * draw)))
+    return np.stack(guesses)
 
 
 def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, noise: np.ndarray):
-    """Put the estimated noise into unknowns that ask for it: ln σ is known to 1/√(2n) from n samples."""
+    """Set unknowns that are the noise of sensors to its estimate: ln σ has the deviation 1/√(2n) from n samples."""
     theta = np.array(problem.unknowns.to_physical(jnp.asarray(free)))
     counts = problem.counts()
     asked = problem.unknowns.noise()
@@ -219,24 +220,24 @@ def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, nois
     return free, covariance
 
 
-def second_minimum(problem: Problem, made: Descent) -> tuple[str, ...]:
-    """A sentence when another start ended elsewhere with nearly the same misfit."""
-    lowest, here = made.cost[made.best], made.free[made.best]
+def second_minimum(problem: Problem, descent: Descent) -> tuple[str, ...]:
+    """A message where another start ended elsewhere with nearly the same misfit."""
+    lowest, here = descent.cost[descent.best], descent.free[descent.best]
     scatter = 2.0 * lowest / max(problem.counts().sum(), 1.0) + 1e-300
-    for b in np.argsort(made.cost):
-        if b == made.best or not made.cost[b] <= 1.1 * lowest:
+    for b in np.argsort(descent.cost):
+        if b == descent.best or not descent.cost[b] <= 1.1 * lowest:
             continue
-        apart = made.free[b] - here
-        distance = np.sqrt(max(apart @ made.normal[made.best] @ apart, 0.0) / scatter / len(apart))
+        apart = descent.free[b] - here
+        distance = np.sqrt(max(apart @ descent.normal[descent.best] @ apart, 0.0) / scatter / len(apart))
         if np.max(np.abs(apart)) > 0.05 and distance > 5:
-            values = np.asarray(problem.unknowns.to_physical(jnp.asarray(made.free[b])))
+            values = np.asarray(problem.unknowns.to_physical(jnp.asarray(descent.free[b])))
             named = ", ".join(f"{n} = {v:.4g}" for n, v in list(zip(problem.unknowns.names, values, strict=True))[:4])
             return (f"A second minimum fits nearly as well ({named}, …): the data do not decide between them.",)
     return ()
 
 
 def polished(method: Method, fit, problem: Problem, key, progress, started: float):
-    """The trajectory fit from where another method ended, as that method's answer."""
+    """A trajectory fit that starts at the estimate of another method, as the result of that method."""
     nearer = dataclasses.replace(problem.unknowns, start=jnp.asarray(fit.estimate))
     last = TrajectoryFit(segments=1).solve(dataclasses.replace(problem, unknowns=nearer), key, progress)
     return last.replace(

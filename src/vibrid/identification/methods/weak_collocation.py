@@ -1,4 +1,4 @@
-"""WeakCollocation: splines for the motion and the hidden states, the equations as a penalty that hardens."""
+"""WeakCollocation: splines for the motion and the hidden states, with the equations as a penalty of growing weight."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _FEWEST_SAMPLES = 7  # in that period
 class WeakCollocation(Method):
     """Soft physics with local features: a physics-informed network that is linear in its weights.
 
-    Motion and hidden states are splines of degree five over each whole record; readings are weighted by their noise,
-    which is re-estimated, and every equation of motion and of the states, integrated over every interval of the
-    splines, by how far it is believed. Belief hardens from 100 % of an equation's size to 0.01 % while the readings
-    allow it. A right model gets there, and the answer is as good as that of `TrajectoryFit`, without a good first
-    guess. A wrong one stops earlier: how early says how wrong it is, and the unknowns found there suffer less from it
-    than those of a fit that must obey the equations exactly.
+    Motion and hidden states are splines of degree five over each whole record. Readings are weighted by their noise,
+    which is estimated again; every equation of motion and of the states, integrated over every interval of the splines,
+    is weighted by its tolerated residual, the softness. The softness falls from 100 % of an equation's size to 0.01 %
+    while the readings allow it. With a right model it reaches the end, and the estimate is as good as that of
+    `TrajectoryFit`, without a good first guess. With a wrong model it stops earlier: the softness reached measures the
+    model error, and the estimates are less biased by it than those of a fit that satisfies the equations exactly.
 
     Needs laws with rate equations and, for a start without a good guess, displacement or velocity of every degree of
-    freedom; with fewer sensors, or accelerometers alone, it starts from a trajectory fit. Before it blames the model it
-    tries that start as well.
+    freedom; with fewer sensors, or accelerometers alone, it starts from a trajectory fit. Before it reports a model
+    error, it tries that start as well.
 
     Arguments
         spacing: length in s of the intervals of the splines; 1/15 of the structure's shortest period by default.
-        softness: how far equations are believed in each stage, as a share of their size; falling.
-        tolerance: rise of χ² of displacements and velocities, as a share, at which hardening stops.
-        iterations: the most Gauss–Newton steps in one stage.
-        polish: hand the answer over to a trajectory fit, for a model that is believed to be right.
+        softness: tolerated residual of the equations in each stage, as a share of their size; falling.
+        tolerance: relative rise of χ² of displacements and velocities at which the softness falls no further.
+        iterations: largest number of Gauss–Newton steps in one stage.
+        polish: end with a trajectory fit, for a model that is assumed to be right.
     """
 
     spacing: float | None = eqx.field(static=True, default=None)
@@ -59,7 +59,7 @@ class WeakCollocation(Method):
         {"partial sensors", "latent states", "several records", "different loads", "missing samples", "initial state"}
         | {"priors"}
     )
-    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not go step by step
+    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not integrate
 
     def __check_init__(self):
         if not self.softness or min(self.softness) <= 0 or list(self.softness) != sorted(self.softness, reverse=True):
@@ -73,32 +73,32 @@ class WeakCollocation(Method):
         check_rates(problem)
         begin, notes = self.begin(problem, progress)
         notes += self._sampling(problem, begin.free)
-        made = self._annealed(problem, begin, progress)
-        if determined(problem) and not made.right and not made.cut_short:
-            made, more = self._second(problem, made, progress)
+        end = self._annealed(problem, begin, progress)
+        if determined(problem) and not end.right and not end.cut_short:
+            end, more = self._second(problem, end, progress)
             notes += more
-        diagnosis = self.diagnosis(problem, made)
+        diagnosis = self.diagnosis(problem, end)
         fit = conclude(
             problem,
             self,
-            made.point.free,
+            end.point.free,
             started=started,
-            covariance=covariance_of(made.solved.information, problem.unknowns.at_bound(made.point.free) != 0),
-            noise=made.noise,
+            covariance=covariance_of(end.solved.information, problem.unknowns.at_bound(end.point.free) != 0),
+            noise=end.noise,
             warnings=(*notes, *([] if diagnosis["right"] else [diagnosis["sentence"]])),
-            history=_history(problem, made),
-            convergence=diagnosis | {"iterations": len(made.history)},
+            history=_history(problem, end),
+            convergence=diagnosis | {"iterations": len(end.history)},
             seed=key,
-            cut_short=made.cut_short,
+            cut_short=end.cut_short,
         )
-        if not self.polish or made.cut_short:
+        if not self.polish or end.cut_short:
             return fit
         return polished(self, fit, problem, key, progress, started)
 
     def begin(self, problem: Problem, progress=SILENT) -> tuple[Beginning, list[str]]:
-        """Regression along the smooth motion; a trajectory fit where some displacement can only drift."""
+        """Regression on the smoothed motion; a trajectory fit where the readings do not determine a displacement."""
         if not determined(problem):
-            note = "Accelerations do not hold a displacement, or no sensor does: this started from a trajectory fit."
+            note = "The sensors do not determine every displacement: this started from a trajectory fit."
             return self._from_a_fit(problem, progress), [note]
         spacing = self.spacing or shortest_period(problem, problem.start) / _INTERVALS_A_PERIOD
         begin = regression_start(problem, spacing, progress)
@@ -108,18 +108,18 @@ class WeakCollocation(Method):
         return begin, []
 
     def _sampling(self, problem: Problem, free) -> list[str]:
-        """A warning where the samples of a record cannot hold the shortest period."""
+        """A warning where the sampling is too coarse for the shortest period."""
         slowest = max(data.step for data in problem.data)
         if self.spacing or slowest * _FEWEST_SAMPLES <= (period := shortest_period(problem, free)):
             return []
         return [
             f"There are only {period / slowest:.2g} samples in the structure's shortest period ({period:.3g} s), which "
-            f"splines cannot follow: if that mode matters, sample every {period / _FEWEST_SAMPLES:.2g} s or faster."
+            f"splines cannot represent: if that mode matters, sample every {period / _FEWEST_SAMPLES:.2g} s or faster."
         ]
 
     def _from_a_fit(self, problem: Problem, progress) -> Beginning:
         fit = TrajectoryFit().solve(problem, 0, progress)
-        free = problem.unknowns.to_free(fit.estimate)  # PIDynNet's space is another one than that of a fit
+        free = problem.unknowns.to_free(fit.estimate)  # the free variables of PIDynNet are not those of a fit
         spacing = self.spacing or shortest_period(problem, free) / _INTERVALS_A_PERIOD
         return simulated_start(problem, free, fit.noise, spacing)
 
@@ -127,55 +127,55 @@ class WeakCollocation(Method):
         return anneal(problem, begin, self.softness, self.tolerance, self.iterations, progress)
 
     def _second(self, problem: Problem, first: Annealed, progress) -> tuple[Annealed, list[str]]:
-        """Before the model is blamed, once more from a trajectory fit: noise may have led the regression astray."""
+        """Again from a trajectory fit, before a model error is reported: noise may have biased the regression."""
         try:
             other = self._annealed(problem, self._from_a_fit(problem, progress), progress)
         except KeyboardInterrupt:
             return replace(first, cut_short=True), []
         if not other.beyond(first):
             return first, []
-        return other, ["A regression along the smooth motion ended elsewhere, so this started from a trajectory fit."]
+        return other, ["A trajectory fit was a better start than the regression on the smoothed motion, and was used."]
 
-    def diagnosis(self, problem: Problem, made: Annealed) -> dict:
-        """How far the readings let the equations be believed, in numbers and in a sentence."""
-        left = made.left_over()
-        n = made.point.records[0].piece.size
+    def diagnosis(self, problem: Problem, end: Annealed) -> dict:
+        """The softness that the readings allow, in numbers and in a message."""
+        left = end.left_over()
+        n = end.point.records[0].piece.size
         names = [f"motion of degree of freedom {i}" for i in range(n)]
         names += [f"state of {name}" for name in state_names(problem)]
         worst = int(np.argmax(left[:n])) if n else 0
-        if made.right:
-            sentence = (
-                f"The readings let every equation be believed to {100 * made.softness:g} % of its size: the model is "
-                "as right as these data can tell" + ("." if made.refused is None else " with splines of this spacing.")
+        if end.refused is None or end.right:
+            message = (
+                f"The readings agree with every equation to {100 * end.softness:g} % of its size: these data show no "
+                "model error" + ("." if end.refused is None else " with splines of this spacing.")
             )
         else:
-            sentence = (
-                f"The model is not quite right: its equations can be believed to {100 * made.softness:g} % of their "
-                f"size but not to {100 * made.refused:g} %, where displacements and velocities would be missed by "
-                f"{100 * made.rise:.2g} % more (χ²). Most is missing from the {names[worst]} "
+            message = (
+                f"The model has an error: its equations agree with the readings to {100 * end.softness:g} % of their "
+                f"size but not to {100 * end.refused:g} %, where χ² of displacements and velocities would be "
+                f"{100 * end.rise:.2g} % larger. The largest residual is in the {names[worst]} "
                 f"({100 * left[worst]:.2g} % of its inertia force): look there for an unmeasured load or a wrong law."
             )
         return {
-            "sentence": sentence,
-            "right": made.right,
-            "softness_reached": made.softness,
-            "softness_refused": made.refused,
-            "rise_of_misfit": made.rise,
+            "sentence": message,
+            "right": end.right,
+            "softness_reached": end.softness,
+            "softness_refused": end.refused,
+            "rise_of_misfit": end.rise,
             "left_over": {name: float(value) for name, value in zip(names, left, strict=True)},
-            "spacing": made.point.records[0].piece.splines.spacing,
+            "spacing": end.point.records[0].piece.splines.spacing,
         }
 
 
-def _history(problem: Problem, made: Annealed) -> dict[str, np.ndarray]:
+def _history(problem: Problem, end: Annealed) -> dict[str, np.ndarray]:
     """Steps of the minimisation, and the hidden states of every record at its samples."""
-    softness, cost, free = (np.array(part) for part in zip(*made.history, strict=True))
+    softness, cost, free = (np.array(part) for part in zip(*end.history, strict=True))
     kept = {
         "cost": cost,
         "estimate": np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(free))),
         "softness": softness,
     }
-    for i, record in enumerate(made.point.records):
+    for i, record in enumerate(end.point.records):
         time = record.piece.readings.time
-        states = record.piece.motion(time[time <= record.piece.splines.edges[-1] + 1e-9]).s
+        states = np.asarray(record.piece.motion(time[time <= record.piece.splines.edges[-1] + 1e-9]).s)
         kept |= {f"states_{i}": states} if states.shape[1] else {}
     return kept

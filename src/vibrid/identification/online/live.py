@@ -1,4 +1,4 @@
-"""A run that is fed sample by sample, and can be stopped, kept and taken up again."""
+"""A run that is fed sample by sample, and can be stopped, saved and resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vibrid.core.errors import FileProblem, InputError, newer_format
 from vibrid.core.files import write_arrays
 from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
-from vibrid.identification.problem import Data, Problem, completed
+from vibrid.identification.problem import Data, Problem, completed, step_of
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
@@ -25,15 +25,15 @@ from vibrid.structures.device import Device
 from vibrid.structures.sensors import Sensors
 
 FORMAT = 1
-"""Of the state of a run in a file."""
+"""Of the file with the state of a run."""
 
 
 def live_problem(
     structure, sensors: Sensors, unknown, first: Record, integrator=None, substeps: int = 1, hold: str = "linear"
 ) -> Problem:
-    """A problem whose data are still to come; `first` holds its first samples, however quiet they are.
+    """A problem whose data are still to come; `first` holds its first samples, which may be zero.
 
-    A `hold` that looks at samples to come serves methods that use values at the samples alone; others refuse it.
+    A `hold` that needs later samples is only for methods that use values at the samples alone; others refuse it.
     """
     loads, inputs = loads_of(structure, first), inputs_of(structure, first)
     readings = np.stack([first[s.label] for s in sensors], axis=1)
@@ -42,7 +42,7 @@ def live_problem(
         readings=jnp.asarray(np.where(present, readings, 0.0)),
         present=jnp.asarray(present.astype(float)),
         drive=drive(inputs, hold, substeps),
-        step=float(first.step),
+        step=step_of(first),
         loads=loads,
         name=first.name,
     )
@@ -71,30 +71,30 @@ class LiveRun:
 
     Arguments
         method: a `Sequential` method.
-        problem: what is asked; see `live_problem`.
-        key: seed of everything random.
+        problem: see `live_problem`.
+        key: seed of all random numbers.
     """
 
     def __init__(self, method: Sequential, problem: Problem, key: int = 0):
-        method = as_method(method)
-        if not isinstance(method, Sequential):
-            raise InputError(f"{type(method).__name__} cannot run sample by sample.")
-        refuse_impossible(problem, method)
-        self.method, self.problem, self.key = method, problem, key
-        packed, self.unpack = ravel_pytree(method.init(problem, key))
+        sequential = as_method(method)
+        if not isinstance(sequential, Sequential):
+            raise InputError(f"{type(sequential).__name__} cannot run sample by sample.")
+        refuse_impossible(problem, sequential)
+        self.method, self.problem, self.key = sequential, problem, key
+        packed, self.unpack = ravel_pytree(sequential.init(problem, key))
         self.packed = jnp.array(packed)  # a copy: a step uses up its state
-        self.step, self._estimate = _compiled(method, problem, self.unpack)
+        self.step, self._estimate = _compiled(sequential, problem, self.unpack)
         self.samples = 0
         self.before: np.ndarray | None = None
         self.gaps = 0
 
     @property
     def state(self):
-        """Where the method stands."""
+        """The present state of the method."""
         return self.unpack(self.packed)
 
     def feed(self, inputs, readings) -> None:
-        """One sample in SI units; NaN is missing. A gap in the inputs holds the last ones and learns nothing."""
+        """One sample in SI units; NaN is missing. In a gap the last inputs are held and nothing is learnt."""
         inputs, readings = np.asarray(inputs, float), np.asarray(readings, float)
         present = np.isfinite(readings)
         if not np.isfinite(inputs).all():
@@ -110,7 +110,7 @@ class LiveRun:
         self.samples += 1
 
     def _held(self, last: np.ndarray) -> np.ndarray:
-        """Inputs during a gap: a device stands still where it was last seen."""
+        """Inputs during a gap: a device stays at its last deformation."""
         return np.array([last[0], 0.0]) if isinstance(self.problem.experiment.structure, Device) else last
 
     def estimate(self) -> tuple[np.ndarray, np.ndarray]:
@@ -121,26 +121,26 @@ class LiveRun:
     def doubts(self) -> list[str]:
         notes = list(self.method.doubts(self.problem, self.state))
         if self.gaps:
-            notes.append(f"{self.gaps} samples had no motion; a law that remembers its path may have missed a turn.")
+            notes.append(f"{self.gaps} samples had no motion; a law with memory may have missed a reversal.")
         return notes
 
     # -- stop and resume -----------------------------------------------------------------------------------------
 
     def fingerprint(self) -> str:
-        """What must be the same for a stored state to fit: method, settings, unknowns, shapes."""
+        """A hash of everything that a stored state must share: method, settings, unknowns, shapes."""
         shapes = [(str(leaf.dtype), list(leaf.shape)) for leaf in map(jnp.asarray, jax.tree.leaves(self.state))]
         text = json.dumps([repr(self.method), self.problem.unknowns.names, self.problem.data[0].step, shapes])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def save(self, path: Path, **more) -> None:
-        """Write the state to one file of plain numbers (.npz); it appears whole or not at all."""
+        """Write the state to one file of plain numbers (.npz); an incomplete file is never left."""
         leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
         note = {"format": FORMAT, "fingerprint": self.fingerprint(), "samples": self.samples, "gaps": self.gaps, **more}
         before = np.zeros(0) if self.before is None else self.before
         write_arrays(path, note=np.frombuffer(json.dumps(note).encode(), np.uint8), before=before, **leaves)
 
     def restore(self, path: Path) -> dict:
-        """Take up a stored state; returns what was stored with it."""
+        """Resume from a stored state; returns the notes that were stored with it."""
         try:
             with np.load(path, allow_pickle=False) as stored:
                 note = json.loads(bytes(stored["note"]))
@@ -151,7 +151,7 @@ class LiveRun:
         if note.get("format", 1) > FORMAT:
             raise newer_format(path, "state of a run", note["format"], f"format {FORMAT}")
         if note.get("fingerprint") != self.fingerprint():
-            raise FileProblem(path, "it belongs to another method, other settings or other unknowns; start anew.")
+            raise FileProblem(path, "it belongs to another method, other settings or other unknowns; start a new run.")
         treedef = jax.tree.structure(self.state)
         self.packed = ravel_pytree(jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves]))[0]
         self.samples, self.gaps = int(note["samples"]), int(note["gaps"])
@@ -162,8 +162,8 @@ class LiveRun:
 def _compiled(method, problem: Problem, unpack):
     """`packed = step(packed, sample)` and `values, deviations = estimate(packed)`, method and problem built in.
 
-    A state is one vector here, which `unpack` knows to read: handing over many arrays costs more than packing them.
-    The memory of the old state is used for the new one, so the old one is gone after a step.
+    A state is one vector here, which `unpack` converts back: passing many arrays costs more than packing them.
+    The memory of the old state is used for the new one, so the old state cannot be used after a step.
     """
 
     def step(packed, sample: Sample):

@@ -6,6 +6,8 @@ for any parameters without integrating the equation of motion.
 
 from __future__ import annotations
 
+from typing import cast
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -92,6 +94,17 @@ def has_snapshots(problem: Problem) -> bool:
     """Whether the memory of past samples serves any parameters: one law with such a memory under imposed motion."""
     structure = problem.experiment.structure
     return isinstance(structure, Device) and isinstance(structure.law, MemoryLaw)
+
+
+def memory_law(experiment) -> MemoryLaw:
+    """The law of a device in an experiment for which `has_snapshots` holds."""
+    return cast(MemoryLaw, cast(Device, experiment.structure).law)
+
+
+def memory_capacity(experiment) -> int:
+    """Turning points that the memory of that law can hold."""
+    memory, _ = memory_law(experiment).start()
+    return memory.extremes.shape[0]
 
 
 def force_read(problem: Problem, sample: Sample):

@@ -1,4 +1,4 @@
-"""A reservoir of past samples that stays small however long a test lasts: remembered places, spread along the path."""
+"""A reservoir of past samples of limited size for tests of any length, spread evenly over the path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from vibrid.laws.masing import Memory, empty_memory
 
-_FINEST = 0.003  # of the largest deformation: samples closer to each other along the path than this tell the same
+_FINEST = 0.003  # of the largest deformation: closer samples carry the same information
 
 
 class Reservoir(NamedTuple):
@@ -19,7 +19,7 @@ class Reservoir(NamedTuple):
     velocity: jax.Array  # (K,)
     reading: jax.Array  # (K,)
     number: jax.Array  # (K,) which sample it was
-    count: jax.Array
+    filled: jax.Array  # how many of the K are in use
     spacing: jax.Array  # m of path between samples
     last: jax.Array  # deformation at the newest of them
 
@@ -31,12 +31,12 @@ def empty_reservoir(size: int, capacity: int) -> Reservoir:
 
 
 def admit(reservoir: Reservoir, memory: Memory, velocity, reading, number, usable) -> Reservoir:
-    """Keep a sample when the path has gone far enough since the last one; when full, every second one makes room."""
+    """Keep a sample when the path since the last one is long enough; a full reservoir drops every second sample."""
     size = reservoir.velocity.shape[0]
-    reservoir = jax.lax.cond(reservoir.count >= size, _thinned, lambda r: r, reservoir)
+    reservoir = jax.lax.cond(reservoir.filled >= size, _thinned, lambda r: r, reservoir)
     spacing = jnp.maximum(reservoir.spacing, _FINEST * memory.largest)
     take = usable & (jnp.abs(memory.here - reservoir.last) >= spacing) & (memory.largest > 0)
-    at = reservoir.count
+    at = reservoir.filled
 
     def put(kept, new):
         return kept.at[at].set(jnp.where(take, new, kept[at]))
@@ -50,5 +50,7 @@ def admit(reservoir: Reservoir, memory: Memory, velocity, reading, number, usabl
 def _thinned(reservoir: Reservoir) -> Reservoir:
     size = reservoir.velocity.shape[0]
     order = jnp.minimum(2 * jnp.arange(size), size - 1)
-    thin = jax.tree.map(lambda leaf: leaf[order], reservoir[:4])
-    return Reservoir(*thin, jnp.asarray(size // 2, reservoir.count.dtype), 2.0 * reservoir.spacing, reservoir.last)
+    kept = (reservoir.memories, reservoir.velocity, reservoir.reading, reservoir.number)
+    memories, velocity, reading, number = jax.tree.map(lambda leaf: leaf[order], kept)
+    half = jnp.asarray(size // 2, reservoir.filled.dtype)
+    return Reservoir(memories, velocity, reading, number, half, 2.0 * reservoir.spacing, reservoir.last)

@@ -1,4 +1,4 @@
-"""Whole records through a sequential method in one compiled loop, one at a time or many side by side."""
+"""Whole records through a sequential method in one compiled loop, one at a time or many in parallel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def run_samples(method, problem: Problem, state, readings, present, inputs, step
     before = jnp.concatenate([inputs[:1], inputs[:-1]])
 
     def body(state, row):
-        state = method.step(problem, state, Sample(*row, step))
+        y, mask, earlier, u = row
+        state = method.step(problem, state, Sample(y, mask, earlier, u, step))
         return state, method.estimate(problem, state)
 
     return jax.lax.scan(body, state, (readings, present, before, inputs))
@@ -30,10 +31,10 @@ def run_record(method, problem: Problem, state, record: int):
 
 @eqx.filter_jit
 def run_many(method, problem: Problem, keys, readings, inputs):
-    """The same problem with other readings (r, nt, ny), inputs (r, nt, m) and random keys (r,), side by side."""
+    """The same problem with other readings (r, nt, ny), inputs (r, nt, m) and random keys (r,), in parallel."""
 
-    def one(key, y, u):
+    def run(key, y, u):
         state = method.init(problem, key)
         return run_samples(method, problem, state, y, jnp.ones_like(y), u, problem.data[0].step)
 
-    return jax.vmap(one)(keys, readings, inputs)
+    return jax.vmap(run)(keys, readings, inputs)

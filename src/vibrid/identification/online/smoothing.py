@@ -1,9 +1,8 @@
 """Fixed-lag smoothing of a measured motion: displacement and velocity together, a fixed number of samples late.
 
-The motion between samples is taken to have an acceleration that wanders (a constant-acceleration model). Its smoother
-over a window of 2 L + 1 samples is a weighted sum of the readings, so a bank of them is one product. Which noise and
-which agility suit the data is not asked of the user: the candidate that best predicts each reading from the others
-(leave one out) is taken, from past samples alone.
+The acceleration is modelled as a random walk. The smoother over a window of 2 L + 1 samples is a weighted sum of the
+readings, so a bank of smoothers is one product. The noise and the corner are chosen automatically: the candidate that
+best predicts each reading from the others (leave one out), from past samples alone.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NOISE_RATIOS = (0.01, 0.03, 0.1, 0.3, 1.0)
 class SmoothingState(NamedTuple):
     motion: jax.Array  # (2, W) last readings of displacement and velocity × step
     seen: jax.Array
-    squares: jax.Array  # (candidates, 2) mean square of what leaving one out misses by
+    squares: jax.Array  # (candidates, 2) sum of squared leave-one-out errors
     best: jax.Array  # candidate in use
 
 
@@ -50,9 +49,9 @@ class LagSmoother(eqx.Module):
         )
 
     def step(self, state: SmoothingState, x, v, dt):
-        """Take a reading in: next state, x and v at L samples ago, and whether they mean anything yet."""
+        """Add a reading: next state, x and v at L samples ago, and whether they are valid yet."""
         new = jnp.stack([x, v * dt])
-        fresh = state.seen == 0  # a record that begins away from zero did not jump there
+        fresh = state.seen == 0  # a record that starts away from zero did not jump there
         motion = jnp.where(fresh, jnp.stack([x, 0.0 * v])[:, None], state.motion)
         motion = jnp.concatenate([motion[:, 1:], new[:, None]], axis=1)
         smooth = jnp.einsum("cort,rt->co", self.weights, motion)

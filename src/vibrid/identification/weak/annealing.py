@@ -1,8 +1,9 @@
-"""Equations that harden step by step, and what the readings say to it.
+"""Equations as a penalty whose weight grows in stages while the readings allow it.
 
-At a softness ε every equation, integrated over an interval, is believed to a share ε of its size. A right model lets ε
-fall as far as one likes. A wrong one does not: from some ε on the motion must leave the readings to obey the equations.
-The smallest ε that the readings allow says how wrong the model is, and the unknowns found there suffer little from it.
+At a softness ε every equation, integrated over an interval, has a tolerated residual of ε times its size. With a right
+model ε can fall to any value. With a wrong model it cannot: below some ε the motion must leave the readings to satisfy
+the equations. The smallest ε that the readings allow measures the model error, and the estimates there are little
+biased.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.collocation import Point, Solved, cost_of, eliminate, point_at, record_of, trial
@@ -19,58 +21,60 @@ from vibrid.identification.weak.pieces import finer, followed, noise_left, spect
 from vibrid.identification.weak.readings import DRAWS
 from vibrid.identification.weak.start import Beginning
 
-_HELD = 2  # first iterations, in which the motion settles and the unknowns wait
-_ENOUGH = 0.01  # fall of the cost ½ χ² that is not worth another iteration: it moves an estimate by 0.14 σ
-_KEPT_PROMISE = 0.9  # share of its promised fall above which a step needs no repeating before equations harden
-_STATES = 0.03  # equations of states are believed this much harder than those of motion: a law defines them
-_SAME = 0.005  # change of the noise, as a share, that is not worth weighing the readings again
-_NEGLIGIBLE = 3e-3  # noise over signal below which a rise of the misfit says nothing
-RIGHT = 0.003  # softness from which on a refusal to harden may be the splines' own limit
-_SEEN = 1.0  # χ² of the equations below which splines need not be finer
+_HELD = 2  # first iterations, in which only the motion changes, not the unknowns
+_ENOUGH = 0.01  # decrease of ½ χ² at which iterations end: it moves an estimate by 0.14 σ
+_KEPT_PROMISE = 0.9  # share of the predicted decrease above which one step per stage is enough
+_STATES = 0.03  # softness of equations of states over that of motion: a law defines them
+_SAME = 0.005  # relative change of the noise below which the readings keep their weights
+_NEGLIGIBLE = 3e-3  # noise over signal below which a rise of the misfit is not counted
+RIGHT = 0.003  # softness below which the limit may be that of the splines
+_SEEN = 1.0  # χ² of the equations below which finer splines are not needed
 
 
 @dataclass(frozen=True, eq=False)
 class Annealed:
-    """Where hardening ended."""
+    """The end of the stages."""
 
     point: Point
     solved: Solved
     noise: np.ndarray  # of every sensor
-    softness: float  # the hardest that the readings allow
-    refused: float | None  # the next one, which they do not; None when all were allowed
+    softness: float  # the smallest that the readings allow
+    refused: float | None  # the next one, which they do not allow; None when all were allowed
     rise: float  # of χ² at the refused softness, as a share; else at the last
     history: list[tuple[float, float, np.ndarray]]  # softness, cost and φ of every step
     cut_short: bool
 
     @property
     def right(self) -> bool:
-        """Whether the model is as right as the readings, and the splines, can tell."""
+        """Whether readings and splines show no model error."""
         return self.refused is None or self.softness <= RIGHT
 
     def beyond(self, other: Annealed) -> bool:
-        """Whether the equations are believed further here than in another answer, or as far with less left over."""
+        """Whether the softness is smaller than in another result, or equal with smaller residuals."""
         if self.softness != other.softness:
             return self.softness < other.softness
         return float(np.sum(np.log(self.noise / other.noise))) < -1e-3
 
     def left_over(self) -> np.ndarray:
-        """(equations,): rms of what each equation leaves, as a share of its size."""
-        squares = [(own.residual / r.sizes) ** 2 for r, own in zip(self.point.records, self.point.slopes, strict=True)]
+        """(equations,): rms residual of each equation, as a share of its size."""
+        pairs = zip(self.point.records, self.point.slopes, strict=True)
+        squares = [(linear.residual / record.sizes) ** 2 for record, linear in pairs]
         return np.sqrt(np.mean(np.concatenate(squares), axis=0))
 
 
 def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress=SILENT) -> Annealed:
-    """Harden the equations stage by stage while the readings allow it.
+    """Reduce the softness of the equations stage by stage while the readings allow it.
 
     Arguments
         stages: softness ε of each stage, falling.
-        tolerance: rise of χ² of displacements and velocities, as a share, at which hardening stops.
-        iterations: the most Gauss–Newton steps in one stage.
+        tolerance: relative rise of χ² of displacements and velocities at which the softness falls no further.
+        iterations: largest number of Gauss–Newton steps in one stage.
     """
     noise, given = begin.noise, problem.given_deviations()
     records = [record_of(problem, begin.free, piece, i, noise) for i, piece in enumerate(begin.pieces)]
     point = point_at(problem, begin.free, records)
-    kept, history, rise, before, refined = None, [], 0.0, np.inf, False
+    kept: tuple[Point, np.ndarray, float] | None = None
+    history, rise, before, refined = [], 0.0, np.inf, False
     loosest = Loosest.before(problem, begin.pieces)
     try:
         for number, softness in enumerate(stages):
@@ -78,46 +82,48 @@ def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterati
             last = number == len(stages) - 1
             held = _HELD if number == 0 else 0
             while True:
-                believed = beliefs(point, softness, stages[-1])
-                point, solved = _minimise(problem, point, noise, believed, held, last, iterations, history, progress)
+                tolerated = beliefs(point, softness, stages[-1])
+                point, solved = _minimise(problem, point, noise, tolerated, held, last, iterations, history, progress)
                 spent = solved.spent(point, noise)
                 pieces = [r.piece for r in point.records]
                 seen = noise_left(pieces, spent, noise)
                 loosest = loosest.after(problem, pieces, seen, spent, number == 0)
                 rise, chance = _rise(seen, loosest, problem, point)
-                refused = kept is not None and rise > tolerance + 3.0 * chance
-                disobeyed = _disobeyed(point, believed)
-                coarse = disobeyed > max(before * softness / stages[max(number - 1, 0)], _SEEN)
-                limited = coarse and softness < RIGHT and (refused or last)
+                allowed = kept if rise > tolerance + 3.0 * chance else None
+                violation = _violation(point, tolerated)
+                coarse = violation > max(before * softness / stages[max(number - 1, 0)], _SEEN)
+                limited = coarse and softness < RIGHT and (allowed is not None or last)
                 if refined or not limited or not _divisible(problem, point):
                     break
                 refined = True
                 progress.stage(f"finer splines, equations to {100 * softness:g} % of their size", iterations)
                 point = _refined(problem, point, noise)
-            before, found = disobeyed, np.where(np.isfinite(given), given, seen)
-            if refused:
-                point, noise, allowed = kept
-                progress.stage(f"back to equations to {100 * allowed:g} % of their size", iterations)
-                believed = beliefs(point, allowed, stages[-1])
-                point, solved = _minimise(problem, point, noise, believed, 0, True, iterations, history, progress)
-                return Annealed(point, solved, noise, allowed, softness, rise, history, False)
-            if np.max(np.abs(np.log(found / noise))) > _SAME:
-                point, noise = replace(point, records=tuple(r.weighted(found) for r in point.records)), found
+            before, estimated = violation, np.where(np.isfinite(given), given, seen)
+            if allowed is not None:
+                point, noise, smallest = allowed
+                progress.stage(f"back to equations to {100 * smallest:g} % of their size", iterations)
+                tolerated = beliefs(point, smallest, stages[-1])
+                point, solved = _minimise(problem, point, noise, tolerated, 0, True, iterations, history, progress)
+                return Annealed(point, solved, noise, smallest, softness, rise, history, False)
+            if np.max(np.abs(np.log(estimated / noise))) > _SAME:
+                point, noise = replace(point, records=tuple(r.weighted(estimated) for r in point.records)), estimated
             kept = (point, noise, softness)
         stopped = False
     except KeyboardInterrupt:
         if kept is None:
             raise
         stopped = True
+    if kept is None:
+        raise InputError("WeakCollocation needs at least one softness.")
     point, noise, softness = kept
     solved = eliminate(point, beliefs(point, softness, stages[-1]))
     return Annealed(point, solved, noise, softness, None, rise, history, stopped)
 
 
-def _disobeyed(point: Point, softness: np.ndarray) -> float:
-    """χ² of the equations. It falls as ε² while the splines can obey them, and rises once they cannot."""
-    own = zip(point.records, point.slopes, strict=True)
-    return float(sum(np.sum((slopes.residual / (softness * record.sizes)) ** 2) for record, slopes in own))
+def _violation(point: Point, softness: np.ndarray) -> float:
+    """χ² of the equations. It falls as ε² while the splines can satisfy them, and rises once they cannot."""
+    pairs = zip(point.records, point.slopes, strict=True)
+    return float(sum(np.sum((linear.residual / (softness * record.sizes)) ** 2) for record, linear in pairs))
 
 
 def _divisible(problem: Problem, point: Point) -> bool:
@@ -127,17 +133,17 @@ def _divisible(problem: Problem, point: Point) -> bool:
 
 
 def _refined(problem: Problem, point: Point, noise: np.ndarray) -> Point:
-    """The same motion on intervals half as long: a hysteretic state has kinks that wide splines cannot follow."""
+    """The same motion on intervals half as long: a hysteretic state has kinks that wide splines cannot represent."""
     pieces = [finer(problem, record.piece, i) for i, record in enumerate(point.records)]
     records = [record_of(problem, point.free, piece, i, noise) for i, piece in enumerate(pieces)]
     return point_at(problem, point.free, records)
 
 
 def beliefs(point: Point, softness: float, hardest: float) -> np.ndarray:
-    """(equations,): how far each equation is believed at a softness.
+    """(equations,): the softness of each equation in a stage.
 
-    Forces that nobody modelled disturb equations of motion; the equations of a law's states define these. Left as soft
-    as the others, hidden states would take up every unmodelled force and leave nothing for the law's parameters.
+    Unmodelled forces act in equations of motion; the equations of a law define its states. With the softness of the
+    others, hidden states would absorb every unmodelled force, and the parameters of the law could not be estimated.
     """
     states = min(softness, max(_STATES * softness, hardest))
     n, count = point.records[0].piece.size, len(point.records[0].sizes)
@@ -145,10 +151,11 @@ def beliefs(point: Point, softness: float, hardest: float) -> np.ndarray:
 
 
 def _minimise(problem, point: Point, noise, softness, held, to_the_end, iterations, history, progress):
-    """Gauss–Newton with equations believed to `softness` (equations,); damping only where a step fails."""
+    """Gauss–Newton with the given softness (equations,); damping only where a step fails."""
     damping, cost = 0.0, cost_of(point, noise, softness)
+    solved = eliminate(point, softness, damping)
     for number in range(held + iterations):
-        solved = eliminate(point, softness, damping)
+        solved = eliminate(point, softness, damping) if number else solved
         there, promise = trial(problem, point, solved, damping, number < held)
         new = cost_of(there, noise, softness)
         progress.update(number + 1, f"misfit {2 * min(new, cost):.5g}")
@@ -168,11 +175,11 @@ def _minimise(problem, point: Point, noise, softness, held, to_the_end, iteratio
 
 
 class Loosest(NamedTuple):
-    """(sensors,): noise as loose equations leave it, the relative variance of its square, whether splines have followed
-    every reading so far, and whether the noise is found from readings and motion.
+    """(sensors,): noise estimated with soft equations, the relative variance of its square, whether splines have
+    interpolated every reading so far, and whether the noise is estimated from readings and motion.
 
-    Where the splines follow a sensor one by one, its noise is as stated, or that of the highest fifth of its spectrum,
-    an upper limit; the first stage in which they do not may then find less.
+    Where the splines interpolate the readings of a sensor, its noise is as stated, or that of the highest fifth of its
+    spectrum, an upper limit; the first stage in which they do not may then give less.
     """
 
     level: np.ndarray
@@ -188,7 +195,7 @@ class Loosest(NamedTuple):
         return cls(np.where(stated, given, spectral_noise(pieces)), variance, none == 0.0, none > 0.0)
 
     def after(self, problem: Problem, pieces, seen: np.ndarray, spent: np.ndarray, first: bool) -> Loosest:
-        """With what a stage has found. What weights took of the noise is a random number, known from a few draws."""
+        """Updated after a stage. The noise absorbed by the weights is estimated from a few random draws."""
         left = np.maximum(problem.counts() - spent, 1.0)
         variance = 2.0 * spent / left**2 + 2.0 / (DRAWS[0] * left)
         sees = self.blind & ~followed(pieces, spent)
@@ -202,13 +209,13 @@ class Loosest(NamedTuple):
 
 
 def _rise(now: np.ndarray, loosest: Loosest, problem: Problem, point: Point):
-    """By how much χ² of displacements and velocities has risen, as a share, and by how much it may rise by chance.
+    """Relative rise of χ² of displacements and velocities, and the rise that is possible by chance.
 
-    Of all sensors where none reads these.
+    Of all sensors where none measures these.
     """
     slow = point.records[0].piece.readings.orders < 2
     chosen = slow if slow.any() else np.ones_like(slow)
     level = np.maximum(loosest.level, _NEGLIGIBLE * problem.signal_size())
-    level = np.where(loosest.found, level, np.maximum(level, now))[chosen]  # a spectrum may say too little by chance
+    level = np.where(loosest.found, level, np.maximum(level, now))[chosen]  # a spectrum may give too little by chance
     rise = np.mean((now[chosen] ** 2 - loosest.level[chosen] ** 2) / level**2)
     return float(rise), float(np.sqrt(loosest.variance[chosen].sum()) / chosen.sum())

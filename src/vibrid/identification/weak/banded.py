@@ -1,4 +1,4 @@
-"""Least squares in the weights of splines: banded normal equations, a border of unknowns eliminated from them."""
+"""Least squares in the weights of splines: banded normal equations, with a border of unknowns."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ def squares(slope: np.ndarray) -> np.ndarray:
     """Lower band (6 c, N) of Σ Sᵀ S over interval slopes S (intervals, rows, 6 c), each c places after the last."""
     count, rows, size = slope.shape
     parts = slope.reshape(count, rows, REACH, size // REACH)
-    made = np.zeros((REACH, count + REACH - 1, size // REACH, size // REACH))
+    blocks = np.zeros((REACH, count + REACH - 1, size // REACH, size // REACH))
     for distance in range(REACH):
         for k in range(REACH - distance):
-            made[distance, k : k + count] += parts[:, :, k + distance].transpose(0, 2, 1) @ parts[:, :, k]
-    return from_diagonals(made)
+            blocks[distance, k : k + count] += parts[:, :, k + distance].transpose(0, 2, 1) @ parts[:, :, k]
+    return from_diagonals(blocks)
 
 
 def diagonals(blocks: np.ndarray) -> np.ndarray:
     """(6, …, weights): sums of interval blocks (…, intervals, 6, 6) of one channel, by distance from the diagonal."""
     count = blocks.shape[-3]
-    made = np.zeros((REACH, *blocks.shape[:-3], count + REACH - 1))
+    sums = np.zeros((REACH, *blocks.shape[:-3], count + REACH - 1))
     for distance in range(REACH):
         for k in range(REACH - distance):
-            made[distance, ..., k : k + count] += blocks[..., k + distance, k]
-    return made
+            sums[distance, ..., k : k + count] += blocks[..., k + distance, k]
+    return sums
 
 
-def from_diagonals(made: np.ndarray) -> np.ndarray:
-    """Lower band (6 c, N) of a symmetric matrix of c × c blocks: `made[d, i]` is block (i + d, i)."""
-    _, weights, channels, _ = made.shape
+def from_diagonals(blocks: np.ndarray) -> np.ndarray:
+    """Lower band (6 c, N) of a symmetric matrix of c × c blocks: `blocks[d, i]` is block (i + d, i)."""
+    _, weights, channels, _ = blocks.shape
     band = np.zeros((REACH * channels, weights * channels))
     for distance in range(REACH):
         for column in range(channels):
             first = column if distance == 0 else 0
             top = distance * channels - column
-            band[top + first : top + channels, column::channels] = made[distance, :, first:, column].T
+            band[top + first : top + channels, column::channels] = blocks[distance, :, first:, column].T
     return band
 
 
@@ -65,8 +65,8 @@ def gather_rows(rows: np.ndarray) -> np.ndarray:
 def factorise(band: np.ndarray) -> np.ndarray:
     """Cholesky factor of the lower band of a symmetric matrix without negative eigenvalues.
 
-    Weights that readings and equations hardly touch (few samples in a period, accelerations alone) leave it singular
-    in rounding; its diagonal is then raised by the smallest share that gives a factor, which damps such weights.
+    Weights that readings and equations hardly determine (few samples in a period, accelerations alone) make it singular
+    to rounding; its diagonal is then raised by the smallest share that gives a factor, which damps such weights.
     """
     if np.isfinite(band).all():
         for raised in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
@@ -74,7 +74,7 @@ def factorise(band: np.ndarray) -> np.ndarray:
                 lifted = np.concatenate([band[:1] * (1.0 + raised), band[1:]])
                 return cholesky_banded(lifted, lower=True, overwrite_ab=True, check_finite=False)
     raise Divergence(
-        "The splines of the motion are not held by readings and equations: give WeakCollocation a longer spacing, or "
+        "Readings and equations do not determine the splines of the motion: give WeakCollocation a longer spacing, or "
         "more samples in a period."
     )
 
@@ -109,13 +109,13 @@ class Bordered:
 
 @dataclass(frozen=True, eq=False)
 class Eliminated:
-    """What is left for the unknowns when the weights of one record are eliminated."""
+    """The reduced system of the unknowns after the weights of one record are eliminated."""
 
     follow: np.ndarray  # A⁻¹ B: how the weights follow the unknowns
-    alone: np.ndarray  # A⁻¹ a: their step when the unknowns stay
+    alone: np.ndarray  # A⁻¹ a: their step when the unknowns do not change
     information: np.ndarray  # S: (p, p)
     side: np.ndarray  # (p,)
-    promise: float  # twice the fall of the cost when the weights alone move
+    promise: float  # twice the decrease of the cost when only the weights change
     factor: np.ndarray
 
     def weights_step(self, unknowns_step: np.ndarray) -> np.ndarray:
@@ -124,8 +124,8 @@ class Eliminated:
 
 def times(band: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """The product of a symmetric matrix, given by its lower band, with a vector."""
-    made = band[0] * vector
+    product = band[0] * vector
     for k in range(1, len(band)):
-        made[k:] += band[k, :-k] * vector[:-k]
-        made[:-k] += band[k, :-k] * vector[k:]
-    return made
+        product[k:] += band[k, :-k] * vector[:-k]
+        product[:-k] += band[k, :-k] * vector[k:]
+    return product

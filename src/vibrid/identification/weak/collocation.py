@@ -32,15 +32,15 @@ from vibrid.identification.weak.splines import REACH
 from vibrid.identification.weak.start import straight
 
 POINTS = 4  # Gauss points in an interval
-_FIRST_HELD = 1e-4  # how tightly the state at the start is held, as a share of the rms of each
+_FIRST_HELD = 1e-4  # tolerated residual of the initial state, as a share of its rms
 _LONGEST = 0.3  # the longest step of an unknown in one iteration
 
 
 ENDS = np.array([0, 1, -2, -1])
 """Intervals in which equations are also integrated with a linear weight.
 
-A spline of degree five has four more weights than intervals: without these, states could wiggle between the ends of
-intervals, most of all at the ends of a record, and no equation would see it.
+A spline of degree five has four more weights than intervals: without these, states could oscillate between the ends of
+intervals, most of all at the ends of a record, without a residual in any equation.
 """
 
 
@@ -56,7 +56,7 @@ class Linearised(NamedTuple):
 
 
 class Field(eqx.Module):
-    """What one record's equations need: Gauss points, splines at them and at time zero, the ground there."""
+    """Data of the equations of one record: Gauss points, splines at them and at time zero, the ground there."""
 
     intervals: Intervals
     bases: jax.Array  # (3, points, 6): the splines of an interval and two derivatives
@@ -84,14 +84,14 @@ def _motion(field: Field, local, n: int) -> AbsoluteMotion:
 
 
 def _local(weights):
-    """(E, 6, c): the weights that touch each interval."""
+    """(E, 6, c): the weights that act on each interval."""
     count = weights.shape[0] - REACH + 1
     return weights[jnp.arange(count)[:, None] + jnp.arange(REACH)]
 
 
 @eqx.filter_jit
 def sizes_of(problem: Problem, free, record: int, field: Field, weights):
-    """rms of what each equation integrates, and of the motion and the states about their start."""
+    """Sizes of the equations, and rms of the motion and the states about their initial values."""
     model = model_at(problem, free, record)
     motion = _motion(field, _local(weights), model.size)
     x_g, v_g, _ = field.intervals.ground
@@ -99,35 +99,41 @@ def sizes_of(problem: Problem, free, record: int, field: Field, weights):
     return equation_sizes(model, motion, field.intervals), jnp.sqrt(jnp.mean(about**2, axis=(0, 1))) + 1e-12
 
 
-@eqx.filter_jit
 def linearise(problem: Problem, free, record: int, field: Field, weights) -> Linearised:
     """The weak equations of one record and their slopes."""
+    arrays = _linearise(problem, jnp.asarray(free), record, field, jnp.asarray(weights))
+    return Linearised(*(np.asarray(array) for array in arrays))
+
+
+@eqx.filter_jit
+def _linearise(problem: Problem, free, record: int, field: Field, weights) -> tuple[jax.Array, ...]:
+    """The arrays of `Linearised`."""
     local = _local(weights)
     model = model_at(problem, free, record)
     n = model.size
     motion = _motion(field, local, n)
 
-    def at_point(own: AbsoluteMotion, ground, u):
+    def at_point(here: AbsoluteMotion, ground, u):
         """The equations at one Gauss point with slopes in (y, ẏ, ÿ, s, ṡ) and φ."""
 
-        def equations(own, free):
-            r = residual_at(model_at(problem, free, record), own, ground, u)
+        def equations(here, free):
+            r = residual_at(model_at(problem, free, record), here, ground, u)
             return r, r
 
-        (slopes, border), r = jax.jacfwd(equations, argnums=(0, 1), has_aux=True)(own, free)
+        (slopes, border), r = jax.jacfwd(equations, argnums=(0, 1), has_aux=True)(here, free)
         return r, slopes, border
 
     r, slopes, border = jax.vmap(jax.vmap(at_point))(motion, field.intervals.ground, field.intervals.inputs)
     by_order = ((slopes.y, slopes.dy, slopes.ddy), (slopes.s, slopes.ds))
 
     def integrated(test, chosen):
-        """The equations of some intervals integrated with weights (points,)."""
+        """The equations of the chosen intervals integrated with weights (points,)."""
         parts = [
             sum(
                 jnp.einsum("g,gk,egqc->eqkc", test, b, slope[chosen])
-                for b, slope in zip(field.bases, own, strict=False)
+                for b, slope in zip(field.bases, orders, strict=False)
             )
-            for own in by_order
+            for orders in by_order
         ]
         slope = jnp.concatenate(parts, axis=-1)
         return (
@@ -146,16 +152,12 @@ def linearise(problem: Problem, free, record: int, field: Field, weights) -> Lin
         y, dy = (field.bases_first[order] @ local[:, :n] for order in range(2))
         x, v = y - field.ground_first[0], dy - field.ground_first[1]
         s = field.bases_first[0] @ local[:, n:] - flat_start(model_at(problem, free, record))
-        made = jnp.concatenate([x - start.displacement, v - start.velocity, s])
-        return made, made
+        residual = jnp.concatenate([x - start.displacement, v - start.velocity, s])
+        return residual, residual
 
     (first_slope, first_border), at_start = jax.jacfwd(first, argnums=(0, 1), has_aux=True)(local[0], free)
-    return Linearised(
-        *(jnp.concatenate(pair) for pair in zip(everywhere, ends, strict=True)),
-        at_start,
-        first_slope.reshape(first_slope.shape[0], -1),
-        first_border,
-    )
+    residual, slope, border = (jnp.concatenate(pair) for pair in zip(everywhere, ends, strict=True))
+    return residual, slope, border, at_start, first_slope.reshape(first_slope.shape[0], -1), first_border
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +172,7 @@ class RecordEquations:
     side: np.ndarray
 
     def weighted(self, noise: np.ndarray) -> RecordEquations:
-        """The same with other noise."""
+        """The same with another noise."""
         band, side = self.piece.readings.normal(noise, self.piece.weights.shape[1])
         return replace(self, band=band, side=side)
 
@@ -187,7 +189,7 @@ def record_of(problem: Problem, free, piece: Piece, number: int, noise) -> Recor
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where the minimisation stands: unknowns, records, and the cost with its slopes."""
+    """A point of the minimisation: unknowns, records, and the equations with their slopes."""
 
     free: np.ndarray
     records: tuple[RecordEquations, ...]
@@ -201,30 +203,28 @@ def _prior(problem: Problem, free):
 
 
 def point_at(problem: Problem, free, records) -> Point:
-    slopes = tuple(
-        Linearised(*map(np.asarray, linearise(problem, jnp.asarray(free), i, r.field, jnp.asarray(r.piece.weights))))
-        for i, r in enumerate(records)
-    )
-    return Point(np.asarray(free), tuple(records), slopes, tuple(map(np.asarray, _prior(problem, jnp.asarray(free)))))
+    slopes = tuple(linearise(problem, free, i, r.field, r.piece.weights) for i, r in enumerate(records))
+    residual, slope = (np.asarray(part) for part in _prior(problem, jnp.asarray(free)))
+    return Point(np.asarray(free), tuple(records), slopes, (residual, slope))
 
 
 def cost_of(point: Point, noise: np.ndarray, softness: np.ndarray) -> float:
     """Half the sum of squares."""
     total = np.sum(point.prior[0] ** 2)
-    for record, own in zip(point.records, point.slopes, strict=True):
+    for record, linear in zip(point.records, point.slopes, strict=True):
         total += np.sum(record.piece.readings.misfit(record.piece.weights) / noise**2)
-        total += np.sum((own.residual / (softness * record.sizes)) ** 2)
-        total += np.sum((own.first / record.first_sizes) ** 2)
+        total += np.sum((linear.residual / (softness * record.sizes)) ** 2)
+        total += np.sum((linear.first / record.first_sizes) ** 2)
     return 0.5 * float(total)
 
 
-def bordered(record: RecordEquations, own: Linearised, softness: np.ndarray) -> Bordered:
+def bordered(record: RecordEquations, linear: Linearised, softness: np.ndarray) -> Bordered:
     """Normal equations of one record: readings, weak equations and start."""
     weight = 1.0 / (softness * record.sizes)
-    slope = own.slope * weight[:, None]
-    residual, border = own.residual * weight, own.border * weight[:, None]
-    first_slope = own.first_slope / record.first_sizes[:, None]
-    first_border, first = own.first_border / record.first_sizes[:, None], own.first / record.first_sizes
+    slope = linear.slope * weight[:, None]
+    residual, border = linear.residual * weight, linear.border * weight[:, None]
+    first_slope = linear.first_slope / record.first_sizes[:, None]
+    first_border, first = linear.first_border / record.first_sizes[:, None], linear.first / record.first_sizes
     band = record.band + squares(slope[: -len(ENDS)])
     for interval, ending in zip(ENDS % record.piece.splines.count, slope[-len(ENDS) :], strict=True):
         add_block(band, ending.T @ ending, interval)
@@ -241,35 +241,35 @@ def bordered(record: RecordEquations, own: Linearised, softness: np.ndarray) -> 
 
 def _added(values: np.ndarray) -> np.ndarray:
     """(E, …): the last four entries added to the intervals they belong to."""
-    made = values[: -len(ENDS)]
-    made[ENDS] += values[-len(ENDS) :]
-    return made
+    sums = values[: -len(ENDS)]
+    sums[ENDS] += values[-len(ENDS) :]
+    return sums
 
 
 class Solved(NamedTuple):
-    """The weights eliminated at a point: what is left for the unknowns, and what an undamped step promises."""
+    """The reduced system of the unknowns at a point, and the predicted decrease of the cost."""
 
     parts: tuple[Eliminated, ...]
     information: np.ndarray  # (p, p)
     side: np.ndarray  # (p,)
-    promise: float  # fall of the cost if only the weights moved
+    promise: float  # decrease of the cost if only the weights change
 
     def spent(self, point: Point, noise: np.ndarray) -> np.ndarray:
         """(sensors,): how many samples of each sensor are spent on weights."""
-        found = 0.0
+        spent = np.zeros(len(noise))
         for part, record in zip(self.parts, point.records, strict=True):
 
             def solve(sides, factor=part.factor):
                 return cho_solve_banded((factor, True), sides, check_finite=False)
 
-            found = found + record.piece.readings.spent(noise, solve, record.piece.weights.shape[1])
-        return found
+            spent = spent + record.piece.readings.spent(noise, solve, record.piece.weights.shape[1])
+        return spent
 
 
 def eliminate(point: Point, softness: np.ndarray, damping: float = 0.0) -> Solved:
     parts = tuple(
-        bordered(record, own, softness).eliminate(damping)
-        for record, own in zip(point.records, point.slopes, strict=True)
+        bordered(record, linear, softness).eliminate(damping)
+        for record, linear in zip(point.records, point.slopes, strict=True)
     )
     residual, slope = point.prior
     return Solved(
@@ -281,10 +281,10 @@ def eliminate(point: Point, softness: np.ndarray, damping: float = 0.0) -> Solve
 
 
 def trial(problem: Problem, point: Point, solved: Solved, damping: float, hold: bool) -> tuple[Point, float]:
-    """The point one Gauss–Newton step away, and the fall of the cost that the whole step would promise.
+    """The point after one Gauss–Newton step, and the predicted decrease of the cost.
 
-    `hold` keeps the unknowns where they are. The step is straight in the physical unknowns: most of them enter the
-    equations linearly.
+    `hold` keeps the unknowns fixed. The step is taken in the physical unknowns: most of them enter the equations
+    linearly.
     """
     free, step, promise = point.free, np.zeros_like(point.free), solved.promise
     if not hold and len(step):

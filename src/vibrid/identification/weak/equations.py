@@ -1,9 +1,9 @@
-"""The equations of a structure as residuals of a motion that need not obey them, integrated over intervals.
+"""The equations of a structure as residuals of a motion that need not satisfy them, integrated over intervals.
 
     ∫ [ M ẍ + f(x, ẋ, s; θ) − L u ] dt = 0          one for each degree of freedom and interval
     ∫ [ ṡ − g(x, ẋ, s; θ) ] dt = 0                  one for each state of a law and interval
 
-Noise that a smooth motion has picked up averages out within an interval; residuals at points do not forgive it.
+Noise in a smoothed motion averages out within an interval; residuals at points are more sensitive to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class AbsoluteMotion(eqx.Module):
 
 
 class Intervals(eqx.Module):
-    """Gauss points on intervals of equal length, and what drives the structure there."""
+    """Gauss points on intervals of equal length, and the excitation there."""
 
     times: jax.Array  # (intervals, points) s
     weights: jax.Array  # (points,) s: they add up to the length of an interval
@@ -57,7 +57,8 @@ def intervals_of(ground: Ground, edges: np.ndarray, points: int = 4) -> Interval
     length = edges[1] - edges[0]
     times = edges[:-1, None] + 0.5 * length * (place + 1.0)
     inside = np.clip(times, 0.0, ground.duration)
-    carried = tuple(jnp.asarray(part) for part in ground.motion(inside))
+    displacement, velocity, acceleration = ground.motion(inside)
+    carried = (jnp.asarray(displacement), jnp.asarray(velocity), jnp.asarray(acceleration))
     return Intervals(
         jnp.asarray(times), jnp.asarray(0.5 * length * weight), carried, jnp.asarray(ground.inputs(inside))
     )
@@ -73,9 +74,9 @@ def state_names(problem: Problem) -> tuple[str, ...]:
     """A name for every state, such as "damping[2]" or "storeys[0]", in the order of the flat vector."""
     model = problem.experiment.structure.model(problem.data[0].loads)
     names, parts = [], iter(name for name, _ in model.parts)
-    for group, own in zip(model.groups, model.start(), strict=True):
+    for group, states in zip(model.groups, model.start(), strict=True):
         owners = [next(parts) for _ in range(group.count)]
-        for leaf in jax.tree.leaves(own):
+        for leaf in jax.tree.leaves(states):
             each = int(np.prod(leaf.shape[1:], dtype=int))
             names += [name if each == 1 else f"{name}.{k}" for name in owners for k in range(each)]
     return tuple(names)
@@ -106,7 +107,7 @@ def residual_at(model, motion: AbsoluteMotion, ground, inputs):
 
 def point_residuals(model, motion: AbsoluteMotion, intervals: Intervals):
     """(intervals, points, n + m): the equations at every Gauss point."""
-    at_point = jax.vmap(jax.vmap(lambda own, ground, u: residual_at(model, own, ground, u)))
+    at_point = jax.vmap(jax.vmap(lambda here, ground, u: residual_at(model, here, ground, u)))
     return at_point(motion, intervals.ground, intervals.inputs)
 
 
@@ -116,10 +117,10 @@ def weak_residuals(model, motion: AbsoluteMotion, intervals: Intervals):
 
 
 def equation_sizes(model, motion: AbsoluteMotion, intervals: Intervals):
-    """(n + m,): rms of what each equation integrates over an interval, the measure of "small".
+    """(n + m,): the size of each equation integrated over an interval, to which residuals are relative.
 
-    Of an equation of motion that is the inertia force of the absolute motion, of a state its rate, or its size over the
-    length of the record where it hardly moves.
+    For an equation of motion it is the rms inertia force of the absolute motion, for a state its rms rate, or its size
+    over the length of the record where it hardly changes.
     """
     inertia = _rms(jax.vmap(jax.vmap(model.mass_times))(motion.ddy))
     duration = intervals.length * motion.s.shape[0]

@@ -1,7 +1,7 @@
 """The motion of the ground, integrated exactly from the recorded acceleration.
 
-Methods that represent the motion by smooth functions give the absolute displacement y = x + r x_g: it has no kinks
-where a recorded acceleration has them. What the ground does between samples is a polynomial, so that x_g and v_g are
+Methods that represent the motion by smooth functions use the absolute displacement y = x + r x_g, which has no kinks
+where a recorded acceleration has them. The ground acceleration between samples is a polynomial, so x_g and v_g are
 known exactly.
 """
 
@@ -16,16 +16,16 @@ from vibrid.identification.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What the ground and the loads of one record do at any time.
+    """Motion of the ground and loads of one record at any time.
 
-    Displacement and velocity of the ground have their straight line taken out: it carries no acceleration, and a record
-    whose ground drifts away would drown the motion of the structure.
+    A straight line is removed from the displacement of the ground: it has no acceleration, and the drift of a record
+    could be much larger than the motion of the structure.
     """
 
     step: float  # s between samples
     coefficients: np.ndarray  # (pieces, powers, m) inputs on every piece, as polynomials of the fraction of the piece
     carried: np.ndarray  # (m, n) displacement of every degree of freedom for a unit ground displacement; 0 for loads
-    velocity: np.ndarray  # (pieces + 1, m) where pieces begin
+    velocity: np.ndarray  # (pieces + 1, m) at the start of pieces
     displacement: np.ndarray
 
     @property
@@ -38,7 +38,7 @@ class Ground:
         return np.einsum("...p,...pm->...m", t[..., None] ** np.arange(self.coefficients.shape[1]), piece[0])
 
     def motion(self, time) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Displacement, velocity and acceleration (..., n) with which the ground carries every degree of freedom."""
+        """Displacement, velocity and acceleration (..., n) of the ground at every degree of freedom."""
         (c, v, x), t = self._place(time)
         power = np.arange(c.shape[-2])
         once = self.step * t[..., None] ** (power + 1) / (power + 1)

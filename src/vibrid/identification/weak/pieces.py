@@ -1,9 +1,10 @@
-"""Records as splines: readings smoothed, each weighted by its noise, and any signal put into weights."""
+"""Records as splines: smoothed readings, each weighted by its noise, and the projection of any signal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import cho_solve_banded
 
@@ -15,7 +16,7 @@ from vibrid.identification.weak.ground import Ground, ground_of
 from vibrid.identification.weak.readings import SensorEquations, readings_of, summed
 from vibrid.identification.weak.splines import REACH, Splines
 
-_FOLLOWED = 0.8  # share of samples spent on weights from which on noise cannot be told from the motion
+_FOLLOWED = 0.8  # share of samples spent on weights above which noise cannot be separated from motion
 _FIRST_HELD = 1e-4  # how tightly a known state at the start is held, as a share of the rms of the motion
 
 
@@ -37,21 +38,22 @@ class Piece:
 
     @property
     def unread(self) -> np.ndarray:
-        """(intervals, n): where no sensor says anything about a degree of freedom: gaps in the readings."""
+        """(intervals, n): where no sensor measures a degree of freedom: gaps in the readings."""
         return self.readings.samples.T @ (self.readings.rows != 0.0) == 0.0
 
     def motion(self, time) -> AbsoluteMotion:
-        """The motion and the states at any times (…): what a network can be started from."""
-        y, dy, ddy = (self.splines.evaluate(self.weights[:, : self.size], time, order) for order in range(3))
-        s, ds = (self.splines.evaluate(self.weights[:, self.size :], time, order) for order in range(2))
+        """The motion and the states at any times (…)."""
+        moving, states = self.weights[:, : self.size], self.weights[:, self.size :]
+        y, dy, ddy = (jnp.asarray(self.splines.evaluate(moving, time, order)) for order in range(3))
+        s, ds = (jnp.asarray(self.splines.evaluate(states, time, order)) for order in range(2))
         return AbsoluteMotion(y, dy, ddy, s, ds)
 
 
 def unread(problem: Problem, spacing: float, record: int = 0) -> Piece:
     """A piece without motion yet, from the first sample of a record to the last that is used.
 
-    Intervals are whole numbers of samples, so that the kinks of an excitation fall between them; what is left over at
-    the end, less than an interval, is not used.
+    Intervals are whole numbers of samples, so that the kinks of an excitation fall between them; a rest at the end of
+    less than an interval is not used.
     """
     ground = ground_of(problem, record)
     data = problem.data[record]
@@ -63,23 +65,23 @@ def unread(problem: Problem, spacing: float, record: int = 0) -> Piece:
 
 def finer(problem: Problem, piece: Piece, record: int = 0) -> Piece:
     """The same motion and states on splines with intervals half as long, no shorter than a sample."""
-    made = unread(problem, 0.5 * piece.splines.spacing, record)
-    points = np.unique(np.linspace(0.0, made.splines.edges[-1], 3 * made.splines.count + 1))
+    halved = unread(problem, 0.5 * piece.splines.spacing, record)
+    points = np.unique(np.linspace(0.0, halved.splines.edges[-1], 3 * halved.splines.count + 1))
     values = piece.splines.evaluate(piece.weights, points)
-    return replace(made, weights=project(made.splines, points, values))
+    return replace(halved, weights=project(halved.splines, points, values))
 
 
 def smooth(problem: Problem, pieces: list[Piece], rounds: int = 6) -> tuple[np.ndarray, list[Piece]]:
-    """Noise of every sensor and the splines that agree best with all its readings, each weighted by its noise.
+    """Noise of every sensor and the splines that fit all readings best, each weighted by its noise.
 
-    Every reading of one motion counts: slow motion follows displacements, quick motion accelerations.
+    All readings of a motion are used: slow motion follows displacements, quick motion accelerations.
     """
     given, size = problem.given_deviations(), problem.signal_size()
     noise = np.where(np.isfinite(given), given, np.clip(spectral_noise(pieces), 1e-3 * size, 0.05 * size))
     for _ in range(1 if np.isfinite(given).all() else rounds):
-        made = [_smooth_one(problem, piece, noise, r) for r, piece in enumerate(pieces)]
-        pieces, before = [piece for piece, _ in made], noise
-        seen = noise_left(pieces, sum(spent for _, spent in made), noise)
+        smoothed = [_smooth_one(problem, piece, noise, r) for r, piece in enumerate(pieces)]
+        pieces, before = [piece for piece, _ in smoothed], noise
+        seen = noise_left(pieces, sum(spent for _, spent in smoothed), noise)
         noise = np.where(np.isfinite(given), given, seen)
         if np.max(np.abs(np.log(noise / before))) < 0.02:
             break
@@ -87,7 +89,7 @@ def smooth(problem: Problem, pieces: list[Piece], rounds: int = 6) -> tuple[np.n
 
 
 def followed(pieces, spent) -> np.ndarray:
-    """(sensors,): whether splines follow the readings of a sensor nearly one by one: then they say nothing of noise.
+    """(sensors,): whether splines nearly interpolate the readings of a sensor: its noise cannot be estimated then.
 
     `spent` (sensors,) is how many samples of each sensor went into weights of the splines.
     """
@@ -95,7 +97,7 @@ def followed(pieces, spent) -> np.ndarray:
 
 
 def spectral_noise(pieces) -> np.ndarray:
-    """(sensors,): white noise by the highest fifth of the spectra of the readings, of absolute motion: an upper limit.
+    """(sensors,): white noise from the highest fifth of the spectra of the readings of absolute motion: an upper limit.
 
     No less than a millionth of the readings.
     """
@@ -103,14 +105,14 @@ def spectral_noise(pieces) -> np.ndarray:
     for piece in pieces:
         y, there = piece.readings.targets, piece.readings.present > 0
         place = np.arange(len(y))
-        whole = [np.interp(place, place[own], column[own]) for column, own in zip(y.T, there.T, strict=True)]
+        whole = [np.interp(place, place[read], column[read]) for column, read in zip(y.T, there.T, strict=True)]
         squares.append(noise_levels(np.stack(whole, axis=1)) ** 2)
         size.append(np.mean(np.square(whole), axis=1))
     return np.sqrt(np.maximum(np.mean(squares, axis=0), 1e-12 * np.mean(size, axis=0)))
 
 
 def noise_left(pieces, spent, before) -> np.ndarray:
-    """Noise of every sensor from what motions leave of its readings; `before` where they follow these one by one."""
+    """Noise of every sensor from the residuals of its readings; `before` where splines interpolate them."""
     left = sum(piece.readings.misfit(piece.weights) for piece in pieces)
     counts = sum(piece.readings.counts for piece in pieces)
     size = np.sqrt(sum(np.sum((p.readings.targets * p.readings.present) ** 2, axis=0) for p in pieces) / counts)
@@ -119,7 +121,7 @@ def noise_left(pieces, spent, before) -> np.ndarray:
 
 
 def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Piece, np.ndarray]:
-    """The piece with smooth motion, and how many samples of each sensor are spent on it."""
+    """The piece with smoothed motion, and how many samples of each sensor are spent on it."""
     n, splines = piece.size, piece.splines
     band, side = piece.readings.normal(noise, n)
     size = np.mean(band[0])
@@ -132,7 +134,7 @@ def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Pie
         weight = 1.0 / (_FIRST_HELD * rms) ** 2
         add_block(band, weight * np.kron(np.outer(basis, basis), np.eye(n)))
         side[: REACH * n] += weight * np.kron(basis, np.asarray(value) + carried[order][0])
-    third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))  # a trace of stiffness; more across gaps
+    third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))  # a little stiffness; more across gaps
     bridge = np.sqrt(np.where(piece.unread, 1e-4, 1e-14) * size)
     band += squares(np.einsum("k,en,nm->enkm", third, bridge, np.eye(n)).reshape(splines.count, n, REACH * n))
     factor = (factorise(band), True)

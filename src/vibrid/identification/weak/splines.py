@@ -1,7 +1,7 @@
 """Splines of degree five on equal intervals: local features, linear in their weights.
 
-Interval e of length h is touched by the weights e … e + 5 alone, so least squares in the weights has a band of that
-width. All intervals share one set of six polynomials (cardinal B-splines), which the ends do not change.
+On interval e of length h only the weights e … e + 5 act, so least squares in the weights has a band of that width. All
+intervals share one set of six polynomials (cardinal B-splines), also at the ends.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import scipy
 
 DEGREE = 5
 REACH = DEGREE + 1
-"""Weights that touch one interval."""
+"""Weights that act on one interval."""
 
 
 @cache
 def _polynomials() -> np.ndarray:
-    """(6, 6): powers of the fraction of an interval in each of the six splines that touch it, oldest first."""
+    """(6, 6): powers of the fraction of an interval in each of its six splines, oldest first."""
     element = scipy.interpolate.BSpline.basis_element(np.arange(REACH + 1.0), extrapolate=False)
     fraction = (np.arange(REACH) + 0.5) / REACH
     vandermonde = np.vander(fraction, REACH, increasing=True)
@@ -28,7 +28,7 @@ def _polynomials() -> np.ndarray:
 
 @dataclass(frozen=True)
 class Splines:
-    """Where the intervals lie: `count` of them, each `spacing` seconds long, the first from time zero."""
+    """Equal intervals: `count` of them, each `spacing` seconds long, the first from time zero."""
 
     spacing: float
     count: int
@@ -60,5 +60,5 @@ class Splines:
     def evaluate(self, weights, time, order: int = 0) -> np.ndarray:
         """(…, channels): splines with `weights` (count + 5, channels), or their derivative, at any times."""
         interval, fraction = self.place(time)
-        touched = np.asarray(weights)[interval[..., None] + np.arange(REACH)]
-        return np.einsum("...k,...kc->...c", self.local(fraction, order), touched)
+        local = np.asarray(weights)[interval[..., None] + np.arange(REACH)]
+        return np.einsum("...k,...kc->...c", self.local(fraction, order), local)

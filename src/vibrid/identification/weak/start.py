@@ -1,8 +1,8 @@
-"""A start that needs no good guess: smooth the readings, then weigh the equations of motion along the smooth motion.
+"""A start that needs no good guess: smooth the readings, then a regression on the equations of motion.
 
-The smooth motion drives the states of the laws, so nothing is simulated but them; the equations of motion, integrated
-over intervals, are then linear in stiffnesses, in the coefficients of polynomials and in damping at the start, and
-mildly nonlinear in what is inside a law. Noise in the smooth motion biases the answer a little: it is a start.
+The smoothed motion drives the states of the laws, so only these are simulated; the equations of motion, integrated over
+intervals, are then linear in stiffnesses, in the coefficients of polynomials and in initial damping, and mildly
+nonlinear in parameters inside a law. Noise in the smoothed motion biases the estimate slightly: it is only a start.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from vibrid.identification.weak.pieces import Piece, project, smooth, spectral_n
 from vibrid.identification.weak.readings import sensor_rows
 from vibrid.simulation.run import Everything, run
 
-_FINE = 0.005  # s, the longest step with which states follow the smooth motion
+_FINE = 0.005  # s, the longest step for the states over the smoothed motion
 
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """Where to begin: the unknowns φ, the noise of every sensor, and the motion of every record."""
+    """Initial values: the unknowns φ, the noise of every sensor, and the motion of every record."""
 
     free: np.ndarray
     noise: np.ndarray
@@ -42,20 +42,20 @@ def shortest_period(problem: Problem, free) -> float:
     largest = np.max(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))))
     if not largest > 0.0:
         raise Refusal(
-            "The structure has no stiffness about rest, so its shortest period is not known: say how short the splines "
-            "are to be, WeakCollocation(spacing=…) in s, about a fifteenth of the shortest period of its motion."
+            "The structure has no stiffness about rest, so its shortest period is not known: give the spacing of the "
+            "splines, WeakCollocation(spacing=…) in s, about a fifteenth of the shortest period of its motion."
         )
     return float(2.0 * np.pi / np.sqrt(largest))
 
 
 def determined(problem: Problem) -> bool:
-    """Whether some sensor reads displacement or velocity of every degree of freedom.
+    """Whether the sensors determine displacement or velocity of every degree of freedom.
 
-    Accelerations alone leave the displacement to drift: what a regression along it would find is not the stiffness.
+    With accelerations alone the displacement drifts, and a regression on it would not give the stiffness.
     """
     rows, orders, *_ = sensor_rows(problem)
-    told = rows[orders < 2]
-    return len(told) > 0 and np.linalg.matrix_rank(told) == rows.shape[1]
+    slow = rows[orders < 2]
+    return bool(len(slow) > 0 and np.linalg.matrix_rank(slow) == rows.shape[1])
 
 
 @eqx.filter_jit
@@ -65,40 +65,42 @@ def _matrices(problem: Problem, free):
 
 
 def regression_start(problem: Problem, spacing: float, progress=SILENT, free=None) -> Beginning:
-    """Smooth motion of every record and the unknowns that weigh the equations of motion best along it.
+    """Smoothed motion of every record, and the unknowns that fit the equations of motion on it best.
 
     Arguments
         spacing: length in s of the intervals of the splines.
-        free: φ from which to begin; the problem's own first guess by default.
+        free: φ at the start; the first guess of the problem by default.
     """
     if not determined(problem):
-        raise Refusal("A regression needs some reading of every degree of freedom; use a trajectory fit to start.")
+        raise Refusal(
+            "A regression needs displacement or velocity of every degree of freedom; start from a trajectory fit."
+        )
     pieces = [unread(problem, spacing, r) for r in range(len(problem.data))]
     noise, pieces = smooth(problem, pieces)
-    progress.stage("regression along the smooth motion (compiling)", 30)
+    progress.stage("regression on the smoothed motion (compiling)", 30)
     grids = tuple(_grid(piece) for piece in pieces)
     free = _regress(problem, problem.start if free is None else np.asarray(free), grids, progress)
     return Beginning(free, noise, tuple(with_states(problem, free, piece, r) for r, piece in enumerate(pieces)))
 
 
 def _regress(problem: Problem, free: np.ndarray, grids, progress, iterations: int = 30) -> np.ndarray:
-    """Gauss–Newton along the smooth motion, straight in the physical unknowns: linear ones need a single step.
+    """Gauss–Newton on the smoothed motion, in the physical unknowns: linear ones need a single step.
 
-    An unknown that must be positive falls to no less than a third of itself in one step.
+    An unknown that must be positive falls to no less than a third of its value in one step.
     """
     cost, gradient, normal = _equation_error(problem, jnp.asarray(free), grids)
     damping = 1e-9
     for number in range(iterations):
         _, there = straight(problem, free, np.asarray(normal), np.asarray(gradient), damping)
-        made = _equation_error(problem, jnp.asarray(there), grids)
-        progress.update(number + 1, f"equations left {2 * min(float(made[0]), float(cost)):.4g}")
-        if not made[0] < cost:
+        terms = _equation_error(problem, jnp.asarray(there), grids)
+        progress.update(number + 1, f"residual of the equations {2 * min(float(terms[0]), float(cost)):.4g}")
+        if not terms[0] < cost:
             damping = max(10.0 * damping, 1e-6)
             if damping > 1e3:
                 break
             continue
-        settled = cost - made[0] < 1e-6 * cost
-        free, (cost, gradient, normal), damping = there, made, damping / 10.0
+        settled = cost - terms[0] < 1e-6 * cost
+        free, (cost, gradient, normal), damping = there, terms, damping / 10.0
         if settled:
             break
     return free
@@ -110,11 +112,11 @@ def _physical(problem: Problem, free):
 
 
 def straight(problem: Problem, free, normal, gradient, damping: float, longest: float = np.inf):
-    """The Gauss–Newton step, straight in the physical unknowns and inside their bounds, and φ after it.
+    """The Gauss–Newton step in the physical unknowns and inside their bounds, and φ after it.
 
-    No positive unknown falls below a third of itself. None moves by more than `longest` in φ, or a positive one by
+    No positive unknown falls below a third of its value. None moves by more than `longest` in φ, or a positive one by
     more than `longest` times its value or half its first guess: a damping that a poor start has put near zero would
-    else have to grow by powers. What holds one of them back does not shorten the others.
+    otherwise grow too slowly. The limit of one unknown does not shorten the step of the others.
     """
     u = problem.unknowns
     value, slope = (np.asarray(part) for part in _physical(problem, jnp.asarray(free)))
@@ -123,13 +125,13 @@ def straight(problem: Problem, free, normal, gradient, damping: float, longest: 
     least = np.where(positive, np.maximum(low, value / 3.0), low)
     down, up = np.minimum((least - value) / slope, 0.0), np.maximum((high - value) / slope, 0.0)
     usual = np.maximum(np.abs(value), 0.5 * np.asarray(u.scale))
-    longest = np.where(positive, longest * usual / np.abs(slope), longest)
-    step = bounded_step(normal, gradient, damping, np.maximum(down, -longest), np.minimum(up, longest))
+    reach = np.where(positive, longest * usual / np.abs(slope), longest)
+    step = bounded_step(normal, gradient, damping, np.maximum(down, -reach), np.minimum(up, reach))
     return step, u.to_free(value + slope * step)
 
 
 def _grid(piece: Piece):
-    """x, v, ẍ, inputs on a fine grid, which intervals are read, the grid's step, and steps (even) in an interval."""
+    """x, v, ẍ, inputs on a fine grid, intervals with readings, the grid's step, and steps (even) in an interval."""
     h = piece.splines.spacing
     steps = 2 * max(1, round(np.ceil(h / _FINE) / 2))
     time = h / steps * np.arange(piece.splines.count * steps + 1)
@@ -142,7 +144,7 @@ def _grid(piece: Piece):
 
 @eqx.filter_jit
 def _equation_error(problem: Problem, free, grids):
-    """Cost, gradient and Gauss–Newton matrix of the weak equations of motion along smooth motions."""
+    """Cost, gradient and Gauss–Newton matrix of the weak equations of motion on smoothed motions."""
 
     def residuals(free):
         parts = []
@@ -168,10 +170,10 @@ def _states(problem, free, record, x, v, step):
 
 
 def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
-    """Begin at the motion that the structure would make with the unknowns at φ: for few sensors.
+    """Start from the simulated motion with the unknowns at φ: for few sensors.
 
-    `noise` (sensors,) is what that motion leaves of the readings. What a wrong model leaves is not noise: where it is
-    not stated, it is no more than the spectra of the readings allow.
+    `noise` (sensors,) are the residuals of that motion. Residuals of a wrong model are not noise: where the noise is
+    not stated, it is at most that of the spectra of the readings.
     """
     pieces = []
     for r in range(len(problem.data)):
@@ -198,7 +200,7 @@ def _simulated(problem: Problem, free, record: int):
 
 
 def with_states(problem: Problem, free, piece: Piece, record: int = 0) -> Piece:
-    """The piece with weights for the states of its laws, which follow its motion at φ."""
+    """The piece with weights for the states of its laws, integrated over its motion at φ."""
     (x, v, _, _), _, step, _ = _grid(piece)
     s = np.asarray(flatten_states(_states(problem, jnp.asarray(free), record, x, v, step), len(x)))
     time = step * np.arange(len(s))
