@@ -1,4 +1,4 @@
-"""What every device in a loop promises: a force, signals as named, repeatable trials, one compiled loop."""
+"""Requirements on every device in a loop: a force, signals as named, repeatable trials, one compiled loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All checks on all that a plugin registered."""
+"""All checks on everything that a plugin registered."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ CHECKED: dict[str, tuple[Checks, Callable[..., Any], str]] = {
     "structure": (structure.CHECKS, structure.StructureExample, "(structure, name of a place on it)"),
     "integrator": (integrator.CHECKS, integrator.IntegratorExample, "(integrator, order)"),
 }
-"""For each kind that has checks: the checks, what makes an example for them, and what a plugin gives for it."""
+"""For each kind that has checks: the checks, the class of their examples, and what a plugin gives as an example."""
 
 
 class _NoExample(Exception):
-    """What a plugin gives as an example is none; its text is a sentence."""
+    """The example of a plugin cannot be used; its text is the message."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out of one check; `problem` is empty where the promise is kept."""
+    """The result of one check; `problem` is empty where the requirement is met."""
 
     kind: str
     name: str
@@ -44,8 +44,8 @@ class Finding:
 def check_plugin(plugin: Plugin) -> Iterator[Finding]:
     """Every check on everything that a plugin file registered, and the file's own `check()`, one after another.
 
-    The file gives an example of each by a function `examples()`: a mapping from registered names to what `CHECKED`
-    says.
+    The file gives an example of each by a function `examples()`: a mapping from registered names to the examples that
+    `CHECKED` describes.
     """
     module = module_of(plugin)
     try:
@@ -89,7 +89,9 @@ def _example(kind: str, name: str, given, make):
     made = make(*given) if isinstance(given, tuple) else make(given)
     thing = getattr(made, {"specimen": "device"}.get(kind, kind))
     if type(thing) is not Registry.every[kind][name]:
-        raise _NoExample(f"the example of '{name}' is a {type(thing).__name__}, which is registered otherwise.")
+        raise _NoExample(
+            f"the example of '{name}' is a {type(thing).__name__}, registered under another name."
+        )
     return made
 
 
@@ -103,7 +105,7 @@ def _attempt(check: Callable[..., object], *arguments) -> str:
 
 
 def _told(problem: Exception) -> str:
-    """An exception in one line; its kind is named where its text is not a sentence of a check or of vibrid."""
+    """An exception in one line; its type is named where its text is not a message of a check or of vibrid."""
     text = " ".join(str(problem).split()) or "it failed."
     said = isinstance(problem, AssertionError | VibridError | _NoExample)
     return text if said else f"{type(problem).__name__}: {text}"

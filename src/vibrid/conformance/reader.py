@@ -1,4 +1,4 @@
-"""What every reader promises: it reads its sample, leaves other files alone, and answers damage with a sentence."""
+"""Requirements on every reader: it reads its samples, leaves other files alone, and refuses damaged files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReaderExample:
 
 @contextmanager
 def on_disk(contents: Sequence[bytes]) -> Iterator[list[Source]]:
-    """Contents as files of a folder that goes when the block ends."""
+    """Contents as files of a folder that is removed when the block ends."""
     with TemporaryDirectory() as folder:
         yield [Source(write_bytes(Path(folder) / f"sample_{i}", content)) for i, content in enumerate(contents)]
 
@@ -81,9 +81,9 @@ def leaves_other_files_alone(example: ReaderExample) -> None:
         expect(not example.reader.recognises(Source(what, content)), f"it takes {what} for its own.")
 
 
-@CHECKS("answers a damaged file with a sentence")
+@CHECKS("refuses a damaged file with a message")
 def refuses_damage_with_a_sentence(example: ReaderExample) -> None:
-    """A file that is cut or changed is read or refused; nothing but a sentence ever comes out."""
+    """A file that is cut or changed is read, or refused with a message; no other error is raised."""
     reader, rng = example.reader, np.random.default_rng(1)
     for content in example.samples:
         damaged = [content[: int(len(content) * share)] for share in (0.05, 0.3, 0.6, 0.9)]
@@ -105,4 +105,4 @@ def _read_or_refused(reader: Reader, source: Source) -> None:
         return
     except Exception as problem:
         said = f"{type(problem).__name__}: {problem}"
-        raise Broken(f"a damaged sample ends in {said}; raise source.problem(sentence).") from problem
+        raise Broken(f"a damaged sample ends in {said}; raise source.problem(message).") from problem

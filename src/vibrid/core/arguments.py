@@ -1,8 +1,8 @@
-"""Arguments checked against their declared types at the front door, so that a wrong one is told in a sentence.
+"""Arguments of public functions checked against their declared types, with a clear message for a wrong one.
 
-`@checked` reads the annotations of a public function (or dataclass) and refuses what does not fit before anything is
-computed: a text where a number is wanted, half a count, a list of the wrong things, NaN. What is inside the range of a
-type, such as a damping ratio, is the function's own business.
+`@checked` reads the annotations of a public function (or dataclass) and refuses wrong arguments before anything is
+computed: a text instead of a number, a fraction instead of a count, a list of the wrong type, NaN. Ranges, such as that
+of a damping ratio, are checked by the function itself.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ else:
         """Annotation of an array argument: one finite number or more, of any shape that NumPy reads."""
 
     class Seed:
-        """Annotation of a key: a whole number, not negative, that fixes everything random."""
+        """Annotation of a key: a whole number, not negative, the seed of everything random."""
 
 
 Thing = TypeVar("Thing")
 
 
 def checked(thing: Thing) -> Thing:
-    """Decorate a public function, a method or a dataclass: its arguments are what their annotations say."""
+    """Decorate a public function, a method or a dataclass: its arguments are checked against their annotations."""
     given: Any = thing
     if isinstance(given, type):
         kind: Any = given
@@ -71,14 +71,14 @@ def _checking(function: Callable, name: str, owner=None) -> Any:
 
 
 def _hints_of_arguments(function: Callable) -> dict:
-    """The annotations of the arguments. What is returned is not checked, and may be known to type checkers only."""
+    """The annotations of the arguments. The returned value is not checked; its type may be for type checkers only."""
     function = inspect.unwrap(function)
     taken = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return typing.get_type_hints(types.SimpleNamespace(__annotations__=taken), function.__globals__)
 
 
 def as_entries(value, what: str) -> tuple:
-    """The entries of a list that a user gave; a text, a number or a single thing is none."""
+    """The entries of a list given by the user; a text, a number or a single object is refused."""
     if _is_list(value):
         return tuple(value)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
@@ -96,7 +96,7 @@ def as_floats(value, what: str) -> tuple[float, ...]:
 
 
 def check_fields(module) -> None:
-    """Refuse fields of a class with settings (`eqx.Module`) that are not what their annotations say."""
+    """Refuse fields of a class with settings (`eqx.Module`) that do not fit their annotations."""
     hints = typing.get_type_hints(type(module))
     for field in dataclasses.fields(module):
         check(getattr(module, field.name), hints[field.name], field.name, type(module).__name__)
@@ -147,7 +147,7 @@ def _is_number(value) -> bool:
 
 
 def _is_finite(value) -> bool:
-    """A number that is not NaN; infinity may be meant. What is traced has no value yet."""
+    """A number that is not NaN; infinity is allowed. A traced number has no value yet."""
     return _is_number(value) and (not isinstance(value, numbers.Real) or not np.isnan(float(value)))
 
 
@@ -200,7 +200,7 @@ def _words(hint) -> str:
 
 
 def _shown(value) -> str:
-    """A value in an error: itself when it is short, else what it is."""
+    """A value in an error message: itself when it is short, else its type."""
     if isinstance(value, str | numbers.Number | type(None)):
         return repr(value) if len(repr(value)) < 60 else f"a {type(value).__name__}"
     if isinstance(value, list | tuple) and len(repr(value)) < 60:

@@ -1,11 +1,10 @@
-"""A step as a flat list of array operations: what the writers of C, ONNX and plain Python start from.
+"""A step as a flat list of array operations: the input of the writers of C, ONNX and plain Python.
 
 `trace` follows `outputs, state = step(state, inputs)` once. Calls inside calls are opened, so that only arithmetic is
-left, and loops whose bodies are such lists. What a step computes from its constants alone is computed here, not on the
-target.
+left, and loops whose bodies are such lists. Results that depend on constants only are computed here, not on the target.
 
-This is the one reader of JAX's traced programs, whose forms change from version to version; `traced_settings` knows
-the parameters of its primitives. What leaves here is the same for all of them (see `Operation`).
+This is the only reader of JAX's traced programs, whose forms change from version to version; `traced_settings` knows
+the parameters of its primitives. The list is the same for all versions (see `Operation`).
 """
 
 from __future__ import annotations
@@ -68,6 +67,13 @@ class Operation:
     settings: dict
     body: Program | None = None
     branches: tuple[Program, ...] = ()
+
+    @property
+    def loop(self) -> Program:
+        """The body of a scan."""
+        if self.body is None:
+            raise ValueError(f"The operation '{self.kind}' has no body.")
+        return self.body
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,7 @@ class _Opener:
         return self.add("concatenate", parts, results, {"axis": axis})
 
     def do_scan(self, settings, given, results) -> list[Value]:
-        """What is carried keeps its shape; rows have one axis more outside than inside."""
+        """Carried arrays keep their shape; rows have one axis more outside than inside."""
         body = self.inside(settings["jaxpr"])
         carried = sum(own.shape == r.shape for own, r in zip(body.outputs, results, strict=True))
         rows = sum(own.shape != v.shape for own, v in zip(body.inputs, given, strict=True))

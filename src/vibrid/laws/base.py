@@ -1,4 +1,4 @@
-"""The law contract: how one part of a structure resists.
+"""The base classes of laws: the force of one part of a structure.
 
 A law is written for one part. `e` and `w` are its deformation and deformation rate: scalars for a spring-like part,
 `(components,)` vectors for parts with several (a section, an element). Laws of one type are stacked and evaluated
@@ -34,18 +34,18 @@ class Motion(NamedTuple):
 
 
 class Law(Parameterised):
-    """How a part resists: a force from its deformation, its rate and a state.
+    """The force of a part from its deformation, its rate and a state.
 
     A *path law* overrides `start`, `force` and `advance`: its state follows the path of the deformation. Laws whose
     state obeys a differential equation derive from `RateLaw`; laws without a state from `StaticLaw`.
     """
 
     components: ClassVar[int] = 1  # number of deformations; 1 means scalars
-    component_names: ClassVar[tuple[str, ...]] = ()  # what sensors call the forces of a part with several
+    component_names: ClassVar[tuple[str, ...]] = ()  # names of the forces of a part with several, for sensors
     is_linear: ClassVar[bool] = False
     is_heavy: ClassVar[bool] = False  # a step costs far more than the loop around it
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
-    is_averageable: ClassVar[bool] = True  # the mean of two states is a state: what a Kalman filter takes for granted
+    is_averageable: ClassVar[bool] = True  # the mean of two states is a state, as a Kalman filter assumes
 
     def start(self) -> Any:
         """The state at rest, from the parameters."""
@@ -80,11 +80,11 @@ class Law(Parameterised):
         return jax.jacfwd(force)(jnp.zeros_like(after.e))
 
     def recorded(self, s):
-        """What a response keeps of a state, enough for `force`; all of it, unless that would be too much."""
+        """The part of a state that a response keeps, enough for `force`; all of it, unless that would be too much."""
         return s
 
     def initial_stiffness(self):
-        """dF/de at rest, along a quick small deformation from rest."""
+        """dF/de at rest, for a quick small deformation from rest."""
         zero = self._zero()
         h = 1e-9
 
@@ -133,22 +133,22 @@ class StaticLaw(RateLaw):
 
 
 def check_law(law: Law) -> None:
-    """A law that was given lists where it wants single numbers shows it in the shape of its force."""
+    """Refuse a law that was given lists instead of single numbers: the shape of its force is wrong."""
     if isinstance(law, Missing):
-        return  # it can say nothing of its force
+        return  # its force cannot be computed
     zero = jnp.zeros(() if law.components == 1 else (law.components,))
     try:
         shape = jax.eval_shape(lambda: law.force(zero, zero, law.start())).shape
     except (TypeError, ValueError, IndexError) as problem:
         raise InputError(f"the law cannot be evaluated with these values ({problem}).") from None
     if shape != zero.shape:
-        raise InputError("a list was given where this law wants one number (or one number where it wants a list).")
+        raise InputError("a list was given where this law needs one number (or one number where it needs a list).")
 
 
 class Parallel(Law):
     """Several laws that share one deformation; their forces add. Written `Parallel([law, law])`."""
 
-    # What other laws say for their class, this one says for the laws it holds: hence properties.
+    # Constants of the class for other laws depend here on the laws it holds: hence properties.
 
     laws: tuple[Law, ...] = eqx.field(converter=lambda value: as_entries(value, "laws"))
 
@@ -197,7 +197,7 @@ def has_rate(law: Law) -> bool:
 
 
 def refuse_without_rate(law: Law) -> None:
-    """Refuse what needs ds/dt for a path law."""
+    """Refuse a path law where ds/dt is needed."""
     if not has_rate(law):
         raise Refusal(
             f"{type(law).__name__} remembers the path of its deformation and has no rate equation. "
@@ -224,8 +224,8 @@ def absolute_power(z, exponent):
 def simplified(tree, free: Iterable[str] = ()):
     """The same structure with laws that are cheaper to evaluate, for runs in which parameter values are known.
 
-    `free` are the paths of parameters that will still change. The laws of a type are simplified all alike, or not at
-    all, so that they stack as before.
+    `free` are the paths of parameters that will still change. Either all laws of a type are simplified in the same way
+    or none, so that they stack as before.
     """
     names = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(free)))
     kinds: dict[type, set] = {}

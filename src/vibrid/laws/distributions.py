@@ -1,4 +1,4 @@
-"""Distributions of the yield deformation of distributed elements: all that a Masing law asks of them is S and I.
+"""Distributions of the yield deformation of distributed elements: a Masing law needs only S and I of them.
 
 `S(x) = P(yield deformation > x)` is the share of the elements that have not yielded at x, and `I(x) = ∫₀ˣ S`. A
 distribution of your own needs these two functions; `density` follows from them.

@@ -1,4 +1,4 @@
-"""The whole deteriorating Iwan assembly: elastic, elasto-plastic and breaking elements in parallel."""
+"""The complete deteriorating Iwan assembly: elastic, elasto-plastic and breaking elements in parallel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vibrid.laws.masing import MemoryLaw, check_memory_law, surviving
 @LAWS.register("iwan")
 class Iwan(MemoryLaw):
     """A spring, one elasto-plastic element that never breaks, and distributed elements that yield and break
-    (Iwan & Cifuentes 1986); a dashpot in parallel. When all that can break has broken, bilinear behaviour is left.
+    (Iwan & Cifuentes 1986); a dashpot in parallel. When all breakable elements have broken, it is bilinear.
 
     `curve(y) = k_e y + k_p min(y, u_p) +` the curve of `Masing`; the same memory serves all three.
     """

@@ -13,7 +13,7 @@ from vibrid.laws.material import Material
 
 
 class SteelState(NamedTuple):
-    """Where a bar is, and the two straight lines between which its branch bends."""
+    """Strain and stress of a bar, and the two straight lines between which its branch bends."""
 
     strain: jax.Array
     stress: jax.Array

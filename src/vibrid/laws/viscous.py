@@ -25,8 +25,8 @@ class NonlinearViscous(StaticLaw):
 class Maxwell(RateLaw):
     """A spring and a dashpot in series: `dF/dt = k (w − F / c)`. The state is the force.
 
-    A step is exact for a rate that moves linearly from one end to the other about the mean rate, so a stiff spring
-    costs nothing and the method stays of order 2 when the spring relaxes within a step.
+    A step is exact for a rate that changes linearly over the step about the mean rate, so a stiff spring needs no small
+    steps and the method stays of order 2 when the spring relaxes within a step.
     """
 
     stiffness: Parameter = parameter("spring stiffness k", "N/m", positive=True)

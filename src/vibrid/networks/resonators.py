@@ -40,7 +40,8 @@ class Resonators(eqx.Module):
         drawing, pace = jax.random.split(key)
         low, high = np.log(forgets)
         decay = jax.random.uniform(pace, (count,), dtype, low, high)
-        frequency = jnp.linspace(*np.log(2 * np.pi * np.asarray(frequencies)), count, dtype=dtype)
+        lowest, highest = np.log(2 * np.pi * np.asarray(frequencies))
+        frequency = jnp.linspace(lowest, highest, count, dtype=dtype)
         weights = jax.random.normal(drawing, (inputs, 2 * count), dtype) / inputs**0.5
         return cls(decay, frequency, weights, rate)
 

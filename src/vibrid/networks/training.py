@@ -21,8 +21,9 @@ def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> o
 
     It sees all parameters as one vector: small layers would otherwise cost more to update than to use.
     """
-    falls = last is not None and last != rate
-    schedule = optax.cosine_decay_schedule(rate, max(steps, 1), last / rate) if falls else rate
+    schedule = rate
+    if last is not None and last != rate:
+        schedule = optax.cosine_decay_schedule(rate, max(steps, 1), last / rate)
     return optax.flatten(optax.adam(schedule, **options))
 
 
@@ -109,4 +110,7 @@ def _steps(step, state, keys, data):
 
 
 _block = eqx.filter_jit(_steps)
-_untuned_block = eqx.filter_jit(_steps, compiler_options=UNTUNED)
+_untuned_block = eqx.filter_jit(  # `jax.jit` takes the options, which Equinox's annotations leave out
+    _steps,
+    compiler_options=UNTUNED,  # pyright: ignore[reportCallIssue]
+)

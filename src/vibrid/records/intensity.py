@@ -10,7 +10,7 @@ from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.integrate import cumulative
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 from vibrid.records.units import STANDARD_GRAVITY
 
 _ACCELERATIONS = ("ground_acceleration", "absolute_acceleration", "acceleration")
@@ -68,7 +68,7 @@ def intensity(record: Record, channel: str | None = None, low: float = 0.05, hig
     low, high: shares of the Arias intensity between which the significant duration is measured.
     """
     a = acceleration_channel(record, channel)
-    step = record.step
+    step = step_of(record)
     velocity = cumulative(a[:, None], step)
     displacement = cumulative(velocity, step)
     arias = arias_history(a, step)
@@ -92,4 +92,5 @@ def significant_window(arias: np.ndarray, step: float, low: float = 0.05, high: 
     if arias[-1] <= 0:
         return 0.0, 0.0
     share = arias / arias[-1]
-    return tuple(float(np.interp(level, share, step * np.arange(len(share)))) for level in (low, high))
+    times = step * np.arange(len(share))
+    return float(np.interp(low, share, times)), float(np.interp(high, share, times))

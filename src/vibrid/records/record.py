@@ -39,6 +39,13 @@ def _numbers(value, what: str) -> np.ndarray:
         raise InputError(f"The {what} of a record must be numbers in rows of equal length ({problem}).") from problem
 
 
+def step_of(record: Record) -> float:
+    """Seconds between samples; InputError when the sampling is not uniform."""
+    if record.step is None:
+        raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) first.")
+    return record.step
+
+
 @dataclass(frozen=True, eq=False)
 class Record:
     """Measured or simulated signals, immutable: every operation returns a new record and adds a line to `history`.
@@ -134,7 +141,7 @@ class Record:
     @property
     def time(self) -> np.ndarray:
         """Time of every sample in seconds."""
-        return self.times if self.times is not None else self.start + self.step * np.arange(len(self))
+        return self.times if self.times is not None else self.start + step_of(self) * np.arange(len(self))
 
     @property
     def duration(self) -> float:
@@ -144,10 +151,8 @@ class Record:
 
     @property
     def rate(self) -> float:
-        """Samples per second; a sentence when the sampling is not uniform."""
-        if self.step is None:
-            raise InputError(f"Record '{self.name}' is not sampled uniformly; call .resample(rate) first.")
-        return 1.0 / self.step
+        """Samples per second; InputError when the sampling is not uniform."""
+        return 1.0 / step_of(self)
 
     @checked
     def index(self, name: str) -> int:
@@ -232,43 +237,52 @@ class Record:
     @attached
     def fill(self, longest: float = float("inf")) -> Record:
         """Gaps up to `longest` seconds filled by straight lines (see `vibrid.records.gaps.fill`)."""
+        ...
 
     @attached
     def correct_baseline(self, degree: int = 1, method: str = "polynomial", before: float | None = None) -> Record:
         """Offset and drift removed (see `vibrid.records.baseline.correct_baseline`)."""
+        ...
 
     @attached
     def filter(self, low: float | None = None, high: float | None = None, order: int = 4) -> Record:
         """Zero-phase Butterworth filter, corners in Hz (see `vibrid.records.filters.butterworth`)."""
+        ...
 
     @attached
     def taper(self, seconds: float | None = None, share: float = 0.05, ends: str = "both") -> Record:
         """Ends faded with a half cosine (see `vibrid.records.filters.taper`)."""
+        ...
 
     # -- calculus --------------------------------------------------------------------------------------------
 
     @attached
     def integrate(self, method: str = "time", lowest: float | None = None) -> Record:
         """Integral over time of every channel (see `vibrid.records.integrate.integrate`)."""
+        ...
 
     @attached
     def differentiate(self, method: str = "time", highest: float | None = None) -> Record:
         """Derivative with respect to time of every channel (see `vibrid.records.integrate.differentiate`)."""
+        ...
 
     # -- the time axis ---------------------------------------------------------------------------------------
 
     @attached
     def resample(self, rate: float) -> Record:
         """The record at `rate` samples per second, anti-aliased (see `vibrid.records.resample`)."""
+        ...
 
     @attached
     def cut(self, start: float | None = None, end: float | None = None) -> Record:
         """The samples from `start` to `end` seconds (see `vibrid.records.align.cut`)."""
+        ...
 
     @checked
     @attached
     def shift(self, seconds: float) -> Record:
         """The same samples, `seconds` later."""
+        ...
 
     @attached
     def align(
@@ -279,6 +293,7 @@ class Record:
         largest: float | None = None,
     ) -> Record:
         """Shifted in time to agree best with `reference` (see `vibrid.records.align.align`)."""
+        ...
 
     # -- measures --------------------------------------------------------------------------------------------
 
@@ -286,18 +301,22 @@ class Record:
     @attached
     def spectrum(self, periods=None, damping: float = 0.05, channel: str | None = None, **options) -> ResponseSpectrum:
         """Response spectrum of an acceleration (see `vibrid.records.spectra.response_spectrum`)."""
+        ...
 
     @attached
     def fourier(self, channel: str | None = None) -> FourierSpectrum:
         """Fourier spectrum of a channel (see `vibrid.records.fourier.fourier_spectrum`)."""
+        ...
 
     @attached
     def wavelet(self, frequencies=None, channel: str | None = None, cycles: float = 6.0) -> Wavelet:
         """Continuous wavelet transform of a channel (see `vibrid.records.fourier.wavelet_transform`)."""
+        ...
 
     @attached
     def intensity(self, channel: str | None = None) -> Intensity:
         """PGA, PGV, PGD, Arias intensity, significant duration (see `vibrid.records.intensity`)."""
+        ...
 
     # -- leaving ---------------------------------------------------------------------------------------------
 
@@ -308,7 +327,9 @@ class Record:
     @attached
     def write_csv(self, path, **options) -> Path:
         """Write the record as CSV with `name [unit]` headings (see `vibrid.records.writers.write_csv`)."""
+        ...
 
     @attached
     def write_hdf5(self, path) -> Path:
         """Write the record as HDF5 that netCDF-4 programs can read (see `vibrid.records.writers.write_hdf5`)."""
+        ...

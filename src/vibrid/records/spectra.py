@@ -25,7 +25,7 @@ from vibrid.core.arguments import Numbers, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.records.intensity import acceleration_channel
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 
 _SEGMENT = 20  # steps in a segment; measured, the optimum is flat between 10 and 20
 _SMALL_PRODUCT = 250_000  # multiplications in a matrix product that the library does not split over threads
@@ -93,7 +93,7 @@ def response_spectrum(
     motion = acceleration_channel(record, channel)
     periods = DEFAULT_PERIODS if periods is None else np.atleast_1d(np.asarray(periods, dtype=float))
     check_oscillators(periods, damping)
-    step = record.step
+    step = step_of(record)
     if substeps > 1:
         grid = np.arange((len(motion) - 1) * substeps + 1) / substeps
         motion, step = np.interp(grid, np.arange(len(motion)), motion), step / substeps
@@ -107,7 +107,7 @@ def response_history(record: Record, period: float, damping: float = 0.05, chann
     """Relative displacement (m), relative velocity (m/s) and absolute acceleration (m/s²) of one oscillator."""
     motion = acceleration_channel(record, channel)
     check_oscillators(np.array([period]), damping)
-    pole, damped, factor, old, new = (x[0] for x in _step(np.array([period]), damping, record.step))
+    pole, damped, factor, old, new = (x[0] for x in _step(np.array([period]), damping, step_of(record)))
     state = scipy.signal.lfilter([new, old], [1.0, -factor], motion.astype(complex))
     state = state - new * motion[0] * factor ** np.arange(len(motion))  # at rest at the first sample
     return tuple((pole**order * state).imag / damped for order in range(3))
@@ -149,7 +149,7 @@ def largest_responses(
     motion: np.ndarray, step: float, periods: np.ndarray, damping: float, orders: tuple[int, ...] = (0,)
 ) -> list[np.ndarray]:
     """Largest |u| (order 0), |u̇| (1) and |ü + a| (2) at the samples, each (periods,)."""
-    from scipy.linalg.blas import idamax  # index of the largest magnitude
+    from scipy.linalg.blas import idamax  # index of the largest magnitude  # pyright: ignore[reportAttributeAccessIssue]
 
     pole, damped, factor, old, new = _step(periods, damping, step)
     steps = len(motion) - 1
@@ -188,7 +188,7 @@ def largest_responses(
             if not chosen.size:
                 continue
             part = inputs[chosen]
-            part[:, -2], part[:, -1] = starts[p, chosen].real, starts[p, chosen].imag
+            part[:, -2], part[:, -1] = np.real(starts[p, chosen]), np.imag(starts[p, chosen])
             answer = part @ weights[p]
             if unused and chosen[-1] == segments - 1:
                 answer[-1, -unused:] = 0.0

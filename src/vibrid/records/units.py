@@ -54,7 +54,8 @@ _SPELLINGS = {
     "1": "",
 }
 
-_DIMENSIONS = {  # powers of length, mass and time -> what an engineer calls it, and its SI unit
+# powers of length, mass and time -> name of the quantity, and its SI unit
+_DIMENSIONS: dict[tuple[object, ...], tuple[str, str]] = {
     (1, 0, 0): ("length", "m"),
     (1, 0, -1): ("velocity", "m/s"),
     (1, 0, -2): ("acceleration", "m/s^2"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -16,7 +17,17 @@ from vibrid.structures.elements import assemble
 from vibrid.structures.nodes import Nodes, as_supports
 
 if TYPE_CHECKING:
+    from vibrid.structures.base import Attachment
+    from vibrid.structures.nodes import PointMass
+
     _Supported = ParameterisedType  # it takes what the class takes
+
+    class AssembledFields(Protocol):
+        """The fields that every subclass of `Assembled` declares, each with its own default."""
+
+        masses: tuple[PointMass, ...]
+        attachments: tuple[Attachment, ...]
+        mass_model: str
 else:
 
     class _Supported(ParameterisedType):
@@ -42,6 +53,11 @@ class Assembled(Structure, metaclass=_Supported):
     ground_direction: ClassVar[str]  # of a ground motion given without one
     upwards: ClassVar[str] = "y"  # the direction that points up; empty: none is known to
 
+    @property
+    def declared(self) -> AssembledFields:
+        """The structure as what it declares: a field in the base class would come first among the arguments."""
+        return cast("AssembledFields", self)
+
     def nodes_and_supports(self) -> Nodes:
         raise NotImplementedError
 
@@ -64,11 +80,11 @@ class Assembled(Structure, metaclass=_Supported):
     def check_places(self) -> None:
         """Refuse supports, point masses and attachments at places that do not exist."""
         free = self.nodes_and_supports().free
-        for point in self.masses:
+        for point in self.declared.masses:
             self.place_rows(point.at)
             if point.along and point.along not in self.directions:
                 raise unknown_name("direction", point.along, self.directions)
-        for i, attachment in enumerate(self.attachments):
+        for i, attachment in enumerate(self.declared.attachments):
             row = self._whole_row(attachment.at) - (0.0 if attachment.to is None else self._whole_row(attachment.to))
             if not np.any(row[free]):
                 raise InputError(f"Attachment {i}, at '{attachment.at}', joins places that cannot move.")
@@ -76,7 +92,7 @@ class Assembled(Structure, metaclass=_Supported):
     # -- matrices --------------------------------------------------------------------------------------------------
 
     @eqx.filter_jit
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         nodes = self.nodes_and_supports()
         free = np.ix_(nodes.free, nodes.free)
         stiffness = assemble(nodes.size, nodes.dofs(self.connectivity()), *self.stiffness_terms())[free]
@@ -87,14 +103,14 @@ class Assembled(Structure, metaclass=_Supported):
         """M before supports, point masses included."""
         nodes = self.nodes_and_supports()
         mass = assemble(nodes.size, nodes.dofs(self.connectivity()), *self.mass_terms())
-        for point in self.masses:
+        for point in self.declared.masses:
             for direction, row in zip(self.directions, self.place_rows(point.at), strict=True):
                 mass = mass + point.inertia(direction) * np.outer(row, row)
         return mass
 
     def _mass_is_diagonal(self) -> bool:
-        on_nodes = all(np.count_nonzero(self.place_rows(p.at)) == len(self.directions) for p in self.masses)
-        return self.mass_model == "lumped" and on_nodes
+        on_nodes = all(np.count_nonzero(self.place_rows(p.at)) == len(self.directions) for p in self.declared.masses)
+        return self.declared.mass_model == "lumped" and on_nodes
 
     @eqx.filter_jit
     def ground_inertia(self, direction=""):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -18,7 +19,7 @@ from vibrid.core.registry import Registry
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.damping import Damping, Explicit
 from vibrid.structures.ground import axis_of, refuse_repeated
-from vibrid.structures.model import Model, stack_laws
+from vibrid.structures.model import Model, Stack, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
 
 STRUCTURES = Registry("structure")
@@ -51,12 +52,12 @@ class Structure(Parameterised):
 
     # -- what a subclass gives -------------------------------------------------------------------------------------
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         """(M, K): mass (n,) or (n, n) and the linear stiffness (n, n) or None, supports applied."""
         raise NotImplementedError
 
-    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
-        """(name, law, rows) of the laws that belong to the structure itself."""
+    def parts(self) -> Sequence[tuple[str, Law, np.ndarray] | Stack]:
+        """(name, law, rows) of the laws that belong to the structure itself, or stacks of them."""
         return []
 
     def row(self, place: str) -> np.ndarray:
@@ -70,10 +71,10 @@ class Structure(Parameterised):
     def drift_row(self, place: str) -> np.ndarray:
         raise Refusal(f"A {type(self).__name__} has no drifts to measure; use displacement at two places.")
 
-    def strain_row(self, place: str):
+    def strain_row(self, place: str) -> np.ndarray | jax.Array:
         raise Refusal(f"A {type(self).__name__} has no strain to measure.")
 
-    def force_row(self, place: str):
+    def force_row(self, place: str) -> np.ndarray | jax.Array:
         raise InputError(f"'{place}' is not a part whose force can be measured here.")
 
     def ground_axes(self) -> dict[str, str]:
@@ -84,7 +85,7 @@ class Structure(Parameterised):
         """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
         raise NotImplementedError
 
-    def ground_inertia(self, direction: str = ""):
+    def ground_inertia(self, direction: str = "") -> jax.Array:
         """(n,) kg: inertia force of every degree of freedom per unit ground acceleration, `M r`.
 
         Structures whose consistent mass couples free nodes to supported ones add what the supports carry along.
@@ -180,7 +181,7 @@ def as_damping(value: Damping | Law | Sequence[Law] | Numbers | None) -> Any:
         return value
     if isinstance(value, list | tuple) and value and all(isinstance(v, Law) for v in value):
         return tuple(value)
-    return Explicit(value)
+    return Explicit(cast("Numbers", value))  # an empty list or one of other things is refused there
 
 
 def as_attachments(value: Iterable[Attachment]) -> tuple[Attachment, ...]:

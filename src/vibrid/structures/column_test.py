@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
+from vibrid.laws.base import Law
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.fiber_checks import refuse_lost_sections
@@ -73,7 +74,7 @@ class ColumnTest(ImposedTest):
             components=1,
         )
 
-    def laws(self):
+    def laws(self) -> list[Law]:
         return [self._law()]
 
     def built(self, loads=IMPOSED):

@@ -57,7 +57,7 @@ class RayleighRatio(Damping):
     """
 
     ratio: Parameter = parameter("damping ratio at both frequencies", "", positive=True, zero=True)
-    frequencies: tuple[float, float] = eqx.field(static=True, converter=lambda v: as_floats(v, "frequencies"))
+    frequencies: tuple[float, ...] = eqx.field(static=True, converter=lambda v: as_floats(v, "frequencies"))
 
     def __check_init__(self):
         if len(self.frequencies) != 2:

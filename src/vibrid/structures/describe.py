@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -88,7 +89,7 @@ def _name(thing) -> dict:
     )
 
 
-def rebuild(text):
+def rebuild(text) -> Any:
     """The thing that `describe` described; unknown names are refused, or stood in for where a plugin brought them."""
     if isinstance(text, list):
         return tuple(rebuild(part) for part in text)

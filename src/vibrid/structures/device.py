@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Structure
+from vibrid.structures.model import Model
 
 IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 """The inputs of a device test."""
@@ -34,10 +35,10 @@ class ImposedTest(Structure):
     def parts(self):
         return [(self.place, self.specimen(), np.ones((1, 1)))]
 
-    def model(self, loads=IMPOSED):
+    def model(self, loads=IMPOSED, parts=None) -> Model:
         if tuple(q for q, _ in loads) != tuple(q for q, _ in IMPOSED):
             raise InputError("A device is driven by imposed_displacement and imposed_velocity, not by loads.")
-        return dataclasses.replace(super().model(()), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)
+        return dataclasses.replace(super().model((), parts), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)
 
     def row(self, place):
         if str(place) not in (self.place, "0"):
@@ -47,8 +48,8 @@ class ImposedTest(Structure):
     def ground_axes(self):
         return {}
 
-    def ground(self, direction=""):
-        self.ground_axis(direction)  # there is none, which it says
+    def ground(self, direction="") -> NoReturn:
+        raise InputError(f"A {type(self).__name__} does not stand on ground that moves.")
 
 
 @STRUCTURES.register("device")

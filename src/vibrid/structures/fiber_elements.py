@@ -56,11 +56,12 @@ class FiberElement(Law):
     loads: jax.Array
     settled: Settled | None
     iterations: int = eqx.field(static=True)
-    components: int = eqx.field(static=True)
+    # constants of most laws; a member's depend on its section
+    components: int = eqx.field(static=True)  # pyright: ignore[reportIncompatibleVariableOverride]
     is_heavy: ClassVar[bool] = True
 
     @property
-    def component_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return COMPONENTS if self.components == 3 else ()
 
     def start(self) -> ElementState:

@@ -12,6 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from vibrid.core.errors import Divergence, InputError, unknown_name
+from vibrid.laws.base import Law
 from vibrid.structures import elements as el
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import GROUND, STRUCTURES, Attachment, as_attachments, as_damping
@@ -139,7 +140,7 @@ class FiberFrame(Assembled):
         own = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
         return [(own, turn.transpose(0, 2, 1) @ el.beam_mass(length, lumped=True) @ turn)]
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         nodes = self.nodes_and_supports()
         stiffness = None
         for column in self.leaning:
@@ -210,10 +211,10 @@ class FiberFrame(Assembled):
     def _load_along(self, member: int):
         return sum((own.load for own in self.member_loads if own.member == member), jnp.zeros(()))
 
-    def laws(self):
+    def laws(self) -> list[Law]:
         return [stack.law for stack in self.stacks()] + [a.law for a in self.attachments]
 
-    def parts(self):
+    def parts(self) -> list[Stack]:
         """The members under their permanent loads."""
         return self.settled_stacks(_under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ())
 

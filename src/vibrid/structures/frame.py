@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -27,6 +27,18 @@ from vibrid.structures.nodes import (
     check_per_element,
 )
 
+if TYPE_CHECKING:
+    from vibrid.structures.assembled import AssembledFields
+
+    class PlaneFrameFields(AssembledFields, Protocol):
+        """The fields that beams and frames declare."""
+
+        modulus: Parameter
+        area: Parameter
+        inertia: Parameter
+        density: Parameter
+
+
 _IN_ELEMENT = re.compile(r"e(\d+)@([-+.\deE]+)")
 _DISTANCE = re.compile(r"\s*,\s*z\s*=\s*([-+.\deE]+)\s*$")
 SECTION_FORCES = ("axial", "shear", "moment")
@@ -43,6 +55,10 @@ def number_in(text: str, place: str) -> float:
 class PlaneFrame(Assembled):
     """What beams and frames share. Further fields that subclasses declare: modulus, area, inertia and density."""
 
+    @property
+    def declared(self) -> PlaneFrameFields:
+        return cast("PlaneFrameFields", self)
+
     def coordinates(self) -> np.ndarray:
         """(nodes, 2) in m."""
         raise NotImplementedError
@@ -58,14 +74,14 @@ class PlaneFrame(Assembled):
         length, turn = self._geometry()
         back = turn.transpose(0, 2, 1)
         return [
-            (self.modulus * self.area, back @ el.axial_stiffness(length) @ turn),
-            (self.modulus * self.inertia, back @ el.bending_stiffness(length) @ turn),
+            (self.declared.modulus * self.declared.area, back @ el.axial_stiffness(length) @ turn),
+            (self.declared.modulus * self.declared.inertia, back @ el.bending_stiffness(length) @ turn),
         ]
 
     def mass_terms(self):
         length, turn = self._geometry()
-        unit = el.beam_mass(length, lumped=self.mass_model == "lumped")
-        return [(self.density * self.area, turn.transpose(0, 2, 1) @ unit @ turn)]
+        unit = el.beam_mass(length, lumped=self.declared.mass_model == "lumped")
+        return [(self.declared.density * self.declared.area, turn.transpose(0, 2, 1) @ unit @ turn)]
 
     # -- places along elements -------------------------------------------------------------------------------------
 
@@ -133,7 +149,8 @@ class PlaneFrame(Assembled):
         if kind not in SECTION_FORCES:
             raise InputError(f"'{place}' does not say which force: end it with .axial, .shear or .moment.")
         element, rows = self._section(where, place)
-        stiffness = self.modulus * (self.area if kind == "axial" else self.inertia)
+        given = self.declared
+        stiffness = given.modulus * (given.area if kind == "axial" else given.inertia)
         stiffness = jnp.broadcast_to(stiffness, (len(self.connectivity()),))[element]
         return stiffness * rows[{"axial": 0, "moment": 1, "shear": 2}[kind]]
 

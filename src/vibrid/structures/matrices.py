@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import equinox as eqx
 import numpy as np
@@ -94,7 +95,9 @@ class Matrices(Structure):
         """The influence vector of each direction of ground motion; one without a name where it has one only."""
         if self.influence is None:
             return {"": (1.0,) * self.mass.shape[0]}
-        return dict(self.influence) if isinstance(self.influence[0], tuple) else {"": self.influence}
+        if isinstance(self.influence[0], tuple):
+            return dict(cast("tuple[tuple[str, tuple[float, ...]], ...]", self.influence))
+        return {"": cast("tuple[float, ...]", self.influence)}
 
     def ground_axes(self):
         return dict.fromkeys(self._influences(), "")

@@ -8,6 +8,7 @@ laws; u are the inputs (ground acceleration, loads at places).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -194,6 +195,8 @@ class Model(eqx.Module):
         n = self.size
         stiffness = jnp.zeros((n, n)) if self.stiffness is None else self.stiffness
         damping = jnp.zeros((n, n)) if self.damping is None else self.damping
+        if self.rows is None:
+            return self.mass_matrix, damping, stiffness
         for g in self.groups:
             rows = self.rows[g.rows].reshape(g.count, g.components, n)
             shape = (g.count, g.components, g.components)
@@ -257,7 +260,7 @@ class Stack(NamedTuple):
     rows: np.ndarray  # (parts, components, n)
 
 
-def stack_laws(parts: list[tuple[str, Law, np.ndarray] | Stack], size: int):
+def stack_laws(parts: Sequence[tuple[str, Law, np.ndarray] | Stack], size: int):
     """Gather parts with laws of one type (and one structure) into groups.
 
     `parts` are (name, law, rows) with rows of shape (components, n), or `Stack`s of them, each a group of its own.

@@ -152,13 +152,13 @@ def _complex_modes(omega, modal, ratios, poles):
     """
     n = len(omega)
     rates, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.diag(omega)], [-np.diag(omega), -modal]]))
-    swinging = rates.imag > 1e-9 * np.abs(rates).max()
+    swinging = np.imag(rates) > 1e-9 * np.abs(rates).max()
     rates, q = rates[swinging], vectors[n:, swinging] / rates[swinging]
     weight = np.abs(q * omega[:, None]) ** 2
     mode, pair = scipy.optimize.linear_sum_assignment(weight / weight.sum(axis=0), maximize=True)
     ratios, poles, shapes = ratios.copy(), poles.copy(), np.eye(n, dtype=complex)
     poles[mode] = rates[pair]
-    ratios[mode] = -rates[pair].real / np.abs(rates[pair])
+    ratios[mode] = -np.real(rates[pair]) / np.abs(rates[pair])
     shapes[:, mode] = q[:, pair] / q[mode, pair]
     return ratios, poles, shapes
 

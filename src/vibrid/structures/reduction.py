@@ -24,6 +24,7 @@ import scipy.linalg
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.structures.base import GROUND, Structure
+from vibrid.structures.model import Model
 
 METHODS = ("guyan", "irs", "serep", "craig-bampton")
 
@@ -73,14 +74,14 @@ class Reduced(Structure):
 
     def matrices(self):
         """M and K of the coordinates; the full structure's own laws stay laws."""
-        t = self.matrix
+        t = jnp.asarray(self.matrix)
         mass, stiffness = self.full.matrices()
         full = jnp.diag(mass) if mass.ndim == 1 else mass
         return t.T @ full @ t, None if stiffness is None else t.T @ stiffness @ t
 
-    def model(self, loads=GROUND):
+    def model(self, loads=GROUND, parts=None) -> Model:
         t = self.matrix
-        made = self.full.model(loads)
+        made = self.full.model(loads, parts)
         mass = t.T @ made.mass_matrix @ t
         return dataclasses.replace(
             made,
@@ -117,7 +118,7 @@ class Reduced(Structure):
         raise Refusal("A reduced structure need not be able to move rigidly; use carried(place) or ground_inertia().")
 
     def ground_inertia(self, direction=""):
-        return self.matrix.T @ self.full.ground_inertia(direction)
+        return jnp.asarray(self.matrix.T) @ self.full.ground_inertia(direction)
 
     def carried(self, place, direction=""):
         return self.full.carried(place, direction)
@@ -144,13 +145,15 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
     if isinstance(structure, Reduced):
         raise InputError("This structure is reduced already; reduce the full one, which it holds as `.full`.")
     mass, stiffness = _bare_matrices(structure)
-    kept = [_kept_index(structure, place) for place in keep]
+    kept = [_kept_index(structure, str(place)) for place in keep]
     if not kept or len(set(kept)) < len(kept) or len(kept) >= len(mass):
         raise InputError(f"Keep between 1 and {len(mass) - 1} different degrees of freedom; {len(kept)} were given.")
     others = np.setdiff1d(np.arange(len(mass)), kept)
+    inner_modes = 0
     if method == "craig-bampton":
         if modes is None or not 1 <= modes <= len(others):
             raise InputError(f"Say how many inner modes to add: modes= 1 to {len(others)} (none is Guyan's method).")
+        inner_modes = modes
     elif modes not in ((None, len(kept)) if method == "serep" else (None,)):
         raise InputError(
             f"SEREP uses as many modes as it keeps degrees of freedom, here {len(kept)}; with {modes} its mass matrix "
@@ -168,8 +171,8 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
         columns = [_improved(columns[0], mass, stiffness, others)]
     elif method == "craig-bampton":
         inner = np.ix_(others, others)
-        _, shapes = scipy.linalg.eigh(stiffness[inner], mass[inner], subset_by_index=(0, modes - 1))
-        columns.append(np.zeros((len(mass), modes)))
+        _, shapes = scipy.linalg.eigh(stiffness[inner], mass[inner], subset_by_index=(0, inner_modes - 1))
+        columns.append(np.zeros((len(mass), inner_modes)))
         columns[1][others] = shapes
     return Reduced(structure, ConstantArray(np.concatenate(columns, axis=1)), tuple(map(str, keep)))
 

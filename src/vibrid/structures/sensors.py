@@ -142,6 +142,12 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
         kind: jnp.asarray(value) if (traced is not None and kind == "displacement") or np.any(value) else None
         for kind, value in (rows | {"displacement": displacement} | {"forces": force_rows}).items()
     }
-    own = (jnp.stack([jnp.asarray(getattr(s, name)) for s in sensors]) for name in ("gain", "offset"))
-    read = (use[q] for q in ("displacement", "velocity", "acceleration"))
-    return SensorArrays(*read, jnp.asarray(inputs), use["forces"], *own)
+    return SensorArrays(
+        displacement=use["displacement"],
+        velocity=use["velocity"],
+        acceleration=use["acceleration"],
+        inputs=jnp.asarray(inputs),
+        forces=use["forces"],
+        gain=jnp.stack([jnp.asarray(s.gain) for s in sensors]),
+        offset=jnp.stack([jnp.asarray(s.offset) for s in sensors]),
+    )

@@ -75,12 +75,12 @@ class Truss(Assembled):
         check_per_element(self, len(self.bars), "bar", "modulus", "area", "density")
         self.check_places()
 
-    @property
-    def directions(self) -> tuple[str, ...]:
+    @property  # in a plane or in space, which the nodes decide
+    def directions(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return ("x", "y", "z")[: len(self.nodes[0])]
 
     @property
-    def upwards(self) -> str:
+    def upwards(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.directions[-1]
 
     def connectivity(self):

@@ -44,7 +44,7 @@ class Writer(Places):
 
     # -- names and numbers ---------------------------------------------------------------------------------------
 
-    def known(self, numbers: np.ndarray) -> str:
+    def known(self, numbers: np.ndarray | None) -> str:
         """A constant array of the file."""
         numbers = np.asarray(numbers)
         name = f"{self.prefix}_k{len(self.constants)}"
@@ -212,7 +212,7 @@ class Writer(Places):
     def do_scan(self, o: Operation) -> None:
         """A loop of fixed length: constants, what is carried, and rows of arrays."""
         consts, carried, length = o.settings["consts"], o.settings["carried"], o.settings["length"]
-        given, inside = o.arguments, o.body.inputs
+        given, inside = o.arguments, o.loop.inputs
         for value, own in zip(given[:consts], inside[:consts], strict=True):
             self.expression[own.name] = self.pointer(value)
         for value, own in zip(given[consts : consts + carried], inside[consts : consts + carried], strict=True):
@@ -224,15 +224,15 @@ class Writer(Places):
         row = f"{length - 1} - n" if o.settings["reverse"] else "n"
         self.lines.append(f"for (int n = 0; n < {length}; n++) {{")
         self.lines.append(f"    const int t = {row}; (void)t;")
-        self.lines += [f"    {line}" for line in self.program(o.body)]
+        self.lines += [f"    {line}" for line in self.program(o.loop)]
         moves = []
         own_carry = inside[consts : consts + carried]
-        for own, after in zip(own_carry, o.body.outputs[:carried], strict=True):
+        for own, after in zip(own_carry, o.loop.outputs[:carried], strict=True):
             kind = c_type(own.dtype)
             self.lines.append(f"    {kind} {own.name}_next[{max(own.size, 1)}];")
             self.lines.append(f"    memcpy({own.name}_next, {self.pointer(after)}, sizeof {own.name}_next);")
             moves.append(f"    memcpy({own.name}, {own.name}_next, sizeof {own.name});")
-        for name, after in zip(rows, o.body.outputs[carried:], strict=True):
+        for name, after in zip(rows, o.loop.outputs[carried:], strict=True):
             size = max(after.size, 1)
             self.lines.append(f"    memcpy({name} + t * {size}, {self.pointer(after)}, {size} * sizeof *{name});")
         self.lines += [*moves, "}"]

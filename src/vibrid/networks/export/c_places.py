@@ -11,7 +11,22 @@ from vibrid.core.traced import Operation, Value
 
 
 class Places:
-    """The part of a `Writer` that rearranges, picks and puts."""
+    """The part of a `Writer` that rearranges, picks and puts; the writer has the names and lines."""
+
+    expression: dict[str, str]
+    lines: list[str]
+
+    def pointer(self, value: Value) -> str:
+        raise NotImplementedError
+
+    def at(self, value: Value, index: str = "i") -> str:
+        raise NotImplementedError
+
+    def declare(self, value: Value) -> str:
+        raise NotImplementedError
+
+    def each(self, value: Value, text: str) -> None:
+        raise NotImplementedError
 
     def _gathered(self, o: Operation, offset: int | str, steps: Sequence[int]) -> None:
         """A result whose element (j0, j1, …) is the argument's element at offset + Σ j_d steps_d."""

@@ -237,14 +237,14 @@ class _Builder:
         order = range(length - 1, -1, -1) if o.settings["reverse"] else range(length)
         for t in order:
             inside = [*given[:consts], *carry]
-            for source, own in zip(given[consts + carried :], o.body.inputs[consts + carried :], strict=True):
+            for source, own in zip(given[consts + carried :], o.loop.inputs[consts + carried :], strict=True):
                 row = self._cut(source, [t], [t + 1], [0])
                 inside.append(self.node("Reshape", [row, self.known(np.array(own.shape, np.int64))]))
-            self.name |= dict(zip([v.name for v in o.body.inputs], inside, strict=True))
-            self.run(o.body)
-            made = [self.read(v) for v in o.body.outputs]
+            self.name |= dict(zip([v.name for v in o.loop.inputs], inside, strict=True))
+            self.run(o.loop)
+            made = [self.read(v) for v in o.loop.outputs]
             carry = made[:carried]
-            for kept, name, value in zip(rows, made[carried:], o.body.outputs[carried:], strict=True):
+            for kept, name, value in zip(rows, made[carried:], o.loop.outputs[carried:], strict=True):
                 kept.append(self.node("Reshape", [name, self.known(np.array((1, *value.shape), np.int64))]))
         stacked = [self.node("Concat", kept if order.step > 0 else kept[::-1], axis=0) for kept in rows]
         return [*carry, *stacked]

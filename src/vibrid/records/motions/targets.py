@@ -70,7 +70,9 @@ def table_target(
     periods: Numbers, acceleration: Numbers, unit: str = "g", deviation: Numbers | None = None, name: str = "target"
 ) -> Target:
     """A target from a table: periods in s, accelerations in `unit`, deviations of ln Sa where there are any."""
-    return Target(periods, np.asarray(acceleration, dtype=float) * unit_factor(unit)[0], deviation, name)
+    values = np.asarray(acceleration, dtype=float) * unit_factor(unit)[0]
+    scatter = None if deviation is None else np.asarray(deviation, dtype=float)
+    return Target(np.asarray(periods, dtype=float), values, scatter, name)
 
 
 @checked

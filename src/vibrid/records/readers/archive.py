@@ -98,5 +98,9 @@ class Archive(Reader):
     """Zip archives of strong-motion files: every member of a known text format is read, the traces are gathered."""
 
     particularity = 90
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import find_axis, find_time
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.records.units import guess_quantity, unit_factor
+
+Named = TypeVar("Named", Column, Channel)
 
 
 def split_unit(header: str) -> tuple[str, str | None]:
@@ -137,7 +140,7 @@ def described_anew(
 
 
 def _described_anew(source: Source, record: Record, layout: Layout, units: Sequence[str]) -> Record:
-    columns = [Column(quantity=c.quantity, location=c.location, direction=c.direction) for c in record.channels]
+    columns = [Column(quantity=c.quantity, location=str(c.location), direction=c.direction) for c in record.channels]
     axis = {"times": record.times} if record.step is None else {"step": record.step, "start": record.start}
     told = Told(columns, axis, None, record.history, record.name)
     raw = record.data / [unit_factor(u)[0] for u in units]
@@ -149,7 +152,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:8])}{' ...' if len(names) > 8 else ''}"
 
 
-def numbered(columns: Sequence[Column]) -> list[Column]:
+def numbered(columns: Sequence[Named]) -> list[Named]:
     """The columns, or channels, with repeated names numbered: acc, acc_2, acc_3."""
     seen: set[str] = set()
     result = []
@@ -162,7 +165,9 @@ def numbered(columns: Sequence[Column]) -> list[Column]:
     return result
 
 
-def build(source: Source, data, channels, axis: dict, name: str, history) -> Record:
+def build(
+    source: Source, data: np.ndarray, channels: Sequence[Channel], axis: dict, name: str, history: Iterable[str]
+) -> Record:
     """The record itself, infinite numbers and repeated names refused in terms of the file."""
     if np.isinf(data).any():
         row = int(np.argwhere(np.isinf(data))[0][0])

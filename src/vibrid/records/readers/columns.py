@@ -87,5 +87,9 @@ class PlainColumns(Reader):
     """Plain columns of numbers, without headings: one number a line, or several."""
 
     particularity = 10
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

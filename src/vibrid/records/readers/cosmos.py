@@ -40,7 +40,7 @@ def traces(source: Source) -> list[Trace]:
     """Every component in the file."""
     lines = list(source.lines())
     found, text_start, index = [], 0, 0
-    integers, reals = [], []
+    text, integers, reals = [], [], []
     while index < len(lines):
         line = lines[index]
         if block := _INTEGERS.match(line):
@@ -129,5 +129,9 @@ class COSMOS(Reader):
     """COSMOS strong-motion format, version 1.20 (COSMOS Guidelines and Recommendations, 2001), volumes 0 to 2."""
 
     particularity = 70
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

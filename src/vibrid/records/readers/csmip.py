@@ -70,8 +70,9 @@ def _trace(source: Source, lines: list[str], header: int, index: int, announced)
     count, kind, rest = int(announced.group(1)), (announced.group(2) or "accel").lower(), announced.group(3)
     step, rate = _STEP.search(rest), _RATE.search(rest)
     seconds = numbers.number(step.group(1)) if step else None
-    if rate and numbers.number(rate.group(1)):
-        seconds = 1.0 / numbers.number(rate.group(1))
+    frequency = numbers.number(rate.group(1)) if rate else None
+    if frequency:
+        seconds = 1.0 / frequency
     if not seconds or not 0 < seconds < 1e6:
         raise source.problem("the line that announces the numbers gives no time step.", index + 1)
     if not 1 <= count <= source.limits.numbers:
@@ -116,5 +117,9 @@ class CSMIP(Reader):
     """CSMIP volumes 1 and 2: uncorrected (V1) and corrected (V2) accelerograms, several channels in one file."""
 
     particularity = 60
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

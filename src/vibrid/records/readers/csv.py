@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TypeGuard
 
 import numpy as np
 
@@ -86,10 +87,13 @@ def _told(own: dict, names: list[str]) -> Told:
     if strangers:
         history.append(f"columns that were not written with the file: {', '.join(strangers[:8])}")
     step, start = own.get("step"), own.get("start", 0.0)
-    plain = all(isinstance(v, float | int) and not isinstance(v, bool) and np.isfinite(v) for v in (step, start))
-    axis = {"step": float(step), "start": float(start)} if plain and step > 0 else {}
+    axis = {"step": float(step), "start": float(start)} if _is_number(step) and _is_number(start) and step > 0 else {}
     time = 0 if re.fullmatch("time", names[0]) else None
     return Told(columns, axis if time == 0 else None, time, history, str(own.get("name", "")))
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, float | int) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _column(described: dict) -> Column:
@@ -105,5 +109,9 @@ class CSV(Reader):
     """CSV with a heading line; units in the headings: `time [s], force (kN)`."""
 
     particularity = 20
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -55,9 +55,11 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
     """A record that vibrid wrote, as it was, but for what is described anew."""
     names, keys = attributes.get("vibrid_channels"), attributes.get("vibrid_variables")
     history = attributes.get("vibrid_history", [])
-    whole = isinstance(names, list) and isinstance(keys, list) and isinstance(history, list) and len(names) == len(keys)
-    if not whole or not names or any(key not in arrays for key in keys):
-        raise source.problem("it is marked as a record of vibrid and some of it is missing.")
+    incomplete = source.problem("it is marked as a record of vibrid and some of it is missing.")
+    if not (isinstance(names, list) and isinstance(keys, list) and isinstance(history, list)):
+        raise incomplete
+    if not names or len(names) != len(keys) or any(key not in arrays for key in keys):
+        raise incomplete
     columns = [arrays[key].values for key in keys]
     if any(c.ndim != 1 or c.shape != columns[0].shape for c in columns):
         raise source.problem("its channels do not have equal lengths.")
@@ -87,5 +89,9 @@ class HDF5(Reader):
     """HDF5 and netCDF-4: vibrid's own records exactly, and any other file whose arrays can be told apart."""
 
     particularity = 120
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

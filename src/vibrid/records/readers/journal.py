@@ -36,5 +36,9 @@ class JournalFile(Reader):
     """The journal of a test that did not come to its end: what was recorded until then."""
 
     particularity = 110
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -80,5 +80,9 @@ class NumPyFile(Reader):
     """NumPy .npy and .npz files. Arrays of Python objects need pickle, which can run any code: they are never read."""
 
     particularity = 100
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

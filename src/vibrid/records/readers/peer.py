@@ -107,5 +107,9 @@ class PEER(Reader):
     """PEER strong-motion files: AT2 (acceleration), VT2 (velocity), DT2 (displacement), old and NGA headers."""
 
     particularity = 40
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -37,10 +37,10 @@ def find_time(
         if layout.time not in names:
             raise source.problem(f"there is no time column called '{layout.time}'; there are {', '.join(names)}.")
         return list(names).index(layout.time)
-    described = layout.columns is not None and len(layout.columns) == data.shape[1]
+    described = layout.columns if layout.columns is not None and len(layout.columns) == data.shape[1] else None
     if named:
         called = [i for i, name in enumerate(names) if TIME_NAME.match(name)]
-        called = [i for i in called if not (described and layout.columns[i].skip)] if axis is None else []
+        called = [i for i in called if not (described and described[i].skip)] if axis is None else []
         times = [i for i in called if not units[i] or unit_factor(units[i])[2] == "time"]
         if called and not times and layout.step is None:
             raise source.problem(
@@ -48,7 +48,7 @@ def find_time(
                 "of time; give `time`, the column that is, or the step."
             )
         return times[0] if times else None
-    if described and TIME_NAME.match(layout.columns[0].name) and not layout.columns[0].skip:
+    if described and TIME_NAME.match(described[0].name) and not described[0].skip:
         return 0
     if layout.step is not None or axis is not None or described or data.shape[1] < 2:
         return None

@@ -222,5 +222,9 @@ class UFF58(Reader):
     """Universal file format, dataset 58: functions at nodal degrees of freedom, ASCII (58) and binary (58b)."""
 
     particularity = 80
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

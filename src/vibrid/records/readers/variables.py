@@ -153,7 +153,7 @@ def _take(source, arrays, key: str) -> np.ndarray:
     name = found.group(1) if found else key
     if name not in arrays:
         raise source.problem(f"there is no array '{name}'; {nearest(name, arrays)}")
-    array, column = arrays[name], int(found.group(2) or 0)
+    array, column = arrays[name], int(found.group(2) or 0) if found else 0
     if column >= array.shape[1]:
         raise source.problem(f"'{name}' has {array.shape[1]} columns, counted from 0; there is no {column}.")
     return array[:, column]

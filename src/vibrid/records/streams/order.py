@@ -61,6 +61,8 @@ class Sequencer:
 
     def _ready(self, given_up: bool) -> list[Arrival]:
         out: list[Arrival] = []
+        if self.next is None:
+            return out
         last = max(self.waiting, default=-1)
         while self.next in self.waiting or (given_up and self.next <= last):
             found = self.waiting.pop(self.next, None)
