@@ -74,7 +74,7 @@ def test_what_nobody_gives_is_said_in_a_sentence(table):
 
 def test_two_functions_for_one_method_are_refused(table):
     attach(Result, plot=draw)
-    with pytest.raises(InputError, match=r"is given by .*:draw already, not by other:draw"):
+    with pytest.raises(InputError, match=r"is attached to .*:draw already, not to other:draw"):
         attach(Result, plot="other:draw")
 
 

@@ -138,10 +138,10 @@ def test_rounded_stamps_agree_with_their_step(put):
 def test_steps_that_arrays_state_twice_must_agree(tmp_path):
     data = {"acc": np.arange(5.0), "dt": 0.02, "fs": 100.0}
     np.savez(tmp_path / "a.npz", **data)
-    with pytest.raises(FileProblem, match=r"'dt' says a step of 0.02 s and 'fs' 0.01 s"):
+    with pytest.raises(FileProblem, match=r"'dt' states a step of 0.02 s and 'fs' 0.01 s"):
         read_record(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", t=0.01 * np.arange(5), **{"acc": data["acc"], "dt": 0.02})
-    assert "'dt' says a step of 0.02 s" in read_record(tmp_path / "b.npz").history[-1]
+    assert "'dt' states a step of 0.02 s" in read_record(tmp_path / "b.npz").history[-1]
     with pytest.raises(FileProblem, match="leads to"):
         read_record(tmp_path / "b.npz", step=0.02)
 

@@ -111,7 +111,7 @@ def test_a_sidecar_overrides_too(tmp_path):
     (tmp_path / "own.csv.toml").write_text('[[columns]]\nname = "jack"\nlocation = "roof"\n[[columns]]\n')
     back = read_record(tmp_path / "own.csv")
     assert back.channels == (Channel("jack", "load", location="roof", direction="x"), record.channel("moment"))
-    assert "described anew" in back.history[-1]
+    assert "description changed" in back.history[-1]
 
 
 def test_a_heading_that_was_changed_leaves_the_others_described(tmp_path):

@@ -117,7 +117,7 @@ def test_driven_by_leaves_what_was_measured():
     record = vb.Record(np.column_stack([STATION.data, WAVES[:, 0]]), channels, step=STEP)
     chosen = record.driven_by("EW")
     assert chosen.names == ("EW", "roof") and chosen.channel("EW").direction == "E-W"
-    with pytest.raises(InputError, match="drives nothing"):
+    with pytest.raises(InputError, match="is no excitation"):
         record.driven_by("roof")
     with pytest.raises(InputError, match="no channel called 'WE'"):
         record.driven_by({"WE": "x"})

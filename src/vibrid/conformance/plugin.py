@@ -89,9 +89,7 @@ def _example(kind: str, name: str, given, make):
     made = make(*given) if isinstance(given, tuple) else make(given)
     thing = getattr(made, {"specimen": "device"}.get(kind, kind))
     if type(thing) is not Registry.every[kind][name]:
-        raise _NoExample(
-            f"the example of '{name}' is a {type(thing).__name__}, registered under another name."
-        )
+        raise _NoExample(f"the example of '{name}' is a {type(thing).__name__}, registered under another name.")
     return made
 
 

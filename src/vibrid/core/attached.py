@@ -51,9 +51,7 @@ def attach(owner: type | str, **functions: Callable | str) -> None:
         place = _name(owner), method
         known = FUNCTIONS.setdefault(place, function)
         if _name(known) != _name(function):
-            raise InputError(
-                f"{place[0]}.{method}() is attached to {_name(known)} already, not to {_name(function)}."
-            )
+            raise InputError(f"{place[0]}.{method}() is attached to {_name(known)} already, not to {_name(function)}.")
 
 
 def function_of(owner: type, method: str) -> Callable:

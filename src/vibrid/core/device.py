@@ -24,7 +24,7 @@ def accelerated() -> bool:
 
 
 def on_processor():
-    """A context in which programs run on the processor, whatever other devices JAX found; no change where it found none.
+    """A context in which programs run on the processor, whatever other devices JAX has; no change where it has none.
 
     Arrays on other devices are moved to it.
     """

@@ -142,7 +142,7 @@ def check_law(law: Law) -> None:
     except (TypeError, ValueError, IndexError) as problem:
         raise InputError(f"the law cannot be evaluated with these values ({problem}).") from None
     if shape != zero.shape:
-        raise InputError("a list was given where this law needs one number (or one number where it needs a list).")
+        raise InputError("a list was given where this law wants one number (or one number where it wants a list).")
 
 
 class Parallel(Law):

@@ -52,16 +52,16 @@ class Recurrent(eqx.Module):
         return jax.lax.scan(lambda state, now: self.step(state, now), self.start(), x)[1]
 
     def with_output(self, bias, shrink: float = 1.0) -> Recurrent:
-        """The same network whose output begins at `bias`, its weights multiplied by `shrink`."""
+        """The same network with the initial output bias `bias`, its output weights multiplied by `shrink`."""
         made = (shrink * self.output, jnp.asarray(bias, self.offset.dtype))
         return eqx.tree_at(lambda n: (n.output, n.offset), self, made)
 
 
 class Convolution(eqx.Module):
-    """Convolutions along the sequence with an activation between them; the last is linear. Made by `Convolution.make`.
+    """Convolutions over the sequence with an activation between them; the last is linear. See `Convolution.make`.
 
-    A layer's output at sample j sees inputs j − reach … j + reach, so the sequence keeps its length; beyond its ends
-    inputs are zero.
+    A layer's output at sample j depends on inputs j − reach … j + reach, so the sequence keeps its length;
+    beyond its ends inputs are zero.
     """
 
     kernels: tuple[jax.Array, ...]  # (2 reach + 1, in, out)
@@ -96,7 +96,7 @@ class Convolution(eqx.Module):
         return x
 
     def with_output(self, bias, shrink: float = 1.0) -> Convolution:
-        """The same network whose last layer begins at `bias`, its weights multiplied by `shrink`."""
+        """The same network with the initial bias `bias` of its last layer, whose weights are multiplied by `shrink`."""
         kernels = (*self.kernels[:-1], shrink * self.kernels[-1])
         biases = (*self.biases[:-1], jnp.asarray(bias, self.biases[-1].dtype))
         return Convolution(kernels, biases, self.activation)

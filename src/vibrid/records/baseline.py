@@ -1,4 +1,4 @@
-"""Baseline correction: what a sensor adds slowly is taken away."""
+"""Baseline correction: removal of the offset and drift of a sensor."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ QUANTITIES: dict[str, str] = {
 """Every quantity a channel can carry, with the SI unit it is stored in."""
 
 EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity")
-"""Quantities that drive a structure; all others are answers."""
+"""Quantities that drive a structure; all others are responses."""
 
 
 @checked

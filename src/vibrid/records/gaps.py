@@ -40,7 +40,7 @@ def fill(record: Record, longest: float = np.inf) -> Record:
 
 
 def complete(record: Record, purpose: str) -> np.ndarray:
-    """The data of a uniform record without gaps; a sentence when there are any."""
+    """The data of a uniform record without gaps; InputError when there are any."""
     _ = record.rate
     if len(record) < 2:
         raise InputError(f"{purpose} needs at least two samples; record '{record.name}' has {len(record)}.")

@@ -35,7 +35,7 @@ def integrate(record: Record, method: str = "time", lowest: float | None = None)
     method
         'time': trapezoidal rule, exact where the signal is straight between samples; zero at the first sample.
         'frequency': division by iω of the Fourier transform, the mean and all below `lowest` Hz left out; the result
-        has zero mean. Use it where an offset would run away.
+        has zero mean. Use it where an offset would grow without bound.
     """
     data, step = complete(record, "Integration"), step_of(record)
     if method == "time":

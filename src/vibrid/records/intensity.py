@@ -38,7 +38,7 @@ class Intensity:
 
 
 def acceleration_channel(record: Record, channel: str | None = None) -> np.ndarray:
-    """The samples of the channel, or of the first acceleration; a sentence when it is none or has gaps."""
+    """The samples of the channel, or of the first acceleration; InputError when it is none or has gaps."""
     if channel is None:
         for quantity in _ACCELERATIONS:
             found = [c.name for c in record.channels if c.quantity == quantity]
@@ -47,7 +47,7 @@ def acceleration_channel(record: Record, channel: str | None = None) -> np.ndarr
                 break
         else:
             raise InputError(
-                f"Record '{record.name}' has no acceleration; say which channel it is and what it measures "
+                f"Record '{record.name}' has no acceleration; state which channel it is and what it measures "
                 "(units='g', quantities='ground_acceleration' when reading the file)."
             )
     chosen = record.channel(channel)

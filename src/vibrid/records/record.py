@@ -1,7 +1,7 @@
 """The record: named channels on one time axis, SI units inside, NaN where a sample is missing.
 
-What can be done with a record stands in one small module per operation; the methods without a body are attached from
-there (`vibrid.records.operations`), the plot by the report.
+Each operation on a record has a small module of its own; the methods without a body are attached from there
+(`vibrid.records.operations`), the plot by the report.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["EXCITATIONS", "MOST_SAMPLES", "QUANTITIES", "Channel", "Record"]
 
 MOST_SAMPLES = 100_000_000
-"""The most samples of a record that is made and not read."""
+"""The most samples of a record that is computed, not read."""
 
 
 def _numbers(value, what: str) -> np.ndarray:
@@ -70,7 +70,7 @@ class Record:
     history: tuple[str, ...] = field(default=())
     files: tuple[InputFile, ...] = ()
 
-    if TYPE_CHECKING:  # what may be given; what it becomes stands above
+    if TYPE_CHECKING:  # the arguments; the fields above are what they become
 
         def __init__(
             self,
@@ -118,7 +118,7 @@ class Record:
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "history", tuple(self.history))
 
-    # -- looking ---------------------------------------------------------------------------------------------
+    # -- access ----------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return self.data.shape[0]
@@ -166,7 +166,7 @@ class Record:
     # -- new records -----------------------------------------------------------------------------------------
 
     def replace(self, note: str = "", **changes) -> Record:
-        """A copy with some fields changed and a line added to its history."""
+        """A copy with fields changed and a line added to its history."""
         history = changes.pop("history", self.history) + ((note,) if note else ())
         return replace(self, history=history, **changes)
 
@@ -207,14 +207,14 @@ class Record:
         """The record with no other excitation than the named channels; a mapping gives ground motions a direction too.
 
         `record.driven_by("NS")` drives a building by one component, `record.driven_by({"NS": "x", "UD": "y"})` a frame
-        by two. Other ground motions, loads and imposed motions are left out; what was measured stays.
+        by two. Other ground motions, loads and imposed motions are left out; measurements stay.
         """
         named = [channels] if isinstance(channels, str) else list(channels)
         directions = dict(channels) if isinstance(channels, Mapping) else {}
         for name in named:
             if self.channel(name).quantity not in EXCITATIONS:
                 raise InputError(
-                    f"Channel '{name}' is {self.channel(name).quantity}, which drives nothing; relabel its quantity "
+                    f"Channel '{name}' is {self.channel(name).quantity}, which is no excitation; relabel its quantity "
                     f"first ({', '.join(EXCITATIONS)})."
                 )
             if directions.get(name) and self.channel(name).quantity != "ground_acceleration":
@@ -222,9 +222,9 @@ class Record:
                     f"Channel '{name}' is no ground acceleration, so it has no direction '{directions[name]}'."
                 )
         kept = [c.name for c in self.channels if c.name in named or c.quantity not in EXCITATIONS]
-        told = {name: {"direction": direction} for name, direction in directions.items() if direction}
-        made = self if len(kept) == len(self.channels) else self.select(kept)
-        return made.relabel(told) if told else made
+        labels = {name: {"direction": direction} for name, direction in directions.items() if direction}
+        record = self if len(kept) == len(self.channels) else self.select(kept)
+        return record.relabel(labels) if labels else record
 
     @checked
     def scale(self, factor: float) -> Record:
@@ -318,7 +318,7 @@ class Record:
         """PGA, PGV, PGD, Arias intensity, significant duration (see `vibrid.records.intensity`)."""
         ...
 
-    # -- leaving ---------------------------------------------------------------------------------------------
+    # -- output ----------------------------------------------------------------------------------------------
 
     @attached
     def plot(self, ax=None, **options) -> Any:

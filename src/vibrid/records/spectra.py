@@ -1,16 +1,16 @@
-"""Response spectra: the largest answer of a simple oscillator to a ground acceleration, for all periods at once.
+"""Response spectra: the largest response of a simple oscillator to a ground acceleration, for all periods at once.
 
 The oscillator ü + 2ζω u̇ + ω² u = −a(t) is solved exactly for an acceleration that runs straight from sample to sample
 (N. C. Nigam and P. C. Jennings, Bulletin of the Seismological Society of America 59 (1969) 909–922). With
-λ = −ζω + iω√(1−ζ²) and q̇ = λq − a(t), the answers are
+λ = −ζω + iω√(1−ζ²) and q̇ = λq − a(t), the responses are
 
     u = Im(q)/ω_d,      u̇ = Im(λq)/ω_d,      ü + a = Im(λ²q)/ω_d,      ω_d = ω√(1−ζ²)
 
 and one step h is q₁ = e^{λh} q₀ − h(φ₁ − φ₂) a₀ − hφ₂ a₁ with φ₁(z) = (e^z − 1)/z, φ₂(z) = (e^z − 1 − z)/z².
 
 For speed the record is cut into short segments. The state at the start of each follows, for all periods at once, from
-one matrix product and a recurrence from segment to segment; what happens inside the segments that can hold the peak is
-one more matrix product for each period. The result is the recurrence's, to rounding.
+one matrix product and a recurrence from segment to segment; the responses inside the segments that can hold the peak
+are one more matrix product for each period. The result is that of the recurrence, to rounding.
 """
 
 from __future__ import annotations
@@ -189,10 +189,10 @@ def largest_responses(
                 continue
             part = inputs[chosen]
             part[:, -2], part[:, -1] = np.real(starts[p, chosen]), np.imag(starts[p, chosen])
-            answer = part @ weights[p]
+            response = part @ weights[p]
             if unused and chosen[-1] == segments - 1:
-                answer[-1, -unused:] = 0.0
-            flat = answer.ravel()
+                response[-1, -unused:] = 0.0
+            flat = response.ravel()
             peaks[p] = max(peaks[p], abs(flat[idamax(flat)]))
         results.append(peaks)
     return results

@@ -1,4 +1,4 @@
-"""Writers: CSV and HDF5/netCDF. A file appears whole or not at all."""
+"""Writers: CSV and HDF5/netCDF. A file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vibrid.records.units import from_si
 
 _ROWS = 20_000
 RECORD_FORMAT = 1
-"""Of records in HDF5; readers leave out attributes that they do not know, so an attribute more is no new format."""
+"""Of records in HDF5; readers ignore unknown attributes, so a further attribute needs no new format."""
 
 
 def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, digits: int | None = None) -> Path:

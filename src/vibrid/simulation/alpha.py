@@ -19,7 +19,7 @@ class KRAlpha(ExplicitIntegrator):
     `M [(I − α₃) a₁ + α₃ a₀] + f = L u`, forces and loads weighted between the two ends of the step by α_f.
 
     The displacement is of order 2 from rest, for linear and for nonlinear stiffness. The velocity is of order 1: it
-    stands γ dt α₁ a behind the motion (half a step at ρ∞ = 1), and α₁ allows for that with the damping of small
+    lags the motion by γ dt α₁ a (half a step at ρ∞ = 1), and α₁ corrects that for the damping of small
     motions only. So where damping or a rate-driven state changes during the motion (thermostat, Bouc–Wen, friction)
     the displacement, too, is of order 1.
 

@@ -1,4 +1,4 @@
-"""The integrator contract: one step of the equations of motion."""
+"""The base class of integrators: one step of the equations of motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTEGRATORS = Registry("integrator")
 
 
 class State(NamedTuple):
-    """Where a structure is: displacement, velocity, acceleration, states of its laws, and notes of the integrator."""
+    """The state of a structure: displacement, velocity, acceleration, law states, and data of the integrator."""
 
     x: jax.Array
     v: jax.Array
@@ -34,13 +34,13 @@ class Trial(NamedTuple):
 class Integrator(eqx.Module):
     """Moves a state over one step of `dt` seconds.
 
-    `prepare` computes what is constant over a run (effective masses, exponentials). `step` takes `u`: `u(fraction)`
+    `prepare` computes the constants of a run (effective masses, exponentials). `step` takes `u`: `u(fraction)`
     gives the inputs inside the step, `u.end` their value at its end, where the next step begins.
     """
 
     needs_rates: ClassVar[bool] = False  # ds/dt of every law: path laws are refused
     iterates: ClassVar[bool] = False  # a step seeks equilibrium and may not find it
-    begins_anywhere: ClassVar[bool] = True  # x, v and law states are all that a step needs of the past
+    begins_anywhere: ClassVar[bool] = True  # a step needs only x, v and law states of the past
 
     def prepare(self, model, dt) -> Any:
         """Constants of a run."""
@@ -59,13 +59,13 @@ class Integrator(eqx.Module):
 
 
 class ExplicitIntegrator(Integrator):
-    """A step that predicts the motion before it knows the forces: `finish(predict(…))`.
+    """A step that predicts the motion before the forces are known: `finish(predict(…))`.
 
-    A hybrid test imposes the predicted motion on its devices and hands their forces to `finish`.
+    A hybrid test imposes the predicted motion on its devices and gives their forces to `finish`.
     """
 
     def predict(self, constants, state: State, dt) -> Trial:
-        """The motion at the end of the step, from the past alone."""
+        """The motion at the end of the step, from the past only."""
         raise NotImplementedError
 
     def finish(self, model, constants, state: State, trial: Trial, s, forces, u, dt) -> State:
@@ -73,7 +73,7 @@ class ExplicitIntegrator(Integrator):
         raise NotImplementedError
 
     def standing(self, state: State) -> tuple[jax.Array, jax.Array]:
-        """The motion at which the committed law states stand."""
+        """The motion of the committed law states."""
         return state.x, state.v
 
     def step(self, model, constants, state, u, dt):

@@ -11,15 +11,15 @@ from vibrid.core.linalg import input_integrals
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
 
 _POINTS = {"zero": (0.0,), "first": (0.0, 1.0), "cubic": (0.0, 1 / 3, 2 / 3, 1.0)}
-"""Where in a step the inputs are looked at, by hold."""
+"""Points in a step at which the inputs are used, by hold."""
 
 
 @INTEGRATORS.register("exact-linear")
 class ExactLinear(Integrator):
     """`z₁ = Ad z₀ + Σ B_j u_j` by matrix exponential: exact for linear structures at any step.
 
-    `hold` says what the inputs do inside a step: "zero" stays, "first" moves linearly, "cubic" follows a cubic (splines
-    and band-limited inputs).
+    `hold` states how the inputs vary inside a step: "zero" constant, "first" linear, "cubic" cubic (splines and
+    band-limited inputs).
     """
 
     hold: str = eqx.field(static=True, default="first")

@@ -1,4 +1,4 @@
-"""What drives a structure, and what the drive does between its samples."""
+"""The excitation of a structure, and its course between samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vibrid.records.record import EXCITATIONS, MOST_SAMPLES, Channel, Record
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.ground import refuse_repeated
 
-_FILTER = 64  # samples on either side that a band-limited value looks at
+_FILTER = 64  # samples on either side that a band-limited value uses
 
 HOLDS = ("zero", "linear", "cubic", "band-limited")
 
@@ -61,7 +61,7 @@ def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
     """Build the polynomials for inputs sampled at (nt, m).
 
     "zero" keeps each sample until the next; "linear" joins them; "cubic" is a natural-end spline; "band-limited"
-    assumes that nothing was above half the sampling rate: each substep follows the filtered signal as a cubic.
+    assumes no content above half the sampling rate: each substep follows the filtered signal as a cubic.
     """
     if substeps < 1:
         raise InputError(f"substeps must be 1 or more, not {substeps}.")
@@ -122,10 +122,10 @@ def free_vibration(duration: float, rate: float, name: str = "free vibration") -
 
 
 def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str, str], ...]:
-    """The inputs a record brings, as `Structure.model` wants them: loads at places, ground motions along directions.
+    """The inputs of a record in the form of `Structure.model`: loads at places, ground motions in directions.
 
-    Several ground channels need a direction each, and each another one; see `vibrid.structures.ground`. A
-    structure that moves from the start needs no input.
+    Several ground channels need a direction each, all different; see `vibrid.structures.ground`. A
+    structure with an initial motion needs no input.
     """
     if isinstance(structure, ImposedTest):
         return IMPOSED
@@ -164,10 +164,10 @@ def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:
 
 
 def _choice(owner: str, ground: list[Channel], axes: Mapping[str, str]) -> str:
-    """How to say which channels drive a structure."""
+    """How to choose the channels that drive a structure."""
     names, axis = [c.name for c in ground[:1]], next(iter(axes), "")
     call = ", ".join(f'{{"{name}": "{axis}"}}' if axis else f'"{name}"' for name in names)
-    return f"Say what moves {owner}: record.driven_by({call}), or [excitation] channels in a project file."
+    return f"Choose what moves {owner}: record.driven_by({call}), or [excitation] channels in a project file."
 
 
 def _spoken(channel: Channel) -> str:
@@ -193,7 +193,7 @@ def inputs_of(structure, record: Record, moving: bool = False) -> np.ndarray:
         if len(names) < len(imposed):
             raise InputError(
                 f"Record '{record.name}' imposes the deformation more than once "
-                f"({', '.join(c.name for c in imposed)}); say which channels drive the test, with "
+                f"({', '.join(c.name for c in imposed)}); choose the channels that drive the test, with "
                 'record.driven_by(["name", ...]) or [excitation] channels in a project file.'
             )
         if "imposed_displacement" not in names:

@@ -1,4 +1,4 @@
-"""Central difference, in the form that predicts before it asks for forces."""
+"""Central difference, in the form that predicts the motion before the forces are known."""
 
 from __future__ import annotations
 

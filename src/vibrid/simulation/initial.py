@@ -1,4 +1,4 @@
-"""How a structure stands when a record begins: pulled and released, or already moving."""
+"""The initial state of a structure at the start of a record: displaced and released, or already moving."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from vibrid.core.parameters import Parameter, as_number, parameter
 
 
 class Initial(eqx.Module):
-    """Displacement (m) and velocity (m/s) of every degree of freedom at the first sample; what is not given is zero.
+    """Displacement (m) and velocity (m/s) of every degree of freedom at the first sample; zero where not given.
 
-    The laws begin in their state at rest unless `states` gives what they remember, as `model.start()` lays it out: a
-    hysteretic part that was loaded before the release is described by it alone.
+    The laws begin in their state at rest unless `states` gives their states, in the form of `model.start()`: only these
+    describe a hysteretic part that was loaded before the release.
 
     Example
         >>> simulate(building, free_vibration(duration=10.0, rate=100.0), start=Initial([0.0, 0.0, 0.02]))
@@ -49,7 +49,7 @@ class Initial(eqx.Module):
 
 
 def as_initial(given, structure, size: int) -> Initial:
-    """The initial state that a user wrote, of a structure with `size` degrees of freedom.
+    """The initial state given by the user, for a structure with `size` degrees of freedom.
 
     `given` is None (rest), an `Initial`, or a table with "displacement" and "velocity": each a list with one number for
     each degree of freedom, or a table of places, {"roof": 0.02}.
@@ -72,7 +72,7 @@ def as_initial(given, structure, size: int) -> Initial:
 
 
 def as_start(given, structure, model) -> Initial | None:
-    """What `run` begins with, from what a user wrote; None is rest."""
+    """The initial state for `run`, from the user's; None is rest."""
     if given is None:
         return None
     start = as_initial(given, structure, model.size)

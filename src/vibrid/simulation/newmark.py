@@ -11,15 +11,15 @@ import jax.numpy as jnp
 from vibrid.core.parameters import as_number
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
 
-_GOOD_REDUCTION = 0.1  # the fixed matrix serves while it leaves less than this share of the unbalanced force
+_GOOD_REDUCTION = 0.1  # the fixed matrix is used while the residual falls below this share of the one before
 
 
 class _Try(NamedTuple):
-    """Where the iteration of one step stands."""
+    """The iteration of one step."""
 
     tries: jax.Array
     a: jax.Array  # acceleration at the end of the step
-    unbalanced: jax.Array  # force that the equation of motion leaves over
+    unbalanced: jax.Array  # residual force of the equation of motion
     miss: jax.Array  # its largest entry
     gain: jax.Array  # miss / previous miss
     done: jax.Array
@@ -27,13 +27,13 @@ class _Try(NamedTuple):
 
 @INTEGRATORS.register("newmark")
 class Newmark(Integrator):
-    """Newmark's method: average acceleration (β = 1/4, γ = 1/2) unless told otherwise; order 2 for γ = 1/2.
+    """Newmark's method: average acceleration (β = 1/4, γ = 1/2) by default; order 2 for γ = 1/2.
 
     `x₁ = x₀ + dt v₀ + dt² [(½ − β) a₀ + β a₁]`, `v₁ = v₀ + dt [(1 − γ) a₀ + γ a₁]`, `M a₁ + f(x₁, v₁) = L u₁`. The
     unknown is a₁. Corrections with the matrix of small motions come first: they need no factorisation; full Newton
     takes over where they stall. The derivative is that of the solution (implicit function theorem), in both directions.
 
-    A step without equilibrium is not passed over in silence: `simulate` refuses the run and says when.
+    A step without equilibrium is an error: `simulate` refuses the run and states when.
 
     Arguments
         beta, gamma: Newmark's constants; β = 1/6 is linear acceleration.

@@ -16,12 +16,12 @@ from vibrid.structures.base import Structure
 from vibrid.structures.model import Model
 from vibrid.structures.static import Balance, impose
 
-_BALANCED = 1e-6  # of the largest load: what may be left unbalanced
+_BALANCED = 1e-6  # of the largest load: allowed unbalanced force
 
 
 @dataclass(frozen=True, eq=False)
 class Pushover:
-    """How a structure resisted. Arrays have the steps first.
+    """The result of a pushover. Arrays have the steps first.
 
     Fields
         structure: what was pushed.
@@ -94,8 +94,8 @@ def pushover(
     if lost.any():
         step = int(np.argmax(lost))
         raise Divergence(
-            f"No equilibrium at step {step + 1}, {targets[step]:g} m at '{control}': {made.unbalanced[step]:.3g} N are "
-            "left over. Use smaller steps or more iterations."
+            f"No equilibrium at step {step + 1}, {targets[step]:g} m at '{control}': the residual is "
+            f"{made.unbalanced[step]:.3g} N. Use smaller steps or more iterations."
         )
     load = made.factor * sum(float(share) for share in pattern.values())
     return Pushover(structure, control, targets, load, made.x, made.s)

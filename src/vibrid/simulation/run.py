@@ -21,14 +21,14 @@ class Everything(eqx.Module):
 
 
 class Kept(eqx.Module):
-    """Record the motion, and of the states what the laws say is enough for a response."""
+    """Record the motion, and the part of the states that a response needs."""
 
     def __call__(self, model, state: State, u):
         return state.x, state.v, state.a, model.recorded(state.s)
 
 
 class Readings(eqx.Module):
-    """Record what sensors read."""
+    """Record the readings of sensors."""
 
     sensors: eqx.Module
 
@@ -37,7 +37,7 @@ class Readings(eqx.Module):
 
 
 class Watched(eqx.Module):
-    """Record what another observer records, and whether the integrator failed to find equilibrium so far."""
+    """Record the values of another observer, and whether the integrator failed to find equilibrium so far."""
 
     observe: Callable
     integrator: Integrator

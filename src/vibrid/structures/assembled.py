@@ -1,4 +1,4 @@
-"""What structures made of elements between nodes share: assembly, supports, places, ground motion."""
+"""Base class of structures of elements between nodes: assembly, supports, places, ground motion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vibrid.structures.base import Attachment
     from vibrid.structures.nodes import PointMass
 
-    _Supported = ParameterisedType  # it takes what the class takes
+    _Supported = ParameterisedType  # it takes the arguments of the class
 
     class AssembledFields(Protocol):
         """The fields that every subclass of `Assembled` declares, each with its own default."""
@@ -51,11 +51,11 @@ class Assembled(Structure, metaclass=_Supported):
     directions: ClassVar[tuple[str, ...]]
     default_direction: ClassVar[str] = ""  # of a place given without one; empty: it must be given
     ground_direction: ClassVar[str]  # of a ground motion given without one
-    upwards: ClassVar[str] = "y"  # the direction that points up; empty: none is known to
+    upwards: ClassVar[str] = "y"  # the direction that points up; empty: not known
 
     @property
     def declared(self) -> AssembledFields:
-        """The structure as what it declares: a field in the base class would come first among the arguments."""
+        """The structure with its declared fields: a field of the base class would come first among the arguments."""
         return cast("AssembledFields", self)
 
     def nodes_and_supports(self) -> Nodes:
@@ -114,7 +114,7 @@ class Assembled(Structure, metaclass=_Supported):
 
     @eqx.filter_jit
     def ground_inertia(self, direction=""):
-        """M r over free and supported nodes alike: with a consistent mass the supports carry their neighbours along."""
+        """M r over free and supported nodes: with a consistent mass the supports move the mass of their neighbours."""
         nodes = self.nodes_and_supports()
         return self._whole_mass()[nodes.free] @ nodes.rigid(self.ground_axis(direction))
 
@@ -132,7 +132,7 @@ class Assembled(Structure, metaclass=_Supported):
 
     @property
     def degrees_of_freedom(self) -> tuple[str, ...]:
-        """What the degrees of freedom of the model are called, in order; each is a place."""
+        """Names of the degrees of freedom of the model, in order; each is a place."""
         return self.nodes_and_supports().names
 
     def row(self, place):

@@ -19,7 +19,7 @@ from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses
 
 @STRUCTURES.register("beam")
 class Beam(PlaneFrame):
-    """A straight beam of Euler–Bernoulli elements between given positions; a cantilever unless told otherwise.
+    """A straight beam of Euler–Bernoulli elements between given positions; a cantilever by default.
 
     Arguments
         positions: m, where the nodes are along the axis, increasing; elements lie between neighbours.

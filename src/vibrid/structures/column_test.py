@@ -1,4 +1,4 @@
-"""A reinforced-concrete column in a testing machine: its top is moved, the lateral force is the answer."""
+"""A reinforced-concrete column in a testing machine: its top is moved, the lateral force is the response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damping of a whole structure: Rayleigh, modal, or a matrix of one's own."""
+"""Damping of a whole structure: Rayleigh, modal, or a given matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAMPINGS = Registry("damping")
 
 
 class Damping(Parameterised):
-    """How a whole structure dissipates: a damping matrix from its mass and initial stiffness."""
+    """Damping of a whole structure: a damping matrix from its mass and initial stiffness."""
 
     def matrix(self, mass, stiffness):
         """C in N s/m from M (n, n) and K (n, n)."""

@@ -52,7 +52,7 @@ def describe(thing):
 
 
 def registered_name(key: str, registry: Registry, cls: type) -> dict:
-    """How a file names a class: {key: name}, and the plugin that brought it, where it is not the package's own."""
+    """The name of a class in a file: {key: name}, and its plugin, where it is not of the package."""
     if issubclass(cls, Missing):
         return {key: cls.registered, "from": cls.source}
     name = registry.name_of(cls)
@@ -61,7 +61,7 @@ def registered_name(key: str, registry: Registry, cls: type) -> dict:
 
 
 def rebuilt(key: str, registry: Registry, base: type, text: dict, fields: dict):
-    """What a file names by `registered_name`, with these fields; a stand-in where its plugin is not here."""
+    """The object that a file names by `registered_name`, with these fields; a stand-in where its plugin is missing."""
     name = text[key]
     if "from" in text and name not in registry:
         return stand_in(registry.kind, str(name), str(text["from"]), base, fields)
@@ -90,7 +90,7 @@ def _name(thing) -> dict:
 
 
 def rebuild(text) -> Any:
-    """The thing that `describe` described; unknown names are refused, or stood in for where a plugin brought them."""
+    """The object that `describe` described; unknown names are refused, or replaced by stand-ins if of a plugin."""
     if isinstance(text, list):
         return tuple(rebuild(part) for part in text)
     if not isinstance(text, dict):
@@ -107,4 +107,4 @@ def rebuild(text) -> Any:
             return rebuilt(kind, registry, base, text, fields)
     if text.get("part") in _PLAIN:
         return _PLAIN[text["part"]](**fields)
-    raise InputError("The file does not say what kind of part it describes.")
+    raise InputError("The file does not state what kind of part it describes.")

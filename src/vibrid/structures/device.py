@@ -1,4 +1,4 @@
-"""A device in a testing machine: its deformation is imposed, its force is the answer."""
+"""A device in a testing machine: its deformation is imposed, its force is the response."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 
 
 class ImposedTest(Structure):
-    """Anything in a testing machine: one deformation is imposed, one force is the answer. Subclasses give the specimen.
+    """A specimen in a testing machine: one deformation is imposed, one force is the response. Subclasses give its law.
 
     The record imposes `imposed_displacement` (and `imposed_velocity`; differentiated from it when absent).
     """
 
-    place: ClassVar[str]  # what sensors call the specimen
+    place: ClassVar[str]  # name of the specimen for sensors
 
     def specimen(self) -> Law:
-        """The law of what is tested."""
+        """The law of the specimen."""
         raise NotImplementedError
 
     def matrices(self):

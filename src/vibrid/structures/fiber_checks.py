@@ -15,11 +15,11 @@ def positive_definite(stiffness: np.ndarray) -> np.ndarray:
 
 
 def refuse_lost_sections(members: list[list[str]], states, when, unit: str, softening: bool) -> None:
-    """Refuse recorded states (time first) in which a section lost its stiffness; says which section, and when.
+    """Refuse recorded states (time first) in which a section lost its stiffness; states which section, and when.
 
     Arguments
-        members: names of the members in each group of states; groups without fibres are passed over.
-        when: s, or steps if `unit` says so, of every row.
+        members: names of the members in each group of states; groups without fibres are skipped.
+        when: s, or the `unit` given, of every row.
         softening: a stiffness may be negative, but not infinite or missing.
     """
     found = []

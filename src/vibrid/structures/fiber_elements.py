@@ -21,7 +21,7 @@ COMPONENTS = ("axial", "moment_start", "moment_end")
 
 
 class ElementState(NamedTuple):
-    """What a member remembers. Sections along the last axis of (2, sections): first axial, then bending."""
+    """The state of a member. Sections are the last axis of (2, sections): first axial, then bending."""
 
     force: jax.Array  # (components,) forces of the member
     deformation: jax.Array  # (2, sections) axial strain and curvature
@@ -38,7 +38,7 @@ class Settled(eqx.Module):
 
 
 class FiberElement(Law):
-    """What members with fibre sections share. Deformations and forces count from the settled state.
+    """Base of members with fibre sections. Deformations and forces count from the settled state.
 
     Fields
         fibres: of every section of the member.
@@ -119,7 +119,7 @@ class FiberElement(Law):
         )
 
     def _from_sections(self, axial, bending):
-        """Σ over sections: what section values (sections,) do along each component."""
+        """Σ over sections: the work of section values (sections,) on each component."""
         return jnp.sum(self.weights[:, None] * (self.axial * axial[:, None] + self.bending * bending[:, None]), axis=0)
 
     def _matrix(self, section):
@@ -132,7 +132,7 @@ class FiberElement(Law):
 
 
 class ForceElement(FiberElement):
-    """A force-based member: section forces are in exact balance with the ends; sections deform as they must.
+    """A force-based member: section forces are in exact equilibrium with the ends; sections deform accordingly.
 
     State determination (Spacone, Ciampi & Filippou 1996; in a fixed number of iterations after Kolay & Ricles 2018):
     with section forces D and flexibilities f at the section deformations e of the last evaluation, the member's force q
@@ -141,7 +141,7 @@ class ForceElement(FiberElement):
         v = Σ wᵢ bᵢᵀ [ eᵢ + fᵢ (bᵢ q + pᵢ − Dᵢ) ]
 
     then `e ← e + f (b q + p − D)` and the fibres are evaluated, always from the committed state. A last solution for q
-    follows the last evaluation. What an iteration leaves over stays in D and e, and is corrected by the next step: one
+    follows the last evaluation. The residual of an iteration stays in D and e, and is corrected by the next step: one
     iteration is enough for the small steps of explicit integration; the error falls with the square of the step.
     """
 

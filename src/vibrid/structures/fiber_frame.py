@@ -36,7 +36,7 @@ from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses
 from vibrid.structures.sections import ReinforcedSection, stack_fibres
 from vibrid.structures.static import Balance, settle
 
-_BALANCED = 1e-6  # of the permanent load: what may be left unbalanced
+_BALANCED = 1e-6  # of the permanent load: allowed unbalanced force
 _PATIENT = 8  # iterations of the state determination in static tests
 
 
@@ -51,14 +51,14 @@ class FiberFrame(Assembled):
         supports: {node: what it holds}: "fixed" (x, y, rotation), "pinned" (x, y), "roller" (y), or names.
         masses: `PointMass`es at nodes; the members' own mass (density of their sections) is lumped at their ends.
         loads, member_loads: `PermanentLoad`s at nodes and `MemberLoad`s along members. They act before any motion:
-            displacements count from where they leave the frame, and forces of parts from what they leave in them.
+            displacements and forces of parts count from the equilibrium under them.
         leaning: `LeaningColumn`s, which carry load without resisting drift.
         damping: None, `Rayleigh`, `Modal`, or a matrix; it follows the stiffness before any load.
         attachments: laws between places, or between a place and the ground.
         iterations: of the state determination of force-based members in one step.
         load_steps: in how many steps the permanent loads are applied.
-        softening: "refuse" stops a run in which a section's stiffness turns negative and says where and when; "allow"
-            goes on (crushing cover does it), and stops only for numbers that are not finite.
+        softening: "refuse" stops a run in which a section's stiffness turns negative and states where and when; "allow"
+            continues (crushing cover causes it), and stops only for numbers that are not finite.
 
     Every degree of freedom needs mass: give sections a density, or masses with rotary inertia. Places are "3.x", "3.y"
     and "3.rotation". Sensors read `element_force` at "members[2].axial", ".moment_start" and ".moment_end" (the change
@@ -145,8 +145,8 @@ class FiberFrame(Assembled):
         stiffness = None
         for column in self.leaning:
             drift = self._drift(column)
-            own = -column.load / column.height * np.outer(drift, drift)
-            stiffness = own if stiffness is None else stiffness + own
+            geometric = -column.load / column.height * np.outer(drift, drift)
+            stiffness = geometric if stiffness is None else stiffness + geometric
         return jnp.diagonal(self._whole_mass())[nodes.free], stiffness
 
     def _drift(self, column: LeaningColumn) -> np.ndarray:
@@ -209,7 +209,7 @@ class FiberFrame(Assembled):
             )
 
     def _load_along(self, member: int):
-        return sum((own.load for own in self.member_loads if own.member == member), jnp.zeros(()))
+        return sum((line.load for line in self.member_loads if line.member == member), jnp.zeros(()))
 
     def laws(self) -> list[Law]:
         return [stack.law for stack in self.stacks()] + [a.law for a in self.attachments]
@@ -219,12 +219,12 @@ class FiberFrame(Assembled):
         return self.settled_stacks(_under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ())
 
     def settled_stacks(self, settled) -> list[Stack]:
-        """The members, each kind with where the permanent loads leave it."""
-        made = self.stacks()
-        for i, own in enumerate(settled):
-            if own is not None:
-                made[i] = made[i]._replace(law=dataclasses.replace(made[i].law, settled=own))
-        return made
+        """The members, each kind with its state under the permanent loads."""
+        stacks = self.stacks()
+        for i, state in enumerate(settled):
+            if state is not None:
+                stacks[i] = stacks[i]._replace(law=dataclasses.replace(stacks[i].law, settled=state))
+        return stacks
 
     def built(self, loads=GROUND):
         settled = _under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ()
@@ -249,12 +249,12 @@ class FiberFrame(Assembled):
         return _under_permanent_loads(self.for_large_steps())[1]
 
     def load_vector(self):
-        """N and N m at the free degrees of freedom: permanent loads at nodes, and what those along members bring."""
+        """N and N m at the free degrees of freedom: permanent loads at nodes, and end forces of those on members."""
         nodes = self.nodes_and_supports()
         length, turn = self._lengths()
         dofs = nodes.dofs(self.connectivity())
         total = sum((load.force * self._whole_row(load.at) for load in self.loads), jnp.zeros(nodes.size))
-        for i in {own.member for own in self.member_loads}:
+        for i in {line.member for line in self.member_loads}:
             member, load = self.members[i], self._load_along(i)
             brought = end_forces(length[i], member.offsets, load)
             if member.formulation == "elastic":
@@ -267,13 +267,13 @@ class FiberFrame(Assembled):
         return dataclasses.replace(self, iterations=max(self.iterations, _PATIENT))
 
     def check_states(self, states, when, unit="s"):
-        """Refuse a run in which the permanent loads found no balance or a section lost its stiffness."""
+        """Refuse a run in which the permanent loads found no equilibrium or a section lost its stiffness."""
         if self.is_loaded:
             left, load = float(self.permanent().unbalanced), float(jnp.abs(self.load_vector()).max())
             if not left <= _BALANCED * load:
                 raise Divergence(
-                    f"The permanent loads find no equilibrium: {left:.3g} N are left over. Use more load_steps, or see "
-                    "whether the frame can carry them."
+                    f"The permanent loads find no equilibrium: the residual is {left:.3g} N. Use more load_steps, or "
+                    "check whether the frame can carry them."
                 )
         names = [[f"members[{i}]" for i in chosen] for chosen in self.kinds().values()]
         refuse_lost_sections(names, states, when, unit, self.softening == "allow")
@@ -286,20 +286,20 @@ def _built(frame: FiberFrame, loads, settled) -> Model:
 
 @eqx.filter_jit
 def _under_permanent_loads(frame: FiberFrame) -> tuple[list[Settled | None], Balance]:
-    """Where the permanent loads leave the members (None for elastic ones), and the balance they found."""
+    """The members' states under the permanent loads (None for elastic ones), and the equilibrium."""
     load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
     rows, groups, names = stack_laws(frame.stacks(), size)
     unit, none = jnp.ones(size), jnp.zeros((size, 0))
     model = Model(unit, unit, None, frame.matrices()[1], rows, groups, none, (), names)
 
     def at(factor):
-        some = tuple(dataclasses.replace(g, law=_with_share(g.law, factor)) for g in groups)
-        return dataclasses.replace(model, groups=some), factor * load
+        loaded = tuple(dataclasses.replace(g, law=_with_share(g.law, factor)) for g in groups)
+        return dataclasses.replace(model, groups=loaded), factor * load
 
     balance = settle(at, size, frame.load_steps)
     moved = model.deformations(balance.x, jnp.zeros(size)).e
     pairs = zip(groups, balance.s, strict=True)
-    return [Settled(g.cut(moved), own) if isinstance(g.law, FiberElement) else None for g, own in pairs], balance
+    return [Settled(g.cut(moved), state) if isinstance(g.law, FiberElement) else None for g, state in pairs], balance
 
 
 def _with_share(law, factor):

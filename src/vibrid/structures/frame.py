@@ -53,7 +53,7 @@ def number_in(text: str, place: str) -> float:
 
 
 class PlaneFrame(Assembled):
-    """What beams and frames share. Further fields that subclasses declare: modulus, area, inertia and density."""
+    """Base of beams and frames. Further fields that subclasses declare: modulus, area, inertia and density."""
 
     @property
     def declared(self) -> PlaneFrameFields:
@@ -147,7 +147,7 @@ class PlaneFrame(Assembled):
         """Force of a section: "e2@0.5.axial" (EA u′, N), "e2@0.5.moment" (EI v″, N m), "e2@0.5.shear" (EI v‴, N)."""
         where, _, kind = str(place).rpartition(".")
         if kind not in SECTION_FORCES:
-            raise InputError(f"'{place}' does not say which force: end it with .axial, .shear or .moment.")
+            raise InputError(f"'{place}' does not state which force: end it with .axial, .shear or .moment.")
         element, rows = self._section(where, place)
         given = self.declared
         stiffness = given.modulus * (given.area if kind == "axial" else given.inertia)

@@ -23,7 +23,7 @@ def _as_influence(value):
     if value is None or not as_entries(value, "influence numbers"):
         return None
     if isinstance(value[0], tuple) and len(value[0]) == 2 and isinstance(value[0][0], str):
-        return tuple((str(direction), as_floats(own, "influence numbers")) for direction, own in value)
+        return tuple((str(direction), as_floats(numbers, "influence numbers")) for direction, numbers in value)
     return as_floats(value, "influence numbers")
 
 
@@ -42,7 +42,7 @@ class Matrices(Structure):
         attachments: laws between degrees of freedom, or between one and the ground.
         influence: (n,) displacement of each degree of freedom for a unit ground displacement; ones by default. For
             ground that moves in several directions one such list each: {"x": [1, 0], "y": [0, 1]}.
-        names: what the degrees of freedom are called; "0", "1", … by default.
+        names: names of the degrees of freedom; "0", "1", … by default.
     """
 
     mass: Parameter = parameter("mass matrix M", "kg")
@@ -73,7 +73,7 @@ class Matrices(Structure):
         mass = np.asarray(self.mass)
         mass = np.diag(mass) if mass.ndim == 1 else mass
         if not np.isfinite(mass).all():
-            return  # which is said of every parameter
+            return  # which is reported for every parameter
         size = np.abs(mass).max()
         lowest = float(np.linalg.eigvalsh(0.5 * (mass + mass.T))[0])
         if not lowest > 1e-14 * size or not np.allclose(mass, mass.T, rtol=0.0, atol=1e-6 * size):

@@ -1,4 +1,4 @@
-"""Members of a fibre frame as an engineer writes them, and the laws they become."""
+"""Members of a fibre frame as the user writes them, and their laws."""
 
 from __future__ import annotations
 
@@ -139,10 +139,9 @@ def member_law(fibres, clear, hinges, load, formulation: str, integration: str, 
 
 
 def end_forces(length: float, offsets: tuple[float, float], load) -> jnp.ndarray:
-    """(6,) N and N m at the nodes, in the member's axes, that a load across it (N/m, downwards) brings to them.
+    """(6,) N and N m at the nodes, in the member's axes, of a load across it (N/m, downwards).
 
-    Half of it at each end of the clear part, carried over the rigid offsets; the bending of the clear part is the
-    business of its law.
+    Half of it at each end of the clear part, carried over the rigid offsets; the law of the clear part has its bending.
     """
     clear = clear_length(length, offsets)
     half = 0.5 * load * clear

@@ -1,4 +1,4 @@
-"""The model: what every structure compiles to. Arrays and stacked laws, pure functions, nothing else.
+"""The model that every structure compiles to: arrays, stacked laws and pure functions only.
 
     M ẍ + C ẋ + K x + Bᵀ f(Bx, Bẋ, s) = L u
 
@@ -26,7 +26,7 @@ class Group(eqx.Module):
 
     law: Law
     count: int = eqx.field(static=True)
-    index: tuple[int, ...] = eqx.field(static=True)  # the row of B behind each deformation of each part
+    index: tuple[int, ...] = eqx.field(static=True)  # the row of B of each deformation of each part
 
     @property
     def components(self) -> int:
@@ -130,7 +130,7 @@ class Model(eqx.Module):
         return total
 
     def rates(self, x, v, s):
-        """ds/dt of every state; a path law is refused with a sentence."""
+        """ds/dt of every state; a path law is refused."""
         motion = self.deformations(x, v)
         for g in self.groups:
             refuse_without_rate(g.law)
@@ -152,7 +152,7 @@ class Model(eqx.Module):
         )
 
     def recorded(self, s):
-        """What a response keeps of the states."""
+        """The part of the states that a response keeps."""
         pairs = zip(self.groups, s, strict=True)
         return tuple(jax.vmap(lambda law, own: law.recorded(own))(g.law, own) for g, own in pairs)
 
@@ -184,7 +184,7 @@ class Model(eqx.Module):
         return self.divide_mass(self.load(u) - self.forces(x, v, s))
 
     def residual(self, x, v, a, s, ds, u):
-        """How far a motion is from obeying the equations: (force residual in N, ds/dt residual)."""
+        """The residuals of a motion in the equations: (force residual in N, ds/dt residual)."""
         dynamic = self.mass_times(a) + self.forces(x, v, s) - self.load(u)
         return dynamic, jax.tree.map(lambda given, law: given - law, ds, self.rates(x, v, s))
 
@@ -211,11 +211,11 @@ class Model(eqx.Module):
         return all(g.law.is_linear for g in self.groups)
 
     def linear(self):
-        """M, C, K, L of a linear structure; a nonlinear one is refused with the names of the laws in the way."""
+        """M, C, K, L of a linear structure; a nonlinear one is refused with the names of its nonlinear laws."""
         if not self.is_linear:
-            guilty = sorted({type(g.law).__name__ for g in self.groups if not g.law.is_linear})
+            nonlinear = sorted({type(g.law).__name__ for g in self.groups if not g.law.is_linear})
             raise Refusal(
-                f"The structure is not linear ({', '.join(guilty)}), so it has no M, C, K of its own. "
+                f"The structure is not linear ({', '.join(nonlinear)}), so it has no constant M, C, K. "
                 "Use initial_matrices() for small motions about rest, or a method that accepts nonlinear laws."
             )
         return (*self.initial_matrices(), self.load_matrix)
@@ -239,7 +239,7 @@ class Model(eqx.Module):
         return self.part_places[name]
 
     def output(self, sensors, x, v, a, s, u):
-        """What the sensors read (`SensorArrays`), noise and delay excepted."""
+        """The readings of the sensors (`SensorArrays`), without noise and delay."""
         y = self.times(sensors.inputs, u)
         if sensors.displacement is not None:
             y = y + self.times(sensors.displacement, x)

@@ -21,7 +21,7 @@ class Modes:
     """The modes of a structure about rest, lowest first; printing them gives a table.
 
     Fields
-        structure: whose modes they are.
+        structure: the structure of these modes.
         frequencies: (k,) Hz, undamped.
         ratios: (k,) share of critical damping.
         shapes: (n, k), scaled to unit modal mass: φᵀ M φ = 1.

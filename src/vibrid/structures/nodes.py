@@ -1,4 +1,4 @@
-"""Nodes: their degrees of freedom, what these are called, and which of them supports hold."""
+"""Nodes: their degrees of freedom, the names of these, and which of them the supports hold."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PointMass(Parameterised):
     along: str = eqx.field(static=True, default="")
 
     def inertia(self, direction: str):
-        """kg, or kg m² for "rotation": what a direction of the place has to carry."""
+        """kg, or kg m² for "rotation": the inertia in a direction of the place."""
         if direction == "rotation":
             return self.rotary
         return self.mass if self.along in ("", direction) else 0.0
@@ -48,7 +48,7 @@ def as_point_masses(value: Iterable[PointMass]) -> tuple[PointMass, ...]:
 def as_supports(
     value: Mapping[Any, str | Sequence[str]] | Iterable[tuple[Any, Any]],
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """`{node: "fixed"}` or `{node: ["x", "rotation"]}` in a form that never changes."""
+    """`{node: "fixed"}` or `{node: ["x", "rotation"]}` in an immutable form."""
     pairs = tuple(value.items()) if isinstance(value, Mapping) else as_entries(value, "supports")
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[1], str | tuple | list)):
@@ -82,7 +82,7 @@ def as_choice(what: str, *choices: str) -> Callable[[str], str]:
 
 
 def check_elements(coordinates: np.ndarray, elements: np.ndarray, kind: str) -> None:
-    """Refuse elements that name no node, have no length, or leave a node alone."""
+    """Refuse elements that name no node, have no length, or leave a node unconnected."""
     count = len(coordinates)
     if elements.size == 0:
         raise InputError(f"There is no {kind}; give at least one, as a pair of node numbers.")
@@ -109,7 +109,7 @@ def check_per_element(owner, count: int, kind: str, *names: str) -> None:
 class Nodes:
     """The degrees of freedom of a structure's nodes: `directions` at each node, numbered node by node.
 
-    `kinds` says what "fixed", "pinned" and "roller" hold here; `aliases` are further names of nodes ("tip"); `removed`
+    `kinds` states what "fixed", "pinned" and "roller" hold; `aliases` are further names of nodes ("tip"); `removed`
     are directions that no node has.
     """
 
@@ -175,11 +175,11 @@ class Nodes:
         return (elements[:, :, None] * k + np.arange(k)).reshape(len(elements), 2 * k)
 
     def rigid(self, direction: str) -> np.ndarray:
-        """(size,): every node moved by one along a direction."""
+        """(size,): every node moved by one in a direction."""
         return np.tile(np.array([d == direction for d in self.directions], float), self.count)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the free degrees of freedom are called: "1.lateral", "1.rotation", …"""
+        """Names of the free degrees of freedom: "1.lateral", "1.rotation", …"""
         k = len(self.directions)
         return tuple(f"{i // k}.{self.directions[i % k]}" for i in self.free)

@@ -1,4 +1,4 @@
-"""Reduction: a structure of many degrees of freedom moved by a few, and the way back.
+"""Reduction of a structure to few degrees of freedom, and the expansion back.
 
     x = T q        M_r = Tᵀ M T,  C_r = Tᵀ C T,  K_r = Tᵀ K T,  deformations B T q,  loads Tᵀ L u
 
@@ -48,7 +48,7 @@ class ConstantArray:
 
 
 class Reduced(Structure):
-    """A structure moved by few coordinates, made by `reduce`; simulate, measure, load and identify it like any other.
+    """A structure with few coordinates, made by `reduce`; simulate, measure, load and identify it like any other.
 
     Fields
         full: the structure that was reduced, with its laws, damping and parameters: paths begin with `full.`, e.g.
@@ -56,7 +56,7 @@ class Reduced(Structure):
         transformation: T (n, r), a constant: it does not follow when parameters of `full` change.
         keep: places of the first coordinates; the rest, if any, are amplitudes of inner modes.
 
-    Places are all those of `full`; a place that was not kept moves as T tells.
+    Places are all those of `full`; a place that was not kept moves by T.
     """
 
     full: Structure
@@ -81,16 +81,16 @@ class Reduced(Structure):
 
     def model(self, loads=GROUND, parts=None) -> Model:
         t = self.matrix
-        made = self.full.model(loads, parts)
-        mass = t.T @ made.mass_matrix @ t
+        full = self.full.model(loads, parts)
+        mass = t.T @ full.mass_matrix @ t
         return dataclasses.replace(
-            made,
+            full,
             mass=mass,
             inverse_mass=jnp.linalg.inv(mass),
-            damping=None if made.damping is None else t.T @ made.damping @ t,
-            stiffness=None if made.stiffness is None else t.T @ made.stiffness @ t,
-            rows=None if made.rows is None else made.rows @ t,
-            load_matrix=t.T @ made.load_matrix,
+            damping=None if full.damping is None else t.T @ full.damping @ t,
+            stiffness=None if full.stiffness is None else t.T @ full.stiffness @ t,
+            rows=None if full.rows is None else full.rows @ t,
+            load_matrix=t.T @ full.load_matrix,
         )
 
     def laws(self):
@@ -152,7 +152,9 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
     inner_modes = 0
     if method == "craig-bampton":
         if modes is None or not 1 <= modes <= len(others):
-            raise InputError(f"Say how many inner modes to add: modes= 1 to {len(others)} (none is Guyan's method).")
+            raise InputError(
+                f"Give the number of inner modes to add: modes= 1 to {len(others)} (none is Guyan's method)."
+            )
         inner_modes = modes
     elif modes not in ((None, len(kept)) if method == "serep" else (None,)):
         raise InputError(
@@ -164,7 +166,7 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
     if method == "serep":
         _, shapes = scipy.linalg.eigh(stiffness, mass, subset_by_index=(0, len(kept) - 1))
         if np.linalg.cond(shapes[kept]) > 1e10:
-            raise InputError("The kept degrees of freedom cannot tell the modes apart; keep others, or fewer.")
+            raise InputError("The kept degrees of freedom cannot distinguish the modes; keep others, or fewer.")
         return Reduced(structure, ConstantArray(np.linalg.solve(shapes[kept].T, shapes.T).T), tuple(map(str, keep)))
     columns = [_static(stiffness, kept, others)]
     if method == "irs":

@@ -1,4 +1,4 @@
-"""Fibre sections: a member's cross-section cut into layers, each with a material of its own."""
+"""Fibre sections: a member's cross-section divided into layers, each with its material."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ReinforcedSection(Parameterised):
     """A rectangular section of reinforced concrete, bent about its width.
 
     Arguments
-        name: what members call it.
+        name: the name that members use.
         width, depth: m, across and along the plane of bending.
         cover: m, from the faces to the core.
         concrete: `KentPark` of the cover.
-        core: `KentPark` of the core, as a rule stronger and tougher: `concrete.confined(…)`.
+        core: `KentPark` of the core, usually stronger and tougher: `concrete.confined(…)`.
         steel: `MenegottoPinto` of the bars.
         bar_areas, bar_heights: m² and m, total area of each row of bars and its height above mid-depth.
         cover_layers, core_layers: into how many layers each cover (top and bottom) and the core are cut.
@@ -174,7 +174,7 @@ def initial_stiffness(fibres: tuple[Fibres, ...]):
 
 
 def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
-    """States of the fibres at rest, for as many sections as `shape` says."""
+    """States of the fibres at rest, for sections of the given `shape`."""
 
     def spread(leaf, kind):
         return jnp.broadcast_to(leaf, (*shape, kind.heights.shape[0]))
@@ -184,9 +184,9 @@ def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
 
 @eqx.filter_jit
 def moment_curvature(section: ReinforcedSection, curvatures, axial_force=0.0, iterations: int = 20):
-    """Moment in N m and axial strain along a path of curvatures (1/m), axial force (N, tension positive) held.
+    """Moment in N m and axial strain over a path of curvatures (1/m), axial force (N, tension positive) held.
 
-    The axial strain is found by Newton's method in every step; the third array is what it leaves of the axial force in
+    The axial strain is found by Newton's method in every step; the third array is its residual of the axial force in
     N.
     """
     fibres = gather_fibres(section)

@@ -65,7 +65,7 @@ class ShearBuilding(Structure):
         return made
 
     def _rows(self, law: Law, storey: int) -> np.ndarray:
-        """Drift of the storey, and the floor's displacement for laws that ask for a second deformation."""
+        """Drift of the storey, and the floor's displacement for laws with a second deformation."""
         drift = self.drift_row(str(storey))
         return np.stack([drift, self.row(str(storey))][: law.components])
 

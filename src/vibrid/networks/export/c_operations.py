@@ -39,8 +39,8 @@ class Writer(Places):
         before, self.lines = self.lines, []
         for operation in program.operations:
             self.write(operation)
-        made, self.lines = self.lines, before
-        return made
+        lines, self.lines = self.lines, before
+        return lines
 
     # -- names and numbers ---------------------------------------------------------------------------------------
 
@@ -210,7 +210,7 @@ class Writer(Places):
         self._reduced(o, "0", "{0} | {1}")
 
     def do_scan(self, o: Operation) -> None:
-        """A loop of fixed length: constants, what is carried, and rows of arrays."""
+        """A loop of fixed length: constants, carried arrays, and rows of arrays."""
         consts, carried, length = o.settings["consts"], o.settings["carried"], o.settings["length"]
         given, inside = o.arguments, o.loop.inputs
         for value, own in zip(given[:consts], inside[:consts], strict=True):
@@ -275,7 +275,7 @@ INTEGERS = {
     "sign": "({0} > 0) - ({0} < 0)",
     "not": "({type})~{0}",
 }
-"""The same for integers; a division by zero, which would end a program in C, gives what it gives in JAX."""
+"""The same for integers; a division by zero, which would end a program in C, gives the same as in JAX."""
 
 
 def _unknown(o: Operation) -> Refusal:

@@ -127,7 +127,7 @@ class _Builder:
 
     def do_erf(self, o: Operation) -> str:
         if o.arguments[0].dtype != np.float32:
-            raise Refusal("ONNX runtimes know the error function for 32 bits alone: give the step that precision.")
+            raise Refusal("ONNX runtimes know the error function for 32 bits only: give the step that precision.")
         return self.node("Erf", [self.read(o.arguments[0])])
 
     def do_rsqrt(self, o: Operation) -> str:
@@ -152,7 +152,7 @@ class _Builder:
         return self._divided(o, "Mod", lambda x: x, nothing, fmod=1)
 
     def _divided(self, o: Operation, kind: str, by_zero: Callable, by_minus_one: Callable, **settings) -> str:
-        """A division or its rest; of integers by 0 and −1, which runtimes refuse, what JAX gives."""
+        """A division or its remainder; of integers by 0 and −1, which runtimes refuse, as in JAX."""
         x, y = (self.read(v) for v in o.arguments)
         dtype = o.arguments[0].dtype
         if np.issubdtype(dtype, np.floating):

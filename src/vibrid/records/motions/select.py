@@ -70,7 +70,7 @@ def select_suite(
     goals = _drawn_spectra(wanted, scatter, periods, count, key)
     free = (goals[:, None, :] - spectra).mean(axis=2)  # ln of the factor, (places, candidates)
     shifts = np.clip(free, *np.log(limit))
-    too_much = np.where(free == shifts, 0.0, 1e6)  # a candidate beyond the limit only where nothing else is left
+    too_much = np.where(free == shifts, 0.0, 1e6)  # a candidate beyond the limit only where there is no other
     weight = deviation_weight if target.deviation is not None and count > 1 else 0.0
 
     def error(suite):

@@ -1,4 +1,4 @@
-"""Target spectra: what a suite of ground motions should look like.
+"""Target spectra for suites of ground motions.
 
 A table of the user's own, a code's shape (ASCE 7, Eurocode 8), a uniform hazard spectrum from hazard curves, and the
 conditional mean spectrum.
@@ -20,7 +20,7 @@ class Target:
     """A target spectrum.
 
     periods: s, increasing; acceleration: median pseudo-acceleration in m/s² at 5 % damping; deviation: standard
-    deviation of its natural logarithm, None where the target has no scatter; name: for pictures.
+    deviation of its natural logarithm, None where the target has no scatter; name: for figures.
     """
 
     periods: np.ndarray
@@ -46,7 +46,7 @@ class Target:
             object.__setattr__(self, "deviation", deviation)
 
     def at(self, periods) -> np.ndarray:
-        """Acceleration in m/s² at other periods, interpolated in logarithms; a sentence outside the table."""
+        """Acceleration in m/s² at other periods, interpolated in logarithms; InputError outside the table."""
         return np.exp(np.interp(self._inside(periods), np.log(self.periods), np.log(self.acceleration)))
 
     def deviation_at(self, periods) -> np.ndarray:
@@ -182,7 +182,7 @@ def correlation(first, second) -> np.ndarray:
 
 @checked
 def conditional_mean_target(periods, median, deviation, period: float, acceleration: float, unit: str = "g") -> Target:
-    """The conditional mean spectrum: what comes with the given acceleration at one period.
+    """The conditional mean spectrum, given the acceleration at one period.
 
     J. W. Baker, "Conditional mean spectrum: tool for ground-motion selection", Journal of Structural Engineering 137
     (2011) 322–331: μ(T) + ρ(T, T*) ε(T*) σ(T), with the scatter σ√(1 − ρ²).

@@ -1,8 +1,8 @@
 """Readers, one format per file, chosen by content.
 
 A reader is a class with `recognises(source)` and `read(source, layout)`, which returns one record for every sampling
-that the file holds, registered in `READERS` under the name of its format (`reader.py`). Those of others are found the
-same way (docs/extending.md).
+that the file holds, registered in `READERS` under the name of its format (`reader.py`). Readers of plugins are found
+the same way (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -72,23 +72,23 @@ def read_record(
     name: str | None = None,
     limits: Limits | None = None,
 ) -> Record:
-    """The record in a file of any known format, found out from its content; SI units inside.
+    """The record in a file of any known format, recognised by its content; SI units inside.
 
     Arguments
         path: the file.
-        format: name of the format, when it should not be found out (see `formats()`).
+        format: name of the format, when it should not be recognised (see `formats()`).
         sidecar: TOML file that describes the columns; without it `<path>.toml` is used where it exists.
         columns: names of the data columns, for files that do not name them.
-        step, rate: seconds between samples, or samples per second, for files that do not say; one that contradicts the
-            file is refused.
-        time: name or number (from 1) of the time column, when it should not be found out.
+        step, rate: seconds between samples, or samples per second, for files that do not state it; one that
+            contradicts the file is refused.
+        time: name or number (from 1) of the time column, when it should not be searched for.
         units: unit of all columns, or one for each, or a mapping from names to units. `g` is standard gravity.
-        quantities: likewise, from `vibrid.records.QUANTITIES`; without it what the file says, or guessed from units and
+        quantities: likewise, from `vibrid.records.QUANTITIES`; without it as the file states, or guessed from units and
             names.
         name: what the record is called; without it the name of the file.
-        limits: what may be spent on the file (`Limits`).
+        limits: bounds on size and time of reading (`Limits`).
 
-    What is given here overrides what the file says, key by key; a unit that contradicts the file is refused.
+    Arguments override the file, key by key; a unit that contradicts the file is refused.
 
     A file with several samplings is refused here; `read_records` returns all of them.
     """
@@ -111,7 +111,7 @@ def read_record(
 def read_described(
     path, known: Mapping[str, Column], *, format: str | None = None, rate: float | None = None
 ) -> Record:
-    """`read_record` for a project: what is known of columns by name, which need not be in every file, overrides it."""
+    """`read_record` for a project: descriptions of columns by name, which need not be there, override the file."""
     layout = make_layout(path, rate=rate)
     return _only(path, read_source(Source(path), replace(layout, known=dict(known)), format))
 
@@ -126,12 +126,12 @@ def _only(path, records: list[Record]) -> Record:
 
 
 def formats() -> tuple[str, ...]:
-    """Names of the formats that can be read, the most particular first."""
+    """Names of the formats that can be read, the most specific first."""
     return tuple(name for name, _ in readers())
 
 
 def read_source(source: Source, layout: Layout, format: str | None = None) -> list[Record]:
-    """Choose the reader and run it; whatever goes wrong becomes a sentence about the file."""
+    """Choose the reader and run it; every error becomes a message about the file."""
     if source.size == 0:
         raise source.problem("the file is empty.")
     known = readers()
@@ -152,7 +152,7 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
 
 
 def _recognises(name: str, reader: Reader, source: Source) -> bool:
-    """Whether a file is of a format; a reader of somebody else's that fails at it is passed by with a word."""
+    """Whether a file is of a format; a plugin's reader that fails is skipped with a warning."""
     try:
         return bool(reader.recognises(source))
     except Exception as problem:
@@ -160,8 +160,8 @@ def _recognises(name: str, reader: Reader, source: Source) -> bool:
             raise
         whose = READERS.origin(name)
         warnings.warn(
-            f"{source.path}: the reader of '{name}' ({whose}) could not say whether the file is its own, and was "
-            f"passed by ({type(problem).__name__}: {problem}).",
+            f"{source.path}: the reader of '{name}' ({whose}) could not check whether the file is of its format, and "
+            f"was skipped ({type(problem).__name__}: {problem}).",
             stacklevel=2,
         )
         return False
@@ -169,13 +169,13 @@ def _recognises(name: str, reader: Reader, source: Source) -> bool:
 
 def _run(name: str, reader: Reader, source: Source, layout: Layout) -> list[Record]:
     try:
-        with np.errstate(all="ignore"):  # absurd numbers overflow; the result is checked, so no warning is needed
+        with np.errstate(all="ignore"):  # very large numbers overflow; the result is checked, so no warning is needed
             found = reader.read(source, layout)
     except Exception as problem:
         if is_own(name) or isinstance(problem, VibridError):
             raise
         why = f"{type(problem).__name__}: {problem}"
-        raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed at it ({why}).") from problem
+        raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed ({why}).") from problem
     if not is_own(name) and not (isinstance(found, list) and found and all(isinstance(r, Record) for r in found)):
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) gave no list of records.")
     files = (source.fingerprint, *filter(None, [layout.sidecar]))

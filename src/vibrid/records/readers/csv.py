@@ -2,7 +2,7 @@
 
 Cells are separated by comma, semicolon or tab, which may also end a line. Empty cells are missing samples. Lines that
 start with # are comments; vibrid's own writer keeps quantity, location, direction and history of every channel in one
-of them (`# vibrid: {...}`), so that what it writes is read back as it was.
+of them (`# vibrid: {...}`), so that its files are read back unchanged.
 """
 
 from __future__ import annotations
@@ -69,17 +69,19 @@ def _names_and_units(source: Source, found: Heading) -> tuple[list[str], list[st
 
 
 def _metadata(line: str) -> dict | None:
-    """The writer's own line; None when it was damaged, in which case the headings have to do."""
+    """The writer's own line; None when it is damaged, and then only the headings are used."""
     try:
-        own = json.loads(line.removeprefix(MARK))
+        content = json.loads(line.removeprefix(MARK))
     except (ValueError, RecursionError):
         return None
-    good = isinstance(own, dict) and isinstance(own.get("channels"), list) and isinstance(own.get("history"), list)
-    return own if good else None
+    if not isinstance(content, dict):
+        return None
+    valid = isinstance(content.get("channels"), list) and isinstance(content.get("history"), list)
+    return content if valid else None
 
 
 def _told(own: dict, names: list[str]) -> Told:
-    """What vibrid wrote about a record. Columns are known by their names; a heading that was changed stands alone."""
+    """The description that vibrid wrote. Columns are found by name; a heading that was changed has none."""
     described = {c["name"]: c for c in own["channels"] if isinstance(c, dict) and isinstance(c.get("name"), str)}
     columns = [Column(), *(_column(described.get(name, {})) for name in names[1:])]
     history = [str(h) for h in own["history"]]

@@ -1,4 +1,4 @@
-"""Decimal commas, as in 0,01: they are told as such, and never read as two columns."""
+"""Decimal commas, as in 0,01: they are reported as such, and never read as two columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def has_one(text: str) -> bool:
 
 
 def told(example: str) -> str:
-    """The sentence for a number with a decimal comma."""
+    """The message for a number with a decimal comma."""
     example = example.strip().strip('"').strip()[:40]
     return (
         f"'{example}' has a decimal comma; save the file again with decimal points, such as 0.5 for 0,5 (where "

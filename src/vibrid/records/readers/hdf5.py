@@ -52,7 +52,7 @@ def _known(unit: str) -> bool:
 
 
 def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout: Layout) -> Record:
-    """A record that vibrid wrote, as it was, but for what is described anew."""
+    """A record that vibrid wrote, unchanged except for what the layout overrides."""
     names, keys = attributes.get("vibrid_channels"), attributes.get("vibrid_variables")
     history = attributes.get("vibrid_history", [])
     incomplete = source.problem("it is marked as a record of vibrid and some of it is missing.")

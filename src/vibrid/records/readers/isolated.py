@@ -1,4 +1,4 @@
-"""HDF5 files opened in another process, which is stopped when a damaged file keeps it too long or breaks it down.
+"""HDF5 files opened in another process, which is stopped when a damaged file keeps it too long or crashes it.
 
 The process starts with the first HDF5 file (about a third of a second) and serves all that follow.
 """
@@ -43,7 +43,7 @@ class _ReaderProcess:
         self.owner: int | None = None
 
     def ask(self, request: dict, seconds: float) -> tuple[dict | None, list[bytes]]:
-        """Answer and bytes of every array; None when the process was stopped or broke down."""
+        """Answer and bytes of every array; None when the process was stopped or crashed."""
         with self.lock:
             process = self.process
             fresh = False
@@ -96,13 +96,13 @@ atexit.register(_reader.stop)
 
 
 def read_hdf5(source: Source) -> tuple[dict, list[Hdf5Array]]:
-    """Attributes of the file and its real arrays, or a sentence."""
+    """Attributes of the file and its real arrays; FileProblem when it cannot be read."""
     limits = source.limits
     seconds = limits.seconds + source.size / 10e6
     request = {"path": str(Path(source.path).absolute()), "bytes": limits.expanded_bytes, "ratio": _LARGEST_RATIO}
     answer, parts = _reader.ask(request, seconds)
     if answer is None:
-        raise source.problem(f"the HDF5 library broke down on it or did not end within {seconds:.0f} s: it is damaged.")
+        raise source.problem(f"the HDF5 library crashed on it or did not finish within {seconds:.0f} s: it is damaged.")
     if "problem" in answer:
         raise source.problem(f"{answer['problem']}.")
     arrays = [

@@ -1,4 +1,4 @@
-"""The journal of a test that did not come to its end: what was recorded until then."""
+"""The journal of a test that was interrupted: the samples recorded until then."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
 
 @READERS.register(NAME)
 class JournalFile(Reader):
-    """The journal of a test that did not come to its end: what was recorded until then."""
+    """The journal of a test that was interrupted: the samples recorded until then."""
 
     particularity = 110
 

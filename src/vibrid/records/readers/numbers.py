@@ -13,14 +13,14 @@ from vibrid.records.readers.source import Source
 
 _CHUNK = 100_000  # lines parsed at once
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "#n/a"})
-"""What stands for a missing sample, in small letters."""
+"""Texts for a missing sample, in small letters."""
 
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b.*|\d{1,2}:\d{2}\b.*")
-"""What a date or a time of day begins like."""
+"""The beginning of a date or a time of day."""
 
 
 def number(text: str) -> float | None:
-    """A number written in Fortran, C or German-free style; None when it is none."""
+    """A number as Fortran or C write it, without decimal commas; None when it is none."""
     text = text.strip()
     if len(text) > 60 or "_" in text:
         return None
@@ -83,7 +83,7 @@ def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
 
 
 def _not_a_number(text: str) -> str:
-    """The sentence for a cell that should be a number."""
+    """The message for a cell that should be a number."""
     if decimal_comma.has_one(text):
         return decimal_comma.told(text)
     what = "a date; write the time in seconds from the start" if DATE.match(text) else "not a number"
@@ -123,7 +123,7 @@ def table(
 
 
 def _fast(chunk: list[str], delimiter: str | None, columns: int | None) -> np.ndarray | None:
-    """NumPy's own parser; None where it cannot be trusted to say exactly what is wrong."""
+    """NumPy's own parser; None where it would not report exactly what is wrong."""
     if delimiter and columns and chunk[0].count(delimiter) == columns and chunk[0].rstrip(" ").endswith(delimiter):
         trimmed = [line.rstrip(" ") for line in chunk]  # a delimiter at the end of every line
         if not all(line.endswith(delimiter) for line in trimmed):

@@ -47,7 +47,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
     values = numbers.block(source, lines[header + 1 :], header + 2, width=width or 15)
     if values.size != count:
         what = "the file is cut short" if values.size < count else "the header is wrong"
-        raise source.problem(f"NPTS says {count} values and {values.size} follow: {what}.", header + 1)
+        raise source.problem(f"NPTS states {count} values and {values.size} follow: {what}.", header + 1)
     step = layout.step if step is None else step
     if step is None:
         raise source.problem("the header gives no time step DT; give `step`.", header + 1)
@@ -86,7 +86,7 @@ def _quantity(source: Source, header: list[str], line: int) -> tuple[str, str]:
     word = re.search(r"\b(ACCELERATION|VELOCITY|DISPLACEMENT)\s+TIME", text, re.I)
     found = re.search(r"UNITS\s+(?:OF|ARE|IN|:)\s*\(?\s*([A-Za-z][A-Za-z0-9/^*]*)", text, re.I)
     if found is None:
-        raise source.problem("the header does not say the unit of the numbers (UNITS OF G).", max(line, 1))
+        raise source.problem("the header does not state the unit of the numbers (UNITS OF G).", max(line, 1))
     unit = found.group(1).lower()
     try:
         symbol = unit_factor(unit)[1]
@@ -95,7 +95,7 @@ def _quantity(source: Source, header: list[str], line: int) -> tuple[str, str]:
     for name, (quantity, expected) in _QUANTITIES.items():
         if word is not None and word.group(1).lower() == name:
             if symbol != expected:
-                raise source.problem(f"the header speaks of {name} in '{unit}', which do not fit.", max(line, 1))
+                raise source.problem(f"the header states {name} in '{unit}', which do not fit.", max(line, 1))
             return quantity, unit
         if word is None and symbol == expected:
             return quantity, unit

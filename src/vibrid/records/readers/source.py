@@ -15,7 +15,7 @@ from vibrid.core.inputs import InputFile
 
 @dataclass(frozen=True)
 class Limits:
-    """What a reader may spend on one file.
+    """Bounds on the reading of one file.
 
     file_bytes: largest file that is opened; expanded_bytes: largest size of anything after decompression;
     numbers: most numbers in one record; members: most files in one archive; line_bytes: longest line of text;
@@ -37,7 +37,7 @@ _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\x1a"))
 class Source:
     """The content of one file, from disk or from inside an archive.
 
-    path: what the user calls it (used in every sentence); content: the bytes, when they are not on disk.
+    path: the name that the user gave (used in every message); content: the bytes, when they are not on disk.
     """
 
     def __init__(self, path, content: bytes | None = None, limits: Limits | None = None):
