@@ -1,4 +1,4 @@
-"""Bad files: each a clear sentence with file and line; nothing else ever escapes, and nothing grows without bound."""
+"""Bad files: each gives a clear message with file and line; no other error is raised, and memory stays bounded."""
 
 import importlib.util
 import io
@@ -70,7 +70,7 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(("content", "line", "sentence"), SENTENCES, ids=[s[2][:30] for s in SENTENCES])
-def test_a_bad_file_gets_a_sentence_with_its_line(put, content, line, sentence):
+def test_a_bad_file_gets_a_message_with_its_line(put, content, line, sentence):
     path = put(content)
     with pytest.raises(FileProblem) as problem:
         read_record(path)
@@ -171,7 +171,7 @@ def test_a_compressed_matlab_array_cannot_grow_beyond_the_limit(put):
         read_records(put(stream.getvalue()), limits=SMALL)
 
 
-def test_a_numpy_header_that_promises_too_much_is_refused_before_memory_is_taken(put):
+def test_a_numpy_header_with_too_large_a_shape_is_refused_before_memory_is_taken(put):
     stream = io.BytesIO()
     np.save(stream, np.arange(60.0))
     content = stream.getvalue().replace(b"(60,)", b"(99999999999,)").replace(b" " * 9 + b"\n", b"\n", 1)
@@ -201,7 +201,7 @@ def test_pickle_is_never_opened(put):
         read_records(put(stream.getvalue()))
 
 
-def test_an_hdf5_array_of_nothing_but_promises_is_refused(put, tmp_path):
+def test_an_hdf5_array_far_larger_than_its_file_is_refused(put, tmp_path):
     import h5py
 
     with h5py.File(tmp_path / "x.h5", "w") as file:

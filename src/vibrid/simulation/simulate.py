@@ -190,8 +190,8 @@ def simulate_many(
         if loads_of(structure, r) != loads:
             raise InputError(
                 f"Record '{r.name}' does not drive the structure as record '{first.name}' does "
-                f"({_inputs_in_words(loads_of(structure, r))}; {_inputs_in_words(loads)}); all runs of a batch need the "
-                "same inputs."
+                f"({_inputs_in_words(loads_of(structure, r))}; {_inputs_in_words(loads)}); all runs of a batch need "
+                "the same inputs."
             )
     drives = [drive(inputs_of(structure, r), hold, substeps) for r in records]
     many = len(records) > 1
