@@ -48,7 +48,7 @@ class Checks:
 
     def pairs(self, examples: dict[str, Any]) -> list[tuple[Promise, str]]:
         """Every check with every example by name that it applies to."""
-        return [(check, name) for check in self for name, own in examples.items() if check.applies(own)]
+        return [(check, name) for check in self for name, example in examples.items() if check.applies(example)]
 
 
 def expect(kept: bool, sentence: str) -> None:

@@ -13,7 +13,7 @@ from vibrid.conformance.base import Checks, expect, same
 from vibrid.laws.linear import Linear
 from vibrid.laws.polynomial import Cubic
 from vibrid.laws.thermostat import Thermostat
-from vibrid.records.record import Channel, Record
+from vibrid.records.record import Channel, Record, step_of
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import drive, inputs_of
 from vibrid.simulation.initial import Initial
@@ -86,18 +86,18 @@ def reference_response(which: str):
 def errors(integrator: Integrator, which: str, quantity: str = "displacement") -> list[float]:
     """Largest errors with 256 and 512 steps, over the largest value."""
     exact = getattr(reference_response(which), quantity)
-    found = []
+    largest = []
     for steps in (256, 512):
         response = simulate(BUILDINGS[which], motion(steps), integrator=integrator)
-        found.append(np.abs(at_knots(getattr(response, quantity), steps) - exact).max() / np.abs(exact).max())
-    return found
+        largest.append(np.abs(at_knots(getattr(response, quantity), steps) - exact).max() / np.abs(exact).max())
+    return largest
 
 
 def _converges(example: IntegratorExample, which: str, number: int, quantity: str = "displacement") -> float:
     coarse, fine = errors(example.integrator, which, quantity)
-    expected, found = example.order(number), np.log2(coarse / fine)
-    observed = f"half the step brings the error of the {quantity} from {coarse:.2g} to {fine:.2g}, order {found:.2f}"
-    expect(abs(found - expected) < 0.15, f"{observed}; order {expected} was stated.")
+    expected, order = example.order(number), np.log2(coarse / fine)
+    observed = f"half the step brings the error of the {quantity} from {coarse:.2g} to {fine:.2g}, order {order:.2f}"
+    expect(abs(order - expected) < 0.15, f"{observed}; order {expected} was stated.")
     return fine
 
 
@@ -142,8 +142,8 @@ def energy_balance(example: IntegratorExample) -> None:
         kinetic = np.sum(mass * v**2 / 2, axis=1)
         missing.append(np.abs(put_in - kinetic - strain - lost).max() / np.abs(put_in).max())
     largest = 6e-2 if example.order(3) == 1 else 4e-3
-    said = f"{100 * missing[0]:.2g} % of the energy is missing, and {100 * missing[1]:.2g} % with half the step"
-    expect(missing[1] < missing[0] / 1.9 and missing[1] < largest, f"{said}.")
+    observed = f"{100 * missing[0]:.2g} % of the energy is missing, and {100 * missing[1]:.2g} % with half the step"
+    expect(missing[1] < missing[0] / 1.9 and missing[1] < largest, f"{observed}.")
 
 
 @CHECKS("derivatives through a whole run equal finite differences, forward and reverse")
@@ -159,7 +159,7 @@ def derivatives_through_the_run(example: IntegratorExample) -> None:
         model = building.replace(dict(zip(places, values[:3], strict=True))).model()
         start = Initial(values[3] * jnp.ones(2), jnp.zeros(2))
         driven = drive(samples * values[4])
-        x, v, a, _ = run(model, example.integrator, driven, record.step, Everything(), start)
+        x, v, a, _ = run(model, example.integrator, driven, step_of(record), Everything(), start)
         return jnp.sum(weights * (x + 0.1 * v + 0.01 * a))
 
     values = jnp.array([1.0, 60.0, 0.8 if example.linear_only else 2.0, 0.1, 1.0])
@@ -185,8 +185,8 @@ def batch_equals_single_runs(example: IntegratorExample) -> None:
     stiffness = np.array([50.0, 60.0, 75.0])
     motions = [record.replace(data=record.data * f) for f in (1.0, -0.5, 0.2)]
     together = simulate_many(building, motions, {"storeys[0].stiffness": stiffness}, integrator=integrator)[0]
-    for x, k, own in zip(together, stiffness, motions, strict=True):
-        alone = simulate(building.replace({"storeys[0].stiffness": k}), own, integrator=integrator).displacement
+    for x, k, single in zip(together, stiffness, motions, strict=True):
+        alone = simulate(building.replace({"storeys[0].stiffness": k}), single, integrator=integrator).displacement
         same(x, alone, "a displacement in a batch", atol=1e-12)
 
 

@@ -167,9 +167,9 @@ def advance_follows_the_rate(example: LawExample) -> None:
         stepped = jax.vmap(lambda s: ravel_pytree(s)[0])(walk(law, e, w, t[1])[1])
         states = np.concatenate([np.asarray(start)[None], np.asarray(stepped)])
         errors.append(np.abs(states[:: steps // 40] - exact.y.T).max() / scale)
-    said = f"four times smaller steps bring the error of the state from {errors[0]:.2g} to {errors[1]:.2g}"
+    observed = f"four times smaller steps bring the error of the state from {errors[0]:.2g} to {errors[1]:.2g}"
     ratio, largest = (3.4, 5e-3) if order == 1 else (12.0, 1e-5)
-    expect(errors[1] < max(errors[0] / ratio, 1e-8) and errors[1] < largest, f"{said}; order {order} was expected.")
+    expect(errors[1] < max(errors[0] / ratio, 1e-8) and errors[1] < largest, f"{observed}; order {order} was expected.")
 
 
 @CHECKS("it does not depend on how a straight path is divided", when=lambda example: not has_rate(example.law))

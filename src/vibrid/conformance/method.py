@@ -31,8 +31,8 @@ class MethodExample:
 
 @CHECKS("its abilities are words that problems use")
 def declares_abilities(example: MethodExample) -> None:
-    for own, known in ((example.method.abilities, NEEDS), (example.method.independent_of, SETTINGS)):
-        strange = sorted(set(own) - set(known))
+    for abilities, known in ((example.method.abilities, NEEDS), (example.method.independent_of, SETTINGS)):
+        strange = sorted(set(abilities) - set(known))
         expect(not strange, f"{', '.join(strange)} is not one of {', '.join(known)}.")
 
 
@@ -42,8 +42,8 @@ def finds_a_linear_building(example: MethodExample) -> None:
     expect(isinstance(fit, Identification), f"its result is a {type(fit).__name__}, not an Identification.")
     error = np.abs(fit.estimate / TWO_TRUTH - 1.0)
     worst = int(np.argmax(np.where(np.isfinite(error), error, np.inf)))
-    said = f"{fit.names[worst]} is {fit.estimate[worst]:.5g} and should be {TWO_TRUTH[worst]:g}"
-    expect(bool(error[worst] <= example.tolerance), f"{said}, within {100 * example.tolerance:g} %.")
+    observed = f"{fit.names[worst]} is {fit.estimate[worst]:.5g} and should be {TWO_TRUTH[worst]:g}"
+    expect(bool(error[worst] <= example.tolerance), f"{observed}, within {100 * example.tolerance:g} %.")
 
 
 @CHECKS("states its uncertainty", when=lambda example: example.method.uncertainty)
@@ -59,7 +59,7 @@ def answer_is_whole(example: MethodExample) -> None:
     fit = example.fit
     expect(fit.method == type(example.method).__name__, f"the result names the method '{fit.method}'.")
     expect(fit.names[0] == "storeys[0].stiffness", f"the first unknown is called '{fit.names[0]}'.")
-    shapes = [np.shape(own) for own in fit.predictions]
+    shapes = [np.shape(prediction) for prediction in fit.predictions]
     expect(shapes == [(401, 6)], f"predictions of 401 samples and 6 sensors were expected, not {shapes}.")
     finite(fit.predictions[0], "a prediction")
     expect("storeys[1].damping" in str(fit) and bool(fit.versions["jax"]), "the printed result lacks an unknown.")

@@ -37,8 +37,8 @@ class Finding:
     problem: str = ""
 
     def __str__(self) -> str:
-        told = f"{self.kind} {self.name}: {self.check}"
-        return f"FAIL  {told}: {self.problem}" if self.problem else f"ok    {told}"
+        label = f"{self.kind} {self.name}: {self.check}"
+        return f"FAIL  {label}: {self.problem}" if self.problem else f"ok    {label}"
 
 
 def check_plugin(plugin: Plugin) -> Iterator[Finding]:
@@ -86,11 +86,11 @@ def _example(kind: str, name: str, given, make):
     """The example of a plugin in the form that the checks take."""
     if kind == "format":
         return make(name, [given] if isinstance(given, bytes) else list(given))
-    made = make(*given) if isinstance(given, tuple) else make(given)
-    thing = getattr(made, {"specimen": "device"}.get(kind, kind))
+    example = make(*given) if isinstance(given, tuple) else make(given)
+    thing = getattr(example, {"specimen": "device"}.get(kind, kind))
     if type(thing) is not Registry.every[kind][name]:
         raise _NoExample(f"the example of '{name}' is a {type(thing).__name__}, registered under another name.")
-    return made
+    return example
 
 
 def _attempt(check: Callable[..., object], *arguments) -> str:
@@ -105,5 +105,5 @@ def _attempt(check: Callable[..., object], *arguments) -> str:
 def _told(problem: Exception) -> str:
     """An exception in one line; its type is named where its text is not a message of a check or of vibrid."""
     text = " ".join(str(problem).split()) or "it failed."
-    said = isinstance(problem, AssertionError | VibridError | _NoExample)
-    return text if said else f"{type(problem).__name__}: {text}"
+    has_message = isinstance(problem, AssertionError | VibridError | _NoExample)
+    return text if has_message else f"{type(problem).__name__}: {text}"

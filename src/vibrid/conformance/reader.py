@@ -69,9 +69,9 @@ def recognises_its_samples(example: ReaderExample) -> None:
 def reads_its_samples(example: ReaderExample) -> None:
     with example.sources() as sources:
         for source in sources:
-            found = read_source(source, Layout())
-            expect(bool(found) and all(isinstance(r, Record) for r in found), "it does not give a list of records.")
-            full = all(len(r) and r.channels and np.isfinite(r.data).any() for r in found)
+            records = read_source(source, Layout())
+            expect(bool(records) and all(isinstance(r, Record) for r in records), "it does not give a list of records.")
+            full = all(len(r) and r.channels and np.isfinite(r.data).any() for r in records)
             expect(full, "a record holds no numbers.")
 
 
@@ -104,5 +104,5 @@ def _read_or_refused(reader: Reader, source: Source) -> None:
     except VibridError:
         return
     except Exception as problem:
-        said = f"{type(problem).__name__}: {problem}"
-        raise Broken(f"a damaged sample ends in {said}; raise source.problem(message).") from problem
+        observed = f"{type(problem).__name__}: {problem}"
+        raise Broken(f"a damaged sample ends in {observed}; raise source.problem(message).") from problem

@@ -84,6 +84,6 @@ def derivatives_are_finite(example: StructureExample) -> None:
 
 @CHECKS("it survives as text in a result file")
 def survives_as_text(example: StructureExample) -> None:
-    models = (own.model() for own in (rebuild(describe(example.structure)), example.structure))
+    models = (structure.model() for structure in (rebuild(describe(example.structure)), example.structure))
     for found, wanted in zip(*(model.initial_matrices() for model in models), strict=True):
         same(found, wanted, "a matrix of the structure that was read again")

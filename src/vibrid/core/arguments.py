@@ -88,11 +88,11 @@ def as_entries(value, what: str) -> tuple:
 
 def as_floats(value, what: str) -> tuple[float, ...]:
     """A list of finite numbers as a tuple."""
-    made = as_entries(value, what)
-    for one in made:
-        if not (_is_finite(one) and np.isfinite(one)):
-            raise InputError(f"A list of {what} holds finite numbers, not {_shown(one)}.")
-    return tuple(float(one) for one in made)
+    entries = as_entries(value, what)
+    for entry in entries:
+        if not (_is_finite(entry) and np.isfinite(entry)):
+            raise InputError(f"A list of {what} holds finite numbers, not {_shown(entry)}.")
+    return tuple(float(entry) for entry in entries)
 
 
 def check_fields(module) -> None:
@@ -136,8 +136,8 @@ def _each(value, inside) -> bool:
     if not inside:
         return True
     if inside[-1] is Ellipsis:
-        return all(_fits(one, inside[0]) for one in value)
-    return len(value) == len(inside) and all(_fits(one, own) for one, own in zip(value, inside, strict=True))
+        return all(_fits(entry, inside[0]) for entry in value)
+    return len(value) == len(inside) and all(_fits(entry, hint) for entry, hint in zip(value, inside, strict=True))
 
 
 def _is_number(value) -> bool:
@@ -161,11 +161,11 @@ def _is_whole(value) -> bool:
 
 def _are_numbers(value) -> bool:
     try:
-        made = np.asarray(value)
+        array = np.asarray(value)
     except (TypeError, ValueError):
         return False
-    real = made.dtype.kind in "iuf"
-    return real and made.size > 0 and bool(np.all(np.isfinite(made)))
+    real = array.dtype.kind in "iuf"
+    return real and array.size > 0 and bool(np.all(np.isfinite(array)))
 
 
 _PLAIN = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -22,8 +23,10 @@ class InputError(VibridError, ValueError):
 class FileProblem(VibridError):
     """A file that cannot be read or written; names the file and, where it is known, the line."""
 
-    def __init__(self, path, problem: str, line: int | None = None):
-        self.path, self.line, self.problem = path, line, problem
+    def __init__(self, path: str | os.PathLike[str], problem: str, line: int | None = None) -> None:
+        self.path: str | os.PathLike[str] = path
+        self.line: int | None = line
+        self.problem: str = problem
         where = f"{path}, line {line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {problem}")
 

@@ -40,10 +40,12 @@ def stand_in(kind: str, name: str, source: str, base: type, fields: dict[str, An
         raise Refusal(type(self).sentence())
 
     methods = [m for m in dir(base) if not m.startswith("_") and m not in _KEPT and callable(getattr(base, m))]
-    own = {"__annotations__": dict.fromkeys(fields, Any), "__module__": __name__, "__doc__": Missing.__doc__}
-    own |= {"kind": kind, "registered": name, "source": source} | dict.fromkeys(set(methods) - set(fields), refuse)
+    namespace = {"__annotations__": dict.fromkeys(fields, Any), "__module__": __name__, "__doc__": Missing.__doc__}
+    namespace |= {"kind": kind, "registered": name, "source": source} | dict.fromkeys(
+        set(methods) - set(fields), refuse
+    )
     title = "".join(word.title() for word in re.findall(r"\w+", name)) or "Missing"
-    return type(base)(title, (Missing, base), own)(**fields)
+    return type(base)(title, (Missing, base), namespace)(**fields)
 
 
 def missing_in(tree) -> Iterator[Missing]:
@@ -60,5 +62,5 @@ def missing_in(tree) -> Iterator[Missing]:
 
 def refuse_missing(*trees) -> None:
     """Refuse to compute with stand-ins, naming the first."""
-    for found in missing_in(trees):
-        raise Refusal(found.sentence())
+    for missing in missing_in(trees):
+        raise Refusal(missing.sentence())

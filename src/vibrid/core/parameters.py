@@ -83,10 +83,10 @@ def as_number(value: Numbers) -> jax.Array:
     if isinstance(value, jax.Array | np.ndarray | float | int):
         return jnp.asarray(value, dtype=jnp.result_type(float))
     try:
-        made = np.asarray(value)
-        if made.dtype.kind not in "iufb":
+        array = np.asarray(value)
+        if array.dtype.kind not in "iufb":
             raise TypeError
-        return jnp.asarray(made.astype(float))
+        return jnp.asarray(array.astype(float))
     except (TypeError, ValueError) as problem:
         raise InputError(f"A number (or an array of numbers) was expected, not {value!r}.") from problem
 
@@ -123,13 +123,13 @@ class Parameterised(eqx.Module, metaclass=ParameterisedType):
     The parameters are listed in the docstring of every class, from their declarations.
     """
 
-    def __init_subclass__(cls, **keywords):
+    def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        own = cls.__dict__.get("__doc__")
-        if own:
-            cls.__doc__ = documented(own, _declared(cls))
+        text = cls.__dict__.get("__doc__")
+        if text:
+            cls.__doc__ = documented(text, _declared(cls))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_parameters(self, type(self).__name__)
 
 
@@ -165,6 +165,6 @@ def parameter_info(owner, name: str) -> ParameterInfo:
     for f in dataclasses.fields(owner):
         if f.name == name:
             info = f.metadata.get("parameter", ParameterInfo())
-            own = getattr(owner, "parameter_units", {})
-            return dataclasses.replace(info, unit=own[name]) if name in own else info
+            units = getattr(owner, "parameter_units", {})
+            return dataclasses.replace(info, unit=units[name]) if name in units else info
     return ParameterInfo()

@@ -108,12 +108,12 @@ def get(tree, path: str):
 
 def info(tree, path: str) -> ParameterInfo:
     """Meaning, unit and range of the parameter at a concrete path."""
-    node, done, found = tree, (), ParameterInfo()
+    node, done, info = tree, (), ParameterInfo()
     for token in parse(path):
         if isinstance(token, str) and dataclasses.is_dataclass(node):
-            found = parameter_info(node, token)
+            info = parameter_info(node, token)
         node, done = _step(node, token, spell(done)), (*done, token)
-    return found
+    return info
 
 
 def _set(node: Any, tokens: tuple, value, where: str) -> Any:

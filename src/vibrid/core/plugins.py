@@ -64,10 +64,10 @@ def installed() -> list[Plugin]:
     with _lock:
         if _installed is None:
             _installed = []  # a look-up while they are loaded uses those loaded so far
-            found = _entry_points()
-            for origin, _, address in found:
+            entries = _entry_points()
+            for origin, _, address in entries:
                 belongs_to(address.partition(":")[0], origin)
-            for origin, entry, address in found:
+            for origin, entry, address in entries:
                 _installed.append(_load_entry(origin, entry, address))
         return list(_installed)
 
@@ -79,16 +79,16 @@ def _entry_points() -> list[tuple[Origin, str, str]]:
     """(origin, name, "module:attribute") of every entry point of the group, the package's own first."""
     from importlib import metadata
 
-    found = {address: (Origin("entry point", "vibrid", __version__), name, address) for name, address in OWN.items()}
+    entries = {address: (Origin("entry point", "vibrid", __version__), name, address) for name, address in OWN.items()}
     for entry in metadata.entry_points(group=GROUP):
         owner = entry.dist
         origin = Origin("entry point", owner.name if owner else entry.name, owner.version if owner else "")
-        if entry.value.replace(" ", "") not in found:
-            found[entry.value.replace(" ", "")] = (origin, entry.name, entry.value.replace(" ", ""))
-    shared = [origin for origin, _, _ in found.values()]
+        if entry.value.replace(" ", "") not in entries:
+            entries[entry.value.replace(" ", "")] = (origin, entry.name, entry.value.replace(" ", ""))
+    shared = [origin for origin, _, _ in entries.values()]
     return [  # two entry points of one distribution are two plugins
         (replace(origin, name=f"{origin.name}:{name}") if shared.count(origin) > 1 else origin, name, address)
-        for origin, name, address in found.values()
+        for origin, name, address in entries.values()
     ]
 
 
@@ -97,14 +97,14 @@ def _load_entry(origin: Origin, entry: str, address: str) -> Plugin:
 
     def run() -> None:
         _refuse_other_version(_declared_by_source(module))
-        made = import_module(module)
-        _refuse_other_version(getattr(made, REQUIRES, None))
+        target = import_module(module)
+        _refuse_other_version(getattr(target, REQUIRES, None))
         if attribute:
             for name in attribute.split("."):
-                made = getattr(made, name)
-            if not callable(made):
+                target = getattr(target, name)
+            if not callable(target):
                 raise InputError(f"'{address}' is neither a module nor a function.")
-            made()
+            target()
 
     plugin = Plugin(origin, entry)
     problem = _try(origin, run)

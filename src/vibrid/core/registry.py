@@ -137,13 +137,13 @@ class Registry:
 
     def items(self) -> list[tuple[str, Any]]:
         """(name, class) of all entries, plugins included; one that cannot be imported is left out with a warning."""
-        found = []
+        entries = []
         for name in self:
             try:
-                found.append((name, self._thing(name)))
+                entries.append((name, self._thing(name)))
             except InputError as problem:
                 warnings.warn(str(problem), stacklevel=2)
-        return found
+        return entries
 
     def choices(self, plugins: bool = False) -> dict[str, Any]:
         """All entries that a project file can name: the classes, and then other ways to construct them.
@@ -192,8 +192,8 @@ def belongs_to(module: str, origin: Origin) -> None:
     _modules[module] = origin
     for registry in Registry.every.values():
         for name in registry.names():
-            own = _address(registry._classes[name]) if name in registry._classes else registry._announced[name]
-            if own.startswith((f"{module}.", f"{module}:")):
+            address = _address(registry._classes[name]) if name in registry._classes else registry._announced[name]
+            if address.startswith((f"{module}.", f"{module}:")):
                 registry._origins[name] = origin
 
 

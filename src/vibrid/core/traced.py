@@ -155,8 +155,8 @@ class _Opener:
         inputs = tuple(self.new(v.aval) for v in jaxpr.invars)
         before, self.operations = self.operations, []
         outputs = self.run(jaxpr, [self.known(c) for c in consts], inputs)
-        made, self.operations = self.operations, before
-        return Program(inputs, tuple(_used(made, outputs)), tuple(outputs))
+        operations, self.operations = self.operations, before
+        return Program(inputs, tuple(_used(operations, outputs)), tuple(outputs))
 
     def new(self, aval) -> Value:
         if not isinstance(aval.dtype, np.dtype):
@@ -192,8 +192,8 @@ class _Opener:
         if kind in _SAME:
             return given
         if kind != "scan" and all(v.constant is not None for v in given):
-            made = equation.primitive.bind(*[v.constant for v in given], **settings)
-            return [self.known(m) for m in (made if equation.primitive.multiple_results else [made])]
+            values = equation.primitive.bind(*[v.constant for v in given], **settings)
+            return [self.known(m) for m in (values if equation.primitive.multiple_results else [values])]
         results = [self.new(v.aval) for v in equation.outvars]
         write = getattr(self, f"do_{kind}", None)
         if write is not None:
@@ -230,7 +230,7 @@ class _Opener:
 
     def do_unstack(self, settings, given, results) -> list[Value]:
         cuts = [self.cut(given[0], settings["axis"], n, n + 1) for n in range(len(results))]
-        return [self.add("reshape", [cut], [own])[0] for cut, own in zip(cuts, results, strict=True)]
+        return [self.add("reshape", [cut], [result])[0] for cut, result in zip(cuts, results, strict=True)]
 
     def do_stack(self, settings, given, results) -> list[Value]:
         axis = settings["axis"]
@@ -242,11 +242,11 @@ class _Opener:
     def do_scan(self, settings, given, results) -> list[Value]:
         """Carried arrays keep their shape; rows have one axis more outside than inside."""
         body = self.inside(settings["jaxpr"])
-        carried = sum(own.shape == r.shape for own, r in zip(body.outputs, results, strict=True))
-        rows = sum(own.shape != v.shape for own, v in zip(body.inputs, given, strict=True))
-        own = {"length": int(settings["length"]), "reverse": bool(settings["reverse"])}
-        own |= {"carried": carried, "consts": len(given) - rows - carried}
-        return self.add("scan", given, results, own, body=body)
+        carried = sum(inner.shape == r.shape for inner, r in zip(body.outputs, results, strict=True))
+        rows = sum(inner.shape != v.shape for inner, v in zip(body.inputs, given, strict=True))
+        loop = {"length": int(settings["length"]), "reverse": bool(settings["reverse"])}
+        loop |= {"carried": carried, "consts": len(given) - rows - carried}
+        return self.add("scan", given, results, loop, body=body)
 
     def do_cond(self, settings, given, results) -> list[Value]:
         return self.add("cond", given, results, branches=tuple(self.inside(b) for b in settings["branches"]))

@@ -17,14 +17,14 @@ def read_settings(kind: str, given: dict) -> dict:
     """The settings of an operation from the parameters of its primitive."""
     rest = {name: value for name, value in given.items() if name not in _HINTS}
     read = _READERS.get(kind)
-    made = read(rest) if read else {}
+    known = read(rest) if read else {}
     left = [name for name, value in rest.items() if value is not None]
     if left:
         raise Refusal(
             f"The operation '{kind}' of this step has settings that are not understood ({', '.join(sorted(left))}; "
             f"JAX {jax.__version__}), so the step cannot be written out."
         )
-    return made
+    return known
 
 
 def _power(rest: dict) -> dict:

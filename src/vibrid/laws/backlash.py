@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, Law, absolute_power
+from vibrid.laws.base import LAWS, Law, Motion, absolute_power
 
 
 @LAWS.register("backlash")
@@ -27,15 +30,15 @@ class Backlash(Law):
     stiffness: Parameter = parameter("stiffness of the spring in parallel k", "N/m", positive=True, default=0.0)
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
 
-    def start(self):
+    def start(self) -> Any:
         return jnp.zeros(())
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         slip = jnp.where(s >= 0.0, self.slip_positive, -self.slip_negative)
         y = jnp.clip((jnp.abs(s) - 0.5 * self.play) / self.take_up, 0.0, 1.0)
         return slip * (1.0 - absolute_power(1.0 - y, self.exponent)) + self.stiffness * e + self.damping * w
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         move = after.e - before.e
         way = jnp.where(move >= 0.0, 1.0, -1.0)
         gripped = jnp.maximum(-way * s - 0.5 * self.play, 0.0)  # grip that this motion releases

@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -51,23 +51,32 @@ class Law(Parameterised):
         """The state at rest, from the parameters."""
         return ()
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         """The force at deformation `e`, rate `w` and state `s`; has no side effect."""
         raise NotImplementedError
 
-    def advance(self, s, before: Motion, after: Motion, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         """The state after a step of `dt` seconds from the committed state `s`, moving from `before` to `after`.
 
         May be called again from the same `s` with another `after`: nothing is remembered between calls.
         """
         raise NotImplementedError
 
-    def overflowed(self, s):
+    def overflowed(self, s: Any) -> jax.Array:
         """Whether a memory of fixed capacity was too small for the path (also of a stack of states): such a run is
         refused."""
         return jnp.zeros((), bool)
 
-    def slope(self, s, before: Motion, after: Motion, dt, dx, dv, end=None):
+    def slope(
+        self,
+        s: Any,
+        before: Motion,
+        after: Motion,
+        dt: jax.Array | float,
+        dx: jax.Array | float,
+        dv: jax.Array | float,
+        end: Any = None,
+    ) -> jax.Array:
         """dF/dq at the end of a step, its state included, when the end moves by `dx q` and its rate by `dv q`.
 
         `end` is the state there where it is known already: laws that hold their own tangent take it from there.
@@ -79,11 +88,11 @@ class Law(Parameterised):
 
         return jax.jacfwd(force)(jnp.zeros_like(after.e))
 
-    def recorded(self, s):
+    def recorded(self, s: Any) -> Any:
         """The part of a state that a response keeps, enough for `force`; all of it, unless that would be too much."""
         return s
 
-    def initial_stiffness(self):
+    def initial_stiffness(self) -> jax.Array:
         """dF/de at rest, for a quick small deformation from rest."""
         zero = self._zero()
         h = 1e-9
@@ -94,12 +103,12 @@ class Law(Parameterised):
 
         return jax.jacfwd(path)(zero)
 
-    def initial_damping(self):
+    def initial_damping(self) -> jax.Array:
         """dF/dw at rest."""
         zero = self._zero()
         return jax.jacfwd(lambda w: self.force(zero, w, self.start()))(zero)
 
-    def simplify(self, free: frozenset[str]):
+    def simplify(self, free: frozenset[str]) -> Law:
         """An equal law that is cheaper to evaluate, using the values of parameters whose names are not `free`."""
         return self
 
@@ -110,11 +119,11 @@ class Law(Parameterised):
 class RateLaw(Law):
     """A law whose state obeys `ds/dt = state_rate(e, w, s)`."""
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         """ds/dt at deformation `e`, rate `w` and state `s`."""
         raise NotImplementedError
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         """The midpoint rule: second order, two evaluations; stiff laws override it with an implicit step."""
         half = _axpy(0.5 * dt, self.state_rate(before.e, before.w, s), s)
         e_mid = 0.5 * (before.e + after.e) + dt / 8.0 * (before.w - after.w)
@@ -125,10 +134,10 @@ class RateLaw(Law):
 class StaticLaw(RateLaw):
     """A law without a state."""
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         return ()
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         return ()
 
 
@@ -152,7 +161,7 @@ class Parallel(Law):
 
     laws: tuple[Law, ...] = eqx.field(converter=lambda value: as_entries(value, "laws"))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         for law in self.laws:
             if not isinstance(law, Law):
                 raise InputError(f"Parallel([...]) holds laws such as Linear(stiffness=...), not {law!r}.")
@@ -169,23 +178,23 @@ class Parallel(Law):
     def is_averageable(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return all(law.is_averageable for law in self.laws)
 
-    def start(self):
+    def start(self) -> Any:
         return tuple(law.start() for law in self.laws)
 
-    def force(self, e, w, s):
-        return sum(law.force(e, w, own) for law, own in zip(self.laws, s, strict=True))
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
+        return cast("jax.Array", sum(law.force(e, w, state) for law, state in zip(self.laws, s, strict=True)))
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         laws: tuple[Any, ...] = self.laws
         for law in laws:
             refuse_without_rate(law)
-        return tuple(law.state_rate(e, w, own) for law, own in zip(laws, s, strict=True))
+        return tuple(law.state_rate(e, w, state) for law, state in zip(laws, s, strict=True))
 
-    def advance(self, s, before, after, dt):
-        return tuple(law.advance(own, before, after, dt) for law, own in zip(self.laws, s, strict=True))
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
+        return tuple(law.advance(state, before, after, dt) for law, state in zip(self.laws, s, strict=True))
 
-    def overflowed(self, s):
-        parts = (law.overflowed(own) for law, own in zip(self.laws, s, strict=True))
+    def overflowed(self, s: Any) -> jax.Array:
+        parts = (law.overflowed(state) for law, state in zip(self.laws, s, strict=True))
         return functools.reduce(jnp.logical_or, parts, jnp.zeros((), bool))
 
 
@@ -209,19 +218,19 @@ def _axpy(a, x, y):
     return jax.tree.map(lambda xi, yi: yi + a * xi, x, y)
 
 
-def absolute_power(z, exponent):
+def absolute_power(z: jax.Array, exponent: jax.Array | float) -> jax.Array:
     """`|z|**exponent` with value 0 and a finite gradient at z = 0, for any positive exponent.
 
     A Python int is multiplied out: ten times cheaper than the exponential of a logarithm.
     """
     size = jnp.abs(z)
     if isinstance(exponent, int):
-        return math.prod([size] * exponent)
+        return cast("jax.Array", math.prod([size] * exponent))
     safe = jnp.where(size > 1e-30, size, 1.0)
     return jnp.where(size > 1e-30, jnp.exp(exponent * jnp.log(safe)), 0.0)
 
 
-def simplified(tree, free: Iterable[str] = ()):
+def simplified(tree: Any, free: Iterable[str] = ()) -> Any:
     """The same structure with laws that are cheaper to evaluate, for runs in which parameter values are known.
 
     `free` are the paths of parameters that will still change. Either all laws of a type are simplified in the same way

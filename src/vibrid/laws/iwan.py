@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
@@ -30,9 +31,9 @@ class Iwan(MemoryLaw):
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_memory_law(self)
 
-    def curve(self, y, largest):
+    def curve(self, y: jax.Array, largest: jax.Array) -> jax.Array:
         breaking = self.stiffness * surviving(self.distribution, y, largest / self.ductility)
         return self.elastic_stiffness * y + self.plastic_stiffness * jnp.minimum(y, self.plastic_yield) + breaking

@@ -8,7 +8,7 @@ Smyth 2007) and reads the force from two curves. The memory depends on the defor
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, Law
+from vibrid.laws.base import LAWS, Law, Motion
 from vibrid.laws.distributions import YieldDistribution
 
 
@@ -36,18 +36,18 @@ def empty_memory(capacity: int) -> Memory:
     return Memory(jnp.zeros(capacity), jnp.zeros((), jnp.int32), zero, zero, jnp.zeros((), bool))
 
 
-def begun(memory: Memory, e) -> Memory:
+def begun(memory: Memory, e: jax.Array) -> Memory:
     """A path that begins away from zero is assumed to have come straight from zero."""
     fresh = memory.largest == 0.0
     return memory._replace(here=jnp.where(fresh, e, memory.here), largest=jnp.where(fresh, jnp.abs(e), memory.largest))
 
 
-def entry(values, index):
+def entry(values: jax.Array, index: jax.Array) -> jax.Array:
     """`values[index]`, 0 for −1, as a sum over a mask: a batch of look-ups stays one vector operation."""
     return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == index, values, 0.0), axis=-1)
 
 
-def remember(memory: Memory, e) -> tuple[Memory, jax.Array]:
+def remember(memory: Memory, e: jax.Array) -> tuple[Memory, jax.Array]:
     """The memory after a straight move to `e`, and the index at which `here` was written (−1 where it was not).
 
     1. Where the motion turns, the turning point is stored. 2. Where |e| reaches its largest value on either side, all
@@ -80,7 +80,7 @@ class MemoryLaw(Law):
 
     is_averageable: ClassVar[bool] = False
 
-    def curve(self, y, largest):
+    def curve(self, y: jax.Array, largest: jax.Array) -> jax.Array:
         """Force after a monotonic deformation y ≥ 0 from zero, of elements that survived |e| = `largest`, in N."""
         raise NotImplementedError
 
@@ -91,16 +91,16 @@ class MemoryLaw(Law):
     def _dashpot(self, w):
         return self.damping * w  # pyright: ignore[reportAttributeAccessIssue]  # a field of every subclass
 
-    def start(self):
+    def start(self) -> Any:
         return empty_memory(self._capacity), jnp.zeros(self._capacity)
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         memory, forces = begun(s[0], before.e), s[1]
         moved, at = remember(memory, after.e)
         turning = self._hysteretic(memory.here, (memory, forces))
         return moved, jnp.where(jnp.arange(self._capacity) == at, turning, forces)
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self._hysteretic(e, s) + self._dashpot(w)
 
     def _hysteretic(self, e, s):
@@ -115,11 +115,11 @@ class MemoryLaw(Law):
         force = last + sign * stretch * self.curve(sign * way / stretch, largest)
         return jnp.where(memory.overflow, jnp.nan, force)
 
-    def recall(self, memory: Memory, w):
+    def recall(self, memory: Memory, w: jax.Array) -> jax.Array:
         """Force at a stored state for these parameters: one evaluation of the curve per turning point."""
         return jnp.sum(self._increments(memory)) + self._dashpot(w)
 
-    def recall_turns(self, memory: Memory):
+    def recall_turns(self, memory: Memory) -> jax.Array:
         """Hysteretic force (capacity,) at every stored turning point; beyond `memory.count`, at `here`."""
         return jnp.cumsum(self._increments(memory))[:-1]
 
@@ -130,10 +130,10 @@ class MemoryLaw(Law):
         way = jnp.diff(stops, prepend=0.0)
         sign = jnp.where(way >= 0.0, 1.0, -1.0)
         stretch = jnp.where(places == 0, 1.0, 2.0)
-        made = sign * stretch * self.curve(sign * way / stretch, memory.largest)
-        return jnp.where(memory.overflow, jnp.nan, made)
+        changes = sign * stretch * self.curve(sign * way / stretch, memory.largest)
+        return jnp.where(memory.overflow, jnp.nan, changes)
 
-    def overflowed(self, s):
+    def overflowed(self, s: Any) -> jax.Array:
         return s[0].overflow
 
 
@@ -158,14 +158,14 @@ class Masing(MemoryLaw):
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_memory_law(self)
 
-    def curve(self, y, largest):
+    def curve(self, y: jax.Array, largest: jax.Array) -> jax.Array:
         return self.stiffness * surviving(self.distribution, y, largest / self.ductility)
 
 
-def surviving(distribution: YieldDistribution, y, b):
+def surviving(distribution: YieldDistribution, y: jax.Array, b: jax.Array) -> jax.Array:
     """∫ min(y, x) φ(x) dx over the elements with x > b: force of the unbroken ones per unit stiffness, in metres."""
     share = distribution.survival(b)
     integral = distribution.integral

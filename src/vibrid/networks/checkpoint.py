@@ -84,8 +84,8 @@ def fingerprint(*parts) -> str:
     """A short text that changes with arrays and settings."""
     digest = hashlib.sha256()
     for leaf in jax.tree.leaves(parts):
-        own = np.ascontiguousarray(leaf) if isinstance(leaf, jax.Array | np.ndarray) else np.array(repr(leaf))
-        digest.update(str((own.shape, own.dtype)).encode() + own.tobytes())
+        array = np.ascontiguousarray(leaf) if isinstance(leaf, jax.Array | np.ndarray) else np.array(repr(leaf))
+        digest.update(str((array.shape, array.dtype)).encode() + array.tobytes())
     return digest.hexdigest()[:24]
 
 
@@ -97,10 +97,10 @@ def tree_arrays(tree, prefix: str) -> dict[str, np.ndarray]:
 
 def tree_from(arrays: dict, prefix: str, like):
     """A tree like `like` with the arrays of `tree_arrays`; None where they do not fit."""
-    own, static = eqx.partition(like, eqx.is_array)
-    leaves, structure = jax.tree.flatten(own)
-    found = [arrays.get(f"{prefix}{i}") for i in range(len(leaves))]
-    if any(f is None or f.shape != leaf.shape for f, leaf in zip(found, leaves, strict=True)):
+    current, static = eqx.partition(like, eqx.is_array)
+    leaves, structure = jax.tree.flatten(current)
+    stored = [arrays.get(f"{prefix}{i}") for i in range(len(leaves))]
+    if any(f is None or f.shape != leaf.shape for f, leaf in zip(stored, leaves, strict=True)):
         return None
-    made = [jnp.asarray(f, leaf.dtype) for f, leaf in zip(found, leaves, strict=True)]
-    return eqx.combine(jax.tree.unflatten(structure, made), static)
+    restored = [jnp.asarray(f, leaf.dtype) for f, leaf in zip(stored, leaves, strict=True)]
+    return eqx.combine(jax.tree.unflatten(structure, restored), static)

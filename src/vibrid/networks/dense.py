@@ -64,9 +64,9 @@ class Dense(eqx.Module):
         drawn = jax.random.uniform(key, (count,), dtype, -1.0, 1.0) if even else jax.random.normal(key, (count,), dtype)
         weights, biases = [], []
         for n, m in layers:
-            own, drawn = INITS[init](n, m) * drawn[: (n + 1) * m].reshape(n + 1, m), drawn[(n + 1) * m :]
-            weights.append(own[:n])
-            biases.append(own[n] if even else jnp.zeros(m, dtype))
+            matrix, drawn = INITS[init](n, m) * drawn[: (n + 1) * m].reshape(n + 1, m), drawn[(n + 1) * m :]
+            weights.append(matrix[:n])
+            biases.append(matrix[n] if even else jnp.zeros(m, dtype))
         return cls(tuple(weights), tuple(biases), activation, skip)
 
     def __call__(self, x):

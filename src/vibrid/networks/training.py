@@ -63,8 +63,8 @@ def train(
         raise InputError(f"Training needs at least one step, not {count} in blocks of {block}.")
     keys = jax.random.split(key, count)
     history, done, cut_short = [], 0, False
-    if checkpoint is not None and (found := _taken_up(checkpoint, state, step, keys[:1], data)) is not None:
-        state, first = found
+    if checkpoint is not None and (resumed := _resumed(checkpoint, state, step, keys[:1], data)) is not None:
+        state, first = resumed
         history, done = [first], jax.tree.leaves(first)[0].shape[0]
     try:
         while done < count:
@@ -83,12 +83,12 @@ def train(
     return Trained(state, jax.tree.map(lambda *parts: np.concatenate(parts), *history), done, cut_short)
 
 
-def _taken_up(checkpoint: Checkpoint, state, step, keys, data):
+def _resumed(checkpoint: Checkpoint, state, step, keys, data):
     """The state and the records in a file; None when there is no file."""
-    found = checkpoint.load()
-    if found is None:
+    stored = checkpoint.load()
+    if stored is None:
         return None
-    arrays = found[0]
+    arrays = stored[0]
     recorded = eqx.filter_eval_shape(_block, step, state, keys, data)[1]
     leaves, tree = jax.tree.flatten(recorded)
     history = [arrays.get(f"history{i}") for i in range(len(leaves))]

@@ -42,7 +42,7 @@ class Channel:
     location: str | int = ""
     direction: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "location", str(self.location))
         if self.quantity not in QUANTITIES:
             raise InputError(

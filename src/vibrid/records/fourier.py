@@ -70,7 +70,7 @@ class Wavelet:
     name: str = ""
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw |coefficients| over time and frequency; returns the axes."""
 
 

@@ -41,9 +41,9 @@ def acceleration_channel(record: Record, channel: str | None = None) -> np.ndarr
     """The samples of the channel, or of the first acceleration; InputError when it is none or has gaps."""
     if channel is None:
         for quantity in _ACCELERATIONS:
-            found = [c.name for c in record.channels if c.quantity == quantity]
-            if found:
-                channel = found[0]
+            names = [c.name for c in record.channels if c.quantity == quantity]
+            if names:
+                channel = names[0]
                 break
         else:
             raise InputError(

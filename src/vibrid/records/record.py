@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ class Record:
             files: Iterable[InputFile] = (),
         ) -> None: ...
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         data = _numbers(self.data, "data")
         if data.ndim == 1:
             data = data[:, None]
@@ -165,7 +166,7 @@ class Record:
 
     # -- new records -----------------------------------------------------------------------------------------
 
-    def replace(self, note: str = "", **changes) -> Record:
+    def replace(self, note: str = "", **changes: Any) -> Record:
         """A copy with fields changed and a line added to its history."""
         history = changes.pop("history", self.history) + ((note,) if note else ())
         return replace(self, history=history, **changes)
@@ -299,7 +300,9 @@ class Record:
 
     @checked
     @attached
-    def spectrum(self, periods=None, damping: float = 0.05, channel: str | None = None, **options) -> ResponseSpectrum:
+    def spectrum(
+        self, periods: Numbers | None = None, damping: float = 0.05, channel: str | None = None, **options: Any
+    ) -> ResponseSpectrum:
         """Response spectrum of an acceleration (see `vibrid.records.spectra.response_spectrum`)."""
         ...
 
@@ -309,7 +312,7 @@ class Record:
         ...
 
     @attached
-    def wavelet(self, frequencies=None, channel: str | None = None, cycles: float = 6.0) -> Wavelet:
+    def wavelet(self, frequencies: Numbers | None = None, channel: str | None = None, cycles: float = 6.0) -> Wavelet:
         """Continuous wavelet transform of a channel (see `vibrid.records.fourier.wavelet_transform`)."""
         ...
 
@@ -321,15 +324,15 @@ class Record:
     # -- output ----------------------------------------------------------------------------------------------
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the channels over time; returns the axes (see `plot_record` of the report)."""
 
     @attached
-    def write_csv(self, path, **options) -> Path:
+    def write_csv(self, path: str | PathLike[str], **options: Any) -> Path:
         """Write the record as CSV with `name [unit]` headings (see `vibrid.records.writers.write_csv`)."""
         ...
 
     @attached
-    def write_hdf5(self, path) -> Path:
+    def write_hdf5(self, path: str | PathLike[str]) -> Path:
         """Write the record as HDF5 that netCDF-4 programs can read (see `vibrid.records.writers.write_hdf5`)."""
         ...

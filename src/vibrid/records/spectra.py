@@ -68,7 +68,7 @@ class ResponseSpectrum:
         return np.exp(np.interp(np.log(period), np.log(self.periods), floor))
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the pseudo-acceleration in g over the period; returns the axes."""
 
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.registry import Registry
+from vibrid.structures.model import Model
 
 INTEGRATORS = Registry("integrator")
 
@@ -42,18 +43,18 @@ class Integrator(eqx.Module):
     iterates: ClassVar[bool] = False  # a step seeks equilibrium and may not find it
     begins_anywhere: ClassVar[bool] = True  # a step needs only x, v and law states of the past
 
-    def prepare(self, model, dt) -> Any:
+    def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         """Constants of a run."""
         return ()
 
-    def start(self, model, constants, x, v, s, u) -> State:
+    def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
         """The first state: accelerations from the equation of motion."""
         return State(x, v, model.acceleration(x, v, s, u), s)
 
-    def step(self, model, constants, state: State, u, dt) -> State:
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         raise NotImplementedError
 
-    def failed(self, state: State):
+    def failed(self, state: State) -> jax.Array:
         """Whether some step up to this state did not find equilibrium; never, for a method that does not iterate."""
         return jnp.zeros((), bool)
 
@@ -64,11 +65,21 @@ class ExplicitIntegrator(Integrator):
     A hybrid test imposes the predicted motion on its devices and gives their forces to `finish`.
     """
 
-    def predict(self, constants, state: State, dt) -> Trial:
+    def predict(self, constants: Any, state: State, dt: jax.Array | float) -> Trial:
         """The motion at the end of the step, from the past only."""
         raise NotImplementedError
 
-    def finish(self, model, constants, state: State, trial: Trial, s, forces, u, dt) -> State:
+    def finish(
+        self,
+        model: Model,
+        constants: Any,
+        state: State,
+        trial: Trial,
+        s: Any,
+        forces: jax.Array,
+        u: Any,
+        dt: jax.Array | float,
+    ) -> State:
         """The state at the end of the step, given the states `s` and all non-inertial `forces` at `trial.at`."""
         raise NotImplementedError
 
@@ -76,7 +87,7 @@ class ExplicitIntegrator(Integrator):
         """The motion of the committed law states."""
         return state.x, state.v
 
-    def step(self, model, constants, state, u, dt):
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         trial = self.predict(constants, state, dt)
         s = model.advance(state.s, self.standing(state), trial.at, dt)
         forces = model.forces(*trial.at, s)

@@ -15,6 +15,7 @@ from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, nearest
 from vibrid.core.precision import check_precision
 from vibrid.records.record import EXCITATIONS, MOST_SAMPLES, Channel, Record
+from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.ground import refuse_repeated
 
@@ -49,7 +50,7 @@ class Input(eqx.Module):
     share: float  # fraction of the piece that the step covers
     end: jax.Array  # (m,) inputs where the step ends and the next begins
 
-    def __call__(self, fraction):
+    def __call__(self, fraction: jax.Array | float):
         t = self.first + fraction * self.share
         value = self.coefficients[-1]
         for power in range(self.coefficients.shape[0] - 2, -1, -1):
@@ -121,7 +122,7 @@ def free_vibration(duration: float, rate: float, name: str = "free vibration") -
     return Record(np.zeros((samples, 0)), (), step=1.0 / rate, name=name, history=(f"{name}: no excitation",))
 
 
-def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str, str], ...]:
+def loads_of(structure: Structure, record: Record, moving: bool = False) -> tuple[tuple[str, str], ...]:
     """The inputs of a record in the form of `Structure.model`: loads at places, ground motions in directions.
 
     Several ground channels need a direction each, all different; see `vibrid.structures.ground`. A
@@ -129,8 +130,8 @@ def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str
     """
     if isinstance(structure, ImposedTest):
         return IMPOSED
-    found = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
-    if not found and not moving:
+    driving = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
+    if not driving and not moving:
         channels = ", ".join(f"{c.name}: {c.quantity}" for c in record.channels)
         raise InputError(
             f"Record '{record.name}' has no excitation: it needs a channel with quantity ground_acceleration or load "
@@ -138,8 +139,8 @@ def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str
             "initial state instead: start=Initial(displacement=[...]) in simulate, initial=... in identify, or "
             "unknowns such as 'initial[0].displacement[0]'."
         )
-    axes = iter(_ground_axes(structure, record, [c for c in found if c.quantity == "ground_acceleration"]))
-    return tuple((c.quantity, str(c.location) if c.quantity == "load" else next(axes)) for c in found)
+    axes = iter(_ground_axes(structure, record, [c for c in driving if c.quantity == "ground_acceleration"]))
+    return tuple((c.quantity, str(c.location) if c.quantity == "load" else next(axes)) for c in driving)
 
 
 def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:
@@ -174,7 +175,7 @@ def _spoken(channel: Channel) -> str:
     return f"{channel.name}: {channel.direction}" if channel.direction else channel.name
 
 
-def channels_of(structure, record: Record) -> dict[str, tuple[str, str]]:
+def channels_of(structure: Structure, record: Record) -> dict[str, tuple[str, str]]:
     """The channels of a record that drive a structure, by name, and the input that each is (as in `loads_of`)."""
     if isinstance(structure, ImposedTest):
         return {c.name: (c.quantity, "") for c in record.channels if c.quantity in EXCITATIONS[2:]}
@@ -182,7 +183,7 @@ def channels_of(structure, record: Record) -> dict[str, tuple[str, str]]:
     return dict(zip(names, loads_of(structure, record, moving=True), strict=True))
 
 
-def inputs_of(structure, record: Record, moving: bool = False) -> np.ndarray:
+def inputs_of(structure: Structure, record: Record, moving: bool = False) -> np.ndarray:
     """(nt, m) input samples in the order of `loads_of`."""
     check_precision()
     if record.step is None:

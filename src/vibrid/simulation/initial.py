@@ -12,6 +12,8 @@ import numpy as np
 from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import Parameter, as_number, parameter
+from vibrid.structures.base import Structure
+from vibrid.structures.model import Model
 
 
 class Initial(eqx.Module):
@@ -48,7 +50,7 @@ class Initial(eqx.Module):
         return bool(np.any(np.asarray(self.displacement)) or np.any(np.asarray(self.velocity)))
 
 
-def as_initial(given, structure, size: int) -> Initial:
+def as_initial(given, structure: Structure, size: int) -> Initial:
     """The initial state given by the user, for a structure with `size` degrees of freedom.
 
     `given` is None (rest), an `Initial`, or a table with "displacement" and "velocity": each a list with one number for
@@ -71,7 +73,7 @@ def as_initial(given, structure, size: int) -> Initial:
     return Initial(values[0], values[1], states)
 
 
-def as_start(given, structure, model) -> Initial | None:
+def as_start(given, structure: Structure, model: Model) -> Initial | None:
     """The initial state for `run`, from the user's; None is rest."""
     if given is None:
         return None
@@ -79,8 +81,8 @@ def as_start(given, structure, model) -> Initial | None:
     if start.states is not None:
         rest = jax.eval_shape(model.start)
         if jax.tree.structure(start.states) != jax.tree.structure(rest) or any(
-            np.shape(own) != there.shape
-            for own, there in zip(jax.tree.leaves(start.states), jax.tree.leaves(rest), strict=True)
+            np.shape(given_leaf) != there.shape
+            for given_leaf, there in zip(jax.tree.leaves(start.states), jax.tree.leaves(rest), strict=True)
         ):
             raise InputError("The states of the laws in 'start' do not fit this structure; leave them out for rest.")
     return start
@@ -91,19 +93,19 @@ def _values(given, name: str, structure, size: int):
     if given is None:
         return jnp.zeros(size)
     if isinstance(given, Mapping):
-        made = np.zeros(size)
+        values = np.zeros(size)
         for place, value in given.items():
             row = np.asarray(structure.row(str(place)))
             if np.count_nonzero(row) != 1:
                 raise InputError(f"'{place}' is no degree of freedom of its own, so its initial {name} is not enough.")
-            made[int(np.argmax(np.abs(row)))] = float(as_number(value)) / float(row[np.argmax(np.abs(row))])
-        return jnp.asarray(made)
-    made = as_number(given)
-    if made.shape != (size,):
+            values[int(np.argmax(np.abs(row)))] = float(as_number(value)) / float(row[np.argmax(np.abs(row))])
+        return jnp.asarray(values)
+    values = as_number(given)
+    if values.shape != (size,):
         raise InputError(
             f"The initial {name} needs one number for each of the {size} degrees of freedom, not an array of shape "
-            f"{made.shape}."
+            f"{values.shape}."
         )
-    if not np.all(np.isfinite(np.asarray(made))):
+    if not np.all(np.isfinite(np.asarray(values))):
         raise InputError(f"The initial {name} has numbers that are not finite.")
-    return made
+    return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from vibrid.core.parameters import as_number
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
+from vibrid.structures.model import Model
 
 _GOOD_REDUCTION = 0.1  # the fixed matrix is used while the residual falls below this share of the one before
 
@@ -48,17 +49,17 @@ class Newmark(Integrator):
     tolerance: float = eqx.field(static=True, default=1e-11)
     iterates: ClassVar[bool] = True
 
-    def prepare(self, model, dt):
+    def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         m, c, k = model.initial_matrices()
         return jnp.linalg.inv(m + self.gamma * dt * c + self.beta * dt * dt * k)
 
-    def start(self, model, constants, x, v, s, u):
+    def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
         return super().start(model, constants, x, v, s, u)._replace(notes=jnp.zeros((), bool))
 
-    def failed(self, state):
+    def failed(self, state: State) -> jax.Array:
         return state.notes
 
-    def step(self, model, constants, state, u, dt):
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         load = model.load(u.end)
         x_first = state.x + dt * state.v + (0.5 - self.beta) * dt * dt * state.a
         v_first = state.v + (1.0 - self.gamma) * dt * state.a

@@ -129,9 +129,9 @@ def _cross(slope, jacobian, coefficients, y, step, tolerance, largest, pace: _Pa
     def jac(t, y):
         return np.asarray(jacobian(t, y, coefficients))
 
-    method, own = (scipy.integrate.Radau, {"jac": jac}) if pace.stiff else (scipy.integrate.DOP853, {})
+    method, options = (scipy.integrate.Radau, {"jac": jac}) if pace.stiff else (scipy.integrate.DOP853, {})
     accuracy = {"rtol": tolerance, "atol": tolerance * largest, "first_step": min(step, pace.step)}
-    solver = method(f, 0.0, y, step, **accuracy, **own)
+    solver = method(f, 0.0, y, step, **accuracy, **options)
     steps, longest = 0, 1e-3 * step
     while solver.status == "running":
         if steps == _MANY_STEPS and not pace.stiff:

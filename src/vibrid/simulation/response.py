@@ -70,8 +70,8 @@ class Response:
             raise InputError(f"The noise is a share of each signal, zero or more, not {noise}.")
         sensors = Sensors(sensors)
         y = self.readings(sensors)
-        own = np.array([float(s.noise) for s in sensors])
-        sigma = np.where(np.isfinite(own), own, noise * y.std(axis=0))
+        levels = np.array([float(s.noise) for s in sensors])
+        sigma = np.where(np.isfinite(levels), levels, noise * y.std(axis=0))
         y = y + sigma * np.random.default_rng(key).standard_normal(y.shape)
         drive = self.excitation.select(quantity=EXCITATIONS)
         taken = set(drive.names) & {s.label for s in sensors}
@@ -95,13 +95,13 @@ class Response:
         """Names of the parts with laws."""
         return tuple(name for name, _ in self.shape_of_model().parts)
 
-    def shape_of_model(self):
+    def shape_of_model(self) -> Model:
         """The model without its numbers: names and places only."""
         return eqx.filter_eval_shape(lambda structure: structure.model(self.loads), self.structure)
 
 
 @jax.jit
-def delayed(y, delays, step):
+def delayed(y, delays, step) -> jax.Array:
     """Signals (samples, channels) seen `delays` seconds late, by cubic interpolation between samples.
 
     Differentiable in the delays. Before the first sample a signal keeps its first value.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -103,8 +104,8 @@ def simulate(
     driven = drive(inputs, hold, substeps)
     watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
-    made = _run(simplified(structure).built(loads), loads, integrator, driven, step, watched, start, substeps)
-    (x, v, a, s), failed = jax.tree.map(np.asarray, made)
+    recorded = _run(simplified(structure).built(loads), loads, integrator, driven, step, watched, start, substeps)
+    (x, v, a, s), failed = jax.tree.map(np.asarray, recorded)
     check_memory(structure, loads, s, excitation.time)
     structure.check_states(s, excitation.time)
     check_finite(x, excitation.time, integrator)
@@ -124,10 +125,10 @@ def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> Non
         )
 
 
-def check_memory(structure: Structure, loads, states, time: np.ndarray) -> None:
+def check_memory(structure: Structure, loads, states: Any, time: np.ndarray) -> None:
     """Refuse a run in which the memory of a path law was too small, stating which and when."""
-    for group, own in zip(structure.model(loads).groups, states, strict=True):
-        full = np.asarray(group.law.overflowed(own))
+    for group, state in zip(structure.model(loads).groups, states, strict=True):
+        full = np.asarray(group.law.overflowed(state))
         if full.any():
             when = time[int(np.argmax(full.reshape(len(time), -1).any(axis=1)))]
             raise Divergence(

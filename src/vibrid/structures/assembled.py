@@ -113,16 +113,16 @@ class Assembled(Structure, metaclass=_Supported):
         return self.declared.mass_model == "lumped" and on_nodes
 
     @eqx.filter_jit
-    def ground_inertia(self, direction=""):
+    def ground_inertia(self, direction: str = "") -> jax.Array:
         """M r over free and supported nodes: with a consistent mass the supports move the mass of their neighbours."""
         nodes = self.nodes_and_supports()
         return self._whole_mass()[nodes.free] @ nodes.rigid(self.ground_axis(direction))
 
-    def ground(self, direction=""):
+    def ground(self, direction: str = "") -> np.ndarray:
         nodes = self.nodes_and_supports()
         return nodes.rigid(self.ground_axis(direction))[nodes.free]
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         removed = self.nodes_and_supports().removed
         valid = [d for d in self.directions if d != "rotation" and d not in removed]
         valid.sort(key=lambda d: d != self.ground_direction)
@@ -135,10 +135,10 @@ class Assembled(Structure, metaclass=_Supported):
         """Names of the degrees of freedom of the model, in order; each is a place."""
         return self.nodes_and_supports().names
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         return self._whole_row(place)[self.nodes_and_supports().free]
 
-    def carried(self, place, direction=""):
+    def carried(self, place: str, direction: str = "") -> float:
         """How far a place, on a support or off it, moves with a unit ground displacement."""
         return float(self._whole_row(place) @ self.nodes_and_supports().rigid(self.ground_axis(direction)))
 

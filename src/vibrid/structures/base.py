@@ -19,7 +19,7 @@ from vibrid.core.registry import Registry
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.damping import Damping, Explicit
 from vibrid.structures.ground import axis_of, refuse_repeated
-from vibrid.structures.model import Model, Stack, stack_laws
+from vibrid.structures.model import Loads, Model, Stack, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
 
 STRUCTURES = Registry("structure")
@@ -38,7 +38,7 @@ class Attachment(eqx.Module):
     at: str = eqx.field(static=True, converter=str)
     to: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not isinstance(self.law, Law):
             raise InputError(f"An attachment needs a law such as Linear(stiffness=...), not {self.law!r}.")
         check_law(self.law)
@@ -102,7 +102,7 @@ class Structure(Parameterised):
         """The same structure for static tests, whose steps are larger than those of a motion."""
         return self
 
-    def check_states(self, states, when, unit: str = "s") -> None:
+    def check_states(self, states: Any, when: np.ndarray, unit: str = "s") -> None:
         """Refuse a run whose recorded states (one for each of `when`, in s or steps) show that a part failed."""
 
     # -- common to all ---------------------------------------------------------------------------------------------
@@ -121,11 +121,11 @@ class Structure(Parameterised):
         paths.check(structure, changes)
         return structure
 
-    def built(self, loads=GROUND) -> Structure | Model:
+    def built(self, loads: Loads = GROUND) -> Structure | Model:
         """What a run should be compiled for: the structure, or its model where building it takes long."""
         return self
 
-    def model(self, loads=GROUND, parts=None) -> Model:
+    def model(self, loads: Loads = GROUND, parts=None) -> Model:
         """Compile for the given inputs: a tuple of ("ground_acceleration", direction) or ("load", place).
 
         A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` replace those of the
@@ -162,7 +162,7 @@ class Structure(Parameterised):
             model = dataclasses.replace(model, damping=damping.matrix(model.mass_matrix, bare.initial_matrices()[2]))
         return model
 
-    def driven_along(self, loads) -> tuple[tuple[str, str], ...]:
+    def driven_along(self, loads: Loads) -> tuple[tuple[str, str], ...]:
         """The inputs with the structure's own names of directions; two ground motions in one direction are refused."""
         inputs = tuple((q, self.ground_axis(place) if q == "ground_acceleration" else place) for q, place in loads)
         ground = [i for i, (quantity, _) in enumerate(inputs) if quantity == "ground_acceleration"]

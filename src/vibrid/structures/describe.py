@@ -33,7 +33,7 @@ _FIBRE_PARTS = (FrameMember, LeaningColumn, MemberLoad, PermanentLoad, Reinforce
 _PLAIN = {cls.__name__: cls for cls in (*_PARTS, *_FIBRE_PARTS)}
 
 
-def describe(thing):
+def describe(thing: Any) -> Any:
     """A structure, law, damping or sensor as dictionaries, lists, numbers and strings (ready for JSON)."""
     if isinstance(thing, eqx.Module):
         fields = {f.name: describe(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
@@ -89,7 +89,7 @@ def _name(thing) -> dict:
     )
 
 
-def rebuild(text) -> Any:
+def rebuild(text: Any) -> Any:
     """The object that `describe` described; unknown names are refused, or replaced by stand-ins if of a plugin."""
     if isinstance(text, list):
         return tuple(rebuild(part) for part in text)

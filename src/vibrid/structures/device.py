@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar, NoReturn
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Structure
-from vibrid.structures.model import Model
+from vibrid.structures.model import Loads, Model
 
 IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 """The inputs of a device test."""
@@ -29,26 +30,26 @@ class ImposedTest(Structure):
         """The law of the specimen."""
         raise NotImplementedError
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return jnp.ones(1), None
 
-    def parts(self):
+    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
         return [(self.place, self.specimen(), np.ones((1, 1)))]
 
-    def model(self, loads=IMPOSED, parts=None) -> Model:
+    def model(self, loads: Loads = IMPOSED, parts=None) -> Model:
         if tuple(q for q, _ in loads) != tuple(q for q, _ in IMPOSED):
             raise InputError("A device is driven by imposed_displacement and imposed_velocity, not by loads.")
         return dataclasses.replace(super().model((), parts), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         if str(place) not in (self.place, "0"):
             raise InputError(f"This test has one place, '{self.place}'; '{place}' is not it.")
         return np.ones(1)
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         return {}
 
-    def ground(self, direction="") -> NoReturn:
+    def ground(self, direction: str = "") -> NoReturn:
         raise InputError(f"A {type(self).__name__} does not stand on ground that moves.")
 
 
@@ -62,10 +63,10 @@ class Device(ImposedTest):
     law: Law
     place: ClassVar[str] = "device"
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not isinstance(self.law, Law):
             raise InputError(f"A device needs a law such as Bilinear(...), not {self.law!r}.")
         check_law(self.law)
 
-    def specimen(self):
+    def specimen(self) -> Law:
         return self.law

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -31,7 +31,7 @@ from vibrid.structures.members import (
     fixed_end_moments,
     member_law,
 )
-from vibrid.structures.model import Model, Stack, stack_laws
+from vibrid.structures.model import Loads, Model, Stack, stack_laws
 from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses, as_points, as_supports, check_elements
 from vibrid.structures.sections import ReinforcedSection, stack_fibres
 from vibrid.structures.static import Balance, settle
@@ -82,7 +82,7 @@ class FiberFrame(Assembled):
     ground_direction: ClassVar = "x"
     mass_model: ClassVar = "lumped"
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         for i, point in enumerate(self.nodes):
             if len(point) != 2:
                 raise InputError(f"Node {i} of a plane frame needs x and y, not {len(point)} numbers.")
@@ -135,10 +135,10 @@ class FiberFrame(Assembled):
         length, turn = self._lengths()
         return basic_rows(length[member], self.members[member].offsets) @ turn[member]
 
-    def mass_terms(self):
+    def mass_terms(self) -> list:
         length, turn = self._lengths()
-        own = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
-        return [(own, turn.transpose(0, 2, 1) @ el.beam_mass(length, lumped=True) @ turn)]
+        line_mass = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
+        return [(line_mass, turn.transpose(0, 2, 1) @ el.beam_mass(length, lumped=True) @ turn)]
 
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         nodes = self.nodes_and_supports()
@@ -157,12 +157,12 @@ class FiberFrame(Assembled):
     def kinds(self) -> dict[tuple[str, str, int], list[int]]:
         """The members by formulation, integration and number of points: those of one kind are computed together, and
         their states are one group of a response."""
-        found: dict = {}
+        kinds: dict = {}
         for i, m in enumerate(self.members):
             points = 0 if m.integration == HINGES or m.formulation == "elastic" else m.points
             integration = "" if m.formulation == "elastic" else m.integration
-            found.setdefault((m.formulation, integration, points), []).append(i)
-        return found
+            kinds.setdefault((m.formulation, integration, points), []).append(i)
+        return kinds
 
     def stacks(self) -> list[Stack]:
         """The members before any motion, under the loads along them; those of one kind together."""
@@ -173,21 +173,21 @@ class FiberFrame(Assembled):
             rows[i][:, dofs] = self.basic_rows(i)
         fibres = stack_fibres(self.sections)
         names = [section.name for section in self.sections]
-        made = []
+        stacks = []
         for (formulation, integration, points), chosen in self.kinds().items():
-            own = np.array([names.index(self.members[i].section) for i in chosen])
+            which = np.array([names.index(self.members[i].section) for i in chosen])
 
             def law(fibres, clear, hinges, load, formulation=formulation, integration=integration, points=points):
                 return member_law(fibres, clear, hinges, load, formulation, integration, points, self.iterations)
 
             stacked = jax.vmap(law)(
-                jax.tree.map(lambda leaf, own=own: leaf[own], fibres),
+                jax.tree.map(lambda leaf, which=which: leaf[which], fibres),
                 jnp.asarray([clear_length(length[i], self.members[i].offsets) for i in chosen]),
                 jnp.stack([self._hinges(i) for i in chosen]),
                 jnp.stack([self._load_along(i) for i in chosen]),
             )
-            made.append(Stack(tuple(f"members[{i}]" for i in chosen), stacked, rows[chosen][:, :, nodes.free]))
-        return made
+            stacks.append(Stack(tuple(f"members[{i}]" for i in chosen), stacked, rows[chosen][:, :, nodes.free]))
+        return stacks
 
     def _hinges(self, member: int):
         given = self.members[member].hinges
@@ -226,7 +226,7 @@ class FiberFrame(Assembled):
                 stacks[i] = stacks[i]._replace(law=dataclasses.replace(stacks[i].law, settled=state))
         return stacks
 
-    def built(self, loads=GROUND):
+    def built(self, loads: Loads = GROUND) -> Model:
         settled = _under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ()
         model = _built(self, loads, settled)
         bare = [] if isinstance(model.mass, Tracer) else np.flatnonzero(np.asarray(model.mass) <= 0)
@@ -248,7 +248,7 @@ class FiberFrame(Assembled):
         """Equilibrium under the permanent loads, from no load: displacements, states, the force left unbalanced."""
         return _under_permanent_loads(self.for_large_steps())[1]
 
-    def load_vector(self):
+    def load_vector(self) -> jax.Array:
         """N and N m at the free degrees of freedom: permanent loads at nodes, and end forces of those on members."""
         nodes = self.nodes_and_supports()
         length, turn = self._lengths()
@@ -263,10 +263,10 @@ class FiberFrame(Assembled):
             total = total.at[dofs[i]].add(turn[i].T @ brought)
         return total[nodes.free]
 
-    def for_large_steps(self):
+    def for_large_steps(self) -> Self:
         return dataclasses.replace(self, iterations=max(self.iterations, _PATIENT))
 
-    def check_states(self, states, when, unit="s"):
+    def check_states(self, states: Any, when: np.ndarray, unit: str = "s") -> None:
         """Refuse a run in which the permanent loads found no equilibrium or a section lost its stiffness."""
         if self.is_loaded:
             left, load = float(self.permanent().unbalanced), float(jnp.abs(self.load_vector()).max())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 import equinox as eqx
+import jax
 import numpy as np
 from jax.core import Tracer
 
@@ -54,7 +55,7 @@ class Matrices(Structure):
     )
     names: tuple[str, ...] = eqx.field(static=True, default=(), converter=_as_names)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         n = self.mass.shape[0] if self.mass.ndim else 0
         if n == 0 or self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
             raise InputError(f"M has shape {self.mass.shape} and K {self.stiffness.shape}; both must be {n} by {n}.")
@@ -81,10 +82,10 @@ class Matrices(Structure):
                 f"The mass matrix must be symmetric and positive definite; its smallest eigenvalue is {lowest:g} kg."
             )
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return self.mass, self.stiffness
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         n = self.mass.shape[0]
         names = self.names or tuple(str(i) for i in range(n))
         if str(place) not in names:
@@ -99,8 +100,8 @@ class Matrices(Structure):
             return dict(cast("tuple[tuple[str, tuple[float, ...]], ...]", self.influence))
         return {"": cast("tuple[float, ...]", self.influence)}
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         return dict.fromkeys(self._influences(), "")
 
-    def ground(self, direction=""):
+    def ground(self, direction: str = "") -> np.ndarray:
         return np.asarray(self._influences()[self.ground_axis(direction)])

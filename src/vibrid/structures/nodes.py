@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import equinox as eqx
+import jax
 import numpy as np
 
 from vibrid.core.arguments import as_entries, as_floats
@@ -30,7 +31,7 @@ class PointMass(Parameterised):
     rotary: Parameter = parameter("rotary inertia", "kg m^2", positive=True, default=0.0)
     along: str = eqx.field(static=True, default="")
 
-    def inertia(self, direction: str):
+    def inertia(self, direction: str) -> jax.Array | float:
         """kg, or kg m² for "rotation": the inertia in a direction of the place."""
         if direction == "rotation":
             return self.rotary
@@ -38,11 +39,11 @@ class PointMass(Parameterised):
 
 
 def as_point_masses(value: Iterable[PointMass]) -> tuple[PointMass, ...]:
-    made = as_entries(value, "point masses")
-    for item in made:
+    points = as_entries(value, "point masses")
+    for item in points:
         if not isinstance(item, PointMass):
             raise InputError(f"A point mass is written PointMass(mass, at=place), not {item!r}.")
-    return made
+    return points
 
 
 def as_supports(
@@ -61,13 +62,13 @@ def as_points(value: Iterable[Sequence[float] | np.ndarray]) -> tuple[tuple[floa
 
 
 def as_pairs(value: Iterable[Sequence[int] | np.ndarray]) -> tuple[tuple[int, int], ...]:
-    made = tuple(as_floats(pair, "two node numbers") for pair in as_entries(value, "elements"))
-    for i, pair in enumerate(made):
+    pairs = tuple(as_floats(pair, "two node numbers") for pair in as_entries(value, "elements"))
+    for i, pair in enumerate(pairs):
         if len(pair) != 2:
             raise InputError(f"Element {i} needs two nodes, not {len(pair)}.")
         if any(node != int(node) for node in pair):
             raise InputError(f"Element {i} needs the numbers of its nodes, not {pair}.")
-    return tuple((int(a), int(b)) for a, b in made)
+    return tuple((int(a), int(b)) for a, b in pairs)
 
 
 def as_choice(what: str, *choices: str) -> Callable[[str], str]:

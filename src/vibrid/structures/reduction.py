@@ -17,14 +17,16 @@ import hashlib
 from collections.abc import Sequence
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from vibrid.core.arguments import checked
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError, Refusal, unknown_name
+from vibrid.laws.base import Law
 from vibrid.structures.base import GROUND, Structure
-from vibrid.structures.model import Model
+from vibrid.structures.model import Loads, Model
 
 METHODS = ("guyan", "irs", "serep", "craig-bampton")
 
@@ -32,18 +34,18 @@ METHODS = ("guyan", "irs", "serep", "craig-bampton")
 class ConstantArray:
     """An array that never changes, so that programs can be compiled for it."""
 
-    def __init__(self, values):
+    def __init__(self, values: Numbers) -> None:
         self.values = np.array(values, dtype=float)
         self.values.flags.writeable = False
         self._key = hashlib.sha256(self.values.tobytes()).digest(), self.values.shape
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, ConstantArray) and self._key == other._key
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._key)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ConstantArray{self.values.shape}"
 
 
@@ -68,18 +70,18 @@ class Reduced(Structure):
         """T (n, r): `x = T q`."""
         return self.transformation.values
 
-    def expand(self, q):
+    def expand(self, q: jax.Array) -> jax.Array:
         """Motion of the full structure from motion of this one: (…, r) to (…, n); displacement, velocity alike."""
         return q @ self.matrix.T
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         """M and K of the coordinates; the full structure's own laws stay laws."""
         t = jnp.asarray(self.matrix)
         mass, stiffness = self.full.matrices()
         full = jnp.diag(mass) if mass.ndim == 1 else mass
         return t.T @ full @ t, None if stiffness is None else t.T @ stiffness @ t
 
-    def model(self, loads=GROUND, parts=None) -> Model:
+    def model(self, loads: Loads = GROUND, parts=None) -> Model:
         t = self.matrix
         full = self.full.model(loads, parts)
         mass = t.T @ full.mass_matrix @ t
@@ -93,34 +95,34 @@ class Reduced(Structure):
             load_matrix=t.T @ full.load_matrix,
         )
 
-    def laws(self):
+    def laws(self) -> list[Law]:
         return self.full.laws()
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         return self.full.row(place) @ self.matrix
 
-    def rotation_row(self, place):
+    def rotation_row(self, place: str) -> np.ndarray:
         return self.full.rotation_row(place) @ self.matrix
 
-    def drift_row(self, place):
+    def drift_row(self, place: str) -> np.ndarray:
         return self.full.drift_row(place) @ self.matrix
 
-    def strain_row(self, place):
+    def strain_row(self, place: str) -> np.ndarray | jax.Array:
         return self.full.strain_row(place) @ self.matrix
 
-    def force_row(self, place):
+    def force_row(self, place: str) -> np.ndarray | jax.Array:
         return self.full.force_row(place) @ self.matrix
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         return self.full.ground_axes()
 
-    def ground(self, direction=""):
+    def ground(self, direction: str = "") -> np.ndarray:
         raise Refusal("A reduced structure need not be able to move rigidly; use carried(place) or ground_inertia().")
 
-    def ground_inertia(self, direction=""):
+    def ground_inertia(self, direction: str = "") -> jax.Array:
         return jnp.asarray(self.matrix.T) @ self.full.ground_inertia(direction)
 
-    def carried(self, place, direction=""):
+    def carried(self, place: str, direction: str = "") -> float:
         return self.full.carried(place, direction)
 
 
@@ -189,10 +191,10 @@ def _bare_matrices(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
 
 def _kept_index(structure: Structure, place: str) -> int:
     row = structure.row(place)
-    found = np.flatnonzero(row)
-    if len(found) != 1 or row[found[0]] != 1:
+    entries = np.flatnonzero(row)
+    if len(entries) != 1 or row[entries[0]] != 1:
         raise InputError(f"'{place}' is not one degree of freedom that can move; keep nodes with a direction.")
-    return int(found[0])
+    return int(entries[0])
 
 
 def _static(stiffness, kept, others) -> np.ndarray:

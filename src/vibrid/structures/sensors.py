@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -31,7 +33,7 @@ class Sensor(Parameterised):
     name: str = eqx.field(static=True, default="")
     offset: Parameter = parameter("constant added to the reading", "", default=0.0)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not isinstance(self.quantity, str) or self.quantity not in MEASURABLE:
             raise unknown_name("measurable quantity", self.quantity, MEASURABLE)
 
@@ -52,7 +54,7 @@ class Sensors(tuple):
     sensors with gains, delays and noise of their own.
     """
 
-    def __new__(cls, sensors=(), **by_quantity):
+    def __new__(cls, sensors=(), **by_quantity) -> Self:
         entries = list(as_entries(sensors, "sensors"))
         for sensor in entries:
             if not isinstance(sensor, Sensor):

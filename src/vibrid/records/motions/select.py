@@ -38,7 +38,7 @@ class Suite:
     deviation_error: float
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the spectra of the suite against the target; returns the axes."""
 
 

@@ -40,7 +40,7 @@ class Similitude:
 
     length: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (np.isfinite(self.length) and self.length > 0):
             raise InputError(f"The length factor must be positive, not {self.length!r}.")
 

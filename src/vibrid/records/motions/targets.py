@@ -28,7 +28,7 @@ class Target:
     deviation: np.ndarray | None = None
     name: str = "target"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         periods = np.asarray(self.periods, dtype=float)
         values = np.asarray(self.acceleration, dtype=float)
         if periods.ndim != 1 or periods.size < 2 or values.shape != periods.shape:
@@ -45,17 +45,17 @@ class Target:
                 raise InputError("The deviations of a target must not be negative.")
             object.__setattr__(self, "deviation", deviation)
 
-    def at(self, periods) -> np.ndarray:
+    def at(self, periods: Numbers) -> np.ndarray:
         """Acceleration in m/s² at other periods, interpolated in logarithms; InputError outside the table."""
         return np.exp(np.interp(self._inside(periods), np.log(self.periods), np.log(self.acceleration)))
 
-    def deviation_at(self, periods) -> np.ndarray:
+    def deviation_at(self, periods: Numbers) -> np.ndarray:
         """Deviation of ln Sa at other periods; zero where the target has none."""
         if self.deviation is None:
-            return np.zeros(np.shape(periods))
+            return np.zeros(np.asarray(periods, dtype=float).shape)
         return np.interp(self._inside(periods), np.log(self.periods), self.deviation)
 
-    def _inside(self, periods) -> np.ndarray:
+    def _inside(self, periods: Numbers) -> np.ndarray:
         periods = np.asarray(periods, dtype=float)
         if np.any((periods < self.periods[0] * (1 - 1e-9)) | (periods > self.periods[-1] * (1 + 1e-9))):
             raise InputError(f"The target covers only {self.periods[0]:g} to {self.periods[-1]:g} s.")

@@ -8,8 +8,9 @@ the same way (docs/extending.md).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 
 import numpy as np
 
@@ -30,23 +31,23 @@ from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     uff58,
 )
 from vibrid.records.readers import columns as _columns  # noqa: F401
-from vibrid.records.readers.layout import Column, Layout, make_layout
+from vibrid.records.readers.layout import Column, Labels, Layout, make_layout
 from vibrid.records.readers.reader import READERS, Reader, is_own, readers
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
 
 
 def read_records(
-    path,
+    path: str | PathLike[str],
     *,
     format: str | None = None,
-    sidecar=None,
-    columns=None,
+    sidecar: str | PathLike[str] | None = None,
+    columns: Sequence[str | Column] | None = None,
     step: float | None = None,
     rate: float | None = None,
     time: str | int | None = None,
-    units=None,
-    quantities=None,
+    units: Labels = None,
+    quantities: Labels = None,
     name: str | None = None,
     limits: Limits | None = None,
 ) -> list[Record]:
@@ -59,16 +60,16 @@ def read_records(
 
 
 def read_record(
-    path,
+    path: str | PathLike[str],
     *,
     format: str | None = None,
-    sidecar=None,
-    columns=None,
+    sidecar: str | PathLike[str] | None = None,
+    columns: Sequence[str | Column] | None = None,
     step: float | None = None,
     rate: float | None = None,
     time: str | int | None = None,
-    units=None,
-    quantities=None,
+    units: Labels = None,
+    quantities: Labels = None,
     name: str | None = None,
     limits: Limits | None = None,
 ) -> Record:
@@ -136,7 +137,7 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
         raise source.problem("the file is empty.")
     known = readers()
     if format is not None:
-        chosen = [one for one in known if one[0].lower() == format.lower()]
+        chosen = [entry for entry in known if entry[0].lower() == format.lower()]
         if not chosen:
             raise unknown_name("format", format, [name for name, _ in known])
         return _run(*chosen[0], source, layout)
@@ -170,16 +171,16 @@ def _recognises(name: str, reader: Reader, source: Source) -> bool:
 def _run(name: str, reader: Reader, source: Source, layout: Layout) -> list[Record]:
     try:
         with np.errstate(all="ignore"):  # very large numbers overflow; the result is checked, so no warning is needed
-            found = reader.read(source, layout)
+            records = reader.read(source, layout)
     except Exception as problem:
         if is_own(name) or isinstance(problem, VibridError):
             raise
         why = f"{type(problem).__name__}: {problem}"
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed ({why}).") from problem
-    if not is_own(name) and not (isinstance(found, list) and found and all(isinstance(r, Record) for r in found)):
+    if not is_own(name) and not (isinstance(records, list) and records and all(isinstance(r, Record) for r in records)):
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) gave no list of records.")
     files = (source.fingerprint, *filter(None, [layout.sidecar]))
-    return [replace(record, files=files) for record in found]
+    return [replace(record, files=files) for record in records]
 
 
 __all__ = [

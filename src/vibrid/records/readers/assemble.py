@@ -23,9 +23,9 @@ Named = TypeVar("Named", Column, Channel)
 def split_unit(header: str) -> tuple[str, str | None]:
     """Name and unit of a heading such as `roof_acc [m/s^2]` or `force (kN)`; unit None when there is none."""
     text = header.strip().strip('"').strip()
-    found = re.fullmatch(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*", text)
-    if found and found.group(1):
-        return found.group(1).strip(), found.group(2).strip()
+    match = re.fullmatch(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*", text)
+    if match and match.group(1):
+        return match.group(1).strip(), match.group(2).strip()
     return text, None
 
 

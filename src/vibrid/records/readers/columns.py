@@ -42,11 +42,11 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, layout: Layout) -> list[Record]:
-    found = _first_row(source.head_lines)
-    if found is None:
+    first_row = _first_row(source.head_lines)
+    if first_row is None:
         decimal_comma.refuse(source)
         raise source.problem("no rows of numbers were found.")
-    index, delimiter, width = found
+    index, delimiter, width = first_row
     lines = source.lines()
     title = [next(lines, "").strip() for _ in range(index)]
     lines = (line if not line.lstrip().startswith("%") else "" for line in lines)

@@ -39,7 +39,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
 def traces(source: Source) -> list[Trace]:
     """Every component in the file."""
     lines = list(source.lines())
-    found, text_start, index = [], 0, 0
+    traces_read, text_start, index = [], 0, 0
     text, integers, reals = [], [], []
     while index < len(lines):
         line = lines[index]
@@ -50,14 +50,14 @@ def traces(source: Source) -> list[Trace]:
             reals, index = _header(source, lines, index, block)
         elif (announced := _DATA.match(line)) and integers and reals:
             trace, index = _trace(source, lines, index, announced, text, integers, reals)
-            found.append(trace)
+            traces_read.append(trace)
         else:
             index += 1
             if re.match(r"^\s*End-of-data", line, re.I):
                 text_start = index
-    if not found:
+    if not traces_read:
         raise source.problem("the headers of a COSMOS file are there and no block of numbers follows.")
-    return found
+    return traces_read
 
 
 def _header(source: Source, lines: list[str], index: int, block) -> tuple[list[float], int]:

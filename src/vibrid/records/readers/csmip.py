@@ -50,20 +50,20 @@ def traces(source: Source) -> list[Trace]:
     if holds_spectra(source):
         raise source.problem("it holds response spectra (CSMIP volume 3), not a motion.")
     lines = list(source.lines())
-    found, header, index = [], 0, 0
+    traces_read, header, index = [], 0, 0
     while index < len(lines):
         announced = _DATA.match(lines[index])
         if announced:
             trace, index = _trace(source, lines, header, index, announced)
-            found.append(trace)
+            traces_read.append(trace)
         elif lines[index].startswith("/&"):
             index += 1
             header = index
         else:
             index += 1
-    if not found:
+    if not traces_read:
         raise source.problem("the header of an accelerogram is there and no block of numbers follows.")
-    return found
+    return traces_read
 
 
 def _trace(source: Source, lines: list[str], header: int, index: int, announced) -> tuple[Trace, int]:

@@ -31,23 +31,23 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, layout: Layout) -> list[Record]:
-    found = find_heading(source)
-    if found is None:
+    heading = find_heading(source)
+    if heading is None:
         decimal_comma.refuse(source)
         raise source.problem("no line of headings followed by numbers was found.")
     lines = source.lines()
-    own, damaged = None, False
-    for _ in range(found.last + 1):
+    description, damaged = None, False
+    for _ in range(heading.last + 1):
         line = next(lines, "")
         if MARK in line:
-            own = _metadata(line)
-            damaged = own is None
-    names, units = _names_and_units(source, found)
-    data = numbers.table(source, lines, found.last + 2, found.delimiter, len(names))
+            description = _metadata(line)
+            damaged = description is None
+    names, units = _names_and_units(source, heading)
+    data = numbers.table(source, lines, heading.last + 2, heading.delimiter, len(names))
     if not len(data):
-        raise source.problem("there are headings and no numbers.", found.first + 1)
-    told = None if own is None else _told(own, names)
-    record = assemble(source, data, names, units, layout, kind=NAME, unit_line=found.last + 1, told=told)
+        raise source.problem("there are headings and no numbers.", heading.first + 1)
+    told = None if description is None else _told(description, names)
+    record = assemble(source, data, names, units, layout, kind=NAME, unit_line=heading.last + 1, told=told)
     return [record.replace("the line that vibrid wrote about the channels is damaged") if damaged else record]
 
 

@@ -63,14 +63,14 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
     columns = [arrays[key].values for key in keys]
     if any(c.ndim != 1 or c.shape != columns[0].shape for c in columns):
         raise source.problem("its channels do not have equal lengths.")
-    said, units = [], []
+    columns_described, units = [], []
     for key in keys:
         words = arrays[key].attributes
         quantity, unit, location, direction = (
             words.get(k, "") if isinstance(words.get(k, ""), str) else ""
             for k in ("quantity", "units", "location", "direction")
         )
-        said.append(Column(quantity=quantity or "other", location=location, direction=direction))
+        columns_described.append(Column(quantity=quantity or "other", location=location, direction=direction))
         units.append(unit or None)
     step, start = attributes.get("vibrid_step"), attributes.get("vibrid_start", 0.0)
     if isinstance(step, float) and isinstance(start, float) and np.isfinite([step, start]).all():
@@ -80,7 +80,7 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
     else:
         raise source.problem("its sampling step is missing.")
     title = attributes.get("title", "")
-    told = Told(said, axis, None, history, title if isinstance(title, str) else "")
+    told = Told(columns_described, axis, None, history, title if isinstance(title, str) else "")
     return assemble(source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, told=told)
 
 

@@ -22,7 +22,7 @@ class Refused(Exception):
 
 def _attributes(item) -> dict:
     """Attributes that are texts, lists of texts or single numbers."""
-    found = {}
+    attributes = {}
     for key in list(item.attrs)[:200]:
         try:
             value = item.attrs[key]
@@ -36,8 +36,8 @@ def _attributes(item) -> dict:
         elif isinstance(value, (np.floating, np.integer)):
             value = float(value)
         if isinstance(value, (str, list, float)):
-            found[str(key)] = value
-    return found
+            attributes[str(key)] = value
+    return attributes
 
 
 def _walk(group, prefix: str = "", depth: int = 0, count: list | None = None):

@@ -78,8 +78,8 @@ def _read(source: Source, values: dict, label: str, pattern: str) -> list[float]
     text, line = values.get(label, (None, None))
     if text is None:
         raise source.problem(f"the header has no line '{label}'.")
-    found = re.match(pattern, text)
-    groups = found.groups() if found else ()
+    match = re.match(pattern, text)
+    groups = match.groups() if match else ()
     values_found = [x for x in map(numbers.number, groups) if x is not None and 0 < x < 1e12]
     if not groups or len(values_found) < len(groups):
         raise source.problem(f"'{label}' is '{text[:40]}', which cannot be understood.", line)

@@ -21,7 +21,9 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 from vibrid.core.errors import FileProblem, InputError, nearest
 from vibrid.core.inputs import InputFile
@@ -29,6 +31,9 @@ from vibrid.records.record import QUANTITIES
 from vibrid.records.units import unit_factor
 
 _SIDECAR_BYTES = 1_000_000
+
+Labels: TypeAlias = str | Mapping[str, str] | Sequence[str] | None
+"""Units or quantities: one for all columns, by name, or one for each."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class Layout:
     step: float | None = None
     time: str | int | None = None
     name: str | None = None
-    units: str | Mapping[str, str] | Sequence[str] | None = None
-    quantities: str | Mapping[str, str] | Sequence[str] | None = None
+    units: Labels = None
+    quantities: Labels = None
     known: Mapping[str, Column] = field(default_factory=dict)  # by name, of columns that need not be there
     sidecar: InputFile | None = None  # where it was read from
 
@@ -74,8 +79,8 @@ class Layout:
     def within(self, names: Sequence[str]) -> Layout:
         """The layout for one of several records: units and quantities of its own channels by name, and no name."""
         maps = {k: v for k in ("units", "quantities") if isinstance(v := getattr(self, k), Mapping)}
-        own = {k: {name: v[name] for name in v if name in names} for k, v in maps.items()}
-        return replace(self, name=None, **own)
+        chosen = {k: {name: v[name] for name in v if name in names} for k, v in maps.items()}
+        return replace(self, name=None, **chosen)
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse units and quantities for columns that are not there: a misspelt name would leave a column as it is."""
@@ -116,7 +121,16 @@ def _pick(given, index: int, name: str, count: int, what: str):
 
 
 def make_layout(
-    path, sidecar=None, *, columns=None, step=None, rate=None, time=None, name=None, units=None, quantities=None
+    path: str | PathLike[str],
+    sidecar: str | PathLike[str] | None = None,
+    *,
+    columns: Sequence[str | Column] | None = None,
+    step: float | None = None,
+    rate: float | None = None,
+    time: str | int | None = None,
+    name: str | None = None,
+    units: Labels = None,
+    quantities: Labels = None,
 ) -> Layout:
     """The layout of a file from its sidecar (found beside it, or named) and from the caller, who overrides it."""
     if sidecar is None:
@@ -144,7 +158,7 @@ def _positive(value, what: str, error) -> float:
     return float(value)
 
 
-def read_sidecar(path) -> Layout:
+def read_sidecar(path: str | PathLike[str]) -> Layout:
     """The layout written in a sidecar TOML; unknown keys, units and quantities are refused with the nearest name."""
     try:
         if Path(path).stat().st_size > _SIDECAR_BYTES:

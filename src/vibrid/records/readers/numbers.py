@@ -64,7 +64,7 @@ def block(
 
 
 def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
-    found = 0
+    count = 0
     for offset, line in enumerate(lines):
         words = line.split()
         values = [number(word) for word in words]
@@ -77,8 +77,8 @@ def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
             if value is None:
                 raise source.problem(_not_a_number(word.strip()), first_line + offset)
             yield value
-            found += 1
-            if enough is not None and found >= enough:
+            count += 1
+            if enough is not None and count >= enough:
                 return
 
 
@@ -92,8 +92,8 @@ def _not_a_number(text: str) -> str:
 
 def fortran_width(text: str) -> int | None:
     """Characters per number from a Fortran format such as (8F10.3) or 5E15.7; None when there is none."""
-    found = re.search(r"\(?\s*(?:\d*P,?\s*)?\d*\s*[FEGDI]\s*(\d{1,2})(?:\.\d+)?", text, re.I)
-    width = int(found.group(1)) if found else 0
+    match = re.search(r"\(?\s*(?:\d*P,?\s*)?\d*\s*[FEGDI]\s*(\d{1,2})(?:\.\d+)?", text, re.I)
+    width = int(match.group(1)) if match else 0
     return width or None
 
 

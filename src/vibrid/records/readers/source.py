@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 
 from vibrid.core.errors import FileProblem, missing_file
@@ -40,7 +41,7 @@ class Source:
     path: the name that the user gave (used in every message); content: the bytes, when they are not on disk.
     """
 
-    def __init__(self, path, content: bytes | None = None, limits: Limits | None = None):
+    def __init__(self, path: str | PathLike[str], content: bytes | None = None, limits: Limits | None = None) -> None:
         self.path, self.limits = path, limits or Limits()
         self._content = content
         if content is not None:
@@ -107,7 +108,7 @@ class Source:
             return []
         return self.head.decode(self.encoding, errors="replace").splitlines()[:200]
 
-    def _open(self):
+    def _open(self) -> io.BytesIO | io.BufferedReader:
         if self._content is not None:
             return io.BytesIO(self._content)
         try:

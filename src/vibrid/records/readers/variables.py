@@ -149,11 +149,11 @@ def _by_keys(source, arrays, layout, kind, steps, units) -> Record:
 
 def _take(source, arrays, key: str) -> np.ndarray:
     """A column by a key such as `force`, `data[:, 3]` or `data[3]`; columns count from 0 as in Python."""
-    found = re.fullmatch(r"\s*([^\[\]]+?)\s*(?:\[\s*(?::\s*,\s*)?(\d{1,5})\s*\])?\s*", key)
-    name = found.group(1) if found else key
+    match = re.fullmatch(r"\s*([^\[\]]+?)\s*(?:\[\s*(?::\s*,\s*)?(\d{1,5})\s*\])?\s*", key)
+    name = match.group(1) if match else key
     if name not in arrays:
         raise source.problem(f"there is no array '{name}'; {nearest(name, arrays)}")
-    array, column = arrays[name], int(found.group(2) or 0) if found else 0
+    array, column = arrays[name], int(match.group(2) or 0) if match else 0
     if column >= array.shape[1]:
         raise source.problem(f"'{name}' has {array.shape[1]} columns, counted from 0; there is no {column}.")
     return array[:, column]
