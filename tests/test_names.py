@@ -15,36 +15,36 @@ from vibrid import moved_names
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = ast.parse((ROOT / "src" / "vibrid" / "__init__.py").read_text(encoding="utf-8"))
-_ROOMS_WITH_MOVED = ("vibrid.simulation", "vibrid.records.motions", "vibrid.networks", "vibrid.hybrid.learned")
-MOVED = {"vibrid": moved_names.MOVED} | {room: importlib.import_module(room).MOVED for room in _ROOMS_WITH_MOVED}
+_PACKAGES_WITH_MOVED = ("vibrid.simulation", "vibrid.records.motions", "vibrid.networks", "vibrid.hybrid.learned")
+MOVED = {"vibrid": moved_names.MOVED} | {p: importlib.import_module(p).MOVED for p in _PACKAGES_WITH_MOVED}
 MOST = 100
-"""More names than a reader can look through are no help: what few users need stays in its room."""
+"""More names than a reader can look through are no help: what few users need stays in its package."""
 
 
 def test_the_top_holds_few_names_that_all_lead_somewhere():
     assert len(vb.__all__) == len(set(vb.__all__)) <= MOST
     shown = {name for name in dir(vb) if not name.startswith("__")}
-    assert shown == {*vb.__all__, *vb._ROOMS}
+    assert shown == {*vb.__all__, *vb._PACKAGES}
     for name in vb.__all__:
         value = getattr(vb, name)
         assert not inspect.ismodule(value) and inspect.getdoc(value), f"vb.{name} says nothing of itself"
         assert value.__name__ == name and value.__module__.startswith("vibrid.")
-    assert all(inspect.ismodule(getattr(vb, room)) for room in vb._ROOMS)
+    assert all(inspect.ismodule(getattr(vb, package)) for package in vb._PACKAGES)
 
 
 def test_editors_see_the_names_that_are_there():
-    """The imports that only a type checker makes, `__all__` and the table of rooms are one list."""
+    """The imports that only a type checker makes, `__all__` and the table of packages are one list."""
     (block,) = [node for node in TOP.body if isinstance(node, ast.If) and "not " not in ast.unparse(node.test)]
     seen = {a.name: node.module for node in block.body for a in node.names}
-    rooms = {room: "vibrid" for room in vb._ROOMS}
-    assert seen == rooms | {name: f"vibrid.{room}" for name, room in vb._ROOM_OF.items()}
-    assert sorted(vb.__all__) == sorted(vb._ROOM_OF)
+    packages = {package: "vibrid" for package in vb._PACKAGES}
+    assert seen == packages | {name: f"vibrid.{package}" for name, package in vb._PACKAGE_OF.items()}
+    assert sorted(vb.__all__) == sorted(vb._PACKAGE_OF)
 
 
-@pytest.mark.parametrize("room", sorted(set(vb._ROOM_OF.values())))
-def test_a_room_offers_what_stands_on_top(room):
-    inside = importlib.import_module(f"vibrid.{room}")
-    assert {name for name, own in vb._ROOM_OF.items() if own == room} <= set(inside.__all__)
+@pytest.mark.parametrize("package", sorted(set(vb._PACKAGE_OF.values())))
+def test_a_package_offers_its_names_on_top(package):
+    inside = importlib.import_module(f"vibrid.{package}")
+    assert {name for name, own in vb._PACKAGE_OF.items() if own == package} <= set(inside.__all__)
 
 
 def test_reading_a_record_needs_no_jax():
@@ -66,7 +66,7 @@ def test_a_name_that_moved_works_and_says_the_new_one(module):
 
 
 def test_nothing_here_uses_a_name_that_moved():
-    known = {*vb.__all__, *vb._ROOMS}
+    known = {*vb.__all__, *vb._PACKAGES}
     found = []
     for folder in ("src", "tests", "examples", "benchmarks", "docs", "README.md"):
         top = ROOT / folder

@@ -1,8 +1,8 @@
 """vibrid: structural system identification and hybrid simulation, one model of a structure for every job.
 
-These are the names a user means; each room has more of its own: `vb.records.synchronise`, `vb.laws.RateLaw`. A name or
-a room is imported at its first use, so that neither `vibrid --help` nor `vb.read_record` need wait for JAX. The report
-is put behind `.plot()` and `.report()` of the classes that declare them, by name: it too waits until it is asked for.
+These are the names for everyday use; each package has more: `vb.records.synchronise`, `vb.laws.RateLaw`. A name or a
+package is imported at its first use, so that neither `vibrid --help` nor `vb.read_record` waits for JAX. The functions
+behind `.plot()` and `.report()` are attached by name: the report too is imported at its first use.
 """
 
 import typing as _typing
@@ -218,10 +218,10 @@ __all__ = [
     "write_hdf5",
 ]
 
-_ROOMS = (
+_PACKAGES = (
     "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "papers", "project",
 )  # fmt: skip
-_NAMES_OF_ROOMS = {
+_NAMES_OF_PACKAGES = {
     "core": """
         Divergence FileProblem InputError Refusal VibridError
     """,
@@ -249,20 +249,20 @@ _NAMES_OF_ROOMS = {
         Actuator BandedFrictionDamper Experimental HybridResult HybridTest LawDevice Modelled impose
     """,
 }
-_ROOM_OF = {name: room for room, names in _NAMES_OF_ROOMS.items() for name in names.split()}
+_PACKAGE_OF = {name: package for package, names in _NAMES_OF_PACKAGES.items() for name in names.split()}
 
-if not _typing.TYPE_CHECKING:  # an editor that saw it would take any name for a right one
+if not _typing.TYPE_CHECKING:  # an editor that saw it would accept any name
 
     def __getattr__(name: str):
-        if name in _ROOM_OF:
-            globals()[name] = value = getattr(_import_module(f"vibrid.{_ROOM_OF[name]}"), name)
+        if name in _PACKAGE_OF:
+            globals()[name] = value = getattr(_import_module(f"vibrid.{_PACKAGE_OF[name]}"), name)
             return value
-        if name in _ROOMS:
+        if name in _PACKAGES:
             return _import_module(f"vibrid.{name}")
         names = _import_module("vibrid.moved_names").MOVED
         return _import_module("vibrid.core.moved").moved("vibrid", name, names)
 
 
 def __dir__() -> list[str]:
-    own = (name for name in globals() if name.startswith("__"))
-    return sorted({*own, *__all__, *_ROOMS})
+    dunders = (name for name in globals() if name.startswith("__"))
+    return sorted({*dunders, *__all__, *_PACKAGES})

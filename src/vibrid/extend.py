@@ -1,7 +1,7 @@
-"""What an author of plugins needs, in one place: these names stay as they are while others may move.
+"""The names for authors of plugins, in one place: these stay as they are while others may move.
 
-Contracts to derive from, the registries that make a class known, and the few functions that a plugin calls. Each is
-described in docs/extending.md, with a whole file for every kind (`vibrid new law NAME`).
+Base classes to derive from, the registries that make a class known, and the few functions that a plugin calls. Each
+is described in docs/extending.md, with a complete file for every kind (`vibrid new law NAME`).
 
     from vibrid.extend import LAWS, StaticLaw, parameter
 """

@@ -1,4 +1,4 @@
-"""Methods that are attached from above: every declared one is given, by a function that takes the same arguments."""
+"""Attached methods: every declared one has a function that takes the same arguments."""
 
 import ast
 import importlib
@@ -22,7 +22,7 @@ class Result:
 
     @attached
     def nothing(self):
-        """Nobody gives this."""
+        """Without a function."""
 
 
 class Special(Result):
@@ -67,14 +67,14 @@ def test_arguments_that_the_method_does_not_declare_are_refused_as_python_does(t
         Result().plot(1, ax=2)
 
 
-def test_what_nobody_gives_is_said_in_a_sentence(table):
+def test_a_method_without_function_is_refused_with_a_message(table):
     with pytest.raises(NotImplementedError, match=re.escape("Result declares nothing(), and no function is attached")):
         Result().nothing()
 
 
 def test_two_functions_for_one_method_are_refused(table):
     attach(Result, plot=draw)
-    with pytest.raises(InputError, match=r"is given by .*:draw already, not by other:draw"):
+    with pytest.raises(InputError, match=r"is attached to .*:draw already, not to other:draw"):
         attach(Result, plot="other:draw")
 
 

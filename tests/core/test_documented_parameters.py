@@ -1,4 +1,4 @@
-"""What a class says of its parameters: meaning, unit, range and default, from their declarations."""
+"""The description of parameters by a class: meaning, unit, range and default, from their declarations."""
 
 import dataclasses
 import inspect
@@ -41,7 +41,7 @@ def test_parameters_are_listed_that_the_docstring_does_not_describe():
 
 
 @pytest.mark.parametrize("name", list(vb.laws.LAWS))
-def test_every_law_says_what_its_parameters_mean(name):
+def test_every_law_describes_its_parameters(name):
     law = vb.laws.LAWS[name]
     declared = [f.name for f in dataclasses.fields(law) if "parameter" in f.metadata]
     text = inspect.getdoc(law)

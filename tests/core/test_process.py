@@ -1,4 +1,4 @@
-"""What vibrid changes in a process, and what it leaves as the user set it. Each case is a process of its own."""
+"""Settings that vibrid changes in a process, and those of the user that it keeps. Each case is its own process."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def test_a_cache_of_the_user_stays():
 
 
 class Config:
-    """JAX's settings as a process begins with them."""
+    """JAX's settings at the start of a process."""
 
     def __init__(self, folder=None, shortest=1.0):
         self.jax_compilation_cache_dir, self.jax_persistent_cache_min_compile_time_secs = folder, shortest
@@ -81,7 +81,7 @@ def test_wishes_of_both_kinds(monkeypatch, config, environment, folder, shortest
     assert precision.cache_folder() is None
 
 
-def test_a_wish_for_32_bits_is_refused_in_one_sentence():
+def test_a_request_for_32_bits_is_refused_with_one_message():
     made = child(JAX_ENABLE_X64="0")
     assert made.returncode == 1 and "JAX_ENABLE_X64=0 asks for 32-bit numbers" in made.stderr.splitlines()[-1]
 

@@ -1,4 +1,4 @@
-"""A file appears whole or not at all: whatever refuses it, the old one stays and nothing is left beside it."""
+"""A file appears complete or not at all: after any failure the old one stays and no other file is left."""
 
 import errno
 import os
@@ -116,7 +116,7 @@ def test_an_image_may_be_made_while_another_is(tmp_path):
 
 INTERRUPTED = """
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us deaf to it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
 import vibrid.cli
 from vibrid.core import files
 
@@ -151,7 +151,7 @@ def test_a_request_to_stop_during_a_save_leaves_nothing_half_written(tmp_path, n
 # -- files that grow -----------------------------------------------------------------------------------------------
 
 
-def test_what_is_appended_is_whole_or_taken_back(tmp_path, monkeypatch):
+def test_appended_data_are_complete_or_removed(tmp_path, monkeypatch):
     path, real, room = tmp_path / "run.csv", os.write, [6]
 
     def write(handle, data):

@@ -148,6 +148,6 @@ def test_wishes_that_make_no_sense(tmp_path):
     empty = Recorder(tmp_path / "empty.h5", CHANNELS)
     empty.close()
     assert not list(tmp_path.iterdir()) and empty.problem == "Nothing was recorded."
-    with pytest.raises(FileProblem, match="does not say what its columns are"):
+    with pytest.raises(FileProblem, match="does not describe its columns"):
         (tmp_path / "b").write_bytes(b'{"vibrid_journal": 1, "name": 3}\n')
         vb.read_record(tmp_path / "b")

@@ -14,7 +14,7 @@ from vibrid.laws.base import absolute_power, simplified
 
 @eqx.filter_jit
 def walk(law, e, w, dt, s=None):
-    """Forces and states along a path; the first sample is where the law stands."""
+    """Forces and states over a path; the first sample is the initial state."""
 
     def step(s, ends):
         s = law.advance(s, vb.laws.Motion(ends[0], ends[1]), vb.laws.Motion(ends[2], ends[3]), dt)

@@ -1,4 +1,4 @@
-"""Every registered law keeps the contract: a new law is tested the moment it is registered and has an example."""
+"""Every registered law meets the requirements: a new law is tested once it is registered and has an example."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_every_registered_law_has_an_example():
 
 
 @pytest.mark.parametrize(("check", "name"), PAIRS, ids=[f"{check.name}-{name}" for check, name in PAIRS])
-def test_law_keeps_its_promise(check, name):
+def test_law_meets_the_requirement(check, name):
     check(NAMED[name])
 
 

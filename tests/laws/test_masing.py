@@ -1,4 +1,4 @@
-"""Masing laws against a crowd of parallel sliders, closed forms and quadrature."""
+"""Masing laws against a large number of parallel sliders, closed forms and quadrature."""
 
 import equinox as eqx
 import jax
@@ -56,7 +56,7 @@ def test_it_is_the_limit_of_many_breaking_sliders(kind, ductility):
     assert memory.count[-101] == 0, "and return to the virgin curve"
 
 
-def test_the_whole_iwan_assembly_is_its_parts():
+def test_the_complete_iwan_assembly_is_its_parts():
     e = history()
     law = vb.Iwan(40.0, SPREADS["uniform"][0], 2.5, 5.0, 8.0, 0.03, damping=2.0)
     w = np.sin(np.arange(BATCH))
@@ -71,7 +71,7 @@ def test_the_whole_iwan_assembly_is_its_parts():
 
 @pytest.mark.parametrize("kind", SPREADS)
 def test_a_snapshot_of_the_memory_gives_the_force_of_any_parameters(kind):
-    """The memory never sees the parameters: recalled with others, it gives what those would have given."""
+    """The memory does not depend on the parameters: recalled with others, it gives their force."""
     e, w = jnp.asarray(history()), jnp.ones(BATCH)
     law = vb.Masing(40.0, SPREADS[kind][0], 2.5, damping=0.7)
     other = jax.tree.map(lambda leaf: 1.2 * leaf, law)
@@ -145,7 +145,7 @@ def cyclic(amplitudes) -> vb.Record:
     return vb.Record(np.asarray(amplitudes), [vb.Channel("imposed", "imposed_displacement")], step=0.1)
 
 
-def test_a_full_memory_is_an_error_that_says_what_to_do():
+def test_a_full_memory_is_an_error_that_states_what_to_do():
     shrinking = 0.1 * (-0.9) ** np.arange(12)
     small = vb.Device(vb.Parallel([vb.Masing(40.0, SPREADS["rayleigh"][0], capacity=8), vb.Linear(1.0)]))
     with pytest.raises(vb.Divergence, match=r"memory of Parallel was full at 0\.9 s"):
@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused(made, words):
 
 
 def test_it_moves_a_building_and_filters_refuse_to_average_it(motion):
-    """The storey forces are those of sliders along the drifts; a Kalman filter says why it cannot."""
+    """The storey forces are those of sliders under the drifts; a Kalman filter states why it cannot."""
     storey = vb.Masing(40.0, SPREADS["rayleigh"][0], ductility=3.0, damping=0.5)
     building = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[storey, storey])
     response = vb.simulate(building, motion, integrator=vb.CentralDifference())

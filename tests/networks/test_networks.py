@@ -33,7 +33,7 @@ def test_an_ensemble_is_a_vmap():
     np.testing.assert_allclose(jax.jit(jax.vmap(answer))(keys)[2], jax.jit(answer)(keys[2]), rtol=1e-12)
 
 
-def test_last_layer_can_begin_anywhere():
+def test_last_layer_can_have_any_initial_bias():
     net = Dense((jnp.ones((3, 2), jnp.float32),), (jnp.zeros(2, jnp.float32),)).with_output([1.0, -2.0], shrink=0.0)
     np.testing.assert_array_equal(net(jnp.ones(3, jnp.float32)), np.array([1.0, -2.0], np.float32))
 
@@ -77,7 +77,7 @@ def test_training_reaches_least_squares_and_records_every_step(line):
     assert len(np.unique(made.history[1])) == 400  # every step has a key of its own
 
 
-def test_interruption_keeps_what_was_learned(line):
+def test_interruption_keeps_the_trained_state(line):
     class Impatient(Progress):
         def update(self, done, note=""):
             if done == 80:
@@ -108,7 +108,7 @@ def test_schedule_falls_from_first_to_last():
         (lambda: train(Line(), None, jax.random.key(0), 0), "at least one step"),
     ],
 )
-def test_refusals_are_sentences(make, words):
+def test_refusals_are_messages(make, words):
     with pytest.raises(VibridError, match=words):
         make()
 

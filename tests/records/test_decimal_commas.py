@@ -1,4 +1,4 @@
-"""Decimal commas are told as such in every kind of table, and never read as two columns."""
+"""Decimal commas are reported as such in every kind of table, and never read as two columns."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ COMMA = r"has a decimal comma; save the file again with decimal points"
         ("acc [m/s^2]\n1,5\n2,5\n3,5\n", "1,5", 2),
     ],
 )
-def test_decimal_commas_are_told(tmp_path, text, example, line):
+def test_decimal_commas_are_reported(tmp_path, text, example, line):
     path = tmp_path / "test.csv"
     path.write_text(text)
     with pytest.raises(vb.FileProblem, match=rf"line {line}: '{example}' {COMMA}"):

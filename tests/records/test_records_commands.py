@@ -117,7 +117,7 @@ def test_motions_from_seed_to_suite(run, tmp_path):
     assert "is not a target" in run("motions", "scale", files[0], "--target", "ec8:x,C", fails=True)
 
 
-def test_errors_are_sentences(run, tmp_path):
+def test_errors_are_messages(run, tmp_path):
     (tmp_path / "roof.csv").write_text("time,a\n0,1\n0.1,2\n")
     answer = run("record", "info", tmp_path / "rof.CSV", fails=True)
     assert answer.endswith(f"there is no such file; did you mean '{tmp_path / 'roof.csv'}'?")

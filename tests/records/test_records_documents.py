@@ -1,4 +1,4 @@
-"""The document about records: its examples run, one after another, and print what it says."""
+"""The document about records: its examples run, one after another, and print what it states."""
 
 import contextlib
 import io
@@ -12,7 +12,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?")
 
 
-def test_the_examples_print_what_the_document_says(tmp_path, monkeypatch):
+def test_the_examples_print_what_the_document_states(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = BLOCK.findall(DOCUMENT.read_text(encoding="utf-8"))
     names: dict = {}

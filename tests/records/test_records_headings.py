@@ -1,4 +1,4 @@
-"""Headings of tables as programs write them, and time axes as they are stated: read as meant, or refused."""
+"""Headings of tables as programs write them, and time axes as they are stated: read correctly, or refused."""
 
 import numpy as np
 import pytest
@@ -117,10 +117,10 @@ def test_the_unit_of_a_time_column_can_be_given(put):
 @pytest.mark.parametrize("times", [(0, 0.1, 0.2, 0.3), (0, 0.01, 0.02, 0.09), (0, 0.02, 0.01, 0.03), (5, 5, 5, 5)])
 def test_a_step_that_contradicts_the_time_column_is_refused(put, times):
     path = put("time [s],a\n" + "".join(f"{t},1\n" for t in times))
-    with pytest.raises(FileProblem, match=r"the time column says .* at sample \d, and a step of 0.01 s leads to"):
+    with pytest.raises(FileProblem, match=r"the time column states .* at sample \d, and a step of 0.01 s leads to"):
         read_record(path, rate=100)
     (path.parent / "a.csv.toml").write_text("rate = 100\n[[columns]]\nskip = true\n[[columns]]\n")
-    assert read_record(path).step == 0.01  # the column is left out in so many words
+    assert read_record(path).step == 0.01  # the column is left out explicitly
 
 
 @pytest.mark.parametrize("times", [(0, 0.01, 0.01, 0.02), (0, 0.01, 0.005, 0.02)])
@@ -138,10 +138,10 @@ def test_rounded_stamps_agree_with_their_step(put):
 def test_steps_that_arrays_state_twice_must_agree(tmp_path):
     data = {"acc": np.arange(5.0), "dt": 0.02, "fs": 100.0}
     np.savez(tmp_path / "a.npz", **data)
-    with pytest.raises(FileProblem, match=r"'dt' says a step of 0.02 s and 'fs' 0.01 s"):
+    with pytest.raises(FileProblem, match=r"'dt' states a step of 0.02 s and 'fs' 0.01 s"):
         read_record(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", t=0.01 * np.arange(5), **{"acc": data["acc"], "dt": 0.02})
-    assert "'dt' says a step of 0.02 s" in read_record(tmp_path / "b.npz").history[-1]
+    assert "'dt' states a step of 0.02 s" in read_record(tmp_path / "b.npz").history[-1]
     with pytest.raises(FileProblem, match="leads to"):
         read_record(tmp_path / "b.npz", step=0.02)
 

@@ -1,4 +1,4 @@
-"""Ground motions: targets against the codes' own formulas, scaling against algebra, synthesis against its promises."""
+"""Ground motions: targets against the codes' own formulas, scaling against algebra, synthesis against requirements."""
 
 import numpy as np
 import pytest

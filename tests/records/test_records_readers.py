@@ -68,7 +68,7 @@ def test_units_are_an_engineers(unit, factor, symbol):
 
 
 @pytest.mark.parametrize("unit", ["furlongs per", "__import__('os')", "m^999", "kg**9**9", "(" * 50, "1/0", "€"])
-def test_an_unknown_unit_is_refused_with_a_sentence(unit):
+def test_an_unknown_unit_is_refused_with_a_message(unit):
     with pytest.raises(VibridError, match="unit"):
         unit_factor(unit)
 
@@ -101,7 +101,7 @@ def test_quantities_follow_from_unit_and_name(name, unit, quantity):
 
 
 def test_every_format_is_recognised_by_content_alone(put):
-    """The ending says nothing: every valid file is called file.bin and goes to its own reader."""
+    """The ending is not used: every valid file is called file.bin and goes to its own reader."""
     assert set(formats()) == set(fuzz_readers.valid_files())
     for name, files in fuzz_readers.valid_files().items():
         for content in files:
@@ -400,6 +400,6 @@ PROMISES = CHECKS.pairs(CONFORMING)
 
 
 @pytest.mark.parametrize(("check", "name"), PROMISES, ids=[f"{check.name}-{name}" for check, name in PROMISES])
-def test_reader_keeps_its_promise(check, name):
-    """What plugins are held to; `benchmarks/fuzz_readers.py` damages far more files."""
+def test_reader_meets_the_requirement(check, name):
+    """The same requirements as for plugins; `benchmarks/fuzz_readers.py` damages far more files."""
     check(CONFORMING[name])

@@ -1,4 +1,4 @@
-"""What vibrid writes about channels comes back: by itself, through a project, and overridden key by key."""
+"""Descriptions of channels that vibrid writes are read back: directly, through a project, and overridden by key."""
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_a_sidecar_overrides_too(tmp_path):
     (tmp_path / "own.csv.toml").write_text('[[columns]]\nname = "jack"\nlocation = "roof"\n[[columns]]\n')
     back = read_record(tmp_path / "own.csv")
     assert back.channels == (Channel("jack", "load", location="roof", direction="x"), record.channel("moment"))
-    assert "described anew" in back.history[-1]
+    assert "description changed" in back.history[-1]
 
 
 def test_a_heading_that_was_changed_leaves_the_others_described(tmp_path):
@@ -123,7 +123,7 @@ def test_a_heading_that_was_changed_leaves_the_others_described(tmp_path):
     np.testing.assert_allclose(back["new"], 1e-3 * every_kind()["drift 5"])
 
 
-def test_a_damaged_description_is_told(tmp_path):
+def test_a_damaged_description_is_reported(tmp_path):
     path = every_kind().select(["load 12", "drift 5"]).write_csv(tmp_path / "own.csv")
     path.write_text(path.read_text().replace('# vibrid: {"name"', "# vibrid: {name"))
     assert "damaged" in read_record(path).history[-1]
@@ -162,7 +162,7 @@ def test_formats_that_say_it_all_are_overridden_and_not_contradicted(tmp_path, t
         path = tmp_path / "a.uff"
         path.write_text("\n".join(["    -1", "    58", *header, " 1.0 2.0 3.0", "    -1"]) + "\n")
         name = "roof"
-        assert read_record(path, units="g")[name][0] == pytest.approx(9.80665)  # the file does not say
+        assert read_record(path, units="g")[name][0] == pytest.approx(9.80665)  # the file does not state it
     with pytest.raises(FileProblem, match=r"states a step of 0\.02 s"):
         read_record(path, step=0.01)
     assert read_record(path, rate=50).step == 0.02

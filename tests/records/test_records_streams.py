@@ -1,4 +1,4 @@
-"""Streams: samples in order whatever the network does, and nothing believed that is not a sample."""
+"""Streams: samples in order for any behaviour of the network, and nothing but samples accepted."""
 
 import contextlib
 import io
@@ -133,6 +133,6 @@ def test_nothing_is_lost_while_the_reader_is_slow():
     assert [a.number for a in in_background(iter([Arrival(3, 0.0, ())]))] == [3]
 
 
-def test_a_port_that_cannot_be_had_is_told():
+def test_a_port_in_use_is_reported():
     with pytest.raises(InputError, match="Cannot listen"):
         next(udp("203.0.113.1", 9, 1, 0.1, print))

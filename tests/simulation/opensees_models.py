@@ -1,6 +1,6 @@
 """Three-storey buildings run by OpenSeesPy, kept as numbers for machines on which it cannot be imported.
 
-The wheel of OpenSeesPy exists for x86-64 alone. Where it runs, the tests run it; elsewhere they compare with
+The wheel of OpenSeesPy exists for x86-64 only. Where it runs, the tests run it; elsewhere they compare with
 `opensees_results.json`, written by `python tests/simulation/opensees_models.py` with OpenSeesPy 3.7.1.2. Only the
 standard library is needed here.
 """

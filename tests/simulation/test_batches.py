@@ -1,4 +1,4 @@
-"""Large batches: shared among cores, simplified, observed by sensors alone."""
+"""Large batches: shared among cores, simplified, observed by sensors only."""
 
 import os
 import sys

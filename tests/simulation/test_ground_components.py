@@ -1,4 +1,4 @@
-"""Ground motions of several components: each along a direction of its own, or refused with the choice; never added."""
+"""Ground motions of several components: each in a direction of its own, or refused with the choice; never added."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def test_no_structure_adds_components(structures, name, directions):
         structure.model((("ground_acceleration", ""), ("ground_acceleration", next(iter(structure.ground_axes())))))
 
 
-def test_words_of_files_are_understood_where_they_fit_one_direction():
+def test_names_in_files_are_understood_where_they_fit_one_direction():
     def along(structure, *directions):
         return [place for _, place in loads_of(structure, ground(*directions))]
 
@@ -95,7 +95,7 @@ def test_a_direction_that_does_not_fit_is_refused(structure, direction, sentence
         vb.simulate(structure, ground(direction))
 
 
-def test_two_components_of_a_frame_act_each_along_its_own_direction():
+def test_two_components_of_a_frame_act_each_in_its_own_direction():
     loads = loads_of(FRAME, ground("N-S", "U-D"))
     x, y = np.asarray(FRAME.model(loads).load_matrix).T
     np.testing.assert_array_equal(x, -FRAME.ground_inertia("x"))
@@ -117,7 +117,7 @@ def test_driven_by_leaves_what_was_measured():
     record = vb.Record(np.column_stack([STATION.data, WAVES[:, 0]]), channels, step=STEP)
     chosen = record.driven_by("EW")
     assert chosen.names == ("EW", "roof") and chosen.channel("EW").direction == "E-W"
-    with pytest.raises(InputError, match="drives nothing"):
+    with pytest.raises(InputError, match="is no excitation"):
         record.driven_by("roof")
     with pytest.raises(InputError, match="no channel called 'WE'"):
         record.driven_by({"WE": "x"})
@@ -149,13 +149,13 @@ def test_every_job_refuses_what_would_be_added(job):
             live_problem(BUILDING, vb.Sensors.of(horizontal), ["storeys[0].stiffness"], horizontal)
 
 
-def test_unknown_ground_motions_along_one_direction_are_refused():
+def test_unknown_ground_motions_in_one_direction_are_refused():
     sought = [vb.UnknownLoad(d, quantity="ground_acceleration") for d in ("N-S", "E-W")]
     with pytest.raises(InputError, match="at once"):
         vb.find_loads(BUILDING, _measured().driven_by("NS"), sought)
 
 
-def test_motions_of_a_batch_drive_along_one_direction():
+def test_motions_of_a_batch_drive_one_direction():
     with pytest.raises(InputError, match="ground acceleration y"):
         simulate_many(FRAME, [STATION.driven_by({"NS": "x"}), STATION.driven_by({"UD": "y"})])
 

@@ -1,4 +1,4 @@
-"""What the excitation does between its samples, and how much depends on it."""
+"""The course of the excitation between its samples, and its effect."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_upsampling_is_exact_away_from_the_ends(frequency):
 
 
 def test_upsampling_at_the_ends():
-    """Gentle beginnings and odd ones are exact; a short record does not fail; a line stays a line."""
+    """Gentle starts and odd ones are exact; a short record does not fail; a line stays a line."""
     fine = np.arange(600 * 4 + 1) / RATE / 4
     gentle = np.sin(np.pi * TIME / 6) ** 4 * np.sin(2 * np.pi * 12 * TIME)
     gentle_fine = np.sin(np.pi * fine / 6) ** 4 * np.sin(2 * np.pi * 12 * fine)

@@ -34,13 +34,13 @@ def test_every_integrator_states_its_orders():
 
 
 @pytest.mark.parametrize(("check", "name"), PAIRS, ids=[f"{check.name}-{name}" for check, name in PAIRS])
-def test_integrator_keeps_its_promise(check, name):
+def test_integrator_meets_the_requirement(check, name):
     check(EXAMPLES[name])
 
 
 @pytest.mark.parametrize("hold", ["linear", "zero"])
 def test_exact_linear_is_exact_at_any_step(hold):
-    """Samples a quarter of the shortest period apart, and the answer is that of an adaptive solver."""
+    """Samples a quarter of the shortest period apart, and the result is that of an adaptive solver."""
     coarse = motion(KNOTS, KNOTS + 1)
     truth = vb.simulation.simulate_reference(LINEAR, coarse, hold=hold, tolerance=1e-12)
     response = vb.simulate(LINEAR, coarse, hold=hold)
@@ -53,8 +53,8 @@ def test_exact_linear_is_exact_at_any_step(hold):
 def test_free_vibration_and_resonance(name):
     """One mass started off its rest and shaken at its undamped frequency; the two closed forms add.
 
-    The velocity of KR-α and MKR-α stands γ dt α₁ a behind the motion: put there at the start, and read from there, it
-    gives displacement and velocity to the second order.
+    The velocity of KR-α and MKR-α lags the motion by γ dt α₁ a: with this lag at the start, and corrected for it at the
+    end, displacement and velocity are of second order.
     """
     omega, ratio, x0, v0, pull, dt = 2 * np.pi, 0.03, 0.2, -0.5, 0.4, 0.005
     building = vb.ShearBuilding(masses=[3.0], storeys=[vb.Linear(3.0 * omega**2, 2 * ratio * omega * 3.0)])

@@ -11,7 +11,7 @@ import vibrid as vb
 from vibrid.core.errors import Divergence, InputError, Refusal
 
 
-def test_divergence_says_when_where_and_what_to_do():
+def test_divergence_states_when_where_and_what_to_do():
     stiff = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[vb.Linear(1e9), vb.Cubic(1e9, 0.0)])
     with pytest.raises(Divergence, match=r"stopped being finite at [\d.]+ s, .*CentralDifference.*Newmark"):
         vb.simulate(stiff, motion(64, 65), integrator=vb.CentralDifference())

@@ -1,6 +1,6 @@
 """Fibre frames in OpenSees: materials, a section, columns, a pushover and a dynamic run, kept as numbers.
 
-The wheel of OpenSeesPy exists for x86-64 alone. Where it runs, tests run it; elsewhere they compare with
+The wheel of OpenSeesPy exists for x86-64 only. Where it runs, tests run it; elsewhere they compare with
 `opensees_fiber_results.json`, written by `python tests/structures/opensees_fiber.py` with OpenSeesPy 3.7.1.2 from the
 frame in `opensees_fiber_frame.json`. Only the standard library is needed to run OpenSees; `describe` turns a
 `vibrid.FiberFrame` into that file.

@@ -302,7 +302,7 @@ def test_exact_steps_of_a_stiff_beam():
         (lambda: vb.Beam([0, 1, 2], [E, E, E], A, I, RHO), "one for each of the 2 elements"),
     ],
 )
-def test_refusals_are_sentences(make, sentence):
+def test_refusals_are_messages(make, sentence):
     with pytest.raises(VibridError) as problem:
         make()
     assert sentence in str(problem.value)

@@ -120,12 +120,12 @@ def test_pushover_to_two_percent(building):
 
 
 def _needed(building, curve):
-    """What the columns carry at the end: the load, and what the leaning columns push."""
+    """The force in the columns at the end: the load, and the push of the leaning columns."""
     return curve.load[-1] + float(building.leaning[0].load / building.leaning[0].height) * curve.at("3.x")[-1]
 
 
 def test_twelve_seconds_of_a_two_storey_building(building, moved):
-    """The promise: peak displacement within 0.5 %, base shear within 1 %, residual within 0.2 mm."""
+    """The requirement: peak displacement within 0.5 %, base shear within 1 %, residual within 0.2 mm."""
     rows, peaks = np.array(STORED["dynamic"]["rows"]), STORED["dynamic"]["peaks"]
     roof = moved.readings(vb.Sensors(displacement=["6.x"]))[:, 0]
     shear = vb.simulation.base_shear(moved)
@@ -145,7 +145,7 @@ def test_periods_of_the_building(building):
     np.testing.assert_allclose(vb.modes(bare, 2).periods, STORED["periods"], rtol=1e-6)
 
 
-# -- what is inside ------------------------------------------------------------------------------------------------
+# -- sections and fibres -------------------------------------------------------------------------------------------
 
 
 def test_sections_and_fibres_tell_what_happened(building, moved):
@@ -155,7 +155,7 @@ def test_sections_and_fibres_tell_what_happened(building, moved):
     assert outer[0].height == pytest.approx(0.0715) and outer[2].height == pytest.approx(0.104 - 0.00225)
     np.testing.assert_allclose(outer[0].strain - outer[1].strain, -2 * 0.0715 * foot.curvature, atol=1e-15)
     assert np.abs(outer[0].stress).max() > 400e6 and outer[2].stress.max() == 0.0
-    # the fibres' stresses, walked again, make the recorded moment and axial force
+    # the fibres' stresses, computed again, give the recorded moment and axial force
     total = np.zeros((2, len(foot.strain)))
     for material, heights, areas in building.sections[0].layers():
         kind = "steel" if isinstance(material, vb.MenegottoPinto) else "concrete"
@@ -256,7 +256,7 @@ def test_a_crushed_section_is_named_with_its_time(building, moved):
         ({"members": [vb.FrameMember((0, 1), "column", hinges=0.3)]}, "hinges of member 0 are too long"),
     ],
 )
-def test_mistakes_are_told(building, change, sentence):
+def test_mistakes_are_reported(building, change, sentence):
     good = {"nodes": [(0, 0), (0, 2)], "members": [vb.FrameMember((0, 1), "column")], "supports": {0: "fixed"}}
     with pytest.raises(InputError, match=sentence):
         vb.FiberFrame(**{**good, "sections": building.sections[:1], **change})

@@ -61,7 +61,7 @@ def test_modal_ratios_of_a_beam_come_back_from_complex_eigenvalues():
     np.testing.assert_allclose(vb.modes(siva_beam()).ratios[6:], SIVA_RATIOS[-1], rtol=1e-6)
 
 
-def test_rayleigh_damping_beyond_critical_is_told():
+def test_rayleigh_damping_beyond_critical_is_reported():
     structure = chain(damping=vb.Rayleigh(0.0, 0.08))
     found = vb.modes(structure)
     np.testing.assert_allclose(found.ratios, 0.08 * np.pi * found.frequencies, rtol=1e-9)
@@ -132,6 +132,6 @@ def test_the_table():
     assert "frequency" in text and "13.05" in text and "0.52" in text and len(text.splitlines()) == 4
 
 
-def test_refusals_are_sentences():
+def test_refusals_are_messages():
     with pytest.raises(VibridError, match="has 1 to 5 modes, not 9"):
         vb.modes(chain(), 9)

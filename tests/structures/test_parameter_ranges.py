@@ -93,7 +93,7 @@ def test_everything_with_parameters_is_checked():
         assert issubclass(cls, Parameterised)
 
 
-def test_sentences_name_the_path_the_value_and_the_unit():
+def test_messages_name_the_path_the_value_and_the_unit():
     with pytest.raises(
         InputError, match=r"'ShearBuilding.masses\[1\]' \(floor masses\) must be positive, and is -1 kg"
     ):

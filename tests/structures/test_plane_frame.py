@@ -103,7 +103,7 @@ def test_frequencies_equal_those_of_opensees():
         (lambda p: vb.Frame2D([(0, 0, 0), (1, 1, 1)], [(0, 1)], E, A, I, RHO), "needs x and y, not 3 numbers"),
     ],
 )
-def test_refusals_are_sentences(make, sentence):
+def test_refusals_are_messages(make, sentence):
     with pytest.raises(VibridError) as problem:
         make(vb.Frame2D(**PORTAL, modulus=E, area=A, inertia=I, density=RHO))
     assert sentence in str(problem.value)

@@ -1,4 +1,4 @@
-"""A reduced structure keeps its laws: what is chosen by default must see them."""
+"""A reduced structure keeps its laws: defaults must take them into account."""
 
 import vibrid as vb
 from vibrid.simulation.simulate import default_integrator

@@ -1,4 +1,4 @@
-"""Reductions: what each keeps exactly, how they converge, and that the small structure is used like any other."""
+"""Reductions: properties that each keeps exactly, convergence, and use of the small structure like any other."""
 
 import jax
 import numpy as np
@@ -151,13 +151,13 @@ def test_a_shear_building_with_hysteretic_storeys_is_reduced_too(bouc_wen_buildi
         (["0"], "guyan", None, "'0' is not one degree of freedom that can move"),
     ],
 )
-def test_refusals_are_sentences(beam, keep, method, modes, sentence):
+def test_refusals_are_messages(beam, keep, method, modes, sentence):
     with pytest.raises(VibridError) as problem:
         vb.reduce(beam, keep, method, modes)
     assert sentence in str(problem.value)
 
 
-def test_what_cannot_be_reduced_says_why(beam):
+def test_a_refused_reduction_states_why(beam):
     with pytest.raises(VibridError, match="reduced already"):
         vb.reduce(vb.reduce(beam, FEW), ["tip"])
     free = vb.Beam([0.0, 1.0, 2.0], 1e9, 0.01, 1e-5, 1000.0, supports={}, axial=False)

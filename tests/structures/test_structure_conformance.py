@@ -1,4 +1,4 @@
-"""The package's own structures keep the promises that plugins are held to."""
+"""The package's own structures meet the same requirements as those of plugins."""
 
 import pytest
 
@@ -18,5 +18,5 @@ PAIRS = CHECKS.pairs(EXAMPLES)
 
 
 @pytest.mark.parametrize(("check", "name"), PAIRS, ids=[f"{check.name}-{name}" for check, name in PAIRS])
-def test_structure_keeps_its_promise(check, name):
+def test_structure_meets_the_requirement(check, name):
     check(EXAMPLES[name])

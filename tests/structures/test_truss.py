@@ -169,7 +169,7 @@ def test_response_to_a_nodal_load_differentiates_with_respect_to_a_bar():
         (lambda t: vb.Truss([(0, 0), (1, 0)], [(0, 1, 1)], E, A, RHO), "needs two nodes, not 3"),
     ],
 )
-def test_refusals_are_sentences(make, sentence):
+def test_refusals_are_messages(make, sentence):
     with pytest.raises(VibridError) as problem:
         make(vb.Truss(**TRIANGLE))
     assert sentence in str(problem.value)

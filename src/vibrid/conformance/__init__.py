@@ -1,4 +1,4 @@
-"""What laws, methods, readers, devices, structures and integrators promise, tried: one file for each kind.
+"""Checks of the requirements on laws, methods, readers, devices, structures and integrators, one file per kind.
 
 The project's own tests and `vibrid plugins check FILE` run the same checks.
 """

@@ -1,4 +1,4 @@
-"""What a conformance check is: a promise of the contract in words, and a function that tries it on an example."""
+"""Conformance checks: each is a requirement in words, and a function that checks it on an example."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 
 class Broken(AssertionError):
-    """A promise that an example does not keep; its text is one sentence."""
+    """A requirement that an example does not meet; its text is the message."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """One promise: `words` say it, `attempt(example)` raises where it is broken, `applies(example)` says if it holds
-    for such an example at all."""
+    """One requirement: `words` state it, `attempt(example)` raises where it is not met, `applies(example)` states
+    whether it applies to such an example."""
 
     words: str
     attempt: Callable[[Any], None]
@@ -31,7 +31,7 @@ class Promise:
 
 
 class Checks:
-    """The checks of one kind of thing, in their order; used as a decorator to add one."""
+    """The checks of one kind, in their order; used as a decorator to add one."""
 
     def __init__(self):
         self._all: list[Promise] = []
@@ -48,19 +48,19 @@ class Checks:
 
     def pairs(self, examples: dict[str, Any]) -> list[tuple[Promise, str]]:
         """Every check with every example by name that it applies to."""
-        return [(check, name) for check in self for name, own in examples.items() if check.applies(own)]
+        return [(check, name) for check in self for name, example in examples.items() if check.applies(example)]
 
 
 def expect(kept: bool, sentence: str) -> None:
-    """Break with a sentence unless a promise is kept."""
+    """Raise `Broken` with a message unless a requirement is met."""
     if not kept:
         raise Broken(sentence)
 
 
 def same(found, wanted, what: str, rtol: float = 0.0, atol: float = 0.0) -> None:
-    """Break where numbers differ by more than `atol + rtol |wanted|`, naming the worst."""
+    """Raise `Broken` where numbers differ by more than `atol + rtol |wanted|`, naming the worst."""
     found, wanted = np.broadcast_arrays(np.asarray(found, dtype=float), np.asarray(wanted, dtype=float))
-    with np.errstate(all="ignore"):  # what is not finite is wrong, and told
+    with np.errstate(all="ignore"):  # numbers that are not finite are reported as wrong
         beyond = np.abs(found - wanted) - (atol + rtol * np.abs(wanted))
     wrong = ~(beyond <= 0) & ~(np.isnan(found) & np.isnan(wanted))
     if wrong.any():
@@ -69,5 +69,5 @@ def same(found, wanted, what: str, rtol: float = 0.0, atol: float = 0.0) -> None
 
 
 def finite(values, what: str) -> None:
-    """Break where a number is not finite."""
+    """Raise `Broken` where a number is not finite."""
     expect(bool(np.isfinite(np.asarray(values, dtype=float)).all()), f"{what} is not finite.")

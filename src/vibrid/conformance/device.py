@@ -1,4 +1,4 @@
-"""What every device in a loop promises: a force, signals as named, repeatable trials, one compiled loop."""
+"""Requirements on every device in a loop: a force, signals as named, repeatable trials, one compiled loop."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def readings(example: DeviceExample):
 def gives_force_and_signals(example: DeviceExample) -> None:
     device = example.device
     expect(len(device.signal_names) == len(device.signal_units), "there is not one unit for each signal.")
-    found = readings(example)
-    expect(found.force.shape == (SAMPLES,), f"its force has the shape {found.force.shape[1:]}, not that of a number.")
-    expect(found.signals.shape == (SAMPLES, len(device.signal_names)), "its signals are not as many as their names.")
-    finite(found.force, "its force")
-    finite(found.signals, "a signal")
+    seen = readings(example)
+    expect(seen.force.shape == (SAMPLES,), f"its force has the shape {seen.force.shape[1:]}, not that of a number.")
+    expect(seen.signals.shape == (SAMPLES, len(device.signal_names)), "its signals are not as many as their names.")
+    finite(seen.force, "its force")
+    finite(seen.signals, "a signal")
 
 
 @CHECKS("a trial is not remembered")

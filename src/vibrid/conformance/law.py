@@ -1,8 +1,8 @@
-"""What every law promises: rest, derivatives, energy, repeatable trials, stacking."""
+"""Requirements on every law: rest, derivatives, energy, repeatable trials, stacking."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ import scipy
 from jax.flatten_util import ravel_pytree
 
 from vibrid.conformance.base import Checks, expect, finite, same
-from vibrid.laws.base import Law, Motion, has_rate
+from vibrid.laws.base import Law, Motion, RateLaw, has_rate
 
 CHECKS = Checks()
 SPAN = 4.0  # seconds
@@ -41,7 +41,7 @@ def path(law: Law, size: float, t):
 
 @eqx.filter_jit
 def walk(law: Law, e, w, dt):
-    """Forces and states along a path, from rest."""
+    """Forces and states over a path, from rest."""
 
     def step(s, ends):
         before, after = Motion(ends[0], ends[1]), Motion(ends[2], ends[3])
@@ -68,7 +68,7 @@ def at_rest(law: Law) -> Motion:
 
 
 def _rounding(values) -> float:
-    """What rounding leaves of numbers of this size where they cancel."""
+    """The rounding error of numbers of this size where they cancel."""
     return 1e-12 * max(1.0, float(np.max(np.abs(np.asarray(values)))))
 
 
@@ -101,7 +101,7 @@ def finite_gradient_at_rest(example: LawExample) -> None:
     same(reverse(flat), slope, "the reverse derivative at rest", rtol=1e-12, atol=_rounding(slope))
 
 
-@CHECKS("its derivative equals a finite difference along a path")
+@CHECKS("its derivative equals a finite difference over a path")
 def derivative_equals_finite_difference(example: LawExample) -> None:
     e, w, dt = _path_of(example)
     flat, unravel = ravel_pytree(example.law)
@@ -112,7 +112,7 @@ def derivative_equals_finite_difference(example: LawExample) -> None:
 
     value, forward, reverse = derivatives(work)
     slope, at = np.asarray(forward(flat)), abs(float(value(flat)))
-    same(reverse(flat), slope, "the reverse derivative along a path", rtol=1e-9, atol=_rounding(slope))
+    same(reverse(flat), slope, "the reverse derivative over a path", rtol=1e-9, atol=_rounding(slope))
     for i, parameter in enumerate(np.asarray(flat)):
         h = 1e-6 * max(abs(parameter), 1e-2)
         numeric = (value(flat.at[i].add(h)) - value(flat.at[i].add(-h))) / (2 * h)
@@ -139,7 +139,7 @@ def energy_put_in(law: Law, size: float, cycles: int = 3, steps: int = 4000):
 
 @CHECKS("no energy is created")
 def no_energy_is_created(example: LawExample) -> None:
-    """Every closed path from rest costs work, or none: nothing but what was put in ever comes out."""
+    """Every closed path from rest needs work, or none: no more energy is returned than was put in."""
     work, scale = energy_put_in(example.law, example.size)
     least = float(np.min(work))
     expect(least >= -1e-4 * scale, f"a closed path gave back {-least:.3g} J more than was put in.")
@@ -152,7 +152,7 @@ def _has_state_rate(example: LawExample) -> bool:
 @CHECKS("its advance follows its rate", when=_has_state_rate)
 def advance_follows_the_rate(example: LawExample) -> None:
     """Against SciPy's adaptive solution of ds/dt; the error falls with the step, to the order of the example."""
-    law, size, order = example
+    law, size, order = cast("RateLaw", example.law), example.size, example.order
     start, unravel = ravel_pytree(law.start())
     rate = jax.jit(lambda e, w, s: ravel_pytree(law.state_rate(e, w, unravel(s)))[0])
     times = np.linspace(0.0, SPAN, 41)
@@ -167,14 +167,14 @@ def advance_follows_the_rate(example: LawExample) -> None:
         stepped = jax.vmap(lambda s: ravel_pytree(s)[0])(walk(law, e, w, t[1])[1])
         states = np.concatenate([np.asarray(start)[None], np.asarray(stepped)])
         errors.append(np.abs(states[:: steps // 40] - exact.y.T).max() / scale)
-    said = f"four times smaller steps bring the error of the state from {errors[0]:.2g} to {errors[1]:.2g}"
+    observed = f"four times smaller steps bring the error of the state from {errors[0]:.2g} to {errors[1]:.2g}"
     ratio, largest = (3.4, 5e-3) if order == 1 else (12.0, 1e-5)
-    expect(errors[1] < max(errors[0] / ratio, 1e-8) and errors[1] < largest, f"{said}; order {order} was expected.")
+    expect(errors[1] < max(errors[0] / ratio, 1e-8) and errors[1] < largest, f"{observed}; order {order} was expected.")
 
 
-@CHECKS("it does not care how a straight path is cut", when=lambda example: not has_rate(example.law))
+@CHECKS("it does not depend on how a straight path is divided", when=lambda example: not has_rate(example.law))
 def path_may_be_cut(example: LawExample) -> None:
-    """A path law sees turning points only: a step from one to the next equals fifty small ones."""
+    """A path law depends on turning points only: a step from one to the next equals fifty small ones."""
     law, size = example.law, example.size
     turns = size * np.array([0.0, 0.4, -0.9, 1.0, 0.2, 0.7, -0.1, 0.1, -1.4, 0.0])
     fine = np.interp(np.linspace(0, 9, 451), np.arange(10), turns)

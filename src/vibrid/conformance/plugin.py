@@ -1,4 +1,4 @@
-"""All checks on all that a plugin registered."""
+"""All checks on everything that a plugin registered."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ CHECKED: dict[str, tuple[Checks, Callable[..., Any], str]] = {
     "structure": (structure.CHECKS, structure.StructureExample, "(structure, name of a place on it)"),
     "integrator": (integrator.CHECKS, integrator.IntegratorExample, "(integrator, order)"),
 }
-"""For each kind that has checks: the checks, what makes an example for them, and what a plugin gives for it."""
+"""For each kind that has checks: the checks, the class of their examples, and what a plugin gives as an example."""
 
 
 class _NoExample(Exception):
-    """What a plugin gives as an example is none; its text is a sentence."""
+    """The example of a plugin cannot be used; its text is the message."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out of one check; `problem` is empty where the promise is kept."""
+    """The result of one check; `problem` is empty where the requirement is met."""
 
     kind: str
     name: str
@@ -37,15 +37,15 @@ class Finding:
     problem: str = ""
 
     def __str__(self) -> str:
-        told = f"{self.kind} {self.name}: {self.check}"
-        return f"FAIL  {told}: {self.problem}" if self.problem else f"ok    {told}"
+        label = f"{self.kind} {self.name}: {self.check}"
+        return f"FAIL  {label}: {self.problem}" if self.problem else f"ok    {label}"
 
 
 def check_plugin(plugin: Plugin) -> Iterator[Finding]:
     """Every check on everything that a plugin file registered, and the file's own `check()`, one after another.
 
-    The file gives an example of each by a function `examples()`: a mapping from registered names to what `CHECKED`
-    says.
+    The file gives an example of each by a function `examples()`: a mapping from registered names to the examples that
+    `CHECKED` describes.
     """
     module = module_of(plugin)
     try:
@@ -86,11 +86,11 @@ def _example(kind: str, name: str, given, make):
     """The example of a plugin in the form that the checks take."""
     if kind == "format":
         return make(name, [given] if isinstance(given, bytes) else list(given))
-    made = make(*given) if isinstance(given, tuple) else make(given)
-    thing = getattr(made, {"specimen": "device"}.get(kind, kind))
+    example = make(*given) if isinstance(given, tuple) else make(given)
+    thing = getattr(example, {"specimen": "device"}.get(kind, kind))
     if type(thing) is not Registry.every[kind][name]:
-        raise _NoExample(f"the example of '{name}' is a {type(thing).__name__}, which is registered otherwise.")
-    return made
+        raise _NoExample(f"the example of '{name}' is a {type(thing).__name__}, registered under another name.")
+    return example
 
 
 def _attempt(check: Callable[..., object], *arguments) -> str:
@@ -103,7 +103,7 @@ def _attempt(check: Callable[..., object], *arguments) -> str:
 
 
 def _told(problem: Exception) -> str:
-    """An exception in one line; its kind is named where its text is not a sentence of a check or of vibrid."""
+    """An exception in one line; its type is named where its text is not a message of a check or of vibrid."""
     text = " ".join(str(problem).split()) or "it failed."
-    said = isinstance(problem, AssertionError | VibridError | _NoExample)
-    return text if said else f"{type(problem).__name__}: {text}"
+    has_message = isinstance(problem, AssertionError | VibridError | _NoExample)
+    return text if has_message else f"{type(problem).__name__}: {text}"

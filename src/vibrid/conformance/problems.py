@@ -1,4 +1,4 @@
-"""Small problems with known truth, for the conformance of methods. Shapes are few, so compilations are few."""
+"""Small problems with known parameters, for the conformance of methods. Few shapes, so few compilations."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def two_moving(key: int = 0):
 
 
 def two(noise: float = 0.02, key: int = 0, motion_key: int = 0) -> Record:
-    """What the sensors on the two floors read, with noise."""
+    """Readings of the sensors on the two floors, with noise."""
     return two_moving(motion_key).measure(TWO_SENSORS, noise=noise, key=key)

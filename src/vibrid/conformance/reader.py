@@ -1,4 +1,4 @@
-"""What every reader promises: it reads its sample, leaves other files alone, and answers damage with a sentence."""
+"""Requirements on every reader: it reads its samples, leaves other files alone, and refuses damaged files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReaderExample:
 
 @contextmanager
 def on_disk(contents: Sequence[bytes]) -> Iterator[list[Source]]:
-    """Contents as files of a folder that goes when the block ends."""
+    """Contents as files of a folder that is removed when the block ends."""
     with TemporaryDirectory() as folder:
         yield [Source(write_bytes(Path(folder) / f"sample_{i}", content)) for i, content in enumerate(contents)]
 
@@ -69,9 +69,9 @@ def recognises_its_samples(example: ReaderExample) -> None:
 def reads_its_samples(example: ReaderExample) -> None:
     with example.sources() as sources:
         for source in sources:
-            found = read_source(source, Layout())
-            expect(bool(found) and all(isinstance(r, Record) for r in found), "it does not give a list of records.")
-            full = all(len(r) and r.channels and np.isfinite(r.data).any() for r in found)
+            records = read_source(source, Layout())
+            expect(bool(records) and all(isinstance(r, Record) for r in records), "it does not give a list of records.")
+            full = all(len(r) and r.channels and np.isfinite(r.data).any() for r in records)
             expect(full, "a record holds no numbers.")
 
 
@@ -81,9 +81,9 @@ def leaves_other_files_alone(example: ReaderExample) -> None:
         expect(not example.reader.recognises(Source(what, content)), f"it takes {what} for its own.")
 
 
-@CHECKS("answers a damaged file with a sentence")
+@CHECKS("refuses a damaged file with a message")
 def refuses_damage_with_a_sentence(example: ReaderExample) -> None:
-    """A file that is cut or changed is read or refused; nothing but a sentence ever comes out."""
+    """A file that is cut or changed is read, or refused with a message; no other error is raised."""
     reader, rng = example.reader, np.random.default_rng(1)
     for content in example.samples:
         damaged = [content[: int(len(content) * share)] for share in (0.05, 0.3, 0.6, 0.9)]
@@ -104,5 +104,5 @@ def _read_or_refused(reader: Reader, source: Source) -> None:
     except VibridError:
         return
     except Exception as problem:
-        said = f"{type(problem).__name__}: {problem}"
-        raise Broken(f"a damaged sample ends in {said}; raise source.problem(sentence).") from problem
+        observed = f"{type(problem).__name__}: {problem}"
+        raise Broken(f"a damaged sample ends in {observed}; raise source.problem(message).") from problem

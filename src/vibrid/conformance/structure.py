@@ -1,4 +1,4 @@
-"""What every structure promises: matrices that can move, places that exist, rest, derivatives, and words for it."""
+"""Requirements on every structure: sound matrices, places that exist, rest, derivatives, and a text for files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def matrices_are_sound(example: StructureExample) -> None:
     expect(values[0] >= -1e-9 * values[-1], f"the smallest eigenvalue of the stiffness is {values[0]:g} N/m.")
 
 
-@CHECKS("its places are there, and others are refused with a sentence")
+@CHECKS("its places are there, and others are refused with a message")
 def places_are_there(example: StructureExample) -> None:
     structure = example.structure
     n = structure.model().size
@@ -62,11 +62,11 @@ def places_are_there(example: StructureExample) -> None:
     except VibridError:
         return
     except Exception as problem:
-        raise Broken(f"an unknown place ends in {type(problem).__name__}, not in a sentence (InputError).") from problem
+        raise Broken(f"an unknown place ends in {type(problem).__name__}, not in a message (InputError).") from problem
     raise Broken("it has a place called 'no such place'.")
 
 
-@CHECKS("it stays at rest when nothing moves it, and moves when the ground does")
+@CHECKS("it stays at rest without excitation, and moves when the ground moves")
 def rests_and_moves(example: StructureExample) -> None:
     same(_moved(example.structure, 0.0), 0.0, "a displacement without excitation")
     moved = np.asarray(_moved(example.structure, 1.0))
@@ -84,6 +84,6 @@ def derivatives_are_finite(example: StructureExample) -> None:
 
 @CHECKS("it survives as text in a result file")
 def survives_as_text(example: StructureExample) -> None:
-    models = (own.model() for own in (rebuild(describe(example.structure)), example.structure))
+    models = (structure.model() for structure in (rebuild(describe(example.structure)), example.structure))
     for found, wanted in zip(*(model.initial_matrices() for model in models), strict=True):
         same(found, wanted, "a matrix of the structure that was read again")

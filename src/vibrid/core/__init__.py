@@ -1,4 +1,4 @@
-"""What every room shares: sentences for errors, names, paths, registries, progress and precision."""
+"""Shared by all packages: errors, names, paths, registries, progress and precision."""
 
 from vibrid.core import plugins  # noqa: F401  (registries look for plugins from now on)
 from vibrid.core.errors import Divergence, FileProblem, InputError, Refusal, VibridError

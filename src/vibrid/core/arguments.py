@@ -1,8 +1,8 @@
-"""Arguments checked against their declared types at the front door, so that a wrong one is told in a sentence.
+"""Arguments of public functions checked against their declared types, with a clear message for a wrong one.
 
-`@checked` reads the annotations of a public function (or dataclass) and refuses what does not fit before anything is
-computed: a text where a number is wanted, half a count, a list of the wrong things, NaN. What is inside the range of a
-type, such as a damping ratio, is the function's own business.
+`@checked` reads the annotations of a public function (or dataclass) and refuses wrong arguments before anything is
+computed: a text instead of a number, a fraction instead of a count, a list of the wrong type, NaN. Ranges, such as that
+of a damping ratio, are checked by the function itself.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ else:
         """Annotation of an array argument: one finite number or more, of any shape that NumPy reads."""
 
     class Seed:
-        """Annotation of a key: a whole number, not negative, that fixes everything random."""
+        """Annotation of a key: a whole number, not negative, the seed of everything random."""
 
 
 Thing = TypeVar("Thing")
 
 
 def checked(thing: Thing) -> Thing:
-    """Decorate a public function, a method or a dataclass: its arguments are what their annotations say."""
+    """Decorate a public function, a method or a dataclass: its arguments are checked against their annotations."""
     given: Any = thing
     if isinstance(given, type):
         kind: Any = given
@@ -71,14 +71,14 @@ def _checking(function: Callable, name: str, owner=None) -> Any:
 
 
 def _hints_of_arguments(function: Callable) -> dict:
-    """The annotations of the arguments. What is returned is not checked, and may be known to type checkers only."""
+    """The annotations of the arguments. The returned value is not checked; its type may be for type checkers only."""
     function = inspect.unwrap(function)
     taken = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return typing.get_type_hints(types.SimpleNamespace(__annotations__=taken), function.__globals__)
 
 
 def as_entries(value, what: str) -> tuple:
-    """The entries of a list that a user gave; a text, a number or a single thing is none."""
+    """The entries of a list given by the user; a text, a number or a single object is refused."""
     if _is_list(value):
         return tuple(value)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
@@ -88,15 +88,15 @@ def as_entries(value, what: str) -> tuple:
 
 def as_floats(value, what: str) -> tuple[float, ...]:
     """A list of finite numbers as a tuple."""
-    made = as_entries(value, what)
-    for one in made:
-        if not (_is_finite(one) and np.isfinite(one)):
-            raise InputError(f"A list of {what} holds finite numbers, not {_shown(one)}.")
-    return tuple(float(one) for one in made)
+    entries = as_entries(value, what)
+    for entry in entries:
+        if not (_is_finite(entry) and np.isfinite(entry)):
+            raise InputError(f"A list of {what} holds finite numbers, not {_shown(entry)}.")
+    return tuple(float(entry) for entry in entries)
 
 
 def check_fields(module) -> None:
-    """Refuse fields of a class with settings (`eqx.Module`) that are not what their annotations say."""
+    """Refuse fields of a class with settings (`eqx.Module`) that do not fit their annotations."""
     hints = typing.get_type_hints(type(module))
     for field in dataclasses.fields(module):
         check(getattr(module, field.name), hints[field.name], field.name, type(module).__name__)
@@ -136,8 +136,8 @@ def _each(value, inside) -> bool:
     if not inside:
         return True
     if inside[-1] is Ellipsis:
-        return all(_fits(one, inside[0]) for one in value)
-    return len(value) == len(inside) and all(_fits(one, own) for one, own in zip(value, inside, strict=True))
+        return all(_fits(entry, inside[0]) for entry in value)
+    return len(value) == len(inside) and all(_fits(entry, hint) for entry, hint in zip(value, inside, strict=True))
 
 
 def _is_number(value) -> bool:
@@ -147,7 +147,7 @@ def _is_number(value) -> bool:
 
 
 def _is_finite(value) -> bool:
-    """A number that is not NaN; infinity may be meant. What is traced has no value yet."""
+    """A number that is not NaN; infinity is allowed. A traced number has no value yet."""
     return _is_number(value) and (not isinstance(value, numbers.Real) or not np.isnan(float(value)))
 
 
@@ -161,11 +161,11 @@ def _is_whole(value) -> bool:
 
 def _are_numbers(value) -> bool:
     try:
-        made = np.asarray(value)
+        array = np.asarray(value)
     except (TypeError, ValueError):
         return False
-    real = made.dtype.kind in "iuf"
-    return real and made.size > 0 and bool(np.all(np.isfinite(made)))
+    real = array.dtype.kind in "iuf"
+    return real and array.size > 0 and bool(np.all(np.isfinite(array)))
 
 
 _PLAIN = {
@@ -200,7 +200,7 @@ def _words(hint) -> str:
 
 
 def _shown(value) -> str:
-    """A value in an error: itself when it is short, else what it is."""
+    """A value in an error message: itself when it is short, else its type."""
     if isinstance(value, str | numbers.Number | type(None)):
         return repr(value) if len(repr(value)) < 60 else f"a {type(value).__name__}"
     if isinstance(value, list | tuple) and len(repr(value)) < 60:

@@ -1,8 +1,8 @@
-"""Methods that are attached from above: a class declares them, a module that knows more gives them.
+"""Attached methods: a class declares them, a module of a later package gives the functions.
 
-A result can be drawn and a record filtered although neither knows how. Its class declares the method, with arguments
-and docstring but no body (`@attached`); a module above it says which function answers (`attach`). So the arrows between
-modules stay one way, and an editor still shows the method.
+The class of a result or a record declares the method, with arguments and docstring but no body (`@attached`); a module
+of a later package states which function is called (`attach`). So imports go one way only, and an editor still shows the
+method.
 
 >>> class Result:
 ...     @attached
@@ -26,7 +26,7 @@ from vibrid.core.errors import InputError
 Declared = TypeVar("Declared", bound=Callable)
 
 FUNCTIONS: dict[tuple[str, str], Callable | str] = {}
-"""The function, or its name `module:function`, behind every (`module:class`, method)."""
+"""The function, or its name `module:function`, of every (`module:class`, method)."""
 
 
 def attached(method: Declared) -> Declared:
@@ -43,7 +43,7 @@ def attached(method: Declared) -> Declared:
 
 
 def attach(owner: type | str, **functions: Callable | str) -> None:
-    """Say which functions are behind the declared methods of a class.
+    """State which functions are called for the declared methods of a class.
 
     Class and functions may be given by name, `module:name`; such a function is imported when it is first called.
     """
@@ -51,11 +51,11 @@ def attach(owner: type | str, **functions: Callable | str) -> None:
         place = _name(owner), method
         known = FUNCTIONS.setdefault(place, function)
         if _name(known) != _name(function):
-            raise InputError(f"{place[0]}.{method}() is given by {_name(known)} already, not by {_name(function)}.")
+            raise InputError(f"{place[0]}.{method}() is attached to {_name(known)} already, not to {_name(function)}.")
 
 
 def function_of(owner: type, method: str) -> Callable:
-    """The function behind a declared method of a class or of the nearest class that it comes from."""
+    """The function of a declared method of a class, or of its nearest base class that has one."""
     for cls in owner.__mro__:
         place = _name(cls), method
         if place in FUNCTIONS:

@@ -12,21 +12,21 @@ from vibrid.core import precision  # noqa: F401
 
 
 def cores() -> int:
-    """Processor cores this process may use; no more threads than `OMP_NUM_THREADS` says, where it says so."""
+    """Processor cores this process may use; at most `OMP_NUM_THREADS`, where it is set."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return min(there, int(wish)) if wish.isdigit() and int(wish) > 0 else there
 
 
 def accelerated() -> bool:
-    """Whether programs run on something else than the processor, unless told."""
+    """Whether programs run on something else than the processor, unless chosen otherwise."""
     return jax.default_backend() != "cpu"
 
 
 def on_processor():
-    """A context in which programs run on the processor, whatever else JAX has found; no change where it found nothing.
+    """A context in which programs run on the processor, whatever other devices JAX has; no change where it has none.
 
-    Arrays that are elsewhere are brought along.
+    Arrays on other devices are moved to it.
     """
     if not accelerated():
         return nullcontext()

@@ -1,9 +1,10 @@
-"""Errors that speak in sentences: what was wrong, where, and what to do about it."""
+"""Errors whose messages state what was wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -12,7 +13,7 @@ from vibrid.core.version import __version__
 
 
 class VibridError(Exception):
-    """Base of every error a user can cause or cure; its text is a sentence fit to be shown alone."""
+    """Base of every error a user can cause or cure; its message can be shown alone."""
 
 
 class InputError(VibridError, ValueError):
@@ -22,18 +23,20 @@ class InputError(VibridError, ValueError):
 class FileProblem(VibridError):
     """A file that cannot be read or written; names the file and, where it is known, the line."""
 
-    def __init__(self, path, problem: str, line: int | None = None):
-        self.path, self.line, self.problem = path, line, problem
+    def __init__(self, path: str | os.PathLike[str], problem: str, line: int | None = None) -> None:
+        self.path: str | os.PathLike[str] = path
+        self.line: int | None = line
+        self.problem: str = problem
         where = f"{path}, line {line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {problem}")
 
 
 class Refusal(VibridError):
-    """A request that is understood and cannot be answered; says why and what could be asked instead."""
+    """A request that is understood and cannot be fulfilled; states why and what to do instead."""
 
 
 class Divergence(VibridError):
-    """A computation that stopped being finite; says when and where."""
+    """A computation that stopped being finite; states when and where."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -65,7 +68,7 @@ def missing_file(path) -> FileProblem:
 
 
 def _where(path: Path) -> str:
-    """What a path that does not begin at the root is taken from."""
+    """The folder that a relative path starts from."""
     if path.is_absolute():
         return " Name it with its folder, and check how it is spelt."
     return (
@@ -84,7 +87,7 @@ def newer_format(path, what: str, found: int, known: str, writer: str = "a later
 
 
 def require(module: str, extra: str, purpose: str):
-    """Import an optional package, or say which extra of vibrid brings it."""
+    """Import an optional package, or state which extra of vibrid installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as problem:

@@ -1,8 +1,8 @@
-"""The one safe way to write a file: it appears whole or not at all, and what was there before stays until then.
+"""Safe writing of files: a file appears complete or not at all, and the old one stays until then.
 
-A file is written under a temporary name in the same folder, put on the disk, and only then given its name. Whatever
-goes wrong before (a full disk, no permission, Ctrl-C), the temporary file is removed, the old one is kept, and what the
-machine refused is told by a `FileProblem`. A file that grows while a test runs is `Appended` to instead.
+A file is written under a temporary name in the same folder, put on the disk, and only then given its name. If anything
+fails before (a full disk, no permission, Ctrl-C), the temporary file is removed, the old one is kept, and a
+`FileProblem` reports the reason. A file that grows while a test runs is `Appended` to instead.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from vibrid.core.errors import FileProblem
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _NO_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
-"""What some network disks answer to a request to put a file on the disk: they cannot, and all is well."""
+"""Errors of network disks that cannot put a file on the disk on request; they are harmless."""
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 
 
 @contextlib.contextmanager
 def whole_file(path) -> Iterator[BinaryIO]:
-    """A stream of bytes; what is written to it becomes the file `path` when the block ends well.
+    """A stream of bytes; its content becomes the file `path` when the block ends without an error.
 
     A link is followed. An old file keeps its permissions; one that may not be written is refused. A device or a pipe,
     such as /dev/stdout, is written straight away.
 
     Example
-        >>> with whole_file("answer.txt") as stream:
+        >>> with whole_file("result.txt") as stream:
         ...     stream.write(b"42")
     """
     path = Path(path)
     temporary = None
     try:
-        with _told(path):
+        with _reported(path):
             if _is_stream(path):
                 with open(path, "wb") as stream:
                     yield stream
@@ -76,7 +76,7 @@ def write_text(path, text: str) -> Path:
 
 @contextlib.contextmanager
 def whole_hdf5(path, **options) -> Iterator:
-    """An HDF5 file that is made in memory and written when the block ends well; `options` are those of `h5py.File`.
+    """An HDF5 file made in memory and written when the block ends without an error; `options` are those of `h5py.File`.
 
     The HDF5 library does not survive a disk that fills while it writes: the process crashes when the file is closed. In
     memory it cannot happen. The image is compressed where its datasets are, so it is smaller than the arrays that went
@@ -84,8 +84,8 @@ def whole_hdf5(path, **options) -> Iterator:
     """
     import h5py
 
-    own = f"vibrid-{secrets.token_hex(8)}"  # HDF5 tells files in memory apart by their names
-    with h5py.File(own, "w", driver="core", backing_store=False, **options) as file:
+    name = f"vibrid-{secrets.token_hex(8)}"  # HDF5 distinguishes files in memory by their names
+    with h5py.File(name, "w", driver="core", backing_store=False, **options) as file:
         yield file
         file.flush()
         image = file.id.get_file_image()
@@ -112,30 +112,30 @@ def make_folder(path) -> Path:
 
 
 class Appended:
-    """A file that grows while something runs. What the disk does not take whole is taken back; the rest stays good.
+    """A file that grows while something runs. An incomplete write is removed again; the rest stays valid.
 
     Arguments
         path: the file.
         anew: it must not be there yet.
 
-    A file that is there already is left alone until `begin`, or is gone on with after its last whole line by `go_on`.
+    An existing file is left alone until `begin` empties it, or `go_on` continues it after its last complete line.
     """
 
     def __init__(self, path, *, anew: bool = False):
         self.path, self._good = Path(path), 0
-        with _told(self.path):
+        with _reported(self.path):
             self._made = not self.path.exists()
             how = os.O_CREAT | os.O_RDWR | _BINARY | (os.O_EXCL if anew else 0)
             self._file = os.open(self.path, how, 0o666)
 
     def begin(self) -> None:
         """Empty the file."""
-        with _told(self.path):
+        with _reported(self.path):
             self._cut(0)
 
     def go_on(self) -> None:
-        """Stand behind the last whole line; half a line that a crash left goes."""
-        with _told(self.path):
+        """Continue after the last complete line; an incomplete line left by a crash is removed."""
+        with _reported(self.path):
             end = os.lseek(self._file, 0, os.SEEK_END)
             while end:
                 first = max(0, end - 65536)
@@ -147,7 +147,7 @@ class Appended:
             self._cut(end)
 
     def append(self, data: bytes) -> None:
-        """Add to the end; OSError when the disk does not take all of it, and then nothing is added."""
+        """Add to the end; OSError when not all of it can be written, and then nothing is added."""
         try:
             view = memoryview(data)
             while view:
@@ -159,11 +159,11 @@ class Appended:
         self._good += len(data)
 
     def sync(self) -> None:
-        """Have the machine put it on the disk, so that it outlives a loss of power."""
+        """Put it on the disk, so that it survives a loss of power."""
         _sync(self._file)
 
     def close(self) -> None:
-        """Close it; a file that was made here and is empty goes."""
+        """Close it; a new file that is still empty is removed."""
         os.close(self._file)
         with contextlib.suppress(OSError):
             if self._made and not self.path.stat().st_size:
@@ -175,16 +175,16 @@ class Appended:
         self._good = size
 
 
-# -- errors as sentences -------------------------------------------------------------------------------------------
+# -- error messages ------------------------------------------------------------------------------------------------
 
 
 def cannot_write(path, problem: OSError) -> FileProblem:
-    """The error for a file that the machine refuses to write."""
+    """The error for a file that cannot be written."""
     return FileProblem(path, f"it cannot be written: {_reason(problem, Path(path))}")
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _reported(path: Path) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:  # the reader of a stream has left
@@ -212,10 +212,10 @@ def _reason(problem: OSError, path: Path) -> str:
         return f"there is no folder '{folder}'; make it first, or name another one."
     if number in (errno.ENOTDIR, errno.EEXIST):
         return "a file stands where a folder should be; name another place."
-    return f"{problem.strerror or problem}; name another place, or see to the disk."
+    return f"{problem.strerror or problem}; name another place, or check the disk."
 
 
-# -- the pieces ----------------------------------------------------------------------------------------------------
+# -- parts ---------------------------------------------------------------------------------------------------------
 
 
 def _is_stream(path: Path) -> bool:
@@ -252,7 +252,7 @@ def _sync(handle: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the new name on the disk as well, where folders can be opened; the file itself is safe by now."""
+    """Put the new name on the disk as well, where folders can be opened; the file itself is there by now."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError):

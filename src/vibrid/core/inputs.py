@@ -1,11 +1,11 @@
-"""Files that an answer was made from, each told by its name, its size and the SHA-256 of its bytes."""
+"""Files that a result was computed from, each identified by its name, its size and the SHA-256 of its bytes."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class InputFile:
     role: str = "record"
 
     @staticmethod
-    def of(stream: BinaryIO, name: str, role: str = "record") -> InputFile:
-        """The file whose bytes a stream gives."""
+    def of(stream: BufferedReader | BytesIO, name: str, role: str = "record") -> InputFile:
+        """The file whose bytes a stream holds."""
         digest = hashlib.file_digest(stream, "sha256")
         return InputFile(name, stream.tell(), digest.hexdigest(), role)
 

@@ -15,7 +15,7 @@ _SMALL = 1024
 
 
 def one_blas_thread():
-    """A context in which factorisations use one thread: many small ones run up to ten times faster so."""
+    """A context in which factorisations use one thread: many small ones run up to ten times faster."""
     return threadpool_limits(limits=1, user_api="blas")
 
 
@@ -95,7 +95,7 @@ def discretise(state_matrix, input_matrix, dt, hold: str = "first"):
 def balance(matrix, sweeps: int = 8):
     """Powers of two d for which rows and columns of `d_i A_ij / d_j` have comparable sums (Osborne 1960).
 
-    Constants to differentiation: what is computed with them does not depend on them.
+    Constants in differentiation: results computed with them do not depend on them.
     """
     size = jnp.abs(jax.lax.stop_gradient(matrix))
     size = size - jnp.diag(jnp.diagonal(size))

@@ -9,12 +9,12 @@ _BYTES = 1 << 18
 
 
 def compile_whole_loops() -> None:
-    """Ask the compiler to make one native function of a loop over time; call it before anything is computed.
+    """Make the compiler turn a loop over time into one native function; call it before anything is computed.
 
     On a CPU, XLA runs the operations in the body of a loop one by one from a list, which for small structures costs
     more than the operations do. Loops that work on less than a kilobyte become one function instead. This raises that
     limit to 256 kilobytes for the whole process: a hybrid test of a small building runs five times faster, and a step
-    of it takes a few µs. What `XLA_FLAGS` says already about it stays.
+    of it takes a few µs. A value already set in `XLA_FLAGS` stays.
     """
     flags = os.environ.get("XLA_FLAGS", "")
     if "xla_backend_extra_options" not in flags:

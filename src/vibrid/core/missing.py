@@ -1,7 +1,7 @@
-"""Stand-ins for what a file names and nobody registered here: its numbers can be read, and it refuses to compute.
+"""Stand-ins for names in a file that are not registered here: the numbers can be read, computing is refused.
 
-A result that was made with a law of a plugin can be opened without the plugin. The law's place in the structure is
-taken by a stand-in that has its fields, so that every path leads where it led.
+A result that was computed with a law of a plugin can be opened without the plugin. A stand-in with the same fields
+takes the law's place in the structure, so that every path stays valid.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 from vibrid.core.errors import Refusal
 
 _KEPT = {"replace"}
-"""Methods that a stand-in has all the same: they need its numbers alone."""
+"""Methods that a stand-in keeps: they need only its numbers."""
 
 
 class Missing:
-    """Base of all stand-ins. `kind`, `registered` and `source` say what is missing, and which plugin brought it."""
+    """Base of all stand-ins. `kind`, `registered` and `source` state what is missing, and which plugin has it."""
 
     kind: ClassVar[str] = ""
     registered: ClassVar[str] = ""
@@ -34,20 +34,22 @@ class Missing:
 
 
 def stand_in(kind: str, name: str, source: str, base: type, fields: dict[str, Any]):
-    """Something of the class `base` with the given fields, every method of which refuses."""
+    """An object of the class `base` with the given fields, every method of which refuses."""
 
     def refuse(self, *_, **__):
         raise Refusal(type(self).sentence())
 
     methods = [m for m in dir(base) if not m.startswith("_") and m not in _KEPT and callable(getattr(base, m))]
-    own = {"__annotations__": dict.fromkeys(fields, Any), "__module__": __name__, "__doc__": Missing.__doc__}
-    own |= {"kind": kind, "registered": name, "source": source} | dict.fromkeys(set(methods) - set(fields), refuse)
+    namespace = {"__annotations__": dict.fromkeys(fields, Any), "__module__": __name__, "__doc__": Missing.__doc__}
+    namespace |= {"kind": kind, "registered": name, "source": source} | dict.fromkeys(
+        set(methods) - set(fields), refuse
+    )
     title = "".join(word.title() for word in re.findall(r"\w+", name)) or "Missing"
-    return type(base)(title, (Missing, base), own)(**fields)
+    return type(base)(title, (Missing, base), namespace)(**fields)
 
 
 def missing_in(tree) -> Iterator[Missing]:
-    """The stand-ins inside a structure or the like."""
+    """The stand-ins inside a structure or a similar object."""
     if isinstance(tree, Missing):
         yield tree
     if dataclasses.is_dataclass(tree):
@@ -60,5 +62,5 @@ def missing_in(tree) -> Iterator[Missing]:
 
 def refuse_missing(*trees) -> None:
     """Refuse to compute with stand-ins, naming the first."""
-    for found in missing_in(trees):
-        raise Refusal(found.sentence())
+    for missing in missing_in(trees):
+        raise Refusal(missing.sentence())

@@ -1,4 +1,4 @@
-"""Public names that moved: they go on working for one minor version, with a warning that says the new one."""
+"""Public names that moved: they keep working for one minor version, with a warning that states the new name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 
 def moved(module: str, name: str, names: dict[str, str]):
-    """What a name of a module stands for since it moved, with a DeprecationWarning; or the usual AttributeError.
+    """The object that a moved name of a module stands for, with a DeprecationWarning; or the usual AttributeError.
 
     A module calls it from its own `__getattr__` with its table `names` (old name → new one, with its module): the
     warning points at the line that used the name.

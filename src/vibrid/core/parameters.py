@@ -38,10 +38,10 @@ else:
 
 @dataclass(frozen=True)
 class ParameterInfo:
-    """What a parameter means: one line, its SI unit, and the values it may have.
+    """The meaning of a parameter in one line, its SI unit, and its allowed values.
 
-    positive: it is never negative; zero: it may be zero all the same; unset: NaN or infinity where that stands for
-    "not given" or "without limit".
+    positive: it is never negative; zero: zero is allowed too; unset: NaN or infinity where that stands for "not given"
+    or "without limit".
     """
 
     meaning: str = ""
@@ -51,7 +51,7 @@ class ParameterInfo:
     unset: float | None = None
 
     def check(self, value, where: str) -> None:
-        """Refuse a value that the parameter cannot have, naming `where` it stands; what is traced is not looked at."""
+        """Refuse a value out of the parameter's range, naming `where` it is; traced values are not checked."""
         if isinstance(value, Tracer) or not isinstance(value, jax.Array | np.ndarray | float | int):
             return
         values = np.asarray(value)
@@ -71,7 +71,7 @@ class ParameterInfo:
 
 
 def check_parameters(owner, where: str) -> None:
-    """Refuse the first parameter of `owner` whose value is out of its range; `where` is what the owner is called."""
+    """Refuse the first parameter of `owner` whose value is out of its range; `where` is the name of the owner."""
     for f in dataclasses.fields(owner):
         info = f.metadata.get("parameter")
         if info is not None:
@@ -79,14 +79,14 @@ def check_parameters(owner, where: str) -> None:
 
 
 def as_number(value: Numbers) -> jax.Array:
-    """A float array that JAX can trace; anything that is not a number is refused with a sentence."""
+    """A float array that JAX can trace; anything that is not a number is refused with an InputError."""
     if isinstance(value, jax.Array | np.ndarray | float | int):
         return jnp.asarray(value, dtype=jnp.result_type(float))
     try:
-        made = np.asarray(value)
-        if made.dtype.kind not in "iufb":
+        array = np.asarray(value)
+        if array.dtype.kind not in "iufb":
             raise TypeError
-        return jnp.asarray(made.astype(float))
+        return jnp.asarray(array.astype(float))
     except (TypeError, ValueError) as problem:
         raise InputError(f"A number (or an array of numbers) was expected, not {value!r}.") from problem
 
@@ -96,8 +96,8 @@ def parameter(
 ) -> Any:
     """Declare a parameter of a law or structure: a field that holds a traced float array.
 
-    positive: it must be; zero: zero will do, which it also does where it is the default. A default that is NaN or
-    infinite allows such values, which are refused elsewhere.
+    positive: it must be positive; zero: zero is allowed too, as it is where zero is the default. A default that is NaN
+    or infinite allows such values; they are refused otherwise.
     """
     keywords = {} if default is _MISSING else {"default": default}
     usual = np.asarray(keywords.get("default", 1.0), dtype=float)
@@ -111,30 +111,30 @@ if TYPE_CHECKING:
 
     @dataclass_transform(field_specifiers=(parameter, eqx.field, dataclasses.field))
     class ParameterisedType(_ModuleMeta):
-        """Tells a type checker that `parameter` declares a field; Equinox's own class knows only `field`."""
+        """Lets a type checker know that `parameter` declares a field; Equinox's own class knows only `field`."""
 
 else:
     ParameterisedType = type(eqx.Module)
 
 
 class Parameterised(eqx.Module, metaclass=ParameterisedType):
-    """Base of what has parameters: their values are checked when it is made, and by `Structure.replace`.
+    """Base of classes with parameters: values are checked at construction, and by `Structure.replace`.
 
     The parameters are listed in the docstring of every class, from their declarations.
     """
 
-    def __init_subclass__(cls, **keywords):
+    def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        own = cls.__dict__.get("__doc__")
-        if own:
-            cls.__doc__ = documented(own, _declared(cls))
+        text = cls.__dict__.get("__doc__")
+        if text:
+            cls.__doc__ = documented(text, _declared(cls))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_parameters(self, type(self).__name__)
 
 
 def _declared(cls: type) -> dict[str, dataclasses.Field]:
-    """The fields of a class that is being made: those of its bases, and what its own body declares."""
+    """The fields of a class under construction: those of its bases, and those its own body declares."""
     made: dict[str, dataclasses.Field] = {}
     for base in reversed(cls.__mro__[1:]):
         made |= base.__dict__.get("__dataclass_fields__", {})
@@ -142,7 +142,7 @@ def _declared(cls: type) -> dict[str, dataclasses.Field]:
 
 
 def documented(text: str, fields: dict[str, dataclasses.Field]) -> str:
-    """A docstring with a line for each parameter that it does not describe itself: meaning, unit, range, default."""
+    """A docstring with a line for each parameter that it does not describe yet: meaning, unit, range, default."""
     lines = []
     for name, f in fields.items():
         info = f.metadata.get("parameter")
@@ -158,13 +158,13 @@ def documented(text: str, fields: dict[str, dataclasses.Field]) -> str:
 
 
 def parameter_info(owner, name: str) -> ParameterInfo:
-    """The declaration behind `owner.name`; an empty one for fields that are not parameters.
+    """The declaration of `owner.name`; an empty one for fields that are not parameters.
 
-    An owner whose units depend on what it is (a sensor) says them in `parameter_units`.
+    An owner whose units depend on its settings (a sensor) gives them in `parameter_units`.
     """
     for f in dataclasses.fields(owner):
         if f.name == name:
             info = f.metadata.get("parameter", ParameterInfo())
-            own = getattr(owner, "parameter_units", {})
-            return dataclasses.replace(info, unit=own[name]) if name in own else info
+            units = getattr(owner, "parameter_units", {})
+            return dataclasses.replace(info, unit=units[name]) if name in units else info
     return ParameterInfo()

@@ -108,12 +108,12 @@ def get(tree, path: str):
 
 def info(tree, path: str) -> ParameterInfo:
     """Meaning, unit and range of the parameter at a concrete path."""
-    node, done, found = tree, (), ParameterInfo()
+    node, done, info = tree, (), ParameterInfo()
     for token in parse(path):
         if isinstance(token, str) and dataclasses.is_dataclass(node):
-            found = parameter_info(node, token)
+            info = parameter_info(node, token)
         node, done = _step(node, token, spell(done)), (*done, token)
-    return found
+    return info
 
 
 def _set(node: Any, tokens: tuple, value, where: str) -> Any:
@@ -153,7 +153,7 @@ def replace(tree: Tree, changes: Mapping[str, Any]) -> Tree:
 
 
 def check(tree, changes: Mapping[str, Any]) -> None:
-    """Refuse values in `tree` that replaced others at some paths and cannot stand there; what is traced passes."""
+    """Refuse new values in `tree` at some paths that are out of range; traced values are not checked."""
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(list(changes.values()))):
         return
     owners = {}
@@ -172,7 +172,7 @@ def check(tree, changes: Mapping[str, Any]) -> None:
 
 
 def check_values(tree, changes: Mapping[str, Any]) -> None:
-    """Refuse values for paths of `tree`, of many runs perhaps, that the parameters there cannot have."""
+    """Refuse values for paths of `tree`, for one run or many, that are out of the parameters' ranges."""
     for path, values in changes.items():
         info(tree, spell(_fill_stars(tree, parse(path))[0])).check(values, path)
 

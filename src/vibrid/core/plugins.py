@@ -1,11 +1,11 @@
-"""Plugins: what others add to the registries without touching the package.
+"""Plugins: entries that others add to the registries without changing the package.
 
-Two doors lead in. An installed distribution names a module, or a function without arguments, as an entry point of the
-group `vibrid.plugins`; those are loaded the first time that a registry is asked for what it does not hold. And a file
-of one's own is run by `load_file`, for a project that names it and is trusted (`core.trust`).
+There are two ways. An installed distribution names a module, or a function without arguments, as an entry point of the
+group `vibrid.plugins`; these are loaded the first time that a registry is asked for a name it does not hold. A file of
+the user is run by `load_file`, for a project that names it and is trusted (`core.trust`).
 
-A plugin that fails (any exception, another version of vibrid, a name that is taken) is left out whole: what it had
-registered by then is taken back, and one sentence says what, from where, and why.
+A plugin that fails (any exception, another version of vibrid, a name that is taken) is left out completely: everything
+it had registered is removed again, and one message states which plugin, where it is from, and why.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from vibrid.core.errors import FileProblem, InputError, VibridError
 from vibrid.core.registry import Origin, Registry, belongs_to, forget, loading, registered_by
@@ -27,9 +28,9 @@ from vibrid.core.version import __version__
 
 GROUP = "vibrid.plugins"
 OWN: dict[str, str] = {}
-"""The package's own entry points, which a checkout has without being installed; `vibrid` puts them here."""
+"""The package's own entry points, which a checkout has without being installed; set by `vibrid`."""
 REQUIRES = "requires_vibrid"
-"""What a plugin's module may declare: the versions it was made for, as in `requires_vibrid = ">=0.2,<0.3"`."""
+"""Name of the versions that a plugin's module may declare, as in `requires_vibrid = ">=0.2,<0.3"`."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Plugin:
 
     @property
     def registered(self) -> list[tuple[str, str]]:
-        """(kind, name) of what it added."""
+        """(kind, name) of the entries it added."""
         return registered_by(self.origin)
 
     def __str__(self) -> str:
@@ -62,11 +63,11 @@ def installed() -> list[Plugin]:
     global _installed
     with _lock:
         if _installed is None:
-            _installed = []  # whoever asks while they are loaded is answered from what is there
-            found = _entry_points()
-            for origin, _, address in found:
+            _installed = []  # a look-up while they are loaded uses those loaded so far
+            entries = _entry_points()
+            for origin, _, address in entries:
                 belongs_to(address.partition(":")[0], origin)
-            for origin, entry, address in found:
+            for origin, entry, address in entries:
                 _installed.append(_load_entry(origin, entry, address))
         return list(_installed)
 
@@ -78,16 +79,16 @@ def _entry_points() -> list[tuple[Origin, str, str]]:
     """(origin, name, "module:attribute") of every entry point of the group, the package's own first."""
     from importlib import metadata
 
-    found = {address: (Origin("entry point", "vibrid", __version__), name, address) for name, address in OWN.items()}
+    entries = {address: (Origin("entry point", "vibrid", __version__), name, address) for name, address in OWN.items()}
     for entry in metadata.entry_points(group=GROUP):
         owner = entry.dist
         origin = Origin("entry point", owner.name if owner else entry.name, owner.version if owner else "")
-        if entry.value.replace(" ", "") not in found:
-            found[entry.value.replace(" ", "")] = (origin, entry.name, entry.value.replace(" ", ""))
-    shared = [origin for origin, _, _ in found.values()]
+        if entry.value.replace(" ", "") not in entries:
+            entries[entry.value.replace(" ", "")] = (origin, entry.name, entry.value.replace(" ", ""))
+    shared = [origin for origin, _, _ in entries.values()]
     return [  # two entry points of one distribution are two plugins
         (replace(origin, name=f"{origin.name}:{name}") if shared.count(origin) > 1 else origin, name, address)
-        for origin, name, address in found.values()
+        for origin, name, address in entries.values()
     ]
 
 
@@ -96,14 +97,14 @@ def _load_entry(origin: Origin, entry: str, address: str) -> Plugin:
 
     def run() -> None:
         _refuse_other_version(_declared_by_source(module))
-        made = import_module(module)
-        _refuse_other_version(getattr(made, REQUIRES, None))
+        target = import_module(module)
+        _refuse_other_version(getattr(target, REQUIRES, None))
         if attribute:
             for name in attribute.split("."):
-                made = getattr(made, name)
-            if not callable(made):
+                target = getattr(target, name)
+            if not callable(target):
                 raise InputError(f"'{address}' is neither a module nor a function.")
-            made()
+            target()
 
     plugin = Plugin(origin, entry)
     problem = _try(origin, run)
@@ -113,7 +114,7 @@ def _load_entry(origin: Origin, entry: str, address: str) -> Plugin:
 
 
 def _declared_by_source(module: str) -> str | None:
-    """What a module that is not imported yet says of the versions it was made for, where its text can be read."""
+    """The versions that a module declares before it is imported, where its text can be read."""
     from importlib.util import find_spec
 
     spec = find_spec(module)
@@ -122,13 +123,13 @@ def _declared_by_source(module: str) -> str | None:
     return _declared(Path(spec.origin).read_bytes())
 
 
-# -- a file of one's own -------------------------------------------------------------------------------------------
+# -- files of the user ---------------------------------------------------------------------------------------------
 
 
 def load_file(path, content: bytes | None = None) -> Plugin:
-    """Run a plugin file, once for each content; a `FileProblem` says why it cannot be used.
+    """Run a plugin file, once for each content; a `FileProblem` states why it cannot be used.
 
-    `content` is what was read from the file, and trusted; what is run is exactly that.
+    `content` was read from the file, and trusted; exactly this is run.
     """
     path = Path(path).resolve()
     content = read_plugin(path) if content is None else content
@@ -137,7 +138,7 @@ def load_file(path, content: bytes | None = None) -> Plugin:
     with _lock:
         if path.as_posix() in _files and _files[path.as_posix()][0] != mark:
             forget(origin)  # it has changed since
-        elif registered_by(origin):  # run already, perhaps by an `import`
+        elif registered_by(origin):  # already run, perhaps by an `import`
             return Plugin(origin)
         made: list[types.ModuleType] = []
         problem = _try(origin, lambda: made.append(_run(path, content)))
@@ -186,11 +187,11 @@ def _run(path: Path, content: bytes) -> types.ModuleType:
     return module
 
 
-# -- what can be wrong ---------------------------------------------------------------------------------------------
+# -- checks --------------------------------------------------------------------------------------------------------
 
 
 def _try(origin: Origin, run: Callable[[], object]) -> str:
-    """Run it; why it failed, in a sentence, or nothing. What a failing plugin registered is taken back."""
+    """Run it; the reason why it failed, or an empty text. Entries of a failing plugin are removed again."""
     try:
         with loading(origin):
             run()
@@ -201,15 +202,16 @@ def _try(origin: Origin, run: Callable[[], object]) -> str:
     return ""
 
 
-def _declared(content: bytes) -> str | None:
+def _declared(content: bytes) -> Any:
     """The versions of vibrid that a text of Python declares, read without running it."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):
-        return None  # which is told when it is run
+        return None  # which is reported when it is run
     for node in tree.body:
-        names = [getattr(t, "id", "") for t in node.targets] if isinstance(node, ast.Assign) else []
-        if REQUIRES in names and isinstance(node.value, ast.Constant):
+        if not isinstance(node, ast.Assign) or REQUIRES not in [getattr(t, "id", "") for t in node.targets]:
+            continue
+        if isinstance(node.value, ast.Constant):
             return node.value.value
     return None
 

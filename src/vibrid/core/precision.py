@@ -1,8 +1,8 @@
 """64-bit numbers for physics, and a compile cache on disk so that a program is compiled once per machine.
 
-Importing this module sees to both; every module of the core that uses JAX imports it, so that no room can forget. What
-the user set stays: a cache of their own is used as it is, and a wish for 32-bit numbers is refused instead of overruled
-(docs/process.md). `VIBRID_CACHE` names another folder for the cache; `VIBRID_CACHE=off` leaves JAX without ours.
+Importing this module sets up both; every module of the core that uses JAX imports it, so that no package can forget.
+Settings of the user stay: their own cache is used as it is, and a request for 32-bit numbers is refused instead of
+overruled (docs/process.md). `VIBRID_CACHE` names another folder for the cache; `VIBRID_CACHE=off` turns ours off.
 """
 
 from __future__ import annotations

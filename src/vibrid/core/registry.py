@@ -40,7 +40,7 @@ class Origin:
 
     @property
     def short(self) -> str:
-        """What a file that is given to others may say of it: no folder of this machine."""
+        """Its name for files that are given to others: without folders of this machine."""
         return Path(self.path).name if self.path else str(self)
 
 
@@ -54,9 +54,9 @@ class Registry:
     """
 
     every: ClassVar[dict[str, Registry]] = {}
-    """All registries, by what they hold."""
-    discover: ClassVar[Callable[[], Any]] = staticmethod(lambda: None)
-    """Loads the plugins that are installed, once; `core.plugins` puts it here."""
+    """All registries, by the kind of their entries."""
+    discover: ClassVar[staticmethod[[], Any]] = staticmethod(lambda: None)
+    """Loads the plugins that are installed, once; set by `core.plugins`."""
 
     def __init__(self, kind: str, reserved: tuple[str, ...] = ()):
         self.kind, self.reserved = kind, reserved
@@ -66,7 +66,7 @@ class Registry:
         self._origins: dict[str, Origin] = {}
         Registry.every[kind] = self
 
-    # -- putting in ------------------------------------------------------------------------------------------------
+    # -- adding ----------------------------------------------------------------------------------------------------
 
     def register(self, name: str) -> Callable[[Kind], Kind]:
         """Class decorator: make the class known under `name`."""
@@ -132,23 +132,23 @@ class Registry:
         return sorted({*self._classes, *self._announced})
 
     def present(self) -> list[tuple[str, Any]]:
-        """(name, class) of what is here now, without looking for plugins or importing anything."""
+        """(name, class) of the entries now, without looking for plugins or importing anything."""
         return sorted(self._classes.items(), key=lambda entry: entry[0])
 
     def items(self) -> list[tuple[str, Any]]:
-        """(name, class) of everything, plugins included; what cannot be imported is left out with a warning."""
-        found = []
+        """(name, class) of all entries, plugins included; one that cannot be imported is left out with a warning."""
+        entries = []
         for name in self:
             try:
-                found.append((name, self._thing(name)))
+                entries.append((name, self._thing(name)))
             except InputError as problem:
                 warnings.warn(str(problem), stacklevel=2)
-        return found
+        return entries
 
     def choices(self, plugins: bool = False) -> dict[str, Any]:
-        """All that a project file can name: the classes, and then other ways to construct them.
+        """All entries that a project file can name: the classes, and then other ways to construct them.
 
-        plugins: those that are installed too; otherwise what is here now.
+        plugins: installed plugins too; otherwise the entries now.
         """
         return dict(self.items() if plugins else self.present()) | self._constructors
 
@@ -182,24 +182,24 @@ class Registry:
 # -- where entries come from ---------------------------------------------------------------------------------------
 
 _modules: dict[str, Origin] = {}
-"""Modules whose registrations belong to a plugin, whoever imports them first."""
+"""Modules whose registrations belong to a plugin, whichever module imports them first."""
 _loading: list[Origin] = []
 """The plugins that are being loaded at this moment, the innermost last."""
 
 
 def belongs_to(module: str, origin: Origin) -> None:
-    """What `module` and those inside it register, or have registered, is of `origin`."""
+    """Entries registered by `module` and its submodules, now or earlier, belong to `origin`."""
     _modules[module] = origin
     for registry in Registry.every.values():
         for name in registry.names():
-            own = _address(registry._classes[name]) if name in registry._classes else registry._announced[name]
-            if own.startswith((f"{module}.", f"{module}:")):
+            address = _address(registry._classes[name]) if name in registry._classes else registry._announced[name]
+            if address.startswith((f"{module}.", f"{module}:")):
                 registry._origins[name] = origin
 
 
 @contextmanager
 def speaking_for(origin: Origin) -> Iterator[None]:
-    """What strangers register inside the block is of `origin`."""
+    """Entries that other modules register inside the block belong to `origin`."""
     _loading.append(origin)
     try:
         yield
@@ -209,7 +209,7 @@ def speaking_for(origin: Origin) -> Iterator[None]:
 
 @contextmanager
 def loading(origin: Origin) -> Iterator[None]:
-    """What strangers register inside the block is of `origin`; when it fails, everything of `origin` is taken back."""
+    """Entries registered inside the block belong to `origin`; if it fails, all entries of `origin` are removed."""
     try:
         with speaking_for(origin):
             yield

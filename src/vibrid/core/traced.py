@@ -1,11 +1,10 @@
-"""A step as a flat list of array operations: what the writers of C, ONNX and plain Python start from.
+"""A step as a flat list of array operations: the input of the writers of C, ONNX and plain Python.
 
 `trace` follows `outputs, state = step(state, inputs)` once. Calls inside calls are opened, so that only arithmetic is
-left, and loops whose bodies are such lists. What a step computes from its constants alone is computed here, not on the
-target.
+left, and loops whose bodies are such lists. Results that depend on constants only are computed here, not on the target.
 
-This is the one reader of JAX's traced programs, whose forms change from version to version; `traced_settings` knows
-the parameters of its primitives. What leaves here is the same for all of them (see `Operation`).
+This is the only reader of JAX's traced programs, whose forms change from version to version; `traced_settings` knows
+the parameters of its primitives. The list is the same for all versions (see `Operation`).
 """
 
 from __future__ import annotations
@@ -68,6 +67,13 @@ class Operation:
     settings: dict
     body: Program | None = None
     branches: tuple[Program, ...] = ()
+
+    @property
+    def loop(self) -> Program:
+        """The body of a scan."""
+        if self.body is None:
+            raise ValueError(f"The operation '{self.kind}' has no body.")
+        return self.body
 
 
 @dataclass(frozen=True)
@@ -149,8 +155,8 @@ class _Opener:
         inputs = tuple(self.new(v.aval) for v in jaxpr.invars)
         before, self.operations = self.operations, []
         outputs = self.run(jaxpr, [self.known(c) for c in consts], inputs)
-        made, self.operations = self.operations, before
-        return Program(inputs, tuple(_used(made, outputs)), tuple(outputs))
+        operations, self.operations = self.operations, before
+        return Program(inputs, tuple(_used(operations, outputs)), tuple(outputs))
 
     def new(self, aval) -> Value:
         if not isinstance(aval.dtype, np.dtype):
@@ -186,8 +192,8 @@ class _Opener:
         if kind in _SAME:
             return given
         if kind != "scan" and all(v.constant is not None for v in given):
-            made = equation.primitive.bind(*[v.constant for v in given], **settings)
-            return [self.known(m) for m in (made if equation.primitive.multiple_results else [made])]
+            values = equation.primitive.bind(*[v.constant for v in given], **settings)
+            return [self.known(m) for m in (values if equation.primitive.multiple_results else [values])]
         results = [self.new(v.aval) for v in equation.outvars]
         write = getattr(self, f"do_{kind}", None)
         if write is not None:
@@ -224,7 +230,7 @@ class _Opener:
 
     def do_unstack(self, settings, given, results) -> list[Value]:
         cuts = [self.cut(given[0], settings["axis"], n, n + 1) for n in range(len(results))]
-        return [self.add("reshape", [cut], [own])[0] for cut, own in zip(cuts, results, strict=True)]
+        return [self.add("reshape", [cut], [result])[0] for cut, result in zip(cuts, results, strict=True)]
 
     def do_stack(self, settings, given, results) -> list[Value]:
         axis = settings["axis"]
@@ -234,13 +240,13 @@ class _Opener:
         return self.add("concatenate", parts, results, {"axis": axis})
 
     def do_scan(self, settings, given, results) -> list[Value]:
-        """What is carried keeps its shape; rows have one axis more outside than inside."""
+        """Carried arrays keep their shape; rows have one axis more outside than inside."""
         body = self.inside(settings["jaxpr"])
-        carried = sum(own.shape == r.shape for own, r in zip(body.outputs, results, strict=True))
-        rows = sum(own.shape != v.shape for own, v in zip(body.inputs, given, strict=True))
-        own = {"length": int(settings["length"]), "reverse": bool(settings["reverse"])}
-        own |= {"carried": carried, "consts": len(given) - rows - carried}
-        return self.add("scan", given, results, own, body=body)
+        carried = sum(inner.shape == r.shape for inner, r in zip(body.outputs, results, strict=True))
+        rows = sum(inner.shape != v.shape for inner, v in zip(body.inputs, given, strict=True))
+        loop = {"length": int(settings["length"]), "reverse": bool(settings["reverse"])}
+        loop |= {"carried": carried, "consts": len(given) - rows - carried}
+        return self.add("scan", given, results, loop, body=body)
 
     def do_cond(self, settings, given, results) -> list[Value]:
         return self.add("cond", given, results, branches=tuple(self.inside(b) for b in settings["branches"]))

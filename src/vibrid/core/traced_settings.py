@@ -1,4 +1,4 @@
-"""Parameters of JAX's primitives in the words of `traced.Operation`; one that is not known is refused, not ignored."""
+"""Parameters of JAX's primitives as settings of `traced.Operation`; unknown ones are refused, not ignored."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _HINTS = {
     "accuracy", "fill_value", "indices_are_sorted", "new_sizes", "out_dtype", "out_sharding", "precision",
     "preferred_element_type", "sharding", "shape", "unique_indices", "update_consts", "update_jaxpr", "weak_type",
 }  # fmt: skip
-"""Parameters that say nothing beyond the shapes and types of the results, or how to compute, not what."""
+"""Parameters that follow from the shapes and types of the results, or affect how to compute, not what."""
 
 
 def read_settings(kind: str, given: dict) -> dict:
     """The settings of an operation from the parameters of its primitive."""
     rest = {name: value for name, value in given.items() if name not in _HINTS}
     read = _READERS.get(kind)
-    made = read(rest) if read else {}
+    known = read(rest) if read else {}
     left = [name for name, value in rest.items() if value is not None]
     if left:
         raise Refusal(
             f"The operation '{kind}' of this step has settings that are not understood ({', '.join(sorted(left))}; "
             f"JAX {jax.__version__}), so the step cannot be written out."
         )
-    return made
+    return known
 
 
 def _power(rest: dict) -> dict:
@@ -36,7 +36,7 @@ def _axes(name: str = "axes"):
 
 
 def _shape(rest: dict) -> dict:
-    """The shape of the result says it all."""
+    """The shape of the result is sufficient."""
     rest.pop("dimensions")
     return {}
 
@@ -79,7 +79,7 @@ def _not_many(how):
 
 
 def _outside(rest: dict) -> str:
-    """What becomes of a place outside the array: "fill" (picked: a NaN; put: left out), "clip", or "promised" never."""
+    """Treatment of a place outside the array: "fill" (picked: a NaN; put: left out), "clip", or "promised" never."""
     mode = str(rest.pop("mode")).upper()
     return "fill" if "FILL" in mode else "clip" if "CLIP" in mode else "promised"
 

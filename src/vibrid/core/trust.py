@@ -15,11 +15,11 @@ from vibrid.core.files import make_folder, write_text
 from vibrid.core.plugins import fingerprint
 
 _agreed: set[str] = set()
-"""What was agreed to in this process, also where it cannot be remembered."""
+"""Contents agreed to in this process, also where they cannot be remembered."""
 
 
 def memory() -> Path | None:
-    """The file that remembers; None where this user has no home."""
+    """The file with the agreed contents; None where this user has no home folder."""
     try:
         states = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""How a part resists: one law per file, each registered under the name that project files use."""
+"""Force laws of parts: one law per file, each registered under the name that project files use."""
 
 from vibrid.laws.backlash import Backlash
 from vibrid.laws.base import LAWS, Law, Motion, Parallel, RateLaw, StaticLaw, has_rate

@@ -1,11 +1,14 @@
-"""Friction with backlash: devices whose grip is lost at every reversal and taken up again over some travel."""
+"""Friction with backlash: devices that lose their grip at every reversal and regain it over some travel."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, Law, absolute_power
+from vibrid.laws.base import LAWS, Law, Motion, absolute_power
 
 
 @LAWS.register("backlash")
@@ -15,7 +18,7 @@ class Backlash(Law):
     The state u is the travel of the device inside its slack, |u| ≤ g/2 + d. Inside the play, |u| ≤ g/2, there is no
     grip; beyond it the grip grows over the take-up d to the slip force:
     `F = ± F± [1 − (1 − y)ⁿ]`, `y = (|u| − g/2)/d`, and at y = 1 the device slips (u stays). On the way back the band
-    lets go r times as fast as it took up. To this come `k e + c w`. The path alone decides; its steps do not.
+    releases r times as fast as it took up. `k e + c w` is added. The force depends on the path only, not on its steps.
     """
 
     slip_positive: Parameter = parameter("slip force for positive motion F₊", "N", positive=True, zero=True)
@@ -27,18 +30,18 @@ class Backlash(Law):
     stiffness: Parameter = parameter("stiffness of the spring in parallel k", "N/m", positive=True, default=0.0)
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
 
-    def start(self):
+    def start(self) -> Any:
         return jnp.zeros(())
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         slip = jnp.where(s >= 0.0, self.slip_positive, -self.slip_negative)
         y = jnp.clip((jnp.abs(s) - 0.5 * self.play) / self.take_up, 0.0, 1.0)
         return slip * (1.0 - absolute_power(1.0 - y, self.exponent)) + self.stiffness * e + self.damping * w
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         move = after.e - before.e
         way = jnp.where(move >= 0.0, 1.0, -1.0)
-        gripped = jnp.maximum(-way * s - 0.5 * self.play, 0.0)  # grip that this motion lets go
+        gripped = jnp.maximum(-way * s - 0.5 * self.play, 0.0)  # grip that this motion releases
         travel = way * move
         letting_go = jnp.minimum(travel, gripped / self.release)
         moved = s + way * (self.release * letting_go + travel - letting_go)

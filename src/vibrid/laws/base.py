@@ -1,4 +1,4 @@
-"""The law contract: how one part of a structure resists.
+"""The base classes of laws: the force of one part of a structure.
 
 A law is written for one part. `e` and `w` are its deformation and deformation rate: scalars for a spring-like part,
 `(components,)` vectors for parts with several (a section, an element). Laws of one type are stacked and evaluated
@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -34,40 +34,49 @@ class Motion(NamedTuple):
 
 
 class Law(Parameterised):
-    """How a part resists: a force from its deformation, its rate and a state.
+    """The force of a part from its deformation, its rate and a state.
 
     A *path law* overrides `start`, `force` and `advance`: its state follows the path of the deformation. Laws whose
     state obeys a differential equation derive from `RateLaw`; laws without a state from `StaticLaw`.
     """
 
     components: ClassVar[int] = 1  # number of deformations; 1 means scalars
-    component_names: ClassVar[tuple[str, ...]] = ()  # what sensors call the forces of a part with several
+    component_names: ClassVar[tuple[str, ...]] = ()  # names of the forces of a part with several, for sensors
     is_linear: ClassVar[bool] = False
     is_heavy: ClassVar[bool] = False  # a step costs far more than the loop around it
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
-    is_averageable: ClassVar[bool] = True  # the mean of two states is a state: what a Kalman filter takes for granted
+    is_averageable: ClassVar[bool] = True  # the mean of two states is a state, as a Kalman filter assumes
 
     def start(self) -> Any:
         """The state at rest, from the parameters."""
         return ()
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         """The force at deformation `e`, rate `w` and state `s`; has no side effect."""
         raise NotImplementedError
 
-    def advance(self, s, before: Motion, after: Motion, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         """The state after a step of `dt` seconds from the committed state `s`, moving from `before` to `after`.
 
         May be called again from the same `s` with another `after`: nothing is remembered between calls.
         """
         raise NotImplementedError
 
-    def overflowed(self, s):
+    def overflowed(self, s: Any) -> jax.Array:
         """Whether a memory of fixed capacity was too small for the path (also of a stack of states): such a run is
         refused."""
         return jnp.zeros((), bool)
 
-    def slope(self, s, before: Motion, after: Motion, dt, dx, dv, end=None):
+    def slope(
+        self,
+        s: Any,
+        before: Motion,
+        after: Motion,
+        dt: jax.Array | float,
+        dx: jax.Array | float,
+        dv: jax.Array | float,
+        end: Any = None,
+    ) -> jax.Array:
         """dF/dq at the end of a step, its state included, when the end moves by `dx q` and its rate by `dv q`.
 
         `end` is the state there where it is known already: laws that hold their own tangent take it from there.
@@ -79,12 +88,12 @@ class Law(Parameterised):
 
         return jax.jacfwd(force)(jnp.zeros_like(after.e))
 
-    def recorded(self, s):
-        """What a response keeps of a state, enough for `force`; all of it, unless that would be too much."""
+    def recorded(self, s: Any) -> Any:
+        """The part of a state that a response keeps, enough for `force`; all of it, unless that would be too much."""
         return s
 
-    def initial_stiffness(self):
-        """dF/de at rest, along a quick small deformation from rest."""
+    def initial_stiffness(self) -> jax.Array:
+        """dF/de at rest, for a quick small deformation from rest."""
         zero = self._zero()
         h = 1e-9
 
@@ -94,12 +103,12 @@ class Law(Parameterised):
 
         return jax.jacfwd(path)(zero)
 
-    def initial_damping(self):
+    def initial_damping(self) -> jax.Array:
         """dF/dw at rest."""
         zero = self._zero()
         return jax.jacfwd(lambda w: self.force(zero, w, self.start()))(zero)
 
-    def simplify(self, free: frozenset[str]):
+    def simplify(self, free: frozenset[str]) -> Law:
         """An equal law that is cheaper to evaluate, using the values of parameters whose names are not `free`."""
         return self
 
@@ -110,11 +119,11 @@ class Law(Parameterised):
 class RateLaw(Law):
     """A law whose state obeys `ds/dt = state_rate(e, w, s)`."""
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         """ds/dt at deformation `e`, rate `w` and state `s`."""
         raise NotImplementedError
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         """The midpoint rule: second order, two evaluations; stiff laws override it with an implicit step."""
         half = _axpy(0.5 * dt, self.state_rate(before.e, before.w, s), s)
         e_mid = 0.5 * (before.e + after.e) + dt / 8.0 * (before.w - after.w)
@@ -125,17 +134,17 @@ class RateLaw(Law):
 class StaticLaw(RateLaw):
     """A law without a state."""
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         return ()
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         return ()
 
 
 def check_law(law: Law) -> None:
-    """A law that was given lists where it wants single numbers shows it in the shape of its force."""
+    """Refuse a law that was given lists instead of single numbers: the shape of its force is wrong."""
     if isinstance(law, Missing):
-        return  # it can say nothing of its force
+        return  # its force cannot be computed
     zero = jnp.zeros(() if law.components == 1 else (law.components,))
     try:
         shape = jax.eval_shape(lambda: law.force(zero, zero, law.start())).shape
@@ -148,11 +157,11 @@ def check_law(law: Law) -> None:
 class Parallel(Law):
     """Several laws that share one deformation; their forces add. Written `Parallel([law, law])`."""
 
-    # What other laws say for their class, this one says for the laws it holds: hence properties.
+    # Constants of the class for other laws depend here on the laws it holds: hence properties.
 
     laws: tuple[Law, ...] = eqx.field(converter=lambda value: as_entries(value, "laws"))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         for law in self.laws:
             if not isinstance(law, Law):
                 raise InputError(f"Parallel([...]) holds laws such as Linear(stiffness=...), not {law!r}.")
@@ -169,23 +178,23 @@ class Parallel(Law):
     def is_averageable(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return all(law.is_averageable for law in self.laws)
 
-    def start(self):
+    def start(self) -> Any:
         return tuple(law.start() for law in self.laws)
 
-    def force(self, e, w, s):
-        return sum(law.force(e, w, own) for law, own in zip(self.laws, s, strict=True))
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
+        return cast("jax.Array", sum(law.force(e, w, state) for law, state in zip(self.laws, s, strict=True)))
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         laws: tuple[Any, ...] = self.laws
         for law in laws:
             refuse_without_rate(law)
-        return tuple(law.state_rate(e, w, own) for law, own in zip(laws, s, strict=True))
+        return tuple(law.state_rate(e, w, state) for law, state in zip(laws, s, strict=True))
 
-    def advance(self, s, before, after, dt):
-        return tuple(law.advance(own, before, after, dt) for law, own in zip(self.laws, s, strict=True))
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
+        return tuple(law.advance(state, before, after, dt) for law, state in zip(self.laws, s, strict=True))
 
-    def overflowed(self, s):
-        parts = (law.overflowed(own) for law, own in zip(self.laws, s, strict=True))
+    def overflowed(self, s: Any) -> jax.Array:
+        parts = (law.overflowed(state) for law, state in zip(self.laws, s, strict=True))
         return functools.reduce(jnp.logical_or, parts, jnp.zeros((), bool))
 
 
@@ -197,7 +206,7 @@ def has_rate(law: Law) -> bool:
 
 
 def refuse_without_rate(law: Law) -> None:
-    """Refuse what needs ds/dt for a path law."""
+    """Refuse a path law where ds/dt is needed."""
     if not has_rate(law):
         raise Refusal(
             f"{type(law).__name__} remembers the path of its deformation and has no rate equation. "
@@ -209,23 +218,23 @@ def _axpy(a, x, y):
     return jax.tree.map(lambda xi, yi: yi + a * xi, x, y)
 
 
-def absolute_power(z, exponent):
+def absolute_power(z: jax.Array, exponent: jax.Array | float) -> jax.Array:
     """`|z|**exponent` with value 0 and a finite gradient at z = 0, for any positive exponent.
 
     A Python int is multiplied out: ten times cheaper than the exponential of a logarithm.
     """
     size = jnp.abs(z)
     if isinstance(exponent, int):
-        return math.prod([size] * exponent)
+        return cast("jax.Array", math.prod([size] * exponent))
     safe = jnp.where(size > 1e-30, size, 1.0)
     return jnp.where(size > 1e-30, jnp.exp(exponent * jnp.log(safe)), 0.0)
 
 
-def simplified(tree, free: Iterable[str] = ()):
+def simplified(tree: Any, free: Iterable[str] = ()) -> Any:
     """The same structure with laws that are cheaper to evaluate, for runs in which parameter values are known.
 
-    `free` are the paths of parameters that will still change. The laws of a type are simplified all alike, or not at
-    all, so that they stack as before.
+    `free` are the paths of parameters that will still change. Either all laws of a type are simplified in the same way
+    or none, so that they stack as before.
     """
     names = frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(free)))
     kinds: dict[type, set] = {}

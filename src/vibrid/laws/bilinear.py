@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, Law
+from vibrid.laws.base import LAWS, Law, Motion
 
 
 @LAWS.register("bilinear")
@@ -20,12 +23,12 @@ class Bilinear(Law):
     yield_deformation: Parameter = parameter("deformation at first yield u_y", "m", positive=True)
     post_yield_ratio: Parameter = parameter("stiffness after yield / before", "", positive=True, default=0.0)
 
-    def start(self):
+    def start(self) -> Any:
         return jnp.zeros(())
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.post_yield_ratio * self.stiffness * e + (1.0 - self.post_yield_ratio) * self.stiffness * (e - s)
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         elastic = jnp.clip(after.e - s, -self.yield_deformation, self.yield_deformation)
         return after.e - elastic

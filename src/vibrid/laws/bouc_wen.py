@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
+from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, RateLaw, absolute_power
+from vibrid.laws.base import LAWS, Law, RateLaw, absolute_power
 
 
 @LAWS.register("bouc-wen")
@@ -28,18 +31,18 @@ class BoucWen(RateLaw):
 
     whole_exponent: int | None = eqx.field(static=True, default=None, repr=False)  # set by `simplify`
 
-    def simplify(self, free):
+    def simplify(self, free: Collection[str]) -> Law:
         traced = isinstance(self.exponent, Tracer)
         if "exponent" in free or traced or self.exponent.ndim or float(self.exponent) not in (1.0, 2.0, 3.0, 4.0):
             return self
         return dataclasses.replace(self, whole_exponent=int(self.exponent))
 
-    def start(self):
+    def start(self) -> Any:
         return jnp.zeros(())
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.stiffness * (self.post_yield_ratio * e + (1.0 - self.post_yield_ratio) * s)
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         power = absolute_power(s, self.whole_exponent or self.exponent)
         return w - power * (self.beta * jnp.abs(w) * jnp.sign(s) + self.gamma * w)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
@@ -29,11 +32,18 @@ class KentPark(Material):
     crushing_strain: Parameter = parameter("strain at crushing ε_u", "", positive=True, default=0.006)
 
     @property
-    def peak_strain(self):
+    def peak_strain(self) -> jax.Array:
         """ε₀, where the stress is largest."""
         return 2.0 * self.strength / self.modulus
 
-    def confined(self, ratio, hoop_strength, core_width=0.0, spacing=1.0, crushing_share=0.2) -> KentPark:
+    def confined(
+        self,
+        ratio: float,
+        hoop_strength: float,
+        core_width: float = 0.0,
+        spacing: float = 1.0,
+        crushing_share: float = 0.2,
+    ) -> KentPark:
         """The same concrete held by hoops (Scott, Park & Priestley 1982), for the core of a section.
 
         Strength and peak strain grow by `K = 1 + ρ f_h / f`; the stress falls with
@@ -59,13 +69,13 @@ class KentPark(Material):
             crushing_strain=gain * self.peak_strain + (1.0 - crushing_share) / softening,
         )
 
-    def initial_modulus(self):
+    def initial_modulus(self) -> jax.Array:
         return self.modulus
 
-    def start(self):
+    def start(self) -> Any:
         return jnp.zeros_like(self.strength)
 
-    def respond(self, s, strain):
+    def respond(self, s: Any, strain: jax.Array) -> tuple[jax.Array, jax.Array, Any]:
         peak = self.peak_strain
         most = jnp.maximum(s, -strain)  # ε_m, compression positive
         eta = most / peak

@@ -1,4 +1,4 @@
-"""Distributions of the yield deformation of distributed elements: all that a Masing law asks of them is S and I.
+"""Distributions of the yield deformation of distributed elements: a Masing law needs only S and I of them.
 
 `S(x) = P(yield deformation > x)` is the share of the elements that have not yielded at x, and `I(x) = ∫₀ˣ S`. A
 distribution of your own needs these two functions; `density` follows from them.
@@ -19,15 +19,15 @@ DISTRIBUTIONS = Registry("distribution")
 class YieldDistribution(Parameterised):
     """How the yield deformations (m) of distributed elements are spread. Written for x ≥ 0."""
 
-    def survival(self, x):
+    def survival(self, x: jax.Array) -> jax.Array:
         """S(x): the share of the elements whose yield deformation is larger than x."""
         raise NotImplementedError
 
-    def integral(self, x):
+    def integral(self, x: jax.Array) -> jax.Array:
         """I(x) = ∫₀ˣ S, in metres; for large x it is the mean yield deformation."""
         raise NotImplementedError
 
-    def density(self, x):
+    def density(self, x: jax.Array) -> jax.Array:
         """φ(x) = −dS/dx, in 1/m, for one x."""
         return -jax.grad(self.survival)(x)
 
@@ -39,10 +39,10 @@ class UniformYield(YieldDistribution):
     low: Parameter = parameter("smallest yield deformation", "m", positive=True, zero=True)
     high: Parameter = parameter("largest yield deformation", "m", positive=True)
 
-    def survival(self, x):
+    def survival(self, x: jax.Array) -> jax.Array:
         return jnp.clip((self.high - x) / (self.high - self.low), 0.0, 1.0)
 
-    def integral(self, x):
+    def integral(self, x: jax.Array) -> jax.Array:
         inside = jnp.clip(x, self.low, self.high)
         mean = 0.5 * (self.low + self.high)
         return jnp.minimum(x, self.low) - self.low + mean - (self.high - inside) ** 2 / (2.0 * (self.high - self.low))
@@ -54,10 +54,10 @@ class RayleighYield(YieldDistribution):
 
     mean: Parameter = parameter("mean yield deformation α", "m", positive=True)
 
-    def survival(self, x):
+    def survival(self, x: jax.Array) -> jax.Array:
         return jnp.exp(-0.25 * jnp.pi * jnp.square(x / self.mean))
 
-    def integral(self, x):
+    def integral(self, x: jax.Array) -> jax.Array:
         return self.mean * erf(0.5 * jnp.sqrt(jnp.pi) * x / self.mean)
 
 
@@ -74,10 +74,10 @@ class WeibullYield(YieldDistribution):
         y = (x - self.threshold) / self.scale
         return jnp.where(y > 1e-12, jnp.exp(self.shape * jnp.log(jnp.where(y > 1e-12, y, 1.0))), 0.0)
 
-    def survival(self, x):
+    def survival(self, x: jax.Array) -> jax.Array:
         return jnp.exp(-self._power(x))
 
-    def integral(self, x):
+    def integral(self, x: jax.Array) -> jax.Array:
         power = self._power(x)
         beyond = power > 0.0
         tail = jnp.exp(gammaln(1.0 + 1.0 / self.shape)) * gammainc(1.0 / self.shape, jnp.where(beyond, power, 1.0))

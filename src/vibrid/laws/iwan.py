@@ -1,8 +1,9 @@
-"""The whole deteriorating Iwan assembly: elastic, elasto-plastic and breaking elements in parallel."""
+"""The complete deteriorating Iwan assembly: elastic, elasto-plastic and breaking elements in parallel."""
 
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
@@ -14,7 +15,7 @@ from vibrid.laws.masing import MemoryLaw, check_memory_law, surviving
 @LAWS.register("iwan")
 class Iwan(MemoryLaw):
     """A spring, one elasto-plastic element that never breaks, and distributed elements that yield and break
-    (Iwan & Cifuentes 1986); a dashpot in parallel. When all that can break has broken, bilinear behaviour is left.
+    (Iwan & Cifuentes 1986); a dashpot in parallel. When all breakable elements have broken, it is bilinear.
 
     `curve(y) = k_e y + k_p min(y, u_p) +` the curve of `Masing`; the same memory serves all three.
     """
@@ -30,9 +31,9 @@ class Iwan(MemoryLaw):
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_memory_law(self)
 
-    def curve(self, y, largest):
+    def curve(self, y: jax.Array, largest: jax.Array) -> jax.Array:
         breaking = self.stiffness * surviving(self.distribution, y, largest / self.ductility)
         return self.elastic_stiffness * y + self.plastic_stiffness * jnp.minimum(y, self.plastic_yield) + breaking

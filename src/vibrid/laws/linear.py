@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import jax
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, StaticLaw
@@ -16,7 +18,7 @@ class Linear(StaticLaw):
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     is_linear: ClassVar[bool] = True
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.stiffness * e + self.damping * w
 
 
@@ -27,5 +29,5 @@ class Viscous(StaticLaw):
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, zero=True)
     is_linear: ClassVar[bool] = True
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.damping * w

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, RateLaw
+from vibrid.laws.base import LAWS, Motion, RateLaw
 
 
 @LAWS.register("lugre")
@@ -29,21 +30,21 @@ class LuGre(RateLaw):
     viscous: Parameter = parameter("viscous friction σ2", "N s/m", positive=True, default=0.0)
     is_stiff: ClassVar[bool] = True
 
-    def capacity(self, w):
+    def capacity(self, w: jax.Array) -> jax.Array:
         """g(w): the force at which the bristles slip at velocity w, in newtons."""
         coulomb = jnp.where(w >= 0, self.coulomb_positive, self.coulomb_negative)
         static = jnp.where(w >= 0, self.static_positive, self.static_negative)
         return coulomb + (static - coulomb) * jnp.exp(-jnp.square(w / self.stribeck_velocity))
 
-    def start(self):
+    def start(self) -> Any:
         return jnp.zeros(())
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         return w - self.bristle_stiffness * jnp.abs(w) * s / self.capacity(w)
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.bristle_stiffness * s + self.bristle_damping * self.state_rate(e, w, s) + self.viscous * w
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         w = after.w
         return (s + dt * w) / (1.0 + dt * self.bristle_stiffness * jnp.abs(w) / self.capacity(w))

@@ -1,14 +1,14 @@
 """Distributed elements that yield and break, by the generalised Masing rules.
 
-A distributed-element model is a crowd of sliders in parallel. Instead of following each of them, the law remembers the
-few turning points of the deformation that still matter (the sequence of dominant alternating extremes of Ashrafi &
-Smyth 2007) and reads the force from two curves. The memory depends on the deformation alone, never on the parameters:
-`remember` moves it, and `MemoryLaw.recall` gives the force of any parameters at a remembered place.
+A distributed-element model is a large number of sliders in parallel. Instead of following each of them, the law stores
+the few turning points of the deformation that still matter (the sequence of dominant alternating extremes of Ashrafi &
+Smyth 2007) and reads the force from two curves. The memory depends on the deformation only, never on the parameters:
+`remember` updates it, and `MemoryLaw.recall` gives the force for any parameters at a stored state.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,18 +16,18 @@ import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, Law
+from vibrid.laws.base import LAWS, Law, Motion
 from vibrid.laws.distributions import YieldDistribution
 
 
 class Memory(NamedTuple):
-    """The turning points that still matter, oldest and largest first, and where the deformation stands."""
+    """The turning points that still matter, oldest and largest first, and the present deformation."""
 
-    extremes: jax.Array  # (capacity,) m; only the first `count` mean anything
+    extremes: jax.Array  # (capacity,) m; only the first `count` are used
     count: jax.Array  # 0: on the virgin curve  # pyright: ignore[reportIncompatibleMethodOverride]
     largest: jax.Array  # largest |deformation| so far, m
     here: jax.Array  # deformation at the last step, m
-    overflow: jax.Array  # a turning point found no room: what follows is not to be trusted
+    overflow: jax.Array  # a turning point did not fit: later values are not valid
 
 
 def empty_memory(capacity: int) -> Memory:
@@ -36,23 +36,23 @@ def empty_memory(capacity: int) -> Memory:
     return Memory(jnp.zeros(capacity), jnp.zeros((), jnp.int32), zero, zero, jnp.zeros((), bool))
 
 
-def begun(memory: Memory, e) -> Memory:
-    """A path that begins away from zero is taken to have come there straight from zero."""
+def begun(memory: Memory, e: jax.Array) -> Memory:
+    """A path that begins away from zero is assumed to have come straight from zero."""
     fresh = memory.largest == 0.0
     return memory._replace(here=jnp.where(fresh, e, memory.here), largest=jnp.where(fresh, jnp.abs(e), memory.largest))
 
 
-def entry(values, index):
+def entry(values: jax.Array, index: jax.Array) -> jax.Array:
     """`values[index]`, 0 for −1, as a sum over a mask: a batch of look-ups stays one vector operation."""
     return jnp.sum(jnp.where(jnp.arange(values.shape[-1]) == index, values, 0.0), axis=-1)
 
 
-def remember(memory: Memory, e) -> tuple[Memory, jax.Array]:
+def remember(memory: Memory, e: jax.Array) -> tuple[Memory, jax.Array]:
     """The memory after a straight move to `e`, and the index at which `here` was written (−1 where it was not).
 
-    1. Where the motion turns, the place of turning is written. 2. Where |e| reaches its largest value on either side,
-    everything is forgotten: the virgin curve. 3. Where the motion passes the last-but-one extreme a loop has closed,
-    and its two extremes are forgotten.
+    1. Where the motion turns, the turning point is stored. 2. Where |e| reaches its largest value on either side, all
+    are deleted: the virgin curve. 3. Where the motion passes the last-but-one extreme a loop has closed, and its two
+    extremes are deleted.
     """
     extremes, n, largest, here, overflow = memory
     capacity, places = extremes.shape[-1], jnp.arange(extremes.shape[-1])
@@ -72,15 +72,15 @@ def remember(memory: Memory, e) -> tuple[Memory, jax.Array]:
 
 
 class MemoryLaw(Law):
-    """A path law whose memory follows the deformation alone. Subclasses give `curve` (and a dashpot `damping`).
+    """A path law whose memory depends on the deformation only. Subclasses give `curve` (and a dashpot `damping`).
 
-    Its state keeps the force at every remembered turning point as well, so that a step costs two evaluations of the
-    curve however many there are.
+    Its state keeps the force at every stored turning point as well, so that a step costs two evaluations of the curve,
+    however many there are.
     """
 
     is_averageable: ClassVar[bool] = False
 
-    def curve(self, y, largest):
+    def curve(self, y: jax.Array, largest: jax.Array) -> jax.Array:
         """Force after a monotonic deformation y ≥ 0 from zero, of elements that survived |e| = `largest`, in N."""
         raise NotImplementedError
 
@@ -91,16 +91,16 @@ class MemoryLaw(Law):
     def _dashpot(self, w):
         return self.damping * w  # pyright: ignore[reportAttributeAccessIssue]  # a field of every subclass
 
-    def start(self):
+    def start(self) -> Any:
         return empty_memory(self._capacity), jnp.zeros(self._capacity)
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         memory, forces = begun(s[0], before.e), s[1]
         moved, at = remember(memory, after.e)
         turning = self._hysteretic(memory.here, (memory, forces))
         return moved, jnp.where(jnp.arange(self._capacity) == at, turning, forces)
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self._hysteretic(e, s) + self._dashpot(w)
 
     def _hysteretic(self, e, s):
@@ -115,12 +115,12 @@ class MemoryLaw(Law):
         force = last + sign * stretch * self.curve(sign * way / stretch, largest)
         return jnp.where(memory.overflow, jnp.nan, force)
 
-    def recall(self, memory: Memory, w):
-        """Force at a remembered place for these parameters: one evaluation of the curve a turning point."""
+    def recall(self, memory: Memory, w: jax.Array) -> jax.Array:
+        """Force at a stored state for these parameters: one evaluation of the curve per turning point."""
         return jnp.sum(self._increments(memory)) + self._dashpot(w)
 
-    def recall_turns(self, memory: Memory):
-        """Hysteretic force (capacity,) at every remembered turning point; beyond `memory.count`, at `here`."""
+    def recall_turns(self, memory: Memory) -> jax.Array:
+        """Hysteretic force (capacity,) at every stored turning point; beyond `memory.count`, at `here`."""
         return jnp.cumsum(self._increments(memory))[:-1]
 
     def _increments(self, memory: Memory):
@@ -130,10 +130,10 @@ class MemoryLaw(Law):
         way = jnp.diff(stops, prepend=0.0)
         sign = jnp.where(way >= 0.0, 1.0, -1.0)
         stretch = jnp.where(places == 0, 1.0, 2.0)
-        made = sign * stretch * self.curve(sign * way / stretch, memory.largest)
-        return jnp.where(memory.overflow, jnp.nan, made)
+        changes = sign * stretch * self.curve(sign * way / stretch, memory.largest)
+        return jnp.where(memory.overflow, jnp.nan, changes)
 
-    def overflowed(self, s):
+    def overflowed(self, s: Any) -> jax.Array:
         return s[0].overflow
 
 
@@ -149,7 +149,7 @@ class Masing(MemoryLaw):
     Arguments
         distribution: `UniformYield`, `RayleighYield`, `WeibullYield` or your own, of the yield deformation.
         ductility: β; infinite (the default) means that nothing breaks.
-        capacity: turning points that can be remembered; more are an error, never forgotten in silence.
+        capacity: turning points that can be stored; more are an error, never dropped silently.
     """
 
     stiffness: Parameter = parameter("initial stiffness k", "N/m", positive=True, zero=True)
@@ -158,14 +158,14 @@ class Masing(MemoryLaw):
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         check_memory_law(self)
 
-    def curve(self, y, largest):
+    def curve(self, y: jax.Array, largest: jax.Array) -> jax.Array:
         return self.stiffness * surviving(self.distribution, y, largest / self.ductility)
 
 
-def surviving(distribution: YieldDistribution, y, b):
+def surviving(distribution: YieldDistribution, y: jax.Array, b: jax.Array) -> jax.Array:
     """∫ min(y, x) φ(x) dx over the elements with x > b: force of the unbroken ones per unit stiffness, in metres."""
     share = distribution.survival(b)
     integral = distribution.integral
@@ -179,4 +179,4 @@ def check_memory_law(law) -> None:
             f"not {type(law.distribution).__name__}."
         )
     if isinstance(law.capacity, bool) or not isinstance(law.capacity, int) or law.capacity < 2:
-        raise InputError(f"The memory needs room for at least 2 turning points, not {law.capacity!r}.")
+        raise InputError(f"The memory must hold at least 2 turning points, not {law.capacity!r}.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from vibrid.laws.base import Law
+from vibrid.laws.base import Law, Motion
 
 
 class Material(Law):
@@ -18,18 +18,18 @@ class Material(Law):
     """
 
     @abstractmethod
-    def respond(self, s, strain) -> tuple[jax.Array, jax.Array, Any]:
+    def respond(self, s: Any, strain: jax.Array) -> tuple[jax.Array, jax.Array, Any]:
         """(stress, tangent, new state) at `strain`, coming straight from the committed state `s`; pure."""
 
     @abstractmethod
     def initial_modulus(self) -> jax.Array:
         """The tangent at rest in N/m²."""
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.respond(s, e)[0]
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         return self.respond(s, after.e)[2]
 
-    def initial_stiffness(self):
+    def initial_stiffness(self) -> jax.Array:
         return self.initial_modulus()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
@@ -15,7 +18,7 @@ class Cubic(StaticLaw):
     stiffness: Parameter = parameter("linear stiffness k", "N/m", positive=True, zero=True)
     cubic: Parameter = parameter("cubic stiffness k3", "N/m^3")
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.stiffness * e + self.cubic * e * e * e
 
 
@@ -25,7 +28,7 @@ class Polynomial(StaticLaw):
 
     coefficients: Parameter = parameter("stiffness coefficients k1, k2, …", "N/m^i")
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         total = jnp.zeros_like(e)
         for i in range(self.coefficients.shape[-1] - 1, -1, -1):
             total = (total + self.coefficients[i]) * e

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from vibrid.laws.material import Material
 
 
 class SteelState(NamedTuple):
-    """Where a bar is, and the two straight lines between which its branch bends."""
+    """Strain and stress of a bar, and the two straight lines between which its branch bends."""
 
     strain: jax.Array
     stress: jax.Array
@@ -46,10 +46,10 @@ class MenegottoPinto(Material):
     softening: Parameter = parameter("c₁: loss of sharpness", "", positive=True, zero=True, default=0.925)
     softening_rate: Parameter = parameter("c₂: how soon it is lost", "", positive=True, default=0.15)
 
-    def initial_modulus(self):
+    def initial_modulus(self) -> jax.Array:
         return self.modulus
 
-    def start(self):
+    def start(self) -> Any:
         yield_strain = self.yield_stress / self.modulus
         zero = jnp.zeros_like(yield_strain)
         corner = SteelState(
@@ -57,7 +57,7 @@ class MenegottoPinto(Material):
         )
         return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, zero.shape), corner)
 
-    def respond(self, s, strain):
+    def respond(self, s: Any, strain: jax.Array) -> tuple[jax.Array, jax.Array, Any]:
         b, yield_strain = self.hardening_ratio, self.yield_stress / self.modulus
         heading = jnp.sign(strain - s.strain)
         turned = heading * s.direction < 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
@@ -22,13 +23,13 @@ class Thermostat(RateLaw):
     rate: Parameter = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
     bath: Parameter = parameter("pull of the bath b", "N/m", default=0.0)
 
-    def start(self):
+    def start(self) -> Any:
         return self.initial
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return s * w
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         return self.rate * w * w - self.bath
 
 
@@ -45,11 +46,11 @@ class FloorThermostat(RateLaw):
     bath: Parameter = parameter("pull of the bath b", "N/m", default=0.0)
     components: ClassVar[int] = 2
 
-    def start(self):
+    def start(self) -> Any:
         return self.initial
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return jnp.stack([s * w[0], jnp.zeros_like(w[0])])
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         return self.rate * w[1] * w[1] - self.bath

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, RateLaw, StaticLaw, absolute_power
+from vibrid.laws.base import LAWS, Motion, RateLaw, StaticLaw, absolute_power
 
 
 @LAWS.register("nonlinear-viscous")
@@ -17,7 +18,7 @@ class NonlinearViscous(StaticLaw):
     coefficient: Parameter = parameter("damping coefficient c", "N (s/m)^a", positive=True, zero=True)
     exponent: Parameter = parameter("velocity exponent a", "", positive=True)
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.coefficient * absolute_power(w, self.exponent) * jnp.sign(w)
 
 
@@ -25,24 +26,24 @@ class NonlinearViscous(StaticLaw):
 class Maxwell(RateLaw):
     """A spring and a dashpot in series: `dF/dt = k (w − F / c)`. The state is the force.
 
-    A step is exact for a rate that moves linearly from one end to the other about the mean rate, so a stiff spring
-    costs nothing and the method stays of order 2 when the spring relaxes within a step.
+    A step is exact for a rate that changes linearly over the step about the mean rate, so a stiff spring needs no small
+    steps and the method stays of order 2 when the spring relaxes within a step.
     """
 
     stiffness: Parameter = parameter("spring stiffness k", "N/m", positive=True)
     damping: Parameter = parameter("dashpot c", "N s/m", positive=True)
     is_stiff: ClassVar[bool] = True
 
-    def start(self):
+    def start(self) -> Any:
         return jnp.zeros(())
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return s
 
-    def state_rate(self, e, w, s):
+    def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         return self.stiffness * (w - s / self.damping)
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         r = self.stiffness / self.damping * dt
         kept, lost = jnp.exp(-r), -jnp.expm1(-r)
         safe = jnp.maximum(r, 1e-2)

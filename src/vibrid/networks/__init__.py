@@ -1,4 +1,4 @@
-"""What learns: layers, scaling, derivatives, compiled training and checkpoints, for every method with a network."""
+"""Networks: layers, scaling, derivatives, compiled training and checkpoints, for every method with a network."""
 
 from vibrid.core.moved import moved
 from vibrid.networks.checkpoint import Checkpoint, fingerprint

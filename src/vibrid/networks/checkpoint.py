@@ -1,4 +1,4 @@
-"""Checkpoints: what a training has reached, in one file, so that it goes on after Ctrl-C or a kill.
+"""Checkpoints: the state of a training in one file, so that it can be resumed after Ctrl-C or a kill.
 
 Arrays and plain text only (NumPy's `npz` with pickling refused, JSON inside): nothing is executed on loading.
 """
@@ -26,15 +26,15 @@ class Checkpoint:
     """One file that holds arrays by name and a few facts.
 
     Arguments
-        path: the file, e.g. "training.npz"; it appears whole or not at all.
-        purpose: what the training is, in any words (`fingerprint` of settings and data); a file left by another
-            training is not taken up but refused, so that it is not lost either.
+        path: the file, e.g. "training.npz"; it appears complete or not at all.
+        purpose: a text that identifies the training (`fingerprint` of settings and data); a file left by another
+            training is refused, so that it is not lost either.
     """
 
     def __init__(self, path, purpose: str = ""):
         self.path, self.purpose = Path(path), purpose
         self.problem = ""
-        """Why it could not be kept the last time, in words; empty while all is well."""
+        """Why it could not be written the last time; empty while there is no problem."""
 
     def save(self, arrays: dict, facts: dict | None = None) -> None:
         """Write arrays and facts (numbers, text, lists of them)."""
@@ -42,13 +42,13 @@ class Checkpoint:
         write_arrays(self.path, **{_TEXT: np.array(text)}, **{k: np.asarray(v) for k, v in arrays.items()})
 
     def keep(self, arrays: dict, facts: dict | None = None) -> None:
-        """As `save`, for work that goes on without the file: where it cannot be written, a warning says so once."""
+        """As `save`, for work that continues without the file: where it cannot be written, there is one warning."""
         try:
             self.save(arrays, facts)
             self.problem = ""
         except FileProblem as problem:
             if not self.problem:
-                warnings.warn(f"{problem} The work goes on, and is not kept meanwhile.", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"{problem} The work goes on without checkpoints.", RuntimeWarning, stacklevel=2)
             self.problem = str(problem)
 
     def load(self) -> tuple[dict[str, np.ndarray], dict] | None:
@@ -63,7 +63,7 @@ class Checkpoint:
         return arrays, facts
 
     def stored_purpose(self) -> str:
-        """What a file that is there was written for."""
+        """The purpose of an existing file."""
         return str(self._read()[1])
 
     def _read(self) -> tuple[dict[str, np.ndarray], str, dict]:
@@ -73,10 +73,10 @@ class Checkpoint:
             text = json.loads(str(arrays.pop(_TEXT)))
             return arrays, text["purpose"], text["facts"]
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as problem:
-            raise FileProblem(self.path, f"it is not a checkpoint ({problem}); remove it to begin anew.") from None
+            raise FileProblem(self.path, f"it is not a checkpoint ({problem}); remove it to start again.") from None
 
     def remove(self) -> None:
-        """Forget it: the training is done."""
+        """Remove it: the training is done."""
         self.path.unlink(missing_ok=True)
 
 
@@ -84,8 +84,8 @@ def fingerprint(*parts) -> str:
     """A short text that changes with arrays and settings."""
     digest = hashlib.sha256()
     for leaf in jax.tree.leaves(parts):
-        own = np.ascontiguousarray(leaf) if isinstance(leaf, jax.Array | np.ndarray) else np.array(repr(leaf))
-        digest.update(str((own.shape, own.dtype)).encode() + own.tobytes())
+        array = np.ascontiguousarray(leaf) if isinstance(leaf, jax.Array | np.ndarray) else np.array(repr(leaf))
+        digest.update(str((array.shape, array.dtype)).encode() + array.tobytes())
     return digest.hexdigest()[:24]
 
 
@@ -97,10 +97,10 @@ def tree_arrays(tree, prefix: str) -> dict[str, np.ndarray]:
 
 def tree_from(arrays: dict, prefix: str, like):
     """A tree like `like` with the arrays of `tree_arrays`; None where they do not fit."""
-    own, static = eqx.partition(like, eqx.is_array)
-    leaves, structure = jax.tree.flatten(own)
-    found = [arrays.get(f"{prefix}{i}") for i in range(len(leaves))]
-    if any(f is None or f.shape != leaf.shape for f, leaf in zip(found, leaves, strict=True)):
+    current, static = eqx.partition(like, eqx.is_array)
+    leaves, structure = jax.tree.flatten(current)
+    stored = [arrays.get(f"{prefix}{i}") for i in range(len(leaves))]
+    if any(f is None or f.shape != leaf.shape for f, leaf in zip(stored, leaves, strict=True)):
         return None
-    made = [jnp.asarray(f, leaf.dtype) for f, leaf in zip(found, leaves, strict=True)]
-    return eqx.combine(jax.tree.unflatten(structure, made), static)
+    restored = [jnp.asarray(f, leaf.dtype) for f, leaf in zip(stored, leaves, strict=True)]
+    return eqx.combine(jax.tree.unflatten(structure, restored), static)

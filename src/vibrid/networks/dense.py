@@ -17,8 +17,8 @@ INITS = {
     "glorot": lambda n, m: (2.0 / (n + m)) ** 0.5,
     "he": lambda n, m: (2.0 / n) ** 0.5,
 }
-"""How weights begin: "uniform" in ± 1/√inputs (what PyTorch's Linear does, biases too); normal after Glorot or He, with
-this deviation for n inputs and m outputs and biases of zero."""
+"""Initial weights: "uniform" in ± 1/√inputs (as PyTorch's Linear, biases too); normal after Glorot or He, with this
+deviation for n inputs and m outputs and biases of zero."""
 
 ACTIVATIONS = {
     "leaky-relu": lambda x: jnp.where(x > 0, x, 0.2 * x),  # slope 0.2 on the negative side
@@ -53,7 +53,7 @@ class Dense(eqx.Module):
     ) -> Dense:
         """New layers of the given widths, inputs first and outputs last, e.g. (10, 64, 32, 16, 4)."""
         if init not in INITS:
-            raise unknown_name("way to begin weights", init, INITS)
+            raise unknown_name("kind of initial weights", init, INITS)
         if activation not in ACTIVATIONS:
             raise unknown_name("activation", activation, ACTIVATIONS)
         if len(widths) < 2 or min(widths) < 1:
@@ -64,9 +64,9 @@ class Dense(eqx.Module):
         drawn = jax.random.uniform(key, (count,), dtype, -1.0, 1.0) if even else jax.random.normal(key, (count,), dtype)
         weights, biases = [], []
         for n, m in layers:
-            own, drawn = INITS[init](n, m) * drawn[: (n + 1) * m].reshape(n + 1, m), drawn[(n + 1) * m :]
-            weights.append(own[:n])
-            biases.append(own[n] if even else jnp.zeros(m, dtype))
+            matrix, drawn = INITS[init](n, m) * drawn[: (n + 1) * m].reshape(n + 1, m), drawn[(n + 1) * m :]
+            weights.append(matrix[:n])
+            biases.append(matrix[n] if even else jnp.zeros(m, dtype))
         return cls(tuple(weights), tuple(biases), activation, skip)
 
     def __call__(self, x):
@@ -77,7 +77,7 @@ class Dense(eqx.Module):
         return x @ self.weights[-1] + self.biases[-1]
 
     def with_output(self, bias, shrink: float = 1.0) -> Dense:
-        """The same network whose last layer begins at `bias`, its weights multiplied by `shrink`."""
+        """The same network with the initial bias `bias` of its last layer, whose weights are multiplied by `shrink`."""
         last = jnp.asarray(bias, self.biases[-1].dtype)
         return Dense(
             (*self.weights[:-1], shrink * self.weights[-1]), (*self.biases[:-1], last), self.activation, self.skip

@@ -1,4 +1,4 @@
-"""Derivatives of a network along its input, carried forward beside the values: no nested reverse mode."""
+"""Derivatives of a network with respect to its input, carried forward with the values: no nested reverse mode."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from vibrid.networks.dense import ACTIVATIONS, Dense
 def carried(network, x, first, second):
     """`y, dy/dt, d²y/dt²` of `y = network(x(t))`, from `x`, `dx/dt` and `d²x/dt²`.
 
-    A network over a sequence is differentiated as the whole sequence moves in time, which is what a convolution sees
-    one step later, and a recurrent network once it has forgotten its start.
+    A network over a sequence is differentiated as the whole sequence moves in time, as a convolution has it one step
+    later, and a recurrent network once it has forgotten its initial state.
     """
 
     def slope(x, first):
@@ -23,7 +23,7 @@ def carried(network, x, first, second):
 
 
 def carried_together(networks: Dense, x, first):
-    """`y, dy/dt, d²y/dt²` of networks side by side at points x (points, inputs) that move at `first`.
+    """`y, dy/dt, d²y/dt²` of several networks at points x (points, inputs) that move at `first`.
 
     Weights have a first axis, the networks; all of them and all derivatives pass a layer in one product: on an
     accelerator, small products cost their launch. Gives (networks, 3, points, outputs).

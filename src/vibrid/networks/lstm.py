@@ -2,9 +2,9 @@
 
     i, f, o = σ([x, h] W + b);  g = tanh([x, h] W + b);  c ← f c + i g;  h ← o tanh c
 
-The four gates stand side by side in the columns of W and b, in the order i, f, g, o. `step` goes sample by sample, as
-a device in a loop must; `along` goes through many samples, with one product for all inputs before the loop and one for
-the gradient of all recurrent weights after it, so that the loop itself holds a single small product.
+The four gates are the columns of W and b, in the order i, f, g, o. `step` takes one sample, as a device in a loop must;
+`along` takes many samples, with one product for all inputs before the loop and one for the gradient of all recurrent
+weights after it, so that the loop itself holds a single small product.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LSTM(eqx.Module):
 
     @classmethod
     def make(cls, key, inputs: int, width: int, dtype=jnp.float64) -> LSTM:
-        """Uniform in ± 1/√width; the forget gate begins open (bias 1)."""
+        """Uniform in ± 1/√width; the forget gate is open at first (bias 1)."""
         drawn = jax.random.uniform(key, (inputs + width, 4 * width), dtype, -1.0, 1.0) / width**0.5
         return cls(drawn, jnp.zeros(4 * width, dtype).at[width : 2 * width].set(1.0))
 
@@ -47,14 +47,14 @@ class LSTM(eqx.Module):
         return jax.nn.sigmoid(o) * jnp.tanh(c), c
 
     def along(self, state, x):
-        """Outputs (samples, …, width) along inputs (samples, …, inputs), and the state after them."""
+        """Outputs (samples, …, width) for inputs (samples, …, inputs), and the state after them."""
         inputs = x.shape[-1]
         h, c = _recur(self.weights[inputs:], x @ self.weights[:inputs] + self.bias, *state)
         return h, (h[-1], c)
 
 
 def along_beside(layers: Sequence[LSTM], states, inputs):
-    """`along` for layers of one width that do not see one another, all in one loop: of each, what `along` gives."""
+    """`along` for independent layers of one width, all in one loop: for each, the result of `along`."""
     pairs = [(layer, x, x.shape[-1]) for layer, x in zip(layers, inputs, strict=True)]
     recurrent = jnp.stack([layer.weights[n:] for layer, _, n in pairs])
     driven = jnp.stack([x @ layer.weights[:n] + layer.bias for layer, x, n in pairs])
@@ -70,7 +70,7 @@ def _gates(z, c):
 
 
 def _unrolled() -> int:
-    """Samples in one turn of the loop: a turn costs an accelerator a wait, a processor next to nothing."""
+    """Samples in one turn of the loop: a turn costs an accelerator a launch, a processor almost nothing."""
     return 16 if accelerated() else 1
 
 

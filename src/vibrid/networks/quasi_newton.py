@@ -1,7 +1,7 @@
-"""L-BFGS with a preconditioner: what to train with when every digit counts (64-bit numbers, the whole batch).
+"""L-BFGS with a preconditioner: for training to full precision (64-bit numbers, the whole batch).
 
-Written as a step for `networks.train`, so that it has progress, Ctrl-C and checkpoints, and many problems can run side
-by side under `vmap`.
+Written as a step for `networks.train`, so that it has progress, Ctrl-C and checkpoints, and many problems can run
+together under `vmap`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-_ENOUGH = 1e-4  # share of the promised fall that a step must bring (Armijo)
+_ENOUGH = 1e-4  # share of the predicted decrease that a step must reach (Armijo)
 _SHORTER = 0.35
 _TRIALS = 8
 
 
 class DescentMemory(NamedTuple):
-    """A point and its value, the slope where the last step began, and the last steps and changes of slope."""
+    """A point and its value, the gradient at the start of the last step, and the last steps and changes of gradient."""
 
     x: jax.Array
     value: jax.Array
-    step: jax.Array  # the last one; zero where none led on
-    slope: jax.Array  # where it began
+    step: jax.Array  # the last one; zero where no step was accepted
+    slope: jax.Array  # at its start
     steps: jax.Array  # (kept, n), newest last
     changes: jax.Array  # (kept, n)
     weights: jax.Array  # (kept,) 1/(step·change), 0 where there is none
@@ -33,21 +33,21 @@ class QuasiNewton(eqx.Module):
     """Limited-memory BFGS (Nocedal 1980; Nocedal & Wright, Algorithm 7.4) from an inverse Hessian that is given.
 
     Override `objective` and, where one is known, `precondition`; equal steps are compiled once. `kept` is how many
-    steps are remembered.
+    steps are stored.
     """
 
     kept: int = eqx.field(static=True, default=10)
 
     def objective(self, x, data):
-        """What is to fall, at a vector x."""
+        """The objective at a vector x."""
         raise NotImplementedError
 
     def precondition(self, slope, data):
-        """P⁻¹ times a slope, P near the Hessian."""
+        """P⁻¹ times a gradient, P near the Hessian."""
         return slope
 
     def recorded(self, x, value, data):
-        """What is kept of every step."""
+        """The record of every step."""
         return value
 
     def start(self, x) -> DescentMemory:
@@ -55,13 +55,13 @@ class QuasiNewton(eqx.Module):
         return DescentMemory(x, jnp.full((), jnp.inf, x.dtype), zero, zero, none, none, jnp.zeros(self.kept, x.dtype))
 
     def __call__(self, memory: DescentMemory, key, data):
-        """One step along the quasi-Newton direction, shortened until the value falls."""
+        """One step in the quasi-Newton direction, shortened until the value falls."""
         value, slope = jax.value_and_grad(self.objective)(memory.x, data)
         change = slope - memory.slope
         product = jnp.vdot(memory.step, change)
         sound = product > 1e-12 * jnp.linalg.norm(memory.step) * jnp.linalg.norm(change)
         weight = jnp.where(sound, 1.0 / jnp.where(sound, product, 1.0), 0.0)
-        led_on = jnp.any(memory.step != 0)  # else begin again from the preconditioner
+        led_on = jnp.any(memory.step != 0)  # else restart from the preconditioner
         steps, changes = (
             jnp.concatenate([old[1:], jnp.where(sound, new, 0.0)[None]])
             for old, new in ((memory.steps, memory.step), (memory.changes, change))
@@ -86,7 +86,7 @@ class QuasiNewton(eqx.Module):
         return DescentMemory(x, value, step, slope, steps, changes, weights), self.recorded(x, value, data)
 
     def _inverse(self, slope, stack, data):
-        """The inverse Hessian times the slope: two loops over what is remembered."""
+        """The inverse Hessian times the gradient: two loops over the stored steps."""
 
         def backward(q, own):
             s, y, w = own

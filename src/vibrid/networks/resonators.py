@@ -1,9 +1,9 @@
-"""A bank of damped oscillators driven by inputs: memory that is linear, and stable whatever it learns.
+"""A bank of damped oscillators driven by inputs: a linear memory that stays stable during training.
 
     s ← e^{(−d + iω)/rate} s + x B,      d, ω > 0
 
-Each state turns at its own frequency ω and forgets at its own pace d; both are learned. Because it is linear in time it
-needs no small product at every sample as recurrent networks do, and because d > 0 it cannot run away (diagonal state
+Each state has its own frequency ω and decay rate d; both are learned. Because it is linear in time it needs no small
+product at every sample as recurrent networks do, and because d > 0 it cannot grow without bound (diagonal state
 spaces; Orvieto et al. 2023, Resurrecting recurrent neural networks for long sequences).
 """
 
@@ -30,17 +30,18 @@ class Resonators(eqx.Module):
         cls, key, inputs: int, count: int, rate: float, *, frequencies=(0.1, 40.0), forgets=(0.3, 30.0),
         dtype=jnp.float32,
     ) -> Resonators:  # fmt: skip
-        """New ones.
+        """New resonators.
 
         Arguments
             rate: samples a second.
-            frequencies: Hz, between which they are spread at first, equally in logarithm.
-            forgets: 1/s, between which their decays are drawn.
+            frequencies: Hz, range of the initial frequencies, equally spaced in logarithm.
+            forgets: 1/s, range from which the initial decay rates are drawn.
         """
         drawing, pace = jax.random.split(key)
         low, high = np.log(forgets)
         decay = jax.random.uniform(pace, (count,), dtype, low, high)
-        frequency = jnp.linspace(*np.log(2 * np.pi * np.asarray(frequencies)), count, dtype=dtype)
+        lowest, highest = np.log(2 * np.pi * np.asarray(frequencies))
+        frequency = jnp.linspace(lowest, highest, count, dtype=dtype)
         weights = jax.random.normal(drawing, (inputs, 2 * count), dtype) / inputs**0.5
         return cls(decay, frequency, weights, rate)
 

@@ -1,4 +1,4 @@
-"""Scaling: signals brought to a size of about one, and back."""
+"""Scaling of signals to a size of about one, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ChannelScaling(eqx.Module):
     def of(cls, data, *, symmetric: bool = True) -> ChannelScaling:
         """From samples (…, channels): their rms (rest stays at zero), or with `symmetric=False` mean and deviation.
 
-        A channel that never moves keeps its size.
+        A constant channel keeps its size.
         """
         flat = jnp.reshape(jnp.asarray(data), (-1, jnp.shape(data)[-1]))
         centre = jnp.zeros(flat.shape[1]) if symmetric else flat.mean(axis=0)

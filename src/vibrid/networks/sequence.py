@@ -31,7 +31,7 @@ class Recurrent(eqx.Module):
         _check_widths(widths, "recurrent")
         pairs = list(itertools.pairwise(widths[:-1]))
         keys = jax.random.split(key, len(pairs))
-        layers = tuple(LSTM.make(own, n, m, dtype) for own, (n, m) in zip(keys, pairs, strict=True))
+        layers = tuple(LSTM.make(layer_key, n, m, dtype) for layer_key, (n, m) in zip(keys, pairs, strict=True))
         last = jax.random.uniform(jax.random.fold_in(key, 1), (widths[-2], widths[-1]), dtype, -1.0, 1.0)
         return cls(layers, last / widths[-2] ** 0.5, jnp.zeros(widths[-1], dtype))
 
@@ -42,26 +42,26 @@ class Recurrent(eqx.Module):
     def step(self, state, x):
         """State and output (outputs,) after one sample x (inputs,)."""
         after = []
-        for own, layer in zip(state, self.layers, strict=True):
-            own = layer.step(own, x)
-            after.append(own)
-            x = own[0]
+        for layer_state, layer in zip(state, self.layers, strict=True):
+            layer_state = layer.step(layer_state, x)
+            after.append(layer_state)
+            x = layer_state[0]
         return tuple(after), x @ self.output + self.offset
 
     def __call__(self, x):
         return jax.lax.scan(lambda state, now: self.step(state, now), self.start(), x)[1]
 
     def with_output(self, bias, shrink: float = 1.0) -> Recurrent:
-        """The same network whose output begins at `bias`, its weights multiplied by `shrink`."""
-        made = (shrink * self.output, jnp.asarray(bias, self.offset.dtype))
-        return eqx.tree_at(lambda n: (n.output, n.offset), self, made)
+        """The same network with the initial output bias `bias`, its output weights multiplied by `shrink`."""
+        output = (shrink * self.output, jnp.asarray(bias, self.offset.dtype))
+        return eqx.tree_at(lambda n: (n.output, n.offset), self, output)
 
 
 class Convolution(eqx.Module):
-    """Convolutions along the sequence with an activation between them; the last is linear. Made by `Convolution.make`.
+    """Convolutions over the sequence with an activation between them; the last is linear. See `Convolution.make`.
 
-    A layer's output at sample j sees inputs j − reach … j + reach, so the sequence keeps its length; beyond its ends
-    inputs are zero.
+    A layer's output at sample j depends on inputs j − reach … j + reach, so the sequence keeps its length;
+    beyond its ends inputs are zero.
     """
 
     kernels: tuple[jax.Array, ...]  # (2 reach + 1, in, out)
@@ -96,7 +96,7 @@ class Convolution(eqx.Module):
         return x
 
     def with_output(self, bias, shrink: float = 1.0) -> Convolution:
-        """The same network whose last layer begins at `bias`, its weights multiplied by `shrink`."""
+        """The same network with the initial bias `bias` of its last layer, whose weights are multiplied by `shrink`."""
         kernels = (*self.kernels[:-1], shrink * self.kernels[-1])
         biases = (*self.biases[:-1], jnp.asarray(bias, self.biases[-1].dtype))
         return Convolution(kernels, biases, self.activation)

@@ -1,4 +1,4 @@
-"""The training loop: many steps in one compiled scan, with progress, and Ctrl-C keeps what was learned."""
+"""The training loop: many steps in one compiled scan, with progress, and Ctrl-C keeps the trained state."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
 
 
 def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> optax.GradientTransformation:
-    """Adam with a learning rate that falls from `rate` to `last` along half a cosine over `steps`, or stays.
+    """Adam with a learning rate that falls from `rate` to `last` over half a cosine of `steps`, or stays.
 
-    It sees all parameters as one vector: small layers would otherwise cost more to update than to use.
+    It treats all parameters as one vector: small layers would otherwise cost more to update than to use.
     """
-    falls = last is not None and last != rate
-    schedule = optax.cosine_decay_schedule(rate, max(steps, 1), last / rate) if falls else rate
+    schedule = rate
+    if last is not None and last != rate:
+        schedule = optax.cosine_decay_schedule(rate, max(steps, 1), last / rate)
     return optax.flatten(optax.adam(schedule, **options))
 
 
 UNTUNED = {"xla_gpu_enable_triton_gemm": False}
-"""Options of a program that is compiled for longer than it runs: an accelerator's kernels are taken as they come."""
+"""Options of a program that is compiled for longer than it runs: an accelerator's kernels are not tuned."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves: the last state, and what each step recorded, stacked along the first axis."""
+    """The result of a training: the last state, and the records of the steps, stacked in the first axis."""
 
     state: object
     history: object
@@ -50,20 +51,20 @@ def train(
         step: a pure function; one optimiser step, or an epoch that scans over its batches. Ensembles and adversaries
             live inside the state. Write it as an `eqx.Module` with `__call__`, and equal steps are compiled once.
         key: a `jax.random.key`; every step gets its own, whatever the block.
-        block: steps in one compiled program; progress is told, and Ctrl-C heard, between blocks.
+        block: steps in one compiled program; progress is reported, and Ctrl-C handled, between blocks.
         data: arrays the step needs; given to it unchanged (a closure would be compiled in).
-        note: what to say of the records of a block: a function from them to a few words.
-        checkpoint: a file that is written after every block and taken up again when it is there; every step gets the
+        note: a function from the records of a block to a short text that is shown with the progress.
+        checkpoint: a file that is written after every block and resumed from when it is there; every step gets the
             same key then, so a training that was interrupted ends as one that was not.
-        tuned: whether the compiler may try out how products are done best on an accelerator: quicker steps for a longer
-            compilation. Without it for a training that compiles for longer than it runs.
+        tuned: whether the compiler tunes products on an accelerator: faster steps for a longer compilation. False for a
+            training that compiles for longer than it runs.
     """
     if count < 1 or block < 1:
         raise InputError(f"Training needs at least one step, not {count} in blocks of {block}.")
     keys = jax.random.split(key, count)
     history, done, cut_short = [], 0, False
-    if checkpoint is not None and (found := _taken_up(checkpoint, state, step, keys[:1], data)) is not None:
-        state, first = found
+    if checkpoint is not None and (resumed := _resumed(checkpoint, state, step, keys[:1], data)) is not None:
+        state, first = resumed
         history, done = [first], jax.tree.leaves(first)[0].shape[0]
     try:
         while done < count:
@@ -82,12 +83,12 @@ def train(
     return Trained(state, jax.tree.map(lambda *parts: np.concatenate(parts), *history), done, cut_short)
 
 
-def _taken_up(checkpoint: Checkpoint, state, step, keys, data):
-    """The state and the records that a file holds; None when there is no file."""
-    found = checkpoint.load()
-    if found is None:
+def _resumed(checkpoint: Checkpoint, state, step, keys, data):
+    """The state and the records in a file; None when there is no file."""
+    stored = checkpoint.load()
+    if stored is None:
         return None
-    arrays = found[0]
+    arrays = stored[0]
     recorded = eqx.filter_eval_shape(_block, step, state, keys, data)[1]
     leaves, tree = jax.tree.flatten(recorded)
     history = [arrays.get(f"history{i}") for i in range(len(leaves))]
@@ -109,4 +110,7 @@ def _steps(step, state, keys, data):
 
 
 _block = eqx.filter_jit(_steps)
-_untuned_block = eqx.filter_jit(_steps, compiler_options=UNTUNED)
+_untuned_block = eqx.filter_jit(  # `jax.jit` takes the options, which Equinox's annotations leave out
+    _steps,
+    compiler_options=UNTUNED,  # pyright: ignore[reportCallIssue]
+)

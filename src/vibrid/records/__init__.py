@@ -1,4 +1,4 @@
-"""What was measured: records, their readers and writers, processing, spectra and ground motions."""
+"""Measurements: records, their readers and writers, processing, spectra and ground motions."""
 
 from vibrid.records.align import lag, synchronise
 from vibrid.records.fourier import FourierSpectrum, Wavelet, fourier_spectrum, wavelet_transform

@@ -11,17 +11,17 @@ import scipy
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import bridge
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 
 
 @checked
 def cut(record: Record, start: float | None = None, end: float | None = None) -> Record:
     """The samples from `start` to `end` seconds, both included; times stay as they were."""
     time = record.time
-    slack = 1e-9 * max(1.0, abs(time[0]), abs(time[-1])) if len(time) else 0.0
-    low = time[0] if start is None and len(time) else start
-    high = time[-1] if end is None and len(time) else end
-    inside = np.flatnonzero((time >= low - slack) & (time <= high + slack)) if len(time) else np.array([], int)
+    first, last = (time[0], time[-1]) if len(time) else (0.0, 0.0)
+    slack = 1e-9 * max(1.0, abs(first), abs(last))
+    low, high = first if start is None else start, last if end is None else end
+    inside = np.flatnonzero((time >= low - slack) & (time <= high + slack))
     if inside.size < 1:
         span = f"{time[0]:g} to {time[-1]:g} s" if len(time) else "nothing"
         raise InputError(f"There is nothing between {low} and {high} s in record '{record.name}', which covers {span}.")
@@ -66,7 +66,8 @@ def lag(
         raise InputError("A constant signal cannot be aligned.")
 
     similarity = np.abs(scipy.signal.correlate(a, b, method="fft"))
-    lags = scipy.signal.correlation_lags(len(a), len(b)) * record.step + record.time[0] - reference.time[0]
+    step = step_of(record)
+    lags = scipy.signal.correlation_lags(len(a), len(b)) * step + record.time[0] - reference.time[0]
     if largest is not None:
         similarity = np.where(np.abs(lags) <= largest, similarity, -1.0)
     top = int(np.argmax(similarity))
@@ -75,7 +76,7 @@ def lag(
         before, peak, after = similarity[top - 1 : top + 2]
         curvature = before - 2 * peak + after
         offset = 0.5 * (before - after) / curvature if curvature < 0 else 0.0
-    return float(lags[top] + offset * record.step)
+    return float(lags[top] + offset * step)
 
 
 @checked
@@ -107,7 +108,7 @@ def synchronise(records: Sequence[Record], rate: float | None = None, span: str 
     if span not in ("common", "whole"):
         raise InputError(f"`span` is 'common' or 'whole', not {span!r}.")
     if rate is None:
-        rate = max(r.rate if r.step else 1.0 / np.median(np.diff(r.time)) for r in records)
+        rate = max(r.rate if r.step else 1.0 / float(np.median(np.diff(r.time))) for r in records)
     records = [r.resample(rate) for r in records]
     starts, ends = [r.time[0] for r in records], [r.time[-1] for r in records]
     first, last = (max(starts), min(ends)) if span == "common" else (min(starts), max(ends))

@@ -1,4 +1,4 @@
-"""Baseline correction: what a sensor adds slowly is taken away."""
+"""Baseline correction: removal of the offset and drift of a sensor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.integrate import cumulative
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 
 
 @checked
@@ -47,7 +47,7 @@ def correct_baseline(
         x = np.linspace(0.0, 1.0, len(record))
         powers = np.arange(1, degree + 2)
         basis = x[:, None] ** powers
-        coefficients, *_ = np.linalg.lstsq(basis, cumulative(data, record.step), rcond=None)
+        coefficients, *_ = np.linalg.lstsq(basis, cumulative(data, step_of(record)), rcond=None)
         slope = (powers * x[:, None] ** (powers - 1)) @ coefficients / record.duration
         return record.replace(f"baseline corrected: velocity polynomial of degree {degree + 1}", data=data - slope)
     raise InputError(f"There is no baseline method '{method}'; there are polynomial, start and velocity.")

@@ -28,7 +28,7 @@ QUANTITIES: dict[str, str] = {
 """Every quantity a channel can carry, with the SI unit it is stored in."""
 
 EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity")
-"""Quantities that drive a structure; all others are answers."""
+"""Quantities that drive a structure; all others are responses."""
 
 
 @checked
@@ -42,7 +42,7 @@ class Channel:
     location: str | int = ""
     direction: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "location", str(self.location))
         if self.quantity not in QUANTITIES:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The words by which files call the components of a ground motion: N-S, E-W, U-D, H1, 090, Up, Z."""
+"""Names of the components of a ground motion in files: N-S, E-W, U-D, H1, 090, Up, Z."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _IN_NAMES = re.compile(r"ns|ew|ud|up|down|vert?(ical)?|h[12]|north|south|east|we
 
 
 def plain(word: str) -> str:
-    """A word as it is compared: small letters and digits, so that N-S, N/S and NS are one; X+ is X, X- stays apart."""
+    """A name in comparable form: small letters and digits, so that N-S, N/S and NS are equal; X+ is X, X- differs."""
     text = re.sub(r"[^a-z0-9°+-]", "", str(word).lower())
     if re.fullmatch(r"[xyz][+-]", text):
         return text[0] if text[1] == "+" else text
@@ -22,7 +22,7 @@ def plain(word: str) -> str:
 
 
 def kind_of(word: str) -> str:
-    """'horizontal', 'vertical' (positive upwards) or 'downwards' for a word of a file; empty when it says neither."""
+    """'horizontal', 'vertical' (positive upwards) or 'downwards' for a name in a file; empty when it is neither."""
     text = plain(word)
     if _VERTICAL.fullmatch(text):
         return "vertical"

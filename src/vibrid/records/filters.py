@@ -8,7 +8,7 @@ import scipy
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 
 
 @checked
@@ -28,18 +28,17 @@ def butterworth(record: Record, low: float | None = None, high: float | None = N
             )
     if not (isinstance(order, (int, np.integer)) and 1 <= order <= 20):
         raise InputError(f"The order of a Butterworth filter is a whole number from 1 to 20, not {order!r}.")
-    if low is None and high is None:
-        raise InputError("A filter needs `low` (Hz), `high` (Hz) or both.")
     if low is not None and high is not None:
         if low >= high:
             raise InputError(f"The band from {low:g} to {high:g} Hz is empty; `low` must be below `high`.")
-        kind, corners, text = "bandpass", (low, high), f"band-pass {low:g} to {high:g} Hz"
+        kind, corners, slowest, text = "bandpass", (low, high), low, f"band-pass {low:g} to {high:g} Hz"
     elif low is not None:
-        kind, corners, text = "highpass", low, f"high-pass {low:g} Hz"
+        kind, corners, slowest, text = "highpass", low, low, f"high-pass {low:g} Hz"
+    elif high is not None:
+        kind, corners, slowest, text = "lowpass", high, high, f"low-pass {high:g} Hz"
     else:
-        kind, corners, text = "lowpass", high, f"low-pass {high:g} Hz"
+        raise InputError("A filter needs `low` (Hz), `high` (Hz) or both.")
     sections = scipy.signal.butter(order, corners, btype=kind, fs=record.rate, output="sos")
-    slowest = low if low is not None else high
     pad = min(len(record) - 1, int(np.ceil(3 * order * record.rate / slowest)))
     filtered = scipy.signal.sosfiltfilt(sections, data, axis=0, padlen=pad)
     return record.replace(f"filtered: zero-phase Butterworth {text}, order {order} run twice", data=filtered)
@@ -62,4 +61,4 @@ def taper(record: Record, seconds: float | None = None, share: float = 0.05, end
         window[:count] = fade
     if count and ends != "start":
         window[-count:] = fade[::-1]
-    return record.replace(f"tapered over {count * record.step:g} s ({ends})", data=record.data * window[:, None])
+    return record.replace(f"tapered over {count * step_of(record):g} s ({ends})", data=record.data * window[:, None])

@@ -11,7 +11,7 @@ from vibrid.core.arguments import Numbers, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +45,11 @@ def fourier_spectrum(record: Record, channel: str | None = None, pad: bool = Tru
     name = channel or record.names[0]
     x = complete(record.select([name]), "A Fourier spectrum")[:, 0]
     count = 1 << (len(x) - 1).bit_length() if pad else len(x)
-    transform = np.fft.rfft(x, count) * record.step
+    step = step_of(record)
+    transform = np.fft.rfft(x, count) * step
     unit = record.channel(name).unit
     return FourierSpectrum(
-        np.fft.rfftfreq(count, record.step),
+        np.fft.rfftfreq(count, step),
         np.abs(transform),
         np.angle(transform),
         f"{unit}*s" if unit else "s",
@@ -69,7 +70,7 @@ class Wavelet:
     name: str = ""
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw |coefficients| over time and frequency; returns the axes."""
 
 
@@ -96,7 +97,7 @@ def wavelet_transform(
         raise InputError("The wavelet transform would have more than 50 million values; cut or resample the record.")
     scale = cycles / (2 * np.pi * frequencies)
     count = 1 << (2 * len(x) - 1).bit_length()
-    omega = 2 * np.pi * np.fft.fftfreq(count, record.step)
+    omega = 2 * np.pi * np.fft.fftfreq(count, step_of(record))
     transform = np.fft.fft(x - x.mean(), count)
     coefficients = np.empty((frequencies.size, len(x)), dtype=complex)
     for i, s in enumerate(scale):

@@ -40,12 +40,13 @@ def fill(record: Record, longest: float = np.inf) -> Record:
 
 
 def complete(record: Record, purpose: str) -> np.ndarray:
-    """The data of a uniform record without gaps; a sentence when there are any."""
+    """The data of a uniform record without gaps; InputError when there are any."""
     _ = record.rate
     if len(record) < 2:
         raise InputError(f"{purpose} needs at least two samples; record '{record.name}' has {len(record)}.")
-    gone = np.isnan(record.data).any(axis=0)
-    if gone.any():
-        names = ", ".join(n for n, g in zip(record.names, gone, strict=True) if g)
-        raise InputError(f"{purpose} needs every sample, and some are missing in {names}: .fill() or .cut() it.")
+    gaps = [name for name in record.names if np.isnan(record[name]).any()]
+    if gaps:
+        raise InputError(
+            f"{purpose} needs every sample, and some are missing in {', '.join(gaps)}: .fill() or .cut() it."
+        )
     return record.data

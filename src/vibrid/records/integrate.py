@@ -9,7 +9,7 @@ import numpy as np
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
-from vibrid.records.record import QUANTITIES, Channel, Record
+from vibrid.records.record import QUANTITIES, Channel, Record, step_of
 
 _INTEGRAL = {
     "acceleration": "velocity",
@@ -35,13 +35,13 @@ def integrate(record: Record, method: str = "time", lowest: float | None = None)
     method
         'time': trapezoidal rule, exact where the signal is straight between samples; zero at the first sample.
         'frequency': division by iω of the Fourier transform, the mean and all below `lowest` Hz left out; the result
-        has zero mean. Use it where an offset would run away.
+        has zero mean. Use it where an offset would grow without bound.
     """
-    data = complete(record, "Integration")
+    data, step = complete(record, "Integration"), step_of(record)
     if method == "time":
-        result = cumulative(data, record.step)
+        result = cumulative(data, step)
     elif method == "frequency":
-        result = _in_frequency(data, record.step, -1, lowest)
+        result = _in_frequency(data, step, -1, lowest)
     else:
         raise InputError(f"There is no method '{method}'; there are 'time' and 'frequency'.")
     return _renamed(record, result, _INTEGRAL, "integrated", "s", method)
@@ -56,13 +56,13 @@ def differentiate(record: Record, method: str = "time", highest: float | None = 
         'frequency': multiplication of the Fourier transform by iω, nothing above `highest` Hz kept. The record is
         continued by its odd reflection, so that its ends need not agree.
     """
-    data = complete(record, "Differentiation")
+    data, step = complete(record, "Differentiation"), step_of(record)
     if len(record) < 3:
         raise InputError("Differentiation needs at least three samples.")
     if method == "time":
-        result = np.gradient(data, record.step, axis=0, edge_order=2)
+        result = np.gradient(data, step, axis=0, edge_order=2)
     elif method == "frequency":
-        result = _in_frequency(data, record.step, +1, highest)
+        result = _in_frequency(data, step, +1, highest)
     else:
         raise InputError(f"There is no method '{method}'; there are 'time' and 'frequency'.")
     return _renamed(record, result, _DERIVATIVE, "differentiated", "1/s", method)

@@ -10,7 +10,7 @@ from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
 from vibrid.records.gaps import complete
 from vibrid.records.integrate import cumulative
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 from vibrid.records.units import STANDARD_GRAVITY
 
 _ACCELERATIONS = ("ground_acceleration", "absolute_acceleration", "acceleration")
@@ -38,16 +38,16 @@ class Intensity:
 
 
 def acceleration_channel(record: Record, channel: str | None = None) -> np.ndarray:
-    """The samples of the channel, or of the first acceleration; a sentence when it is none or has gaps."""
+    """The samples of the channel, or of the first acceleration; InputError when it is none or has gaps."""
     if channel is None:
         for quantity in _ACCELERATIONS:
-            found = [c.name for c in record.channels if c.quantity == quantity]
-            if found:
-                channel = found[0]
+            names = [c.name for c in record.channels if c.quantity == quantity]
+            if names:
+                channel = names[0]
                 break
         else:
             raise InputError(
-                f"Record '{record.name}' has no acceleration; say which channel it is and what it measures "
+                f"Record '{record.name}' has no acceleration; state which channel it is and what it measures "
                 "(units='g', quantities='ground_acceleration' when reading the file)."
             )
     chosen = record.channel(channel)
@@ -68,7 +68,7 @@ def intensity(record: Record, channel: str | None = None, low: float = 0.05, hig
     low, high: shares of the Arias intensity between which the significant duration is measured.
     """
     a = acceleration_channel(record, channel)
-    step = record.step
+    step = step_of(record)
     velocity = cumulative(a[:, None], step)
     displacement = cumulative(velocity, step)
     arias = arias_history(a, step)
@@ -92,4 +92,5 @@ def significant_window(arias: np.ndarray, step: float, low: float = 0.05, high: 
     if arias[-1] <= 0:
         return 0.0, 0.0
     share = arias / arias[-1]
-    return tuple(float(np.interp(level, share, step * np.arange(len(share)))) for level in (low, high))
+    times = step * np.arange(len(share))
+    return float(np.interp(low, share, times)), float(np.interp(high, share, times))

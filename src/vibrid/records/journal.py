@@ -1,8 +1,8 @@
-"""The journal of a test: rows appended while it runs, readable whatever ends it.
+"""The journal of a test: rows appended while it runs, readable however the test ends.
 
-A line of JSON says what the columns are; then come blocks, each `VBJ1`, a 32-bit count of rows, a CRC-32 of what
+A line of JSON describes the columns; then come blocks, each `VBJ1`, a 32-bit count of rows, a CRC-32 of what
 follows, and the rows: time and one value a channel, 64-bit little-endian. A block that was cut short, or is damaged,
-ends the journal; all before it is good. Nothing in it can be executed.
+ends the journal; everything before it is valid. Nothing in it can be executed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_ROWS = 1_000_000
 
 
 class Journal:
-    """A journal that is being written. A block that cannot be written whole is taken back."""
+    """A journal that is being written. A block that cannot be written completely is removed again."""
 
     def __init__(self, path, channels: Sequence[Channel], name: str = "", step: float | None = None):
         self.path = Path(path)
@@ -47,12 +47,12 @@ class Journal:
             raise cannot_write(self.path, problem) from problem
 
     def write(self, rows: np.ndarray) -> None:
-        """Append a block of rows (time first); OSError when the disk does not take it, which leaves the rest good."""
+        """Append a block of rows (time first); OSError when it cannot be written, and the rest stays valid."""
         body = np.ascontiguousarray(rows, "<f8").tobytes()
         self._file.append(BLOCK.pack(MAGIC, len(rows), zlib.crc32(body)) + body)
 
     def sync(self) -> None:
-        """Have the machine put it on the disk, so that it outlives a loss of power."""
+        """Put it on the disk, so that it survives a loss of power."""
         self._file.sync()
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class Journal:
 
 
 class Journaled(NamedTuple):
-    """What a journal holds: rows with the time first, and whether it ends where a block ends."""
+    """The content of a journal: rows with the time first, and whether it ends where a block ends."""
 
     name: str
     channels: list[Channel]
@@ -70,7 +70,7 @@ class Journaled(NamedTuple):
 
 
 def read_journal(content: bytes, path) -> Journaled:
-    """What was written to a journal, as far as it is good."""
+    """The valid part of a journal."""
     end = content.find(b"\n", 0, LONGEST_HEADER)
     try:
         about = json.loads(content[: end if end > 0 else 0])
@@ -83,7 +83,7 @@ def read_journal(content: bytes, path) -> Journaled:
             raise TypeError(step)
         width = 1 + len(channels)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise FileProblem(path, "the first line of this journal does not say what its columns are.") from None
+        raise FileProblem(path, "the first line of this journal does not describe its columns.") from None
     blocks, at, whole = [np.empty((0, width))], end + 1, True
     while at < len(content):
         head = content[at : at + BLOCK.size]
@@ -98,7 +98,7 @@ def read_journal(content: bytes, path) -> Journaled:
 
 
 def record_of(kept: Journaled, history: Sequence[str]) -> Record:
-    """The record of what was kept: rows in order of time, what is not finite missing."""
+    """The record of the journal: rows in order of time, values that are not finite missing."""
     notes, rows = list(history), kept.rows
     if not kept.whole:
         notes.append("its end is missing or damaged")

@@ -1,4 +1,4 @@
-"""What can be done with a record: the functions behind the methods that `Record` declares."""
+"""Operations on a record: the functions of the methods that `Record` declares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vibrid.records.writers import write_csv, write_hdf5
 
 
 def attach_operations() -> None:
-    """Put cleaning, calculus, the time axis, measures and files behind the methods of a record."""
+    """Attach cleaning, calculus, the time axis, measures and files to the methods of a record."""
     attach(Record, fill=fill, correct_baseline=correct_baseline, filter=butterworth, taper=taper)
     attach(Record, integrate=integrate, differentiate=differentiate)
     attach(Record, resample=resample, cut=cut, shift=shift, align=align)

@@ -1,7 +1,7 @@
 """The record: named channels on one time axis, SI units inside, NaN where a sample is missing.
 
-What can be done with a record stands in one small module per operation; the methods without a body are attached from
-there (`vibrid.records.operations`), the plot by the report.
+Each operation on a record has a small module of its own; the methods without a body are attached from there
+(`vibrid.records.operations`), the plot by the report.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["EXCITATIONS", "MOST_SAMPLES", "QUANTITIES", "Channel", "Record"]
 
 MOST_SAMPLES = 100_000_000
-"""The most samples of a record that is made and not read."""
+"""The most samples of a record that is computed, not read."""
 
 
 def _numbers(value, what: str) -> np.ndarray:
@@ -37,6 +38,13 @@ def _numbers(value, what: str) -> np.ndarray:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise InputError(f"The {what} of a record must be numbers in rows of equal length ({problem}).") from problem
+
+
+def step_of(record: Record) -> float:
+    """Seconds between samples; InputError when the sampling is not uniform."""
+    if record.step is None:
+        raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) first.")
+    return record.step
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,7 @@ class Record:
     history: tuple[str, ...] = field(default=())
     files: tuple[InputFile, ...] = ()
 
-    if TYPE_CHECKING:  # what may be given; what it becomes stands above
+    if TYPE_CHECKING:  # the arguments; the fields above are what they become
 
         def __init__(
             self,
@@ -77,7 +85,7 @@ class Record:
             files: Iterable[InputFile] = (),
         ) -> None: ...
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         data = _numbers(self.data, "data")
         if data.ndim == 1:
             data = data[:, None]
@@ -111,7 +119,7 @@ class Record:
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "history", tuple(self.history))
 
-    # -- looking ---------------------------------------------------------------------------------------------
+    # -- access ----------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return self.data.shape[0]
@@ -134,7 +142,7 @@ class Record:
     @property
     def time(self) -> np.ndarray:
         """Time of every sample in seconds."""
-        return self.times if self.times is not None else self.start + self.step * np.arange(len(self))
+        return self.times if self.times is not None else self.start + step_of(self) * np.arange(len(self))
 
     @property
     def duration(self) -> float:
@@ -144,10 +152,8 @@ class Record:
 
     @property
     def rate(self) -> float:
-        """Samples per second; a sentence when the sampling is not uniform."""
-        if self.step is None:
-            raise InputError(f"Record '{self.name}' is not sampled uniformly; call .resample(rate) first.")
-        return 1.0 / self.step
+        """Samples per second; InputError when the sampling is not uniform."""
+        return 1.0 / step_of(self)
 
     @checked
     def index(self, name: str) -> int:
@@ -160,8 +166,8 @@ class Record:
 
     # -- new records -----------------------------------------------------------------------------------------
 
-    def replace(self, note: str = "", **changes) -> Record:
-        """A copy with some fields changed and a line added to its history."""
+    def replace(self, note: str = "", **changes: Any) -> Record:
+        """A copy with fields changed and a line added to its history."""
         history = changes.pop("history", self.history) + ((note,) if note else ())
         return replace(self, history=history, **changes)
 
@@ -202,14 +208,14 @@ class Record:
         """The record with no other excitation than the named channels; a mapping gives ground motions a direction too.
 
         `record.driven_by("NS")` drives a building by one component, `record.driven_by({"NS": "x", "UD": "y"})` a frame
-        by two. Other ground motions, loads and imposed motions are left out; what was measured stays.
+        by two. Other ground motions, loads and imposed motions are left out; measurements stay.
         """
         named = [channels] if isinstance(channels, str) else list(channels)
         directions = dict(channels) if isinstance(channels, Mapping) else {}
         for name in named:
             if self.channel(name).quantity not in EXCITATIONS:
                 raise InputError(
-                    f"Channel '{name}' is {self.channel(name).quantity}, which drives nothing; relabel its quantity "
+                    f"Channel '{name}' is {self.channel(name).quantity}, which is no excitation; relabel its quantity "
                     f"first ({', '.join(EXCITATIONS)})."
                 )
             if directions.get(name) and self.channel(name).quantity != "ground_acceleration":
@@ -217,9 +223,9 @@ class Record:
                     f"Channel '{name}' is no ground acceleration, so it has no direction '{directions[name]}'."
                 )
         kept = [c.name for c in self.channels if c.name in named or c.quantity not in EXCITATIONS]
-        told = {name: {"direction": direction} for name, direction in directions.items() if direction}
-        made = self if len(kept) == len(self.channels) else self.select(kept)
-        return made.relabel(told) if told else made
+        labels = {name: {"direction": direction} for name, direction in directions.items() if direction}
+        record = self if len(kept) == len(self.channels) else self.select(kept)
+        return record.relabel(labels) if labels else record
 
     @checked
     def scale(self, factor: float) -> Record:
@@ -232,43 +238,52 @@ class Record:
     @attached
     def fill(self, longest: float = float("inf")) -> Record:
         """Gaps up to `longest` seconds filled by straight lines (see `vibrid.records.gaps.fill`)."""
+        ...
 
     @attached
     def correct_baseline(self, degree: int = 1, method: str = "polynomial", before: float | None = None) -> Record:
         """Offset and drift removed (see `vibrid.records.baseline.correct_baseline`)."""
+        ...
 
     @attached
     def filter(self, low: float | None = None, high: float | None = None, order: int = 4) -> Record:
         """Zero-phase Butterworth filter, corners in Hz (see `vibrid.records.filters.butterworth`)."""
+        ...
 
     @attached
     def taper(self, seconds: float | None = None, share: float = 0.05, ends: str = "both") -> Record:
         """Ends faded with a half cosine (see `vibrid.records.filters.taper`)."""
+        ...
 
     # -- calculus --------------------------------------------------------------------------------------------
 
     @attached
     def integrate(self, method: str = "time", lowest: float | None = None) -> Record:
         """Integral over time of every channel (see `vibrid.records.integrate.integrate`)."""
+        ...
 
     @attached
     def differentiate(self, method: str = "time", highest: float | None = None) -> Record:
         """Derivative with respect to time of every channel (see `vibrid.records.integrate.differentiate`)."""
+        ...
 
     # -- the time axis ---------------------------------------------------------------------------------------
 
     @attached
     def resample(self, rate: float) -> Record:
         """The record at `rate` samples per second, anti-aliased (see `vibrid.records.resample`)."""
+        ...
 
     @attached
     def cut(self, start: float | None = None, end: float | None = None) -> Record:
         """The samples from `start` to `end` seconds (see `vibrid.records.align.cut`)."""
+        ...
 
     @checked
     @attached
     def shift(self, seconds: float) -> Record:
         """The same samples, `seconds` later."""
+        ...
 
     @attached
     def align(
@@ -279,36 +294,45 @@ class Record:
         largest: float | None = None,
     ) -> Record:
         """Shifted in time to agree best with `reference` (see `vibrid.records.align.align`)."""
+        ...
 
     # -- measures --------------------------------------------------------------------------------------------
 
     @checked
     @attached
-    def spectrum(self, periods=None, damping: float = 0.05, channel: str | None = None, **options) -> ResponseSpectrum:
+    def spectrum(
+        self, periods: Numbers | None = None, damping: float = 0.05, channel: str | None = None, **options: Any
+    ) -> ResponseSpectrum:
         """Response spectrum of an acceleration (see `vibrid.records.spectra.response_spectrum`)."""
+        ...
 
     @attached
     def fourier(self, channel: str | None = None) -> FourierSpectrum:
         """Fourier spectrum of a channel (see `vibrid.records.fourier.fourier_spectrum`)."""
+        ...
 
     @attached
-    def wavelet(self, frequencies=None, channel: str | None = None, cycles: float = 6.0) -> Wavelet:
+    def wavelet(self, frequencies: Numbers | None = None, channel: str | None = None, cycles: float = 6.0) -> Wavelet:
         """Continuous wavelet transform of a channel (see `vibrid.records.fourier.wavelet_transform`)."""
+        ...
 
     @attached
     def intensity(self, channel: str | None = None) -> Intensity:
         """PGA, PGV, PGD, Arias intensity, significant duration (see `vibrid.records.intensity`)."""
+        ...
 
-    # -- leaving ---------------------------------------------------------------------------------------------
+    # -- output ----------------------------------------------------------------------------------------------
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the channels over time; returns the axes (see `plot_record` of the report)."""
 
     @attached
-    def write_csv(self, path, **options) -> Path:
+    def write_csv(self, path: str | PathLike[str], **options: Any) -> Path:
         """Write the record as CSV with `name [unit]` headings (see `vibrid.records.writers.write_csv`)."""
+        ...
 
     @attached
-    def write_hdf5(self, path) -> Path:
+    def write_hdf5(self, path: str | PathLike[str]) -> Path:
         """Write the record as HDF5 that netCDF-4 programs can read (see `vibrid.records.writers.write_hdf5`)."""
+        ...

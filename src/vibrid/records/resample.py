@@ -1,4 +1,4 @@
-"""Another sampling rate, without frequencies folding into each other."""
+"""Another sampling rate, without aliasing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def resample(record: Record, rate: float) -> Record:
     Uniform records pass a polyphase filter (linear-phase FIR, Kaiser window with β = 8, cut at 0.9 of the lower
     Nyquist frequency, stop-band about 80 dB down), so nothing above the new Nyquist frequency folds back. Records with
     a time vector are first interpolated by a cubic spline on a uniform grid at least as fine as their median step.
-    A stretch of missing samples stays missing; the filter sees a straight line across it.
+    A gap of missing samples stays missing; the filter uses a straight line across it.
     """
     if not (np.isfinite(rate) and rate > 0):
         raise InputError(f"The sampling rate must be a positive number of samples per second, not {rate!r}.")

@@ -1,16 +1,16 @@
-"""Response spectra: the largest answer of a simple oscillator to a ground acceleration, for all periods at once.
+"""Response spectra: the largest response of a simple oscillator to a ground acceleration, for all periods at once.
 
 The oscillator ü + 2ζω u̇ + ω² u = −a(t) is solved exactly for an acceleration that runs straight from sample to sample
 (N. C. Nigam and P. C. Jennings, Bulletin of the Seismological Society of America 59 (1969) 909–922). With
-λ = −ζω + iω√(1−ζ²) and q̇ = λq − a(t), the answers are
+λ = −ζω + iω√(1−ζ²) and q̇ = λq − a(t), the responses are
 
     u = Im(q)/ω_d,      u̇ = Im(λq)/ω_d,      ü + a = Im(λ²q)/ω_d,      ω_d = ω√(1−ζ²)
 
 and one step h is q₁ = e^{λh} q₀ − h(φ₁ − φ₂) a₀ − hφ₂ a₁ with φ₁(z) = (e^z − 1)/z, φ₂(z) = (e^z − 1 − z)/z².
 
 For speed the record is cut into short segments. The state at the start of each follows, for all periods at once, from
-one matrix product and a recurrence from segment to segment; what happens inside the segments that can hold the peak is
-one more matrix product for each period. The result is the recurrence's, to rounding.
+one matrix product and a recurrence from segment to segment; the responses inside the segments that can hold the peak
+are one more matrix product for each period. The result is that of the recurrence, to rounding.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vibrid.core.arguments import Numbers, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.records.intensity import acceleration_channel
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 
 _SEGMENT = 20  # steps in a segment; measured, the optimum is flat between 10 and 20
 _SMALL_PRODUCT = 250_000  # multiplications in a matrix product that the library does not split over threads
@@ -68,7 +68,7 @@ class ResponseSpectrum:
         return np.exp(np.interp(np.log(period), np.log(self.periods), floor))
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the pseudo-acceleration in g over the period; returns the axes."""
 
 
@@ -93,7 +93,7 @@ def response_spectrum(
     motion = acceleration_channel(record, channel)
     periods = DEFAULT_PERIODS if periods is None else np.atleast_1d(np.asarray(periods, dtype=float))
     check_oscillators(periods, damping)
-    step = record.step
+    step = step_of(record)
     if substeps > 1:
         grid = np.arange((len(motion) - 1) * substeps + 1) / substeps
         motion, step = np.interp(grid, np.arange(len(motion)), motion), step / substeps
@@ -107,7 +107,7 @@ def response_history(record: Record, period: float, damping: float = 0.05, chann
     """Relative displacement (m), relative velocity (m/s) and absolute acceleration (m/s²) of one oscillator."""
     motion = acceleration_channel(record, channel)
     check_oscillators(np.array([period]), damping)
-    pole, damped, factor, old, new = (x[0] for x in _step(np.array([period]), damping, record.step))
+    pole, damped, factor, old, new = (x[0] for x in _step(np.array([period]), damping, step_of(record)))
     state = scipy.signal.lfilter([new, old], [1.0, -factor], motion.astype(complex))
     state = state - new * motion[0] * factor ** np.arange(len(motion))  # at rest at the first sample
     return tuple((pole**order * state).imag / damped for order in range(3))
@@ -149,7 +149,7 @@ def largest_responses(
     motion: np.ndarray, step: float, periods: np.ndarray, damping: float, orders: tuple[int, ...] = (0,)
 ) -> list[np.ndarray]:
     """Largest |u| (order 0), |u̇| (1) and |ü + a| (2) at the samples, each (periods,)."""
-    from scipy.linalg.blas import idamax  # index of the largest magnitude
+    from scipy.linalg.blas import idamax  # index of the largest magnitude  # pyright: ignore[reportAttributeAccessIssue]
 
     pole, damped, factor, old, new = _step(periods, damping, step)
     steps = len(motion) - 1
@@ -188,11 +188,11 @@ def largest_responses(
             if not chosen.size:
                 continue
             part = inputs[chosen]
-            part[:, -2], part[:, -1] = starts[p, chosen].real, starts[p, chosen].imag
-            answer = part @ weights[p]
+            part[:, -2], part[:, -1] = np.real(starts[p, chosen]), np.imag(starts[p, chosen])
+            response = part @ weights[p]
             if unused and chosen[-1] == segments - 1:
-                answer[-1, -unused:] = 0.0
-            flat = answer.ravel()
+                response[-1, -unused:] = 0.0
+            flat = response.ravel()
             peaks[p] = max(peaks[p], abs(flat[idamax(flat)]))
         results.append(peaks)
     return results

@@ -1,6 +1,6 @@
-"""Units at the edges: every number that enters or leaves a record passes through here.
+"""Units: every number that enters or leaves a record is converted here.
 
-Inside a record all numbers are SI. Files speak of g, gal, inches and kips; `to_si` and `from_si` translate with pint.
+Inside a record all numbers are SI. Files use g, gal, inches and kips; `to_si` and `from_si` convert with pint.
 pint reads `g` as gram. In a file of accelerations `g` is always standard gravity (9.80665 m/s², exact), so the symbol
 alone is taken as gravity here; a mass in grams must be written `gram`.
 """
@@ -54,7 +54,8 @@ _SPELLINGS = {
     "1": "",
 }
 
-_DIMENSIONS = {  # powers of length, mass and time -> what an engineer calls it, and its SI unit
+# powers of length, mass and time -> name of the quantity, and its SI unit
+_DIMENSIONS: dict[tuple[object, ...], tuple[str, str]] = {
     (1, 0, 0): ("length", "m"),
     (1, 0, -1): ("velocity", "m/s"),
     (1, 0, -2): ("acceleration", "m/s^2"),
@@ -79,7 +80,7 @@ def _registry():
 
 
 def _spelling(unit: str) -> str:
-    """The unit in pint's words: engineers' abbreviations replaced, `/sec/sec` and `s2` understood."""
+    """The unit as pint spells it: engineers' abbreviations replaced, `/sec/sec` and `s2` understood."""
     text = unit.strip().replace("²", "^2").replace("·", "*").replace("³", "^3")
     if text.lower() in _SPELLINGS:
         return _SPELLINGS[text.lower()]
@@ -92,7 +93,7 @@ def _spelling(unit: str) -> str:
 
 @lru_cache(maxsize=512)
 def unit_factor(unit: str) -> tuple[float, str, str]:
-    """Factor to SI, SI unit and kind ('acceleration', 'force', ...) of a unit; a sentence when it is unknown.
+    """Factor to SI, SI unit and kind ('acceleration', 'force', ...) of a unit; InputError when it is unknown.
 
     >>> unit_factor("cm/s^2")
     (0.01, 'm/s^2', 'acceleration')
@@ -132,7 +133,7 @@ def to_si(values, unit: str) -> np.ndarray:
 
 
 def from_si(values, unit: str, si_unit: str = "") -> np.ndarray:
-    """SI numbers expressed in `unit`; a sentence when `unit` measures something else than `si_unit`."""
+    """SI numbers expressed in `unit`; InputError when `unit` measures something else than `si_unit`."""
     factor, symbol, kind = unit_factor(unit)
     if si_unit and unit_factor(si_unit)[1] != symbol:
         raise InputError(f"Numbers in {si_unit} cannot be expressed in {unit}, which measures {kind}.")
@@ -146,8 +147,8 @@ _LOAD = re.compile(r"load|input|excit|hammer|shaker|applied", re.I)
 def guess_quantity(name: str, unit: str) -> str:
     """The quantity of a channel from its unit and, where the unit leaves a choice, its name.
 
-    An acceleration is `ground_acceleration` when the name speaks of the ground, base or table, relative
-    (`acceleration`) when it says `rel`, and otherwise absolute: what an accelerometer measures.
+    An acceleration is `ground_acceleration` when the name contains ground, base or table, relative (`acceleration`)
+    when it contains `rel`, and otherwise absolute: what an accelerometer measures.
     """
     kind = unit_factor(unit)[2]
     word = name.replace("_", " ").lower()

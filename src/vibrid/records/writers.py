@@ -1,9 +1,10 @@
-"""Writers: CSV and HDF5/netCDF. A file appears whole or not at all."""
+"""Writers: CSV and HDF5/netCDF. A file appears complete or not at all."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,16 @@ from vibrid.records.units import from_si
 
 _ROWS = 20_000
 RECORD_FORMAT = 1
-"""Of records in HDF5; readers leave out attributes that they do not know, so an attribute more is no new format."""
+"""Of records in HDF5; readers ignore unknown attributes, so a further attribute needs no new format."""
 
 
-def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, digits: int | None = None) -> Path:
+def write_csv(
+    record: Record,
+    path: str | PathLike[str],
+    *,
+    units: Mapping[str, str] | None = None,
+    digits: int | None = None,
+) -> Path:
     """Write a record as CSV with headings `name [unit]`, the time first; missing samples are empty cells.
 
     units: unit per channel name, where it should not be SI; digits: significant digits (all of them when not given; of
@@ -36,7 +43,7 @@ def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, d
         unit = units.get(channel.name, channel.unit)
         columns.append(from_si(record[channel.name], unit, channel.unit))
         headings.append(f"{channel.name} [{unit}]" if unit else channel.name)
-    own = {
+    content = {
         "name": record.name,
         "step": record.step,
         "start": record.start,
@@ -48,7 +55,7 @@ def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, d
     }
     data = np.column_stack(columns)
     row_format = ",".join(["%r", *["%r" if digits is None else f"%.{digits}g"] * len(record.channels)])
-    head = "# vibrid: " + json.dumps(own, ensure_ascii=False, allow_nan=False) + "\n" + ",".join(headings) + "\n"
+    head = "# vibrid: " + json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n" + ",".join(headings) + "\n"
     with whole_file(path) as stream:
         stream.write(head.encode())
         for first in range(0, len(data), _ROWS):
@@ -57,7 +64,7 @@ def write_csv(record: Record, path, *, units: Mapping[str, str] | None = None, d
     return Path(path)
 
 
-def write_hdf5(record: Record, path) -> Path:
+def write_hdf5(record: Record, path: str | PathLike[str]) -> Path:
     """Write a record as HDF5 that netCDF-4 programs read as well: one variable per channel on the dimension `time`.
 
     Missing samples are NaN, which is also the `_FillValue`. `read_record` gives the same record back.

@@ -1,4 +1,4 @@
-"""How it moves: one integrator per file, and `simulate`."""
+"""Simulation: one integrator per file, and `simulate`."""
 
 from vibrid.core.moved import moved
 from vibrid.simulation.alpha import KRAlpha, MKRAlpha

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import as_number
 from vibrid.simulation.base import INTEGRATORS, ExplicitIntegrator, State, Trial
+from vibrid.structures.model import Model
 
 
 @INTEGRATORS.register("kr-alpha")
@@ -19,7 +20,7 @@ class KRAlpha(ExplicitIntegrator):
     `M [(I − α₃) a₁ + α₃ a₀] + f = L u`, forces and loads weighted between the two ends of the step by α_f.
 
     The displacement is of order 2 from rest, for linear and for nonlinear stiffness. The velocity is of order 1: it
-    stands γ dt α₁ a behind the motion (half a step at ρ∞ = 1), and α₁ allows for that with the damping of small
+    lags the motion by γ dt α₁ a (half a step at ρ∞ = 1), and α₁ corrects that for the damping of small
     motions only. So where damping or a rate-driven state changes during the motion (thermostat, Bouc–Wen, friction)
     the displacement, too, is of order 1.
 
@@ -34,7 +35,7 @@ class KRAlpha(ExplicitIntegrator):
     modified: ClassVar[bool] = False
     begins_anywhere: ClassVar[bool] = False  # a₀ is not that of the equation of motion
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.weigh not in ("force", "displacement"):
             raise InputError(f"KRAlpha weighs 'force' or 'displacement', not '{self.weigh}'.")
 
@@ -46,7 +47,7 @@ class KRAlpha(ExplicitIntegrator):
         gamma = 0.5 - alpha_m + alpha_f
         return alpha_m, alpha_f, 0.25 * (0.5 + gamma) ** 2, gamma
 
-    def prepare(self, model, dt):
+    def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         alpha_m, alpha_f, beta, gamma = self.weights()
         m, c, k = model.initial_matrices()
         inverse = jnp.linalg.inv(m + gamma * dt * c + beta * dt * dt * k)
@@ -61,15 +62,15 @@ class KRAlpha(ExplicitIntegrator):
             "carry": m @ alpha3,
         }
 
-    def start(self, model, constants, x, v, s, u):
+    def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
         first = super().start(model, constants, x, v, s, u)
         kept = model.forces(x, v, s) if self.weigh == "force" else (x, v)
         return first._replace(notes=kept)
 
-    def standing(self, state):
+    def standing(self, state: State) -> tuple[jax.Array, jax.Array]:
         return (state.x, state.v) if self.weigh == "force" else state.notes
 
-    def predict(self, constants, state, dt):
+    def predict(self, constants: Any, state: State, dt: jax.Array | float) -> Trial:
         x = state.x + dt * state.v + constants["displacement"] @ state.a
         v = state.v + constants["velocity"] @ state.a
         if self.weigh == "force":
@@ -77,7 +78,17 @@ class KRAlpha(ExplicitIntegrator):
         f = constants["alpha_f"]
         return Trial(x, v, ((1 - f) * x + f * state.x, (1 - f) * v + f * state.v))
 
-    def finish(self, model, constants, state, trial, s, forces, u, dt):
+    def finish(
+        self,
+        model: Model,
+        constants: Any,
+        state: State,
+        trial: Trial,
+        s: Any,
+        forces: jax.Array,
+        u: Any,
+        dt: jax.Array | float,
+    ) -> State:
         f = constants["alpha_f"]
         weighted = (1 - f) * forces + f * state.notes if self.weigh == "force" else forces
         load = model.load((1 - f) * u.end + f * u(0.0))

@@ -1,4 +1,4 @@
-"""The integrator contract: one step of the equations of motion."""
+"""The base class of integrators: one step of the equations of motion."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.registry import Registry
+from vibrid.structures.model import Model
 
 INTEGRATORS = Registry("integrator")
 
 
 class State(NamedTuple):
-    """Where a structure is: displacement, velocity, acceleration, states of its laws, and notes of the integrator."""
+    """The state of a structure: displacement, velocity, acceleration, law states, and data of the integrator."""
 
     x: jax.Array
     v: jax.Array
@@ -34,49 +35,59 @@ class Trial(NamedTuple):
 class Integrator(eqx.Module):
     """Moves a state over one step of `dt` seconds.
 
-    `prepare` computes what is constant over a run (effective masses, exponentials). `step` takes `u`: `u(fraction)`
+    `prepare` computes the constants of a run (effective masses, exponentials). `step` takes `u`: `u(fraction)`
     gives the inputs inside the step, `u.end` their value at its end, where the next step begins.
     """
 
     needs_rates: ClassVar[bool] = False  # ds/dt of every law: path laws are refused
     iterates: ClassVar[bool] = False  # a step seeks equilibrium and may not find it
-    begins_anywhere: ClassVar[bool] = True  # x, v and law states are all that a step needs of the past
+    begins_anywhere: ClassVar[bool] = True  # a step needs only x, v and law states of the past
 
-    def prepare(self, model, dt) -> Any:
+    def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         """Constants of a run."""
         return ()
 
-    def start(self, model, constants, x, v, s, u) -> State:
+    def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
         """The first state: accelerations from the equation of motion."""
         return State(x, v, model.acceleration(x, v, s, u), s)
 
-    def step(self, model, constants, state: State, u, dt) -> State:
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         raise NotImplementedError
 
-    def failed(self, state: State):
+    def failed(self, state: State) -> jax.Array:
         """Whether some step up to this state did not find equilibrium; never, for a method that does not iterate."""
         return jnp.zeros((), bool)
 
 
 class ExplicitIntegrator(Integrator):
-    """A step that predicts the motion before it knows the forces: `finish(predict(…))`.
+    """A step that predicts the motion before the forces are known: `finish(predict(…))`.
 
-    A hybrid test imposes the predicted motion on its devices and hands their forces to `finish`.
+    A hybrid test imposes the predicted motion on its devices and gives their forces to `finish`.
     """
 
-    def predict(self, constants, state: State, dt) -> Trial:
-        """The motion at the end of the step, from the past alone."""
+    def predict(self, constants: Any, state: State, dt: jax.Array | float) -> Trial:
+        """The motion at the end of the step, from the past only."""
         raise NotImplementedError
 
-    def finish(self, model, constants, state: State, trial: Trial, s, forces, u, dt) -> State:
+    def finish(
+        self,
+        model: Model,
+        constants: Any,
+        state: State,
+        trial: Trial,
+        s: Any,
+        forces: jax.Array,
+        u: Any,
+        dt: jax.Array | float,
+    ) -> State:
         """The state at the end of the step, given the states `s` and all non-inertial `forces` at `trial.at`."""
         raise NotImplementedError
 
     def standing(self, state: State) -> tuple[jax.Array, jax.Array]:
-        """The motion at which the committed law states stand."""
+        """The motion of the committed law states."""
         return state.x, state.v
 
-    def step(self, model, constants, state, u, dt):
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         trial = self.predict(constants, state, dt)
         s = model.advance(state.s, self.standing(state), trial.at, dt)
         forces = model.forces(*trial.at, s)

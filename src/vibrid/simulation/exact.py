@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import input_integrals
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
+from vibrid.structures.model import Model
 
 _POINTS = {"zero": (0.0,), "first": (0.0, 1.0), "cubic": (0.0, 1 / 3, 2 / 3, 1.0)}
-"""Where in a step the inputs are looked at, by hold."""
+"""Points in a step at which the inputs are used, by hold."""
 
 
 @INTEGRATORS.register("exact-linear")
 class ExactLinear(Integrator):
     """`z₁ = Ad z₀ + Σ B_j u_j` by matrix exponential: exact for linear structures at any step.
 
-    `hold` says what the inputs do inside a step: "zero" stays, "first" moves linearly, "cubic" follows a cubic (splines
-    and band-limited inputs).
+    `hold` states how the inputs vary inside a step: "zero" constant, "first" linear, "cubic" cubic (splines and
+    band-limited inputs).
     """
 
     hold: str = eqx.field(static=True, default="first")
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.hold not in _POINTS:
             raise InputError(f"ExactLinear holds its inputs by {', '.join(_POINTS)} order, not '{self.hold}'.")
 
-    def prepare(self, model, dt):
+    def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         mass, damping, stiffness, load = model.linear()
         n = model.size
         inverse = jnp.linalg.inv(mass)
@@ -39,7 +43,7 @@ class ExactLinear(Integrator):
         through = np.linalg.inv(np.vander(points, increasing=True))  # powers from values at the points
         return a_d, jnp.einsum("pj,pnm->jnm", through, gamma), a[n:], b[n:]
 
-    def step(self, model, constants, state, u, dt):
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         a_d, by_point, bottom, direct = constants
         z = model.times(a_d, jnp.concatenate([state.x, state.v]))
         for matrix, point in zip(by_point, _POINTS[self.hold], strict=True):
@@ -52,9 +56,9 @@ class ExactLinear(Integrator):
 class Imposed(Integrator):
     """The motion is given by the inputs (displacement, velocity); only the states of the laws move."""
 
-    def start(self, model, constants, x, v, s, u):
+    def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
         return State(u[:1], u[1:2], jnp.zeros(1), s)
 
-    def step(self, model, constants, state, u, dt):
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         x, v = u.end[:1], u.end[1:2]
         return State(x, v, jnp.zeros(1), model.advance(state.s, (state.x, state.v), (x, v), dt))

@@ -1,4 +1,4 @@
-"""What drives a structure, and what the drive does between its samples."""
+"""The excitation of a structure, and its course between samples."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, nearest
 from vibrid.core.precision import check_precision
 from vibrid.records.record import EXCITATIONS, MOST_SAMPLES, Channel, Record
+from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.ground import refuse_repeated
 
-_FILTER = 64  # samples on either side that a band-limited value looks at
+_FILTER = 64  # samples on either side that a band-limited value uses
 
 HOLDS = ("zero", "linear", "cubic", "band-limited")
 
@@ -49,7 +50,7 @@ class Input(eqx.Module):
     share: float  # fraction of the piece that the step covers
     end: jax.Array  # (m,) inputs where the step ends and the next begins
 
-    def __call__(self, fraction):
+    def __call__(self, fraction: jax.Array | float):
         t = self.first + fraction * self.share
         value = self.coefficients[-1]
         for power in range(self.coefficients.shape[0] - 2, -1, -1):
@@ -61,7 +62,7 @@ def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
     """Build the polynomials for inputs sampled at (nt, m).
 
     "zero" keeps each sample until the next; "linear" joins them; "cubic" is a natural-end spline; "band-limited"
-    assumes that nothing was above half the sampling rate: each substep follows the filtered signal as a cubic.
+    assumes no content above half the sampling rate: each substep follows the filtered signal as a cubic.
     """
     if substeps < 1:
         raise InputError(f"substeps must be 1 or more, not {substeps}.")
@@ -121,16 +122,16 @@ def free_vibration(duration: float, rate: float, name: str = "free vibration") -
     return Record(np.zeros((samples, 0)), (), step=1.0 / rate, name=name, history=(f"{name}: no excitation",))
 
 
-def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str, str], ...]:
-    """The inputs a record brings, as `Structure.model` wants them: loads at places, ground motions along directions.
+def loads_of(structure: Structure, record: Record, moving: bool = False) -> tuple[tuple[str, str], ...]:
+    """The inputs of a record in the form of `Structure.model`: loads at places, ground motions in directions.
 
-    Several ground channels need a direction each, and each another one; see `vibrid.structures.ground`. A
-    structure that moves from the start needs no input.
+    Several ground channels need a direction each, all different; see `vibrid.structures.ground`. A
+    structure with an initial motion needs no input.
     """
     if isinstance(structure, ImposedTest):
         return IMPOSED
-    found = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
-    if not found and not moving:
+    driving = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
+    if not driving and not moving:
         channels = ", ".join(f"{c.name}: {c.quantity}" for c in record.channels)
         raise InputError(
             f"Record '{record.name}' has no excitation: it needs a channel with quantity ground_acceleration or load "
@@ -138,8 +139,8 @@ def loads_of(structure, record: Record, moving: bool = False) -> tuple[tuple[str
             "initial state instead: start=Initial(displacement=[...]) in simulate, initial=... in identify, or "
             "unknowns such as 'initial[0].displacement[0]'."
         )
-    axes = iter(_ground_axes(structure, record, [c for c in found if c.quantity == "ground_acceleration"]))
-    return tuple((c.quantity, str(c.location) if c.quantity == "load" else next(axes)) for c in found)
+    axes = iter(_ground_axes(structure, record, [c for c in driving if c.quantity == "ground_acceleration"]))
+    return tuple((c.quantity, str(c.location) if c.quantity == "load" else next(axes)) for c in driving)
 
 
 def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:
@@ -164,17 +165,17 @@ def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:
 
 
 def _choice(owner: str, ground: list[Channel], axes: Mapping[str, str]) -> str:
-    """How to say which channels drive a structure."""
+    """How to choose the channels that drive a structure."""
     names, axis = [c.name for c in ground[:1]], next(iter(axes), "")
     call = ", ".join(f'{{"{name}": "{axis}"}}' if axis else f'"{name}"' for name in names)
-    return f"Say what moves {owner}: record.driven_by({call}), or [excitation] channels in a project file."
+    return f"Choose what moves {owner}: record.driven_by({call}), or [excitation] channels in a project file."
 
 
 def _spoken(channel: Channel) -> str:
     return f"{channel.name}: {channel.direction}" if channel.direction else channel.name
 
 
-def channels_of(structure, record: Record) -> dict[str, tuple[str, str]]:
+def channels_of(structure: Structure, record: Record) -> dict[str, tuple[str, str]]:
     """The channels of a record that drive a structure, by name, and the input that each is (as in `loads_of`)."""
     if isinstance(structure, ImposedTest):
         return {c.name: (c.quantity, "") for c in record.channels if c.quantity in EXCITATIONS[2:]}
@@ -182,7 +183,7 @@ def channels_of(structure, record: Record) -> dict[str, tuple[str, str]]:
     return dict(zip(names, loads_of(structure, record, moving=True), strict=True))
 
 
-def inputs_of(structure, record: Record, moving: bool = False) -> np.ndarray:
+def inputs_of(structure: Structure, record: Record, moving: bool = False) -> np.ndarray:
     """(nt, m) input samples in the order of `loads_of`."""
     check_precision()
     if record.step is None:
@@ -193,7 +194,7 @@ def inputs_of(structure, record: Record, moving: bool = False) -> np.ndarray:
         if len(names) < len(imposed):
             raise InputError(
                 f"Record '{record.name}' imposes the deformation more than once "
-                f"({', '.join(c.name for c in imposed)}); say which channels drive the test, with "
+                f"({', '.join(c.name for c in imposed)}); choose the channels that drive the test, with "
                 'record.driven_by(["name", ...]) or [excitation] channels in a project file.'
             )
         if "imposed_displacement" not in names:

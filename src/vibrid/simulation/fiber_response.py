@@ -1,4 +1,4 @@
-"""What happened inside a fibre frame: sections, fibres, base shear, drifts and hinges of a response."""
+"""The response inside a fibre frame: sections, fibres, base shear, drifts and hinges."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FibreHistory:
 
 @dataclass(frozen=True)
 class Hinge:
-    """The worst of one end of a member."""
+    """The largest values at one end of a member."""
 
     member: int
     end: str
@@ -102,7 +102,7 @@ def section_history(response, member: int, section: int = 0) -> SectionHistory:
 def fibre_history(response, member: int, section: int = 0, height: float = 0.0, kind: str = "concrete") -> FibreHistory:
     """Stress and strain of the fibre nearest a height (m above mid-depth) of "concrete" or "steel".
 
-    The strain follows from the recorded section; the stress from walking the material along it, sample by sample.
+    The strain follows from the recorded section; the stress from the material, sample by sample.
     """
     if kind not in KINDS:
         raise InputError(f"A fibre is of concrete or steel, not '{kind}'.")
@@ -132,7 +132,7 @@ def _walk(material, start, strain):
 
 
 def base_shear(response) -> np.ndarray:
-    """(samples,) N, horizontal force of all members that stand on a support, positive along x."""
+    """(samples,) N, horizontal force of all members that stand on a support, positive in x."""
     frame = response.structure
     held = {frame.nodes_and_supports().number(node) for node, _ in frame.supports}
     total = np.zeros(len(response.displacement))
@@ -146,7 +146,7 @@ def base_shear(response) -> np.ndarray:
 
 
 def frame_summary(response) -> FrameSummary:
-    """Largest and last drift of every storey, the worst of every member end, and the largest base shear."""
+    """Largest and last drift of every storey, the largest values at every member end, and the largest base shear."""
     frame = response.structure
     levels: dict[float, int] = {}
     for i, (_, y) in enumerate(frame.nodes):

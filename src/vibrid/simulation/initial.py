@@ -1,4 +1,4 @@
-"""How a structure stands when a record begins: pulled and released, or already moving."""
+"""The initial state of a structure at the start of a record: displaced and released, or already moving."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import numpy as np
 from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import Parameter, as_number, parameter
+from vibrid.structures.base import Structure
+from vibrid.structures.model import Model
 
 
 class Initial(eqx.Module):
-    """Displacement (m) and velocity (m/s) of every degree of freedom at the first sample; what is not given is zero.
+    """Displacement (m) and velocity (m/s) of every degree of freedom at the first sample; zero where not given.
 
-    The laws begin in their state at rest unless `states` gives what they remember, as `model.start()` lays it out: a
-    hysteretic part that was loaded before the release is described by it alone.
+    The laws begin in their state at rest unless `states` gives their states, in the form of `model.start()`: only these
+    describe a hysteretic part that was loaded before the release.
 
     Example
         >>> simulate(building, free_vibration(duration=10.0, rate=100.0), start=Initial([0.0, 0.0, 0.02]))
@@ -48,8 +50,8 @@ class Initial(eqx.Module):
         return bool(np.any(np.asarray(self.displacement)) or np.any(np.asarray(self.velocity)))
 
 
-def as_initial(given, structure, size: int) -> Initial:
-    """The initial state that a user wrote, of a structure with `size` degrees of freedom.
+def as_initial(given, structure: Structure, size: int) -> Initial:
+    """The initial state given by the user, for a structure with `size` degrees of freedom.
 
     `given` is None (rest), an `Initial`, or a table with "displacement" and "velocity": each a list with one number for
     each degree of freedom, or a table of places, {"roof": 0.02}.
@@ -71,16 +73,16 @@ def as_initial(given, structure, size: int) -> Initial:
     return Initial(values[0], values[1], states)
 
 
-def as_start(given, structure, model) -> Initial | None:
-    """What `run` begins with, from what a user wrote; None is rest."""
+def as_start(given, structure: Structure, model: Model) -> Initial | None:
+    """The initial state for `run`, from the user's; None is rest."""
     if given is None:
         return None
     start = as_initial(given, structure, model.size)
     if start.states is not None:
         rest = jax.eval_shape(model.start)
         if jax.tree.structure(start.states) != jax.tree.structure(rest) or any(
-            np.shape(own) != there.shape
-            for own, there in zip(jax.tree.leaves(start.states), jax.tree.leaves(rest), strict=True)
+            np.shape(given_leaf) != there.shape
+            for given_leaf, there in zip(jax.tree.leaves(start.states), jax.tree.leaves(rest), strict=True)
         ):
             raise InputError("The states of the laws in 'start' do not fit this structure; leave them out for rest.")
     return start
@@ -91,19 +93,19 @@ def _values(given, name: str, structure, size: int):
     if given is None:
         return jnp.zeros(size)
     if isinstance(given, Mapping):
-        made = np.zeros(size)
+        values = np.zeros(size)
         for place, value in given.items():
             row = np.asarray(structure.row(str(place)))
             if np.count_nonzero(row) != 1:
                 raise InputError(f"'{place}' is no degree of freedom of its own, so its initial {name} is not enough.")
-            made[int(np.argmax(np.abs(row)))] = float(as_number(value)) / float(row[np.argmax(np.abs(row))])
-        return jnp.asarray(made)
-    made = as_number(given)
-    if made.shape != (size,):
+            values[int(np.argmax(np.abs(row)))] = float(as_number(value)) / float(row[np.argmax(np.abs(row))])
+        return jnp.asarray(values)
+    values = as_number(given)
+    if values.shape != (size,):
         raise InputError(
             f"The initial {name} needs one number for each of the {size} degrees of freedom, not an array of shape "
-            f"{made.shape}."
+            f"{values.shape}."
         )
-    if not np.all(np.isfinite(np.asarray(made))):
+    if not np.all(np.isfinite(np.asarray(values))):
         raise InputError(f"The initial {name} has numbers that are not finite.")
-    return made
+    return values

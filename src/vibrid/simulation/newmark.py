@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,16 +10,17 @@ import jax.numpy as jnp
 
 from vibrid.core.parameters import as_number
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
+from vibrid.structures.model import Model
 
-_GOOD_REDUCTION = 0.1  # the fixed matrix serves while it leaves less than this share of the unbalanced force
+_GOOD_REDUCTION = 0.1  # the fixed matrix is used while the residual falls below this share of the one before
 
 
 class _Try(NamedTuple):
-    """Where the iteration of one step stands."""
+    """The iteration of one step."""
 
     tries: jax.Array
     a: jax.Array  # acceleration at the end of the step
-    unbalanced: jax.Array  # force that the equation of motion leaves over
+    unbalanced: jax.Array  # residual force of the equation of motion
     miss: jax.Array  # its largest entry
     gain: jax.Array  # miss / previous miss
     done: jax.Array
@@ -27,13 +28,13 @@ class _Try(NamedTuple):
 
 @INTEGRATORS.register("newmark")
 class Newmark(Integrator):
-    """Newmark's method: average acceleration (β = 1/4, γ = 1/2) unless told otherwise; order 2 for γ = 1/2.
+    """Newmark's method: average acceleration (β = 1/4, γ = 1/2) by default; order 2 for γ = 1/2.
 
     `x₁ = x₀ + dt v₀ + dt² [(½ − β) a₀ + β a₁]`, `v₁ = v₀ + dt [(1 − γ) a₀ + γ a₁]`, `M a₁ + f(x₁, v₁) = L u₁`. The
     unknown is a₁. Corrections with the matrix of small motions come first: they need no factorisation; full Newton
     takes over where they stall. The derivative is that of the solution (implicit function theorem), in both directions.
 
-    A step without equilibrium is not passed over in silence: `simulate` refuses the run and says when.
+    A step without equilibrium is an error: `simulate` refuses the run and states when.
 
     Arguments
         beta, gamma: Newmark's constants; β = 1/6 is linear acceleration.
@@ -48,17 +49,17 @@ class Newmark(Integrator):
     tolerance: float = eqx.field(static=True, default=1e-11)
     iterates: ClassVar[bool] = True
 
-    def prepare(self, model, dt):
+    def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         m, c, k = model.initial_matrices()
         return jnp.linalg.inv(m + self.gamma * dt * c + self.beta * dt * dt * k)
 
-    def start(self, model, constants, x, v, s, u):
+    def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
         return super().start(model, constants, x, v, s, u)._replace(notes=jnp.zeros((), bool))
 
-    def failed(self, state):
+    def failed(self, state: State) -> jax.Array:
         return state.notes
 
-    def step(self, model, constants, state, u, dt):
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         load = model.load(u.end)
         x_first = state.x + dt * state.v + (0.5 - self.beta) * dt * dt * state.a
         v_first = state.v + (1.0 - self.gamma) * dt * state.a

@@ -16,12 +16,12 @@ from vibrid.structures.base import Structure
 from vibrid.structures.model import Model
 from vibrid.structures.static import Balance, impose
 
-_BALANCED = 1e-6  # of the largest load: what may be left unbalanced
+_BALANCED = 1e-6  # of the largest load: allowed unbalanced force
 
 
 @dataclass(frozen=True, eq=False)
 class Pushover:
-    """How a structure resisted. Arrays have the steps first.
+    """The result of a pushover. Arrays have the steps first.
 
     Fields
         structure: what was pushed.
@@ -85,17 +85,17 @@ def pushover(
     if not np.any(shares):
         raise InputError("The lateral load of a pushover acts nowhere; give places and shares such as {'3.x': 1.0}.")
     row, tested = jnp.asarray(structure.row(control)), structure.for_large_steps().built(())
-    made = _push(tested, jnp.asarray(shares), row, jnp.asarray(targets), iterations)
-    made = jax.tree.map(np.asarray, made)
-    structure.check_states(made.s, np.arange(1, len(targets) + 1), "step")
+    steps = _push(tested, jnp.asarray(shares), row, jnp.asarray(targets), iterations)
+    steps = jax.tree.map(np.asarray, steps)
+    structure.check_states(steps.s, np.arange(1, len(targets) + 1), "step")
     total = float(sum(map(abs, pattern.values())))
-    largest = np.maximum.accumulate(np.abs(made.factor)) * total
-    lost = ~(made.unbalanced <= _BALANCED * np.maximum(largest, 1.0))
+    largest = np.maximum.accumulate(np.abs(steps.factor)) * total
+    lost = ~(steps.unbalanced <= _BALANCED * np.maximum(largest, 1.0))
     if lost.any():
         step = int(np.argmax(lost))
         raise Divergence(
-            f"No equilibrium at step {step + 1}, {targets[step]:g} m at '{control}': {made.unbalanced[step]:.3g} N are "
-            "left over. Use smaller steps or more iterations."
+            f"No equilibrium at step {step + 1}, {targets[step]:g} m at '{control}': the residual is "
+            f"{steps.unbalanced[step]:.3g} N. Use smaller steps or more iterations."
         )
-    load = made.factor * sum(float(share) for share in pattern.values())
-    return Pushover(structure, control, targets, load, made.x, made.s)
+    load = steps.factor * sum(float(share) for share in pattern.values())
+    return Pushover(structure, control, targets, load, steps.x, steps.s)

@@ -1,6 +1,6 @@
 """An adaptive reference: SciPy's error-controlled solvers, apart from the fixed-step integrators.
 
-Data made here and fitted with `simulate` come from another, finer integrator than the model's own.
+Data computed here and fitted with `simulate` come from another, finer integrator than that of the model.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from vibrid.structures.base import Structure
 from vibrid.structures.device import ImposedTest
 
 _BAND_LIMITED_PIECES = 8  # spline pieces per sample interval of a band-limited excitation
-_SMALLEST_SCALE = 1e-6  # m, m/s and units of law states: what stays below it is resolved to tolerance × this
+_SMALLEST_SCALE = 1e-6  # m, m/s and units of law states: smaller values are resolved to tolerance × this
 _MANY_STEPS = 60  # explicit steps in one piece beyond which an implicit method is cheaper
 
 
 class _Pace(NamedTuple):
-    """What one piece teaches the next: the longest step that was accepted, and whether an implicit method pays."""
+    """Settings passed from one piece to the next: the longest accepted step, and whether an implicit method pays."""
 
     step: float
     stiff: bool
@@ -45,7 +45,7 @@ def simulate_reference(
     *,
     start: Initial | dict | None = None,
 ) -> Response:
-    """Move a structure with adaptive steps: truth data for tests, benchmarks and identification studies.
+    """Simulate a structure with adaptive steps: reference data for tests, benchmarks and identification studies.
 
     The solver starts afresh at every sample, so the kinks of a piecewise-linear excitation never fall inside a step.
     It is Dormand and Prince's method of order 8, or Radau's of order 5 on pieces where the former takes very many
@@ -60,7 +60,7 @@ def simulate_reference(
         start: as for `simulate`; rest by default.
 
     Example
-        >>> truth = simulate_reference(building, read_record("kobe.AT2"))
+        >>> reference = simulate_reference(building, read_record("kobe.AT2"))
     """
     if not 1e-13 <= tolerance < 1:
         raise InputError(f"The tolerance of the reference must lie between 1e-13 and 1, not {tolerance:g}.")
@@ -129,9 +129,9 @@ def _cross(slope, jacobian, coefficients, y, step, tolerance, largest, pace: _Pa
     def jac(t, y):
         return np.asarray(jacobian(t, y, coefficients))
 
-    method, own = (scipy.integrate.Radau, {"jac": jac}) if pace.stiff else (scipy.integrate.DOP853, {})
+    method, options = (scipy.integrate.Radau, {"jac": jac}) if pace.stiff else (scipy.integrate.DOP853, {})
     accuracy = {"rtol": tolerance, "atol": tolerance * largest, "first_step": min(step, pace.step)}
-    solver = method(f, 0.0, y, step, **accuracy, **own)
+    solver = method(f, 0.0, y, step, **accuracy, **options)
     steps, longest = 0, 1e-3 * step
     while solver.status == "running":
         if steps == _MANY_STEPS and not pace.stiff:

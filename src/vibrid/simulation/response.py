@@ -1,4 +1,4 @@
-"""The response: how a structure moved, and what sensors would have read of it."""
+"""The response: the motion of a structure, and the readings of sensors on it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _part_motion(built, loads, x, v, s):
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """How a structure moved under an excitation. Arrays have time first: (samples, degrees of freedom).
+    """The motion of a structure under an excitation. Arrays have time first: (samples, degrees of freedom).
 
     `displacement`, `velocity` and `acceleration` are relative to the ground; `states` are those of the laws.
     """
@@ -61,7 +61,7 @@ class Response:
 
     @checked
     def measure(self, sensors: Sequence[Sensor], noise: float = 0.0, key: Seed = 0) -> Record:
-        """A record as a laboratory would have made it: the excitation and the sensors' readings with noise.
+        """A record as measured in a laboratory: the excitation and the sensors' readings with noise.
 
         `noise` is the standard deviation of the noise over that of the clean signal, for sensors that do not give their
         own. The same `key` gives the same noise.
@@ -70,8 +70,8 @@ class Response:
             raise InputError(f"The noise is a share of each signal, zero or more, not {noise}.")
         sensors = Sensors(sensors)
         y = self.readings(sensors)
-        own = np.array([float(s.noise) for s in sensors])
-        sigma = np.where(np.isfinite(own), own, noise * y.std(axis=0))
+        levels = np.array([float(s.noise) for s in sensors])
+        sigma = np.where(np.isfinite(levels), levels, noise * y.std(axis=0))
         y = y + sigma * np.random.default_rng(key).standard_normal(y.shape)
         drive = self.excitation.select(quantity=EXCITATIONS)
         taken = set(drive.names) & {s.label for s in sensors}
@@ -95,13 +95,13 @@ class Response:
         """Names of the parts with laws."""
         return tuple(name for name, _ in self.shape_of_model().parts)
 
-    def shape_of_model(self):
-        """The model without its numbers: names and places, and nothing computed."""
+    def shape_of_model(self) -> Model:
+        """The model without its numbers: names and places only."""
         return eqx.filter_eval_shape(lambda structure: structure.model(self.loads), self.structure)
 
 
 @jax.jit
-def delayed(y, delays, step):
+def delayed(y, delays, step) -> jax.Array:
     """Signals (samples, channels) seen `delays` seconds late, by cubic interpolation between samples.
 
     Differentiable in the delays. Before the first sample a signal keeps its first value.

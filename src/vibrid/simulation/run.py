@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,38 +12,39 @@ import jax.numpy as jnp
 from vibrid.simulation.base import Integrator, State
 from vibrid.simulation.excitation import Drive, Input
 from vibrid.simulation.initial import Initial
+from vibrid.structures.model import Model
 
 
 class Everything(eqx.Module):
     """Record the motion: x, v, a and the states of the laws."""
 
-    def __call__(self, model, state: State, u):
+    def __call__(self, model: Model, state: State, u: Any):
         return state.x, state.v, state.a, state.s
 
 
 class Kept(eqx.Module):
-    """Record the motion, and of the states what the laws say is enough for a response."""
+    """Record the motion, and the part of the states that a response needs."""
 
-    def __call__(self, model, state: State, u):
+    def __call__(self, model: Model, state: State, u: Any):
         return state.x, state.v, state.a, model.recorded(state.s)
 
 
 class Readings(eqx.Module):
-    """Record what sensors read."""
+    """Record the readings of sensors."""
 
     sensors: eqx.Module
 
-    def __call__(self, model, state: State, u):
+    def __call__(self, model: Model, state: State, u: Any):
         return model.output(self.sensors, state.x, state.v, state.a, state.s, u)
 
 
 class Watched(eqx.Module):
-    """Record what another observer records, and whether the integrator failed to find equilibrium so far."""
+    """Record the values of another observer, and whether the integrator failed to find equilibrium so far."""
 
     observe: Callable
     integrator: Integrator
 
-    def __call__(self, model, state: State, u):
+    def __call__(self, model: Model, state: State, u: Any):
         return self.observe(model, state, u), self.integrator.failed(state)
 
 
@@ -50,7 +52,16 @@ _LONG = 2000  # samples from which a faster loop repays a longer compilation
 _UNROLL = 4
 
 
-def advance_sample(model, integrator: Integrator, constants, state, coefficients, end, dt, substeps: int):
+def advance_sample(
+    model: Model,
+    integrator: Integrator,
+    constants: Any,
+    state: State,
+    coefficients,
+    end: Any,
+    dt: jax.Array | float,
+    substeps: int,
+):
     """Move a state from one sample to the next in `substeps` steps of `dt / substeps`."""
     pieces = coefficients.shape[0]
     h = dt / substeps
@@ -69,7 +80,15 @@ def advance_sample(model, integrator: Integrator, constants, state, coefficients
     return jax.lax.scan(small, state, jnp.arange(substeps))[0]
 
 
-def run(model, integrator: Integrator, drive: Drive, dt, observe, start: Initial | None = None, substeps: int = 1):
+def run(
+    model: Model,
+    integrator: Integrator,
+    drive: Drive,
+    dt: jax.Array | float,
+    observe,
+    start: Initial | None = None,
+    substeps: int = 1,
+):
     """States or readings at every sample, stacked along time. Pure: batch it with vmap, differentiate it."""
     start = Initial.rest(model.size) if start is None else start
     s = model.start() if start.states is None else start.states

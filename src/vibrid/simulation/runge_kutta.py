@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
+from vibrid.structures.model import Model
 
 
 def _add(y, *terms):
@@ -24,7 +25,7 @@ class _RungeKutta(Integrator):
     stages: ClassVar[tuple[tuple[float, ...], ...]]
     weights: ClassVar[tuple[float, ...]]
 
-    def step(self, model, constants, state, u, dt):
+    def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
         y = (state.x, state.v, state.s)
         slopes = [(state.v, state.a, model.rates(state.x, state.v, state.s))]
         for node, row in zip(self.nodes, self.stages, strict=True):

@@ -1,9 +1,10 @@
-"""`simulate`: a structure, an excitation, and how it moves."""
+"""`simulate`: the motion of a structure under an excitation."""
 
 from __future__ import annotations
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -46,7 +47,7 @@ def default_integrator(structure: Structure, hold: str = "linear") -> Integrator
 
 
 def chosen_integrator(structure: Structure, integrator: Integrator | None, hold: str, substeps: int) -> Integrator:
-    """The integrator as given, or the default; refused where it would take the inputs for another hold than `hold`."""
+    """The integrator as given, or the default; refused where it assumes another hold of the inputs than `hold`."""
     if integrator is None:
         return default_integrator(structure, hold)
     if isinstance(integrator, ExactLinear):
@@ -103,8 +104,8 @@ def simulate(
     driven = drive(inputs, hold, substeps)
     watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
-    made = _run(simplified(structure).built(loads), loads, integrator, driven, step, watched, start, substeps)
-    (x, v, a, s), failed = jax.tree.map(np.asarray, made)
+    recorded = _run(simplified(structure).built(loads), loads, integrator, driven, step, watched, start, substeps)
+    (x, v, a, s), failed = jax.tree.map(np.asarray, recorded)
     check_memory(structure, loads, s, excitation.time)
     structure.check_states(s, excitation.time)
     check_finite(x, excitation.time, integrator)
@@ -113,7 +114,7 @@ def simulate(
 
 
 def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> None:
-    """Refuse a run that blew up, saying when and where."""
+    """Refuse a run that diverged, stating when and where."""
     bad = ~np.isfinite(x).all(axis=-1)
     if bad.any():
         row = int(np.argmax(bad))
@@ -124,10 +125,10 @@ def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> Non
         )
 
 
-def check_memory(structure: Structure, loads, states, time: np.ndarray) -> None:
-    """Refuse a run in which the memory of a path law was too small, saying which and when."""
-    for group, own in zip(structure.model(loads).groups, states, strict=True):
-        full = np.asarray(group.law.overflowed(own))
+def check_memory(structure: Structure, loads, states: Any, time: np.ndarray) -> None:
+    """Refuse a run in which the memory of a path law was too small, stating which and when."""
+    for group, state in zip(structure.model(loads).groups, states, strict=True):
+        full = np.asarray(group.law.overflowed(state))
         if full.any():
             when = time[int(np.argmax(full.reshape(len(time), -1).any(axis=1)))]
             raise Divergence(
@@ -137,7 +138,7 @@ def check_memory(structure: Structure, loads, states, time: np.ndarray) -> None:
 
 
 def check_equilibrium(failed: np.ndarray, time: np.ndarray, integrator: Integrator) -> None:
-    """Refuse a run in which a step did not find equilibrium, saying when."""
+    """Refuse a run in which a step did not find equilibrium, stating when."""
     if failed.any():
         raise Divergence(
             f"{type(integrator).__name__} found no equilibrium in the step before {time[int(np.argmax(failed))]:g} s. "
@@ -163,10 +164,10 @@ def simulate_many(
     Arguments
         changes: values by path, each with a leading axis over the runs.
         excitation: one record for all runs, or one record a run (same length, step and channels).
-        observe: what to keep of each run; the motion (x, v, a, states) by default.
+        observe: what to record of each run; the motion (x, v, a, states) by default.
 
     Returns the arrays of `observe` with a leading axis over the runs. A run that grows without bound, or finds no
-    equilibrium, holds NaN from there on; the other runs are not disturbed.
+    equilibrium, holds NaN from there on; the other runs are not affected.
     """
     records = [excitation] if isinstance(excitation, Record) else list(excitation)
     if not records:
@@ -190,7 +191,8 @@ def simulate_many(
         if loads_of(structure, r) != loads:
             raise InputError(
                 f"Record '{r.name}' does not drive the structure as record '{first.name}' does "
-                f"({_inputs_in_words(loads_of(structure, r))}; {_inputs_in_words(loads)}); in a batch all do alike."
+                f"({_inputs_in_words(loads_of(structure, r))}; {_inputs_in_words(loads)}); all runs of a batch need "
+                "the same inputs."
             )
     drives = [drive(inputs_of(structure, r), hold, substeps) for r in records]
     many = len(records) > 1

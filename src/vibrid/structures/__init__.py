@@ -1,4 +1,4 @@
-"""How parts make a whole: structures, sensors, damping, modes and reduction."""
+"""Structures, sensors, damping, modes and reduction."""
 
 from vibrid.structures.base import GROUND, STRUCTURES, Attachment, Structure
 from vibrid.structures.beam import Beam

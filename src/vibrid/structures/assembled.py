@@ -1,11 +1,12 @@
-"""What structures made of elements between nodes share: assembly, supports, places, ground motion."""
+"""Base class of structures of elements between nodes: assembly, supports, places, ground motion."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -16,7 +17,17 @@ from vibrid.structures.elements import assemble
 from vibrid.structures.nodes import Nodes, as_supports
 
 if TYPE_CHECKING:
-    _Supported = ParameterisedType  # it takes what the class takes
+    from vibrid.structures.base import Attachment
+    from vibrid.structures.nodes import PointMass
+
+    _Supported = ParameterisedType  # it takes the arguments of the class
+
+    class AssembledFields(Protocol):
+        """The fields that every subclass of `Assembled` declares, each with its own default."""
+
+        masses: tuple[PointMass, ...]
+        attachments: tuple[Attachment, ...]
+        mass_model: str
 else:
 
     class _Supported(ParameterisedType):
@@ -40,7 +51,12 @@ class Assembled(Structure, metaclass=_Supported):
     directions: ClassVar[tuple[str, ...]]
     default_direction: ClassVar[str] = ""  # of a place given without one; empty: it must be given
     ground_direction: ClassVar[str]  # of a ground motion given without one
-    upwards: ClassVar[str] = "y"  # the direction that points up; empty: none is known to
+    upwards: ClassVar[str] = "y"  # the direction that points up; empty: not known
+
+    @property
+    def declared(self) -> AssembledFields:
+        """The structure with its declared fields: a field of the base class would come first among the arguments."""
+        return cast("AssembledFields", self)
 
     def nodes_and_supports(self) -> Nodes:
         raise NotImplementedError
@@ -64,11 +80,11 @@ class Assembled(Structure, metaclass=_Supported):
     def check_places(self) -> None:
         """Refuse supports, point masses and attachments at places that do not exist."""
         free = self.nodes_and_supports().free
-        for point in self.masses:
+        for point in self.declared.masses:
             self.place_rows(point.at)
             if point.along and point.along not in self.directions:
                 raise unknown_name("direction", point.along, self.directions)
-        for i, attachment in enumerate(self.attachments):
+        for i, attachment in enumerate(self.declared.attachments):
             row = self._whole_row(attachment.at) - (0.0 if attachment.to is None else self._whole_row(attachment.to))
             if not np.any(row[free]):
                 raise InputError(f"Attachment {i}, at '{attachment.at}', joins places that cannot move.")
@@ -76,7 +92,7 @@ class Assembled(Structure, metaclass=_Supported):
     # -- matrices --------------------------------------------------------------------------------------------------
 
     @eqx.filter_jit
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         nodes = self.nodes_and_supports()
         free = np.ix_(nodes.free, nodes.free)
         stiffness = assemble(nodes.size, nodes.dofs(self.connectivity()), *self.stiffness_terms())[free]
@@ -87,26 +103,26 @@ class Assembled(Structure, metaclass=_Supported):
         """M before supports, point masses included."""
         nodes = self.nodes_and_supports()
         mass = assemble(nodes.size, nodes.dofs(self.connectivity()), *self.mass_terms())
-        for point in self.masses:
+        for point in self.declared.masses:
             for direction, row in zip(self.directions, self.place_rows(point.at), strict=True):
                 mass = mass + point.inertia(direction) * np.outer(row, row)
         return mass
 
     def _mass_is_diagonal(self) -> bool:
-        on_nodes = all(np.count_nonzero(self.place_rows(p.at)) == len(self.directions) for p in self.masses)
-        return self.mass_model == "lumped" and on_nodes
+        on_nodes = all(np.count_nonzero(self.place_rows(p.at)) == len(self.directions) for p in self.declared.masses)
+        return self.declared.mass_model == "lumped" and on_nodes
 
     @eqx.filter_jit
-    def ground_inertia(self, direction=""):
-        """M r over free and supported nodes alike: with a consistent mass the supports carry their neighbours along."""
+    def ground_inertia(self, direction: str = "") -> jax.Array:
+        """M r over free and supported nodes: with a consistent mass the supports move the mass of their neighbours."""
         nodes = self.nodes_and_supports()
         return self._whole_mass()[nodes.free] @ nodes.rigid(self.ground_axis(direction))
 
-    def ground(self, direction=""):
+    def ground(self, direction: str = "") -> np.ndarray:
         nodes = self.nodes_and_supports()
         return nodes.rigid(self.ground_axis(direction))[nodes.free]
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         removed = self.nodes_and_supports().removed
         valid = [d for d in self.directions if d != "rotation" and d not in removed]
         valid.sort(key=lambda d: d != self.ground_direction)
@@ -116,13 +132,13 @@ class Assembled(Structure, metaclass=_Supported):
 
     @property
     def degrees_of_freedom(self) -> tuple[str, ...]:
-        """What the degrees of freedom of the model are called, in order; each is a place."""
+        """Names of the degrees of freedom of the model, in order; each is a place."""
         return self.nodes_and_supports().names
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         return self._whole_row(place)[self.nodes_and_supports().free]
 
-    def carried(self, place, direction=""):
+    def carried(self, place: str, direction: str = "") -> float:
         """How far a place, on a support or off it, moves with a unit ground displacement."""
         return float(self._whole_row(place) @ self.nodes_and_supports().rigid(self.ground_axis(direction)))
 

@@ -1,12 +1,13 @@
-"""The structure contract: an engineer's description that compiles to a `Model`."""
+"""The base class of structures: an engineer's description that compiles to a `Model`."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -18,7 +19,7 @@ from vibrid.core.registry import Registry
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.damping import Damping, Explicit
 from vibrid.structures.ground import axis_of, refuse_repeated
-from vibrid.structures.model import Model, stack_laws
+from vibrid.structures.model import Loads, Model, Stack, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
 
 STRUCTURES = Registry("structure")
@@ -37,26 +38,26 @@ class Attachment(eqx.Module):
     at: str = eqx.field(static=True, converter=str)
     to: str | None = eqx.field(static=True, default=None, converter=lambda v: None if v is None else str(v))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not isinstance(self.law, Law):
             raise InputError(f"An attachment needs a law such as Linear(stiffness=...), not {self.law!r}.")
         check_law(self.law)
 
 
 class Structure(Parameterised):
-    """What every structure offers. Subclasses give `matrices`, `row` and, where they have them, `parts`.
+    """Base of all structures. Subclasses give `matrices`, `row` and, where they have them, `parts`.
 
     Fields that subclasses declare: `damping` (None, a `Damping`, or laws) and `attachments`.
     """
 
-    # -- what a subclass gives -------------------------------------------------------------------------------------
+    # -- given by a subclass ---------------------------------------------------------------------------------------
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         """(M, K): mass (n,) or (n, n) and the linear stiffness (n, n) or None, supports applied."""
         raise NotImplementedError
 
-    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
-        """(name, law, rows) of the laws that belong to the structure itself."""
+    def parts(self) -> Sequence[tuple[str, Law, np.ndarray] | Stack]:
+        """(name, law, rows) of the laws that belong to the structure itself, or stacks of them."""
         return []
 
     def row(self, place: str) -> np.ndarray:
@@ -70,10 +71,10 @@ class Structure(Parameterised):
     def drift_row(self, place: str) -> np.ndarray:
         raise Refusal(f"A {type(self).__name__} has no drifts to measure; use displacement at two places.")
 
-    def strain_row(self, place: str):
+    def strain_row(self, place: str) -> np.ndarray | jax.Array:
         raise Refusal(f"A {type(self).__name__} has no strain to measure.")
 
-    def force_row(self, place: str):
+    def force_row(self, place: str) -> np.ndarray | jax.Array:
         raise InputError(f"'{place}' is not a part whose force can be measured here.")
 
     def ground_axes(self) -> dict[str, str]:
@@ -84,30 +85,30 @@ class Structure(Parameterised):
         """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
         raise NotImplementedError
 
-    def ground_inertia(self, direction: str = ""):
+    def ground_inertia(self, direction: str = "") -> jax.Array:
         """(n,) kg: inertia force of every degree of freedom per unit ground acceleration, `M r`.
 
-        Structures whose consistent mass couples free nodes to supported ones add what the supports carry along.
+        Structures whose consistent mass couples free nodes to supported ones add the inertia of that coupling.
         """
         mass = self.matrices()[0]
         r = jnp.asarray(self.ground(direction))
         return mass * r if mass.ndim == 1 else mass @ r
 
     def carried(self, place: str, direction: str = "") -> float:
-        """How far a place moves with a unit ground displacement: what makes a relative motion absolute."""
+        """How far a place moves with a unit ground displacement: it makes a relative motion absolute."""
         return float(self.row(place) @ self.ground(direction))
 
     def for_large_steps(self) -> Structure:
         """The same structure for static tests, whose steps are larger than those of a motion."""
         return self
 
-    def check_states(self, states, when, unit: str = "s") -> None:
+    def check_states(self, states: Any, when: np.ndarray, unit: str = "s") -> None:
         """Refuse a run whose recorded states (one for each of `when`, in s or steps) show that a part failed."""
 
-    # -- what everyone gets ----------------------------------------------------------------------------------------
+    # -- common to all ---------------------------------------------------------------------------------------------
 
     def ground_axis(self, direction: str = "") -> str:
-        """The direction of ground motion that a word means here: one of `ground_axes`, or a word of files for it."""
+        """The direction of ground motion for a name: one of `ground_axes`, or a name in files for it."""
         return axis_of(self.ground_axes(), direction, f"the {type(self).__name__}")
 
     def laws(self) -> list[Law]:
@@ -116,25 +117,25 @@ class Structure(Parameterised):
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
         """A copy with the values at some paths changed: `replace({"storeys[0].stiffness": 50.0})`."""
-        made = paths.replace(self, changes)
-        paths.check(made, changes)
-        return made
+        structure = paths.replace(self, changes)
+        paths.check(structure, changes)
+        return structure
 
-    def built(self, loads=GROUND) -> Structure | Model:
-        """What a run should be compiled for: the structure, or its model where making it is much work."""
+    def built(self, loads: Loads = GROUND) -> Structure | Model:
+        """What a run should be compiled for: the structure, or its model where building it takes long."""
         return self
 
-    def model(self, loads=GROUND, parts=None) -> Model:
+    def model(self, loads: Loads = GROUND, parts=None) -> Model:
         """Compile for the given inputs: a tuple of ("ground_acceleration", direction) or ("load", place).
 
-        A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` stand for those of
-        the structure itself where they are known already.
+        A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` replace those of the
+        structure itself where they are known already.
         """
         loads = self.driven_along(loads)
         mass, stiffness = self.matrices()
         n = mass.shape[-1]
         parts = list(self.parts() if parts is None else parts)
-        own = len(parts)
+        count = len(parts)
         for i, a in enumerate(getattr(self, "attachments", ())):
             row = self.row(a.at) - (0.0 if a.to is None else self.row(a.to))
             parts.append((f"attachments[{i}]", a.law, np.asarray(row)[None, :]))
@@ -143,7 +144,7 @@ class Structure(Parameterised):
             -self.ground_inertia(place) if quantity == "ground_acceleration" else jnp.asarray(self.row(place), float)
             for quantity, place in loads
         ]
-        made = Model(
+        model = Model(
             mass=mass,
             inverse_mass=1.0 / mass if mass.ndim == 1 else jnp.linalg.inv(mass),
             damping=None,
@@ -156,18 +157,18 @@ class Structure(Parameterised):
         )
         damping = getattr(self, "damping", None)
         if isinstance(damping, Damping):
-            rows, groups, names = stack_laws(parts[:own], n)
-            bare = dataclasses.replace(made, rows=rows, groups=groups, parts=names)
-            made = dataclasses.replace(made, damping=damping.matrix(made.mass_matrix, bare.initial_matrices()[2]))
-        return made
+            rows, groups, names = stack_laws(parts[:count], n)
+            bare = dataclasses.replace(model, rows=rows, groups=groups, parts=names)
+            model = dataclasses.replace(model, damping=damping.matrix(model.mass_matrix, bare.initial_matrices()[2]))
+        return model
 
-    def driven_along(self, loads) -> tuple[tuple[str, str], ...]:
-        """The inputs with the structure's own names of directions; two ground motions along one are refused."""
-        made = tuple((q, self.ground_axis(place) if q == "ground_acceleration" else place) for q, place in loads)
-        ground = [i for i, (quantity, _) in enumerate(made) if quantity == "ground_acceleration"]
-        words, axes = [f"'{loads[i][1]}'" for i in ground], [made[i][1] for i in ground]
+    def driven_along(self, loads: Loads) -> tuple[tuple[str, str], ...]:
+        """The inputs with the structure's own names of directions; two ground motions in one direction are refused."""
+        inputs = tuple((q, self.ground_axis(place) if q == "ground_acceleration" else place) for q, place in loads)
+        ground = [i for i, (quantity, _) in enumerate(inputs) if quantity == "ground_acceleration"]
+        words, axes = [f"'{loads[i][1]}'" for i in ground], [inputs[i][1] for i in ground]
         refuse_repeated(words, axes, f"the {type(self).__name__}", "The inputs")
-        return made
+        return inputs
 
     def sensor_arrays(self, model: Model, sensors) -> SensorArrays:
         """The sensors compiled for a model of this structure."""
@@ -180,12 +181,12 @@ def as_damping(value: Damping | Law | Sequence[Law] | Numbers | None) -> Any:
         return value
     if isinstance(value, list | tuple) and value and all(isinstance(v, Law) for v in value):
         return tuple(value)
-    return Explicit(value)
+    return Explicit(cast("Numbers", value))  # an empty list or one of other things is refused there
 
 
 def as_attachments(value: Iterable[Attachment]) -> tuple[Attachment, ...]:
-    made = as_entries(value, "attachments")
-    for item in made:
+    attachments = as_entries(value, "attachments")
+    for item in attachments:
         if not isinstance(item, Attachment):
             raise InputError(f"An attachment is written Attachment(law, at=place), not {item!r}.")
-    return made
+    return attachments

@@ -7,7 +7,7 @@ from typing import ClassVar
 import equinox as eqx
 import numpy as np
 
-from vibrid.core.arguments import as_floats
+from vibrid.core.arguments import Numbers, as_floats
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.structures import elements as el
@@ -19,7 +19,7 @@ from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses
 
 @STRUCTURES.register("beam")
 class Beam(PlaneFrame):
-    """A straight beam of Euler–Bernoulli elements between given positions; a cantilever unless told otherwise.
+    """A straight beam of Euler–Bernoulli elements between given positions; a cantilever by default.
 
     Arguments
         positions: m, where the nodes are along the axis, increasing; elements lie between neighbours.
@@ -68,7 +68,7 @@ class Beam(PlaneFrame):
     ground_direction: ClassVar = "lateral"
     upwards: ClassVar = ""  # of a tower it is axial, of a bridge lateral
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if len(self.positions) < 2 or not np.all(np.diff(self.positions) > 0):
             raise InputError("The positions of a beam's nodes must increase, and there must be two or more.")
         check_per_element(self, len(self.positions) - 1, "element", "modulus", "area", "inertia", "density")
@@ -79,20 +79,20 @@ class Beam(PlaneFrame):
         """m, from the first node to the last."""
         return self.positions[-1] - self.positions[0]
 
-    def coordinates(self):
+    def coordinates(self) -> np.ndarray:
         return np.stack([self.positions, np.zeros(len(self.positions))], axis=1)
 
-    def connectivity(self):
+    def connectivity(self) -> np.ndarray:
         first = np.arange(len(self.positions) - 1)
         return np.stack([first, first + 1], axis=1)
 
-    def nodes_and_supports(self):
+    def nodes_and_supports(self) -> Nodes:
         kinds = {"fixed": self.directions, "pinned": ("axial", "lateral"), "roller": ("lateral",)}
         last = len(self.positions) - 1
         removed = () if self.axial else ("axial",)
         return Nodes(last + 1, self.directions, self.supports, kinds, {"tip": last}, removed)
 
-    def locate(self, where):
+    def locate(self, where: str) -> tuple[int, float] | None:
         """Element and fraction along it of "x=1.25" or "e2@0.5"; None for a node."""
         key, equals, value = where.partition("=")
         if not equals or key.strip() != "x":
@@ -118,12 +118,12 @@ class Beam(PlaneFrame):
         """The node motions that bending involves: "1.lateral", "1.rotation", …"""
         return tuple(name for name in self.nodes_and_supports().names if not name.endswith(".axial"))
 
-    def rows_at(self, x, direction: str = "lateral") -> np.ndarray:
+    def rows_at(self, x: Numbers, direction: str = "lateral") -> np.ndarray:
         """(…, n): rows of many positions (m) at once, for loads that move; zero where a position is off the beam.
 
         A load f(t) at x(t) gives the nodal loads `rows_at(x)[t] * f[t]`.
         """
-        x = np.asarray(x, float)
+        x = np.asarray(x, dtype=float)
         element, fraction = self._elements_at(x)
         shapes = el.beam_shapes(fraction, np.diff(self.positions)[element])[..., self.directions.index(direction), :]
         shapes = shapes * ((x >= self.positions[0]) & (x <= self.positions[-1]))[..., None]

@@ -1,20 +1,23 @@
-"""A reinforced-concrete column in a testing machine: its top is moved, the lateral force is the answer."""
+"""A reinforced-concrete column in a testing machine: its top is moved, the lateral force is the response."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from vibrid.core.parameters import Parameter, parameter
+from vibrid.laws.base import Law
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.fiber_checks import refuse_lost_sections
 from vibrid.structures.fiber_elements import ForceElement, Settled
 from vibrid.structures.integration import HINGES, RULES, along_member
+from vibrid.structures.model import Loads, Model
 from vibrid.structures.nodes import as_choice
 from vibrid.structures.sections import ReinforcedSection, gather_fibres
 
@@ -52,7 +55,7 @@ class ColumnTest(ImposedTest):
     softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
     place: ClassVar[str] = "column"
 
-    def specimen(self):
+    def specimen(self) -> Law:
         law = self._law()
         state = _settle(law)
         return dataclasses.replace(law, settled=Settled(jnp.zeros(1), state))
@@ -73,13 +76,13 @@ class ColumnTest(ImposedTest):
             components=1,
         )
 
-    def laws(self):
+    def laws(self) -> list[Law]:
         return [self._law()]
 
-    def built(self, loads=IMPOSED):
+    def built(self, loads: Loads = IMPOSED) -> Model:
         return _built(self)
 
-    def check_states(self, states, when, unit="s"):
+    def check_states(self, states: Any, when: np.ndarray, unit: str = "s") -> None:
         refuse_lost_sections([[self.place]], states, when, unit, self.softening == "allow")
 
 

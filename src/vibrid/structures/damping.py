@@ -1,13 +1,16 @@
-"""Damping of a whole structure: Rayleigh, modal, or a matrix of one's own."""
+"""Damping of a whole structure: Rayleigh, modal, or a given matrix."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
-from vibrid.core.arguments import as_floats
+from vibrid.core.arguments import Numbers, as_floats
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import damping_function
 from vibrid.core.parameters import Parameter, Parameterised, parameter
@@ -17,9 +20,9 @@ DAMPINGS = Registry("damping")
 
 
 class Damping(Parameterised):
-    """How a whole structure dissipates: a damping matrix from its mass and initial stiffness."""
+    """Damping of a whole structure: a damping matrix from its mass and initial stiffness."""
 
-    def matrix(self, mass, stiffness):
+    def matrix(self, mass: jax.Array, stiffness: jax.Array) -> jax.Array:
         """C in N s/m from M (n, n) and K (n, n)."""
         raise NotImplementedError
 
@@ -31,11 +34,11 @@ class Rayleigh(Damping):
     mass: Parameter = parameter("mass factor a", "1/s", positive=True, zero=True)
     stiffness: Parameter = parameter("stiffness factor b", "s", positive=True, zero=True)
 
-    def matrix(self, mass, stiffness):
+    def matrix(self, mass: jax.Array, stiffness: jax.Array) -> jax.Array:
         return self.mass * mass + self.stiffness * stiffness
 
     @staticmethod
-    def from_ratios(frequencies, ratios) -> Rayleigh:
+    def from_ratios(frequencies: Sequence[float], ratios: Numbers) -> Rayleigh:
         """Rayleigh damping with the given ratios at two frequencies in Hz."""
         given = as_floats(frequencies, "frequencies")
         f1, f2 = (2.0 * np.pi * f for f in given) if len(given) == 2 else (0.0, 0.0)
@@ -57,13 +60,13 @@ class RayleighRatio(Damping):
     """
 
     ratio: Parameter = parameter("damping ratio at both frequencies", "", positive=True, zero=True)
-    frequencies: tuple[float, float] = eqx.field(static=True, converter=lambda v: as_floats(v, "frequencies"))
+    frequencies: tuple[float, ...] = eqx.field(static=True, converter=lambda v: as_floats(v, "frequencies"))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if len(self.frequencies) != 2:
             raise InputError("Rayleigh damping needs two frequencies in Hz, the lower one first.")
 
-    def matrix(self, mass, stiffness):
+    def matrix(self, mass: jax.Array, stiffness: jax.Array) -> jax.Array:
         return self.ratio * Rayleigh.from_ratios(self.frequencies, 1.0).matrix(mass, stiffness)
 
 
@@ -77,7 +80,7 @@ class Modal(Damping):
 
     ratios: Parameter = parameter("damping ratio of each mode", "", positive=True, zero=True)
 
-    def matrix(self, mass, stiffness):
+    def matrix(self, mass: jax.Array, stiffness: jax.Array) -> jax.Array:
         n = mass.shape[0]
         given = jnp.atleast_1d(self.ratios)[:n]
         ratios = jnp.concatenate([given, jnp.full(n - given.shape[0], given[-1])])
@@ -93,5 +96,5 @@ class Explicit(Damping):
 
     values: Parameter = parameter("damping matrix C", "N s/m")
 
-    def matrix(self, mass, stiffness):
+    def matrix(self, mass: jax.Array, stiffness: jax.Array) -> jax.Array:
         return self.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -32,7 +33,7 @@ _FIBRE_PARTS = (FrameMember, LeaningColumn, MemberLoad, PermanentLoad, Reinforce
 _PLAIN = {cls.__name__: cls for cls in (*_PARTS, *_FIBRE_PARTS)}
 
 
-def describe(thing):
+def describe(thing: Any) -> Any:
     """A structure, law, damping or sensor as dictionaries, lists, numbers and strings (ready for JSON)."""
     if isinstance(thing, eqx.Module):
         fields = {f.name: describe(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
@@ -51,7 +52,7 @@ def describe(thing):
 
 
 def registered_name(key: str, registry: Registry, cls: type) -> dict:
-    """How a file names a class: {key: name}, and the plugin that brought it, where it is not the package's own."""
+    """The name of a class in a file: {key: name}, and its plugin, where it is not of the package."""
     if issubclass(cls, Missing):
         return {key: cls.registered, "from": cls.source}
     name = registry.name_of(cls)
@@ -60,7 +61,7 @@ def registered_name(key: str, registry: Registry, cls: type) -> dict:
 
 
 def rebuilt(key: str, registry: Registry, base: type, text: dict, fields: dict):
-    """What a file names by `registered_name`, with these fields; a stand-in where its plugin is not here."""
+    """The object that a file names by `registered_name`, with these fields; a stand-in where its plugin is missing."""
     name = text[key]
     if "from" in text and name not in registry:
         return stand_in(registry.kind, str(name), str(text["from"]), base, fields)
@@ -88,8 +89,8 @@ def _name(thing) -> dict:
     )
 
 
-def rebuild(text):
-    """The thing that `describe` described; unknown names are refused, or stood in for where a plugin brought them."""
+def rebuild(text: Any) -> Any:
+    """The object that `describe` described; unknown names are refused, or replaced by stand-ins if of a plugin."""
     if isinstance(text, list):
         return tuple(rebuild(part) for part in text)
     if not isinstance(text, dict):
@@ -106,4 +107,4 @@ def rebuild(text):
             return rebuilt(kind, registry, base, text, fields)
     if text.get("part") in _PLAIN:
         return _PLAIN[text["part"]](**fields)
-    raise InputError("The file does not say what kind of part it describes.")
+    raise InputError("The file does not state what kind of part it describes.")

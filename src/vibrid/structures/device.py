@@ -1,54 +1,56 @@
-"""A device in a testing machine: its deformation is imposed, its force is the answer."""
+"""A device in a testing machine: its deformation is imposed, its force is the response."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Structure
+from vibrid.structures.model import Loads, Model
 
 IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 """The inputs of a device test."""
 
 
 class ImposedTest(Structure):
-    """Anything in a testing machine: one deformation is imposed, one force is the answer. Subclasses give the specimen.
+    """A specimen in a testing machine: one deformation is imposed, one force is the response. Subclasses give its law.
 
     The record imposes `imposed_displacement` (and `imposed_velocity`; differentiated from it when absent).
     """
 
-    place: ClassVar[str]  # what sensors call the specimen
+    place: ClassVar[str]  # name of the specimen for sensors
 
     def specimen(self) -> Law:
-        """The law of what is tested."""
+        """The law of the specimen."""
         raise NotImplementedError
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return jnp.ones(1), None
 
-    def parts(self):
+    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
         return [(self.place, self.specimen(), np.ones((1, 1)))]
 
-    def model(self, loads=IMPOSED):
+    def model(self, loads: Loads = IMPOSED, parts=None) -> Model:
         if tuple(q for q, _ in loads) != tuple(q for q, _ in IMPOSED):
             raise InputError("A device is driven by imposed_displacement and imposed_velocity, not by loads.")
-        return dataclasses.replace(super().model(()), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)
+        return dataclasses.replace(super().model((), parts), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         if str(place) not in (self.place, "0"):
             raise InputError(f"This test has one place, '{self.place}'; '{place}' is not it.")
         return np.ones(1)
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         return {}
 
-    def ground(self, direction=""):
-        self.ground_axis(direction)  # there is none, which it says
+    def ground(self, direction: str = "") -> NoReturn:
+        raise InputError(f"A {type(self).__name__} does not stand on ground that moves.")
 
 
 @STRUCTURES.register("device")
@@ -61,10 +63,10 @@ class Device(ImposedTest):
     law: Law
     place: ClassVar[str] = "device"
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not isinstance(self.law, Law):
             raise InputError(f"A device needs a law such as Bilinear(...), not {self.law!r}.")
         check_law(self.law)
 
-    def specimen(self):
+    def specimen(self) -> Law:
         return self.law

@@ -11,6 +11,8 @@ Source: J. S. Przemieniecki, Theory of Matrix Structural Analysis, 1968, chapter
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -66,7 +68,7 @@ def beam_rotation(direction: np.ndarray) -> np.ndarray:
     return out
 
 
-def beam_shapes(s, length) -> np.ndarray:
+def beam_shapes(s: Any, length) -> np.ndarray:
     """(…, 3, 6): u, v and θ at fractions `s` of elements of the given lengths from their local motion."""
     s, length = np.broadcast_arrays(np.asarray(s, float), np.asarray(length, float))
     out = np.zeros((*s.shape, 3, 6))

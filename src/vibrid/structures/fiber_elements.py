@@ -7,7 +7,7 @@ The basic deformations of a plane member are its elongation and the rotations of
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ COMPONENTS = ("axial", "moment_start", "moment_end")
 
 
 class ElementState(NamedTuple):
-    """What a member remembers. Sections along the last axis of (2, sections): first axial, then bending."""
+    """The state of a member. Sections are the last axis of (2, sections): first axial, then bending."""
 
     force: jax.Array  # (components,) forces of the member
     deformation: jax.Array  # (2, sections) axial strain and curvature
@@ -38,7 +38,7 @@ class Settled(eqx.Module):
 
 
 class FiberElement(Law):
-    """What members with fibre sections share. Deformations and forces count from the settled state.
+    """Base of members with fibre sections. Deformations and forces count from the settled state.
 
     Fields
         fibres: of every section of the member.
@@ -56,11 +56,12 @@ class FiberElement(Law):
     loads: jax.Array
     settled: Settled | None
     iterations: int = eqx.field(static=True)
-    components: int = eqx.field(static=True)
+    # constants of most laws; a member's depend on its section
+    components: int = eqx.field(static=True)  # pyright: ignore[reportIncompatibleVariableOverride]
     is_heavy: ClassVar[bool] = True
 
     @property
-    def component_names(self) -> tuple[str, ...]:
+    def component_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return COMPONENTS if self.components == 3 else ()
 
     def start(self) -> ElementState:
@@ -68,35 +69,44 @@ class FiberElement(Law):
             return self.settled.state
         return self._rest()
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         force = s.force if self.settled is None else s.force - self.settled.state.force
         return force.reshape(jnp.shape(e))
 
-    def advance(self, s, before, after, dt):
+    def advance(self, s: Any, before, after, dt: jax.Array | float) -> Any:
         e = jnp.reshape(after.e, (self.components,))
         return self.determine(s, e if self.settled is None else e + self.settled.deformation)
 
-    def determine(self, s: ElementState, deformation) -> ElementState:
+    def determine(self, s: ElementState, deformation: jax.Array) -> ElementState:
         """The state at a total deformation, coming from the committed state `s`."""
         raise NotImplementedError
 
-    def tangent(self, s: ElementState):
+    def tangent(self, s: ElementState) -> jax.Array:
         """(components, components): stiffness of the member at a state."""
         raise NotImplementedError
 
-    def slope(self, s, before, after, dt, dx, dv, end=None):
+    def slope(
+        self,
+        s: Any,
+        before,
+        after,
+        dt: jax.Array | float,
+        dx: jax.Array | float,
+        dv: jax.Array | float,
+        end: Any = None,
+    ) -> jax.Array:
         end = self.advance(s, before, after, dt) if end is None else end
         return (dx * self.tangent(end)).reshape(jnp.shape(after.e) * 2)
 
-    def recorded(self, s):
+    def recorded(self, s: Any) -> Any:
         """Without the fibres: their histories follow from those of the sections."""
         return s._replace(fibres=())
 
-    def initial_stiffness(self):
+    def initial_stiffness(self) -> jax.Array:
         """Of the member before any load: all concrete working."""
         return self.tangent(self._rest()).reshape((self.components,) * 2 if self.components > 1 else ())
 
-    def initial_damping(self):
+    def initial_damping(self) -> jax.Array:
         return jnp.zeros((self.components,) * 2 if self.components > 1 else ())
 
     def _rest(self) -> ElementState:
@@ -108,17 +118,17 @@ class FiberElement(Law):
 
     def _sections(self, committed: tuple, deformation) -> ElementState:
         """Sections at a deformation (2, sections), coming from committed fibre states; the member's force is open."""
-        made, fibres = respond(self.fibres, committed, deformation[0], deformation[1])
+        response, fibres = respond(self.fibres, committed, deformation[0], deformation[1])
         return ElementState(
             jnp.zeros(self.components),
             deformation,
-            jnp.stack([made.axial, made.moment]),
-            jnp.stack([made.axial_stiffness, made.coupling, made.bending_stiffness]),
+            jnp.stack([response.axial, response.moment]),
+            jnp.stack([response.axial_stiffness, response.coupling, response.bending_stiffness]),
             fibres,
         )
 
     def _from_sections(self, axial, bending):
-        """Σ over sections: what section values (sections,) do along each component."""
+        """Σ over sections: the work of section values (sections,) on each component."""
         return jnp.sum(self.weights[:, None] * (self.axial * axial[:, None] + self.bending * bending[:, None]), axis=0)
 
     def _matrix(self, section):
@@ -131,7 +141,7 @@ class FiberElement(Law):
 
 
 class ForceElement(FiberElement):
-    """A force-based member: section forces are in exact balance with the ends; sections deform as they must.
+    """A force-based member: section forces are in exact equilibrium with the ends; sections deform accordingly.
 
     State determination (Spacone, Ciampi & Filippou 1996; in a fixed number of iterations after Kolay & Ricles 2018):
     with section forces D and flexibilities f at the section deformations e of the last evaluation, the member's force q
@@ -140,11 +150,11 @@ class ForceElement(FiberElement):
         v = Σ wᵢ bᵢᵀ [ eᵢ + fᵢ (bᵢ q + pᵢ − Dᵢ) ]
 
     then `e ← e + f (b q + p − D)` and the fibres are evaluated, always from the committed state. A last solution for q
-    follows the last evaluation. What an iteration leaves over stays in D and e, and is corrected by the next step: one
+    follows the last evaluation. The residual of an iteration stays in D and e, and is corrected by the next step: one
     iteration is enough for the small steps of explicit integration; the error falls with the square of the step.
     """
 
-    def determine(self, s, deformation):
+    def determine(self, s: Any, deformation: jax.Array) -> ElementState:
         def iterate(now, _):
             q, strains = self._solve(now, deformation)
             return self._sections(s.fibres, strains)._replace(force=q), None
@@ -169,7 +179,7 @@ class ForceElement(FiberElement):
         q = s.force + inverse(self._matrix(f)) @ missing
         return q, corrected(q)
 
-    def tangent(self, s):
+    def tangent(self, s: Any) -> jax.Array:
         return inverse(self._matrix(flexibility(s.stiffness)))
 
 
@@ -179,11 +189,11 @@ class DisplacementElement(FiberElement):
     `axial` and `bending` give section deformations from (u, θ₁, θ₂): `ε = u/L`, `κ = [(6ξ − 4) θ₁ + (6ξ − 2) θ₂]/L`.
     """
 
-    def determine(self, s, deformation):
+    def determine(self, s: Any, deformation: jax.Array) -> ElementState:
         now = self._sections(s.fibres, jnp.stack([self.axial @ deformation, self.bending @ deformation]))
         return now._replace(force=self._from_sections(*(now.section_force - self.loads)))
 
-    def tangent(self, s):
+    def tangent(self, s: Any) -> jax.Array:
         return self._matrix(s.stiffness)
 
 
@@ -195,17 +205,17 @@ class ElasticElement(StaticLaw):
     component_names: ClassVar[tuple[str, ...]] = COMPONENTS
     is_linear: ClassVar[bool] = True
 
-    def force(self, e, w, s):
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.stiffness @ e
 
 
-def flexibility(stiffness):
+def flexibility(stiffness: jax.Array) -> jax.Array:
     """Inverse of symmetric 2 × 2 matrices given by three rows (k₁₁, k₁₂, k₂₂)."""
     determinant = stiffness[0] * stiffness[2] - stiffness[1] * stiffness[1]
     return jnp.stack([stiffness[2], -stiffness[1], stiffness[0]]) / determinant
 
 
-def inverse(matrix):
+def inverse(matrix: jax.Array) -> jax.Array:
     """Inverse of a symmetric matrix of size 1 or 3, written out: much faster than a factorisation."""
     if matrix.shape[0] == 1:
         return 1.0 / matrix

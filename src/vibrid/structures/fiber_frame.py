@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from vibrid.core.errors import Divergence, InputError, unknown_name
+from vibrid.laws.base import Law
 from vibrid.structures import elements as el
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import GROUND, STRUCTURES, Attachment, as_attachments, as_damping
@@ -30,12 +31,12 @@ from vibrid.structures.members import (
     fixed_end_moments,
     member_law,
 )
-from vibrid.structures.model import Model, Stack, stack_laws
+from vibrid.structures.model import Loads, Model, Stack, stack_laws
 from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses, as_points, as_supports, check_elements
 from vibrid.structures.sections import ReinforcedSection, stack_fibres
 from vibrid.structures.static import Balance, settle
 
-_BALANCED = 1e-6  # of the permanent load: what may be left unbalanced
+_BALANCED = 1e-6  # of the permanent load: allowed unbalanced force
 _PATIENT = 8  # iterations of the state determination in static tests
 
 
@@ -50,14 +51,14 @@ class FiberFrame(Assembled):
         supports: {node: what it holds}: "fixed" (x, y, rotation), "pinned" (x, y), "roller" (y), or names.
         masses: `PointMass`es at nodes; the members' own mass (density of their sections) is lumped at their ends.
         loads, member_loads: `PermanentLoad`s at nodes and `MemberLoad`s along members. They act before any motion:
-            displacements count from where they leave the frame, and forces of parts from what they leave in them.
+            displacements and forces of parts count from the equilibrium under them.
         leaning: `LeaningColumn`s, which carry load without resisting drift.
         damping: None, `Rayleigh`, `Modal`, or a matrix; it follows the stiffness before any load.
         attachments: laws between places, or between a place and the ground.
         iterations: of the state determination of force-based members in one step.
         load_steps: in how many steps the permanent loads are applied.
-        softening: "refuse" stops a run in which a section's stiffness turns negative and says where and when; "allow"
-            goes on (crushing cover does it), and stops only for numbers that are not finite.
+        softening: "refuse" stops a run in which a section's stiffness turns negative and states where and when; "allow"
+            continues (crushing cover causes it), and stops only for numbers that are not finite.
 
     Every degree of freedom needs mass: give sections a density, or masses with rotary inertia. Places are "3.x", "3.y"
     and "3.rotation". Sensors read `element_force` at "members[2].axial", ".moment_start" and ".moment_end" (the change
@@ -81,7 +82,7 @@ class FiberFrame(Assembled):
     ground_direction: ClassVar = "x"
     mass_model: ClassVar = "lumped"
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         for i, point in enumerate(self.nodes):
             if len(point) != 2:
                 raise InputError(f"Node {i} of a plane frame needs x and y, not {len(point)} numbers.")
@@ -134,18 +135,18 @@ class FiberFrame(Assembled):
         length, turn = self._lengths()
         return basic_rows(length[member], self.members[member].offsets) @ turn[member]
 
-    def mass_terms(self):
+    def mass_terms(self) -> list:
         length, turn = self._lengths()
-        own = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
-        return [(own, turn.transpose(0, 2, 1) @ el.beam_mass(length, lumped=True) @ turn)]
+        line_mass = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
+        return [(line_mass, turn.transpose(0, 2, 1) @ el.beam_mass(length, lumped=True) @ turn)]
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         nodes = self.nodes_and_supports()
         stiffness = None
         for column in self.leaning:
             drift = self._drift(column)
-            own = -column.load / column.height * np.outer(drift, drift)
-            stiffness = own if stiffness is None else stiffness + own
+            geometric = -column.load / column.height * np.outer(drift, drift)
+            stiffness = geometric if stiffness is None else stiffness + geometric
         return jnp.diagonal(self._whole_mass())[nodes.free], stiffness
 
     def _drift(self, column: LeaningColumn) -> np.ndarray:
@@ -156,12 +157,12 @@ class FiberFrame(Assembled):
     def kinds(self) -> dict[tuple[str, str, int], list[int]]:
         """The members by formulation, integration and number of points: those of one kind are computed together, and
         their states are one group of a response."""
-        found: dict = {}
+        kinds: dict = {}
         for i, m in enumerate(self.members):
             points = 0 if m.integration == HINGES or m.formulation == "elastic" else m.points
             integration = "" if m.formulation == "elastic" else m.integration
-            found.setdefault((m.formulation, integration, points), []).append(i)
-        return found
+            kinds.setdefault((m.formulation, integration, points), []).append(i)
+        return kinds
 
     def stacks(self) -> list[Stack]:
         """The members before any motion, under the loads along them; those of one kind together."""
@@ -172,21 +173,21 @@ class FiberFrame(Assembled):
             rows[i][:, dofs] = self.basic_rows(i)
         fibres = stack_fibres(self.sections)
         names = [section.name for section in self.sections]
-        made = []
+        stacks = []
         for (formulation, integration, points), chosen in self.kinds().items():
-            own = np.array([names.index(self.members[i].section) for i in chosen])
+            which = np.array([names.index(self.members[i].section) for i in chosen])
 
             def law(fibres, clear, hinges, load, formulation=formulation, integration=integration, points=points):
                 return member_law(fibres, clear, hinges, load, formulation, integration, points, self.iterations)
 
             stacked = jax.vmap(law)(
-                jax.tree.map(lambda leaf, own=own: leaf[own], fibres),
+                jax.tree.map(lambda leaf, which=which: leaf[which], fibres),
                 jnp.asarray([clear_length(length[i], self.members[i].offsets) for i in chosen]),
                 jnp.stack([self._hinges(i) for i in chosen]),
                 jnp.stack([self._load_along(i) for i in chosen]),
             )
-            made.append(Stack(tuple(f"members[{i}]" for i in chosen), stacked, rows[chosen][:, :, nodes.free]))
-        return made
+            stacks.append(Stack(tuple(f"members[{i}]" for i in chosen), stacked, rows[chosen][:, :, nodes.free]))
+        return stacks
 
     def _hinges(self, member: int):
         given = self.members[member].hinges
@@ -208,24 +209,24 @@ class FiberFrame(Assembled):
             )
 
     def _load_along(self, member: int):
-        return sum((own.load for own in self.member_loads if own.member == member), jnp.zeros(()))
+        return sum((line.load for line in self.member_loads if line.member == member), jnp.zeros(()))
 
-    def laws(self):
+    def laws(self) -> list[Law]:
         return [stack.law for stack in self.stacks()] + [a.law for a in self.attachments]
 
-    def parts(self):
+    def parts(self) -> list[Stack]:
         """The members under their permanent loads."""
         return self.settled_stacks(_under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ())
 
     def settled_stacks(self, settled) -> list[Stack]:
-        """The members, each kind with where the permanent loads leave it."""
-        made = self.stacks()
-        for i, own in enumerate(settled):
-            if own is not None:
-                made[i] = made[i]._replace(law=dataclasses.replace(made[i].law, settled=own))
-        return made
+        """The members, each kind with its state under the permanent loads."""
+        stacks = self.stacks()
+        for i, state in enumerate(settled):
+            if state is not None:
+                stacks[i] = stacks[i]._replace(law=dataclasses.replace(stacks[i].law, settled=state))
+        return stacks
 
-    def built(self, loads=GROUND):
+    def built(self, loads: Loads = GROUND) -> Model:
         settled = _under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ()
         model = _built(self, loads, settled)
         bare = [] if isinstance(model.mass, Tracer) else np.flatnonzero(np.asarray(model.mass) <= 0)
@@ -247,13 +248,13 @@ class FiberFrame(Assembled):
         """Equilibrium under the permanent loads, from no load: displacements, states, the force left unbalanced."""
         return _under_permanent_loads(self.for_large_steps())[1]
 
-    def load_vector(self):
-        """N and N m at the free degrees of freedom: permanent loads at nodes, and what those along members bring."""
+    def load_vector(self) -> jax.Array:
+        """N and N m at the free degrees of freedom: permanent loads at nodes, and end forces of those on members."""
         nodes = self.nodes_and_supports()
         length, turn = self._lengths()
         dofs = nodes.dofs(self.connectivity())
         total = sum((load.force * self._whole_row(load.at) for load in self.loads), jnp.zeros(nodes.size))
-        for i in {own.member for own in self.member_loads}:
+        for i in {line.member for line in self.member_loads}:
             member, load = self.members[i], self._load_along(i)
             brought = end_forces(length[i], member.offsets, load)
             if member.formulation == "elastic":
@@ -262,17 +263,17 @@ class FiberFrame(Assembled):
             total = total.at[dofs[i]].add(turn[i].T @ brought)
         return total[nodes.free]
 
-    def for_large_steps(self):
+    def for_large_steps(self) -> Self:
         return dataclasses.replace(self, iterations=max(self.iterations, _PATIENT))
 
-    def check_states(self, states, when, unit="s"):
-        """Refuse a run in which the permanent loads found no balance or a section lost its stiffness."""
+    def check_states(self, states: Any, when: np.ndarray, unit: str = "s") -> None:
+        """Refuse a run in which the permanent loads found no equilibrium or a section lost its stiffness."""
         if self.is_loaded:
             left, load = float(self.permanent().unbalanced), float(jnp.abs(self.load_vector()).max())
             if not left <= _BALANCED * load:
                 raise Divergence(
-                    f"The permanent loads find no equilibrium: {left:.3g} N are left over. Use more load_steps, or see "
-                    "whether the frame can carry them."
+                    f"The permanent loads find no equilibrium: the residual is {left:.3g} N. Use more load_steps, or "
+                    "check whether the frame can carry them."
                 )
         names = [[f"members[{i}]" for i in chosen] for chosen in self.kinds().values()]
         refuse_lost_sections(names, states, when, unit, self.softening == "allow")
@@ -285,20 +286,20 @@ def _built(frame: FiberFrame, loads, settled) -> Model:
 
 @eqx.filter_jit
 def _under_permanent_loads(frame: FiberFrame) -> tuple[list[Settled | None], Balance]:
-    """Where the permanent loads leave the members (None for elastic ones), and the balance they found."""
+    """The members' states under the permanent loads (None for elastic ones), and the equilibrium."""
     load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
     rows, groups, names = stack_laws(frame.stacks(), size)
     unit, none = jnp.ones(size), jnp.zeros((size, 0))
     model = Model(unit, unit, None, frame.matrices()[1], rows, groups, none, (), names)
 
     def at(factor):
-        some = tuple(dataclasses.replace(g, law=_with_share(g.law, factor)) for g in groups)
-        return dataclasses.replace(model, groups=some), factor * load
+        loaded = tuple(dataclasses.replace(g, law=_with_share(g.law, factor)) for g in groups)
+        return dataclasses.replace(model, groups=loaded), factor * load
 
     balance = settle(at, size, frame.load_steps)
     moved = model.deformations(balance.x, jnp.zeros(size)).e
     pairs = zip(groups, balance.s, strict=True)
-    return [Settled(g.cut(moved), own) if isinstance(g.law, FiberElement) else None for g, own in pairs], balance
+    return [Settled(g.cut(moved), state) if isinstance(g.law, FiberElement) else None for g, state in pairs], balance
 
 
 def _with_share(law, factor):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -27,6 +28,18 @@ from vibrid.structures.nodes import (
     check_per_element,
 )
 
+if TYPE_CHECKING:
+    from vibrid.structures.assembled import AssembledFields
+
+    class PlaneFrameFields(AssembledFields, Protocol):
+        """The fields that beams and frames declare."""
+
+        modulus: Parameter
+        area: Parameter
+        inertia: Parameter
+        density: Parameter
+
+
 _IN_ELEMENT = re.compile(r"e(\d+)@([-+.\deE]+)")
 _DISTANCE = re.compile(r"\s*,\s*z\s*=\s*([-+.\deE]+)\s*$")
 SECTION_FORCES = ("axial", "shear", "moment")
@@ -41,7 +54,11 @@ def number_in(text: str, place: str) -> float:
 
 
 class PlaneFrame(Assembled):
-    """What beams and frames share. Further fields that subclasses declare: modulus, area, inertia and density."""
+    """Base of beams and frames. Further fields that subclasses declare: modulus, area, inertia and density."""
+
+    @property
+    def declared(self) -> PlaneFrameFields:
+        return cast("PlaneFrameFields", self)
 
     def coordinates(self) -> np.ndarray:
         """(nodes, 2) in m."""
@@ -54,18 +71,18 @@ class PlaneFrame(Assembled):
         length = np.linalg.norm(along, axis=1)
         return length, el.beam_rotation(along / length[:, None])
 
-    def stiffness_terms(self):
+    def stiffness_terms(self) -> list:
         length, turn = self._geometry()
         back = turn.transpose(0, 2, 1)
         return [
-            (self.modulus * self.area, back @ el.axial_stiffness(length) @ turn),
-            (self.modulus * self.inertia, back @ el.bending_stiffness(length) @ turn),
+            (self.declared.modulus * self.declared.area, back @ el.axial_stiffness(length) @ turn),
+            (self.declared.modulus * self.declared.inertia, back @ el.bending_stiffness(length) @ turn),
         ]
 
-    def mass_terms(self):
+    def mass_terms(self) -> list:
         length, turn = self._geometry()
-        unit = el.beam_mass(length, lumped=self.mass_model == "lumped")
-        return [(self.density * self.area, turn.transpose(0, 2, 1) @ unit @ turn)]
+        unit = el.beam_mass(length, lumped=self.declared.mass_model == "lumped")
+        return [(self.declared.density * self.declared.area, turn.transpose(0, 2, 1) @ unit @ turn)]
 
     # -- places along elements -------------------------------------------------------------------------------------
 
@@ -82,7 +99,7 @@ class PlaneFrame(Assembled):
             )
         return element, fraction
 
-    def place_rows(self, where):
+    def place_rows(self, where: str) -> np.ndarray:
         at = self.locate(where)
         if at is None:
             return super().place_rows(where)
@@ -98,7 +115,7 @@ class PlaneFrame(Assembled):
         out[..., nodes.dofs(self.connectivity()[[element]])[0]] = values
         return out
 
-    def rotation_row(self, place):
+    def rotation_row(self, place: str) -> np.ndarray:
         where, direction = self.nodes_and_supports().split(place)
         if direction not in ("", "rotation"):
             raise InputError(f"A rotation is measured at '{where}' or '{where}.rotation', not at '{place}'.")
@@ -117,7 +134,7 @@ class PlaneFrame(Assembled):
         rows = self._spread(element, el.beam_strains(fraction, length[element]) @ turn[element])
         return element, rows[:, self.nodes_and_supports().free]
 
-    def strain_row(self, place):
+    def strain_row(self, place: str) -> np.ndarray | jax.Array:
         """Strain along the axis at "e2@0.5,z=0.01": `ε = u′ − z v″`, z in m from the axis, positive to its left."""
         match = _DISTANCE.search(place)
         where = place[: match.start()] if match else place
@@ -127,13 +144,14 @@ class PlaneFrame(Assembled):
         _, rows = self._section(where, place)
         return rows[0] - distance * rows[1]
 
-    def force_row(self, place):
+    def force_row(self, place: str) -> np.ndarray | jax.Array:
         """Force of a section: "e2@0.5.axial" (EA u′, N), "e2@0.5.moment" (EI v″, N m), "e2@0.5.shear" (EI v‴, N)."""
         where, _, kind = str(place).rpartition(".")
         if kind not in SECTION_FORCES:
-            raise InputError(f"'{place}' does not say which force: end it with .axial, .shear or .moment.")
+            raise InputError(f"'{place}' does not state which force: end it with .axial, .shear or .moment.")
         element, rows = self._section(where, place)
-        stiffness = self.modulus * (self.area if kind == "axial" else self.inertia)
+        given = self.declared
+        stiffness = given.modulus * (given.area if kind == "axial" else given.inertia)
         stiffness = jnp.broadcast_to(stiffness, (len(self.connectivity()),))[element]
         return stiffness * rows[{"axial": 0, "moment": 1, "shear": 2}[kind]]
 
@@ -182,7 +200,7 @@ class Frame2D(PlaneFrame):
     directions: ClassVar = ("x", "y", "rotation")
     ground_direction: ClassVar = "x"
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         for i, point in enumerate(self.nodes):
             if len(point) != 2:
                 raise InputError(f"Node {i} of a plane frame needs x and y, not {len(point)} numbers.")
@@ -190,12 +208,12 @@ class Frame2D(PlaneFrame):
         check_per_element(self, len(self.elements), "element", "modulus", "area", "inertia", "density")
         self.check_places()
 
-    def coordinates(self):
+    def coordinates(self) -> np.ndarray:
         return np.array(self.nodes)
 
-    def connectivity(self):
+    def connectivity(self) -> np.ndarray:
         return np.array(self.elements, dtype=int).reshape(-1, 2)
 
-    def nodes_and_supports(self):
+    def nodes_and_supports(self) -> Nodes:
         kinds = {"fixed": ("x", "y", "rotation"), "pinned": ("x", "y"), "roller": ("y",)}
         return Nodes(len(self.nodes), self.directions, self.supports, kinds, {})

@@ -1,4 +1,4 @@
-"""Where sections stand along a member, and what length each stands for."""
+"""Positions of the sections of a member, and the length that each represents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def gauss_lobatto(points: int) -> tuple[np.ndarray, np.ndarray]:
 def hinge_radau(length, hinges):
     """Plastic hinges at both ends: modified Gauss–Radau (Scott & Fenves 2006), six sections.
 
-    Each hinge of length l_p is integrated over 4 l_p by the two-point Radau rule, so that the end section stands for
+    Each hinge of length l_p is integrated over 4 l_p by the two-point Radau rule, so that the end section represents
     exactly l_p; two Gauss points share the rest. Exact for a linear curvature. Places and weights are shares of the
     length.
     """

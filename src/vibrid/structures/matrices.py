@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import equinox as eqx
+import jax
 import numpy as np
 from jax.core import Tracer
 
@@ -22,7 +24,7 @@ def _as_influence(value):
     if value is None or not as_entries(value, "influence numbers"):
         return None
     if isinstance(value[0], tuple) and len(value[0]) == 2 and isinstance(value[0][0], str):
-        return tuple((str(direction), as_floats(own, "influence numbers")) for direction, own in value)
+        return tuple((str(direction), as_floats(numbers, "influence numbers")) for direction, numbers in value)
     return as_floats(value, "influence numbers")
 
 
@@ -41,7 +43,7 @@ class Matrices(Structure):
         attachments: laws between degrees of freedom, or between one and the ground.
         influence: (n,) displacement of each degree of freedom for a unit ground displacement; ones by default. For
             ground that moves in several directions one such list each: {"x": [1, 0], "y": [0, 1]}.
-        names: what the degrees of freedom are called; "0", "1", … by default.
+        names: names of the degrees of freedom; "0", "1", … by default.
     """
 
     mass: Parameter = parameter("mass matrix M", "kg")
@@ -53,7 +55,7 @@ class Matrices(Structure):
     )
     names: tuple[str, ...] = eqx.field(static=True, default=(), converter=_as_names)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         n = self.mass.shape[0] if self.mass.ndim else 0
         if n == 0 or self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
             raise InputError(f"M has shape {self.mass.shape} and K {self.stiffness.shape}; both must be {n} by {n}.")
@@ -72,7 +74,7 @@ class Matrices(Structure):
         mass = np.asarray(self.mass)
         mass = np.diag(mass) if mass.ndim == 1 else mass
         if not np.isfinite(mass).all():
-            return  # which is said of every parameter
+            return  # which is reported for every parameter
         size = np.abs(mass).max()
         lowest = float(np.linalg.eigvalsh(0.5 * (mass + mass.T))[0])
         if not lowest > 1e-14 * size or not np.allclose(mass, mass.T, rtol=0.0, atol=1e-6 * size):
@@ -80,10 +82,10 @@ class Matrices(Structure):
                 f"The mass matrix must be symmetric and positive definite; its smallest eigenvalue is {lowest:g} kg."
             )
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return self.mass, self.stiffness
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         n = self.mass.shape[0]
         names = self.names or tuple(str(i) for i in range(n))
         if str(place) not in names:
@@ -94,10 +96,12 @@ class Matrices(Structure):
         """The influence vector of each direction of ground motion; one without a name where it has one only."""
         if self.influence is None:
             return {"": (1.0,) * self.mass.shape[0]}
-        return dict(self.influence) if isinstance(self.influence[0], tuple) else {"": self.influence}
+        if isinstance(self.influence[0], tuple):
+            return dict(cast("tuple[tuple[str, tuple[float, ...]], ...]", self.influence))
+        return {"": cast("tuple[float, ...]", self.influence)}
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         return dict.fromkeys(self._influences(), "")
 
-    def ground(self, direction=""):
+    def ground(self, direction: str = "") -> np.ndarray:
         return np.asarray(self._influences()[self.ground_axis(direction)])

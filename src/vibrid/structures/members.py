@@ -1,4 +1,4 @@
-"""Members of a fibre frame as an engineer writes them, and the laws they become."""
+"""Members of a fibre frame as the user writes them, and their laws."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ FORMULATIONS = ("force", "displacement", "elastic")
 
 
 def _pair(value) -> tuple[float, float]:
-    made = tuple(float(v) for v in value)
-    if len(made) != 2 or min(made) < 0 or sum(made) >= 1:
+    shares = tuple(float(v) for v in value)
+    if len(shares) != 2 or min(shares) < 0 or sum(shares) >= 1:
         raise InputError(f"Rigid offsets are two shares of the member's length, together below 1, not {value!r}.")
-    return made
+    return shares
 
 
 def _ends(value) -> tuple[int, int]:
-    made = tuple(int(v) for v in value)
-    if len(made) != 2:
-        raise InputError(f"A member joins two nodes, not {len(made)}.")
-    return made
+    pair = tuple(int(v) for v in value)
+    if len(pair) != 2:
+        raise InputError(f"A member joins two nodes, not {len(pair)}.")
+    return pair
 
 
 class FrameMember(Parameterised):
@@ -51,7 +51,7 @@ class FrameMember(Parameterised):
     hinges: Parameter = parameter("plastic-hinge lengths at the two ends", "m", positive=True, default=np.nan)
     offsets: tuple[float, float] = eqx.field(static=True, converter=_pair, default=(0.0, 0.0))
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if np.shape(self.hinges) not in ((), (2,)):
             raise InputError("Plastic hinges are given as one length, or one for each end.")
         if not 2 <= self.points <= 20:
@@ -139,10 +139,9 @@ def member_law(fibres, clear, hinges, load, formulation: str, integration: str, 
 
 
 def end_forces(length: float, offsets: tuple[float, float], load) -> jnp.ndarray:
-    """(6,) N and N m at the nodes, in the member's axes, that a load across it (N/m, downwards) brings to them.
+    """(6,) N and N m at the nodes, in the member's axes, of a load across it (N/m, downwards).
 
-    Half of it at each end of the clear part, carried over the rigid offsets; the bending of the clear part is the
-    business of its law.
+    Half of it at each end of the clear part, carried over the rigid offsets; the law of the clear part has its bending.
     """
     clear = clear_length(length, offsets)
     half = 0.5 * load * clear

@@ -1,4 +1,4 @@
-"""The model: what every structure compiles to. Arrays and stacked laws, pure functions, nothing else.
+"""The model that every structure compiles to: arrays, stacked laws and pure functions only.
 
     M ẍ + C ẋ + K x + Bᵀ f(Bx, Bẋ, s) = L u
 
@@ -8,7 +8,8 @@ laws; u are the inputs (ground acceleration, loads at places).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -19,13 +20,16 @@ from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.linalg import matvec
 from vibrid.laws.base import Law, Motion, refuse_without_rate
 
+Loads: TypeAlias = Sequence[tuple[str, str]]
+"""Inputs of a model: (quantity, place or direction) of each."""
+
 
 class Group(eqx.Module):
     """Laws of one type, stacked: every array of `law` has a leading axis of `count` parts."""
 
     law: Law
     count: int = eqx.field(static=True)
-    index: tuple[int, ...] = eqx.field(static=True)  # the row of B behind each deformation of each part
+    index: tuple[int, ...] = eqx.field(static=True)  # the row of B of each deformation of each part
 
     @property
     def components(self) -> int:
@@ -37,12 +41,12 @@ class Group(eqx.Module):
         first, last = self.index[0], self.index[-1]
         return slice(first, last + 1) if self.index == tuple(range(first, last + 1)) else np.array(self.index)
 
-    def cut(self, values):
+    def cut(self, values: jax.Array) -> jax.Array:
         """This group's part of a vector over all rows: (count,) or (count, components)."""
-        own = values[self.rows]
-        return own if self.components == 1 else own.reshape(self.count, self.components)
+        values_here = values[self.rows]
+        return values_here if self.components == 1 else values_here.reshape(self.count, self.components)
 
-    def add(self, total, own):
+    def add(self, total: jax.Array, own: jax.Array) -> jax.Array:
         """`total` over all rows with this group's forces added."""
         if self.index == tuple(range(total.shape[0])):
             return total + own
@@ -69,30 +73,30 @@ class Model(eqx.Module):
 
     # -- products ----------------------------------------------------------------------------------------------
 
-    def times(self, matrix, vector):
+    def times(self, matrix: jax.Array, vector: jax.Array) -> jax.Array:
         return matvec(matrix, vector, self.batched)
 
-    def mass_times(self, a):
+    def mass_times(self, a: jax.Array) -> jax.Array:
         return self.mass * a if self.mass.ndim == 1 else self.times(self.mass, a)
 
-    def divide_mass(self, f):
+    def divide_mass(self, f: jax.Array) -> jax.Array:
         return self.inverse_mass * f if self.inverse_mass.ndim == 1 else self.times(self.inverse_mass, f)
 
-    def load(self, u):
+    def load(self, u: jax.Array) -> jax.Array:
         """L u: the load vector in newtons."""
         return self.times(self.load_matrix, u)
 
     @property
-    def mass_matrix(self):
+    def mass_matrix(self) -> jax.Array:
         return jnp.diag(self.mass) if self.mass.ndim == 1 else self.mass
 
     # -- the laws ----------------------------------------------------------------------------------------------
 
-    def start(self):
+    def start(self) -> Any:
         """States of all laws at rest: one entry a group."""
         return tuple(jax.vmap(lambda law: law.start(), axis_size=g.count)(g.law) for g in self.groups)
 
-    def deformations(self, x, v) -> Motion:
+    def deformations(self, x: jax.Array, v: jax.Array) -> Motion:
         """Deformation and rate of every row."""
         if self.rows is None:
             return Motion(jnp.zeros(0), jnp.zeros(0))
@@ -101,20 +105,20 @@ class Model(eqx.Module):
     def _group_forces(self, x, v, s) -> list:
         e, w = self.deformations(x, v)
         return [
-            jax.vmap(lambda law, e, w, own: law.force(e, w, own))(g.law, g.cut(e), g.cut(w), own).reshape(-1)
-            for g, own in zip(self.groups, s, strict=True)
+            jax.vmap(lambda law, e, w, state: law.force(e, w, state))(g.law, g.cut(e), g.cut(w), state).reshape(-1)
+            for g, state in zip(self.groups, s, strict=True)
         ]
 
-    def part_forces(self, x, v, s):
+    def part_forces(self, x: jax.Array, v: jax.Array, s: Any) -> jax.Array:
         """The forces of every part, in the order of `parts`."""
         return jnp.concatenate([jnp.zeros(0), *self._group_forces(x, v, s)])
 
-    def part_deformations(self, x, v) -> Motion:
+    def part_deformations(self, x: jax.Array, v: jax.Array) -> Motion:
         """The deformations of every part and their rates, in the order of `parts`."""
         motion = self.deformations(x, v)
         return Motion(*(jnp.concatenate([jnp.zeros(0)] + [value[g.rows] for g in self.groups]) for value in motion))
 
-    def forces(self, x, v, s):
+    def forces(self, x: jax.Array, v: jax.Array, s: Any) -> jax.Array:
         """All forces that oppose the motion, inertia excepted: C v + K x + Bᵀ f."""
         total = jnp.zeros_like(x)
         if self.stiffness is not None:
@@ -123,39 +127,50 @@ class Model(eqx.Module):
             total = total + self.times(self.damping, v)
         if self.rows is not None:
             by_row = jnp.zeros(self.rows.shape[0])
-            for g, own in zip(self.groups, self._group_forces(x, v, s), strict=True):
-                by_row = g.add(by_row, own)
+            for g, forces in zip(self.groups, self._group_forces(x, v, s), strict=True):
+                by_row = g.add(by_row, forces)
             total = total + self.times(self.rows.T, by_row)
         return total
 
-    def rates(self, x, v, s):
-        """ds/dt of every state; a path law is refused with a sentence."""
+    def rates(self, x: jax.Array, v: jax.Array, s: Any) -> Any:
+        """ds/dt of every state; a path law is refused."""
         motion = self.deformations(x, v)
         for g in self.groups:
             refuse_without_rate(g.law)
         return tuple(
-            jax.vmap(lambda law, e, w, own: law.state_rate(e, w, own))(g.law, g.cut(motion.e), g.cut(motion.w), own)
-            for g, own in zip(self.groups, s, strict=True)
+            jax.vmap(lambda law, e, w, state: law.state_rate(e, w, state))(
+                g.law, g.cut(motion.e), g.cut(motion.w), state
+            )
+            for g, state in zip(self.groups, s, strict=True)
         )
 
-    def advance(self, s, before: tuple, after: tuple, dt):
+    def advance(self, s: Any, before: tuple, after: tuple, dt: jax.Array | float) -> Any:
         """States after a step from the motion `before` = (x, v) to `after`; `s` is the committed state."""
         if self.rows is None:
             return s
         b, a = self.deformations(*before), self.deformations(*after)
         return tuple(
-            jax.vmap(lambda law, own, e0, w0, e1, w1: law.advance(own, Motion(e0, w0), Motion(e1, w1), dt))(
-                g.law, own, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w)
+            jax.vmap(lambda law, state, e0, w0, e1, w1: law.advance(state, Motion(e0, w0), Motion(e1, w1), dt))(
+                g.law, state, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w)
             )
-            for g, own in zip(self.groups, s, strict=True)
+            for g, state in zip(self.groups, s, strict=True)
         )
 
-    def recorded(self, s):
-        """What a response keeps of the states."""
+    def recorded(self, s: Any) -> Any:
+        """The part of the states that a response keeps."""
         pairs = zip(self.groups, s, strict=True)
-        return tuple(jax.vmap(lambda law, own: law.recorded(own))(g.law, own) for g, own in pairs)
+        return tuple(jax.vmap(lambda law, state: law.recorded(state))(g.law, state) for g, state in pairs)
 
-    def tangent(self, s, before: tuple, after: tuple, dx, dv, dt, end=None):
+    def tangent(
+        self,
+        s: Any,
+        before: tuple,
+        after: tuple,
+        dx: jax.Array | float,
+        dv: jax.Array | float,
+        dt: jax.Array | float,
+        end: Any = None,
+    ) -> jax.Array:
         """d(forces)/dq at the end of a step from `before` = (x, v) to `after`, whose displacement moves by `dx q` and
         velocity by `dv q`; states of the laws included. `end` are the states there where they are known already."""
         n = self.size
@@ -168,32 +183,36 @@ class Model(eqx.Module):
             return total
         b, a = self.deformations(*before), self.deformations(*after)
         known = [None] * len(self.groups) if end is None else end
-        for g, own, there in zip(self.groups, s, known, strict=True):
+        for g, state, there in zip(self.groups, s, known, strict=True):
 
-            def slope(law, own, there, e0, w0, e1, w1):
-                return law.slope(own, Motion(e0, w0), Motion(e1, w1), dt, dx, dv, there)
+            def slope(law, state, there, e0, w0, e1, w1):
+                return law.slope(state, Motion(e0, w0), Motion(e1, w1), dt, dx, dv, there)
 
-            k = jax.vmap(slope)(g.law, own, there, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w))
+            k = jax.vmap(slope)(g.law, state, there, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w))
             rows = self.rows[g.rows].reshape(g.count, g.components, n)
             total = total + jnp.einsum("gan,gab,gbm->nm", rows, k.reshape(g.count, g.components, g.components), rows)
         return total
 
-    def acceleration(self, x, v, s, u):
+    def acceleration(self, x: jax.Array, v: jax.Array, s: Any, u: jax.Array) -> jax.Array:
         """Relative acceleration of every degree of freedom in m/s²."""
         return self.divide_mass(self.load(u) - self.forces(x, v, s))
 
-    def residual(self, x, v, a, s, ds, u):
-        """How far a motion is from obeying the equations: (force residual in N, ds/dt residual)."""
+    def residual(
+        self, x: jax.Array, v: jax.Array, a: jax.Array, s: Any, ds: Any, u: jax.Array
+    ) -> tuple[jax.Array, Any]:
+        """The residuals of a motion in the equations: (force residual in N, ds/dt residual)."""
         dynamic = self.mass_times(a) + self.forces(x, v, s) - self.load(u)
         return dynamic, jax.tree.map(lambda given, law: given - law, ds, self.rates(x, v, s))
 
     # -- linear views --------------------------------------------------------------------------------------------
 
-    def initial_matrices(self):
+    def initial_matrices(self) -> tuple[jax.Array, jax.Array, jax.Array]:
         """M, C, K of small quick motions about rest, with every law replaced by its first slope."""
         n = self.size
         stiffness = jnp.zeros((n, n)) if self.stiffness is None else self.stiffness
         damping = jnp.zeros((n, n)) if self.damping is None else self.damping
+        if self.rows is None:
+            return self.mass_matrix, damping, stiffness
         for g in self.groups:
             rows = self.rows[g.rows].reshape(g.count, g.components, n)
             shape = (g.count, g.components, g.components)
@@ -207,12 +226,12 @@ class Model(eqx.Module):
     def is_linear(self) -> bool:
         return all(g.law.is_linear for g in self.groups)
 
-    def linear(self):
-        """M, C, K, L of a linear structure; a nonlinear one is refused with the names of the laws in the way."""
+    def linear(self) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+        """M, C, K, L of a linear structure; a nonlinear one is refused with the names of its nonlinear laws."""
         if not self.is_linear:
-            guilty = sorted({type(g.law).__name__ for g in self.groups if not g.law.is_linear})
+            nonlinear = sorted({type(g.law).__name__ for g in self.groups if not g.law.is_linear})
             raise Refusal(
-                f"The structure is not linear ({', '.join(guilty)}), so it has no M, C, K of its own. "
+                f"The structure is not linear ({', '.join(nonlinear)}), so it has no constant M, C, K. "
                 "Use initial_matrices() for small motions about rest, or a method that accepts nonlinear laws."
             )
         return (*self.initial_matrices(), self.load_matrix)
@@ -223,11 +242,11 @@ class Model(eqx.Module):
     def part_places(self) -> dict[str, int]:
         """The place of every part among `part_forces`; "part.component" too where a part has several forces."""
         owners = [g.law for g in self.groups for _ in range(g.count)]
-        found = {}
+        places = {}
         for (name, place), law in zip(self.parts, owners, strict=True):
-            found[name] = place
-            found |= {f"{name}.{component}": place + i for i, component in enumerate(law.component_names)}
-        return found
+            places[name] = place
+            places |= {f"{name}.{component}": place + i for i, component in enumerate(law.component_names)}
+        return places
 
     def part_index(self, name: str) -> int:
         """The place of a part among `part_forces`."""
@@ -235,8 +254,8 @@ class Model(eqx.Module):
             raise unknown_name("part", name, self.part_places)
         return self.part_places[name]
 
-    def output(self, sensors, x, v, a, s, u):
-        """What the sensors read (`SensorArrays`), noise and delay excepted."""
+    def output(self, sensors, x: jax.Array, v: jax.Array, a: jax.Array, s: Any, u: jax.Array) -> jax.Array:
+        """The readings of the sensors (`SensorArrays`), without noise and delay."""
         y = self.times(sensors.inputs, u)
         if sensors.displacement is not None:
             y = y + self.times(sensors.displacement, x)
@@ -257,7 +276,9 @@ class Stack(NamedTuple):
     rows: np.ndarray  # (parts, components, n)
 
 
-def stack_laws(parts: list[tuple[str, Law, np.ndarray] | Stack], size: int):
+def stack_laws(
+    parts: Sequence[tuple[str, Law, np.ndarray] | Stack], size: int
+) -> tuple[jax.Array | None, tuple[Group, ...], tuple[tuple[str, int], ...]]:
     """Gather parts with laws of one type (and one structure) into groups.
 
     `parts` are (name, law, rows) with rows of shape (components, n), or `Stack`s of them, each a group of its own.

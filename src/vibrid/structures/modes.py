@@ -21,7 +21,7 @@ class Modes:
     """The modes of a structure about rest, lowest first; printing them gives a table.
 
     Fields
-        structure: whose modes they are.
+        structure: the structure of these modes.
         frequencies: (k,) Hz, undamped.
         ratios: (k,) share of critical damping.
         shapes: (n, k), scaled to unit modal mass: φᵀ M φ = 1.
@@ -140,8 +140,8 @@ def _about_rest(structure, direction):
 def _uncoupled(modal: np.ndarray, values: np.ndarray) -> bool:
     """Whether modal damping is diagonal up to rounding, between modes of different frequency."""
     apart = np.abs(values[:, None] - values) / np.maximum(np.maximum.outer(np.abs(values), np.abs(values)), 1e-300)
-    own = np.abs(np.diag(modal))
-    allowed = 1e-6 * np.sqrt(np.outer(own, own)) + 1e3 * np.finfo(float).eps * np.abs(modal).max()
+    diagonal = np.abs(np.diag(modal))
+    allowed = 1e-6 * np.sqrt(np.outer(diagonal, diagonal)) + 1e3 * np.finfo(float).eps * np.abs(modal).max()
     return bool(np.all(np.abs(modal - np.diag(np.diag(modal))) * apart <= allowed))
 
 
@@ -152,19 +152,19 @@ def _complex_modes(omega, modal, ratios, poles):
     """
     n = len(omega)
     rates, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.diag(omega)], [-np.diag(omega), -modal]]))
-    swinging = rates.imag > 1e-9 * np.abs(rates).max()
+    swinging = np.imag(rates) > 1e-9 * np.abs(rates).max()
     rates, q = rates[swinging], vectors[n:, swinging] / rates[swinging]
     weight = np.abs(q * omega[:, None]) ** 2
     mode, pair = scipy.optimize.linear_sum_assignment(weight / weight.sum(axis=0), maximize=True)
     ratios, poles, shapes = ratios.copy(), poles.copy(), np.eye(n, dtype=complex)
     poles[mode] = rates[pair]
-    ratios[mode] = -rates[pair].real / np.abs(rates[pair])
+    ratios[mode] = -np.real(rates[pair]) / np.abs(rates[pair])
     shapes[:, mode] = q[:, pair] / q[mode, pair]
     return ratios, poles, shapes
 
 
 @jax.custom_jvp
-def eigenvalues(matrix):
+def eigenvalues(matrix: jax.Array) -> jax.Array:
     """Eigenvalues of a symmetric matrix, lowest first; `dλ = qᵀ dA q`, finite where eigenvalues repeat."""
     return jnp.linalg.eigh(matrix)[0]
 
@@ -175,7 +175,7 @@ def _eigenvalues_jvp(primals, tangents):
     return values, jnp.einsum("ki,kl,li->i", vectors, tangents[0], vectors)
 
 
-def natural_frequencies(mass, stiffness):
+def natural_frequencies(mass: jax.Array, stiffness: jax.Array) -> jax.Array:
     """(n,) Hz from M (n, n) and K (n, n), lowest first, to be differentiated: `jax.jacfwd` and `jax.grad` stay finite.
 
     Where frequencies repeat, a derivative belongs to one choice of shapes; the sum over the repeated ones does not.

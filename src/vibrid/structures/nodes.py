@@ -1,4 +1,4 @@
-"""Nodes: their degrees of freedom, what these are called, and which of them supports hold."""
+"""Nodes: their degrees of freedom, the names of these, and which of them the supports hold."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import equinox as eqx
+import jax
 import numpy as np
 
 from vibrid.core.arguments import as_entries, as_floats
@@ -30,25 +31,25 @@ class PointMass(Parameterised):
     rotary: Parameter = parameter("rotary inertia", "kg m^2", positive=True, default=0.0)
     along: str = eqx.field(static=True, default="")
 
-    def inertia(self, direction: str):
-        """kg, or kg m² for "rotation": what a direction of the place has to carry."""
+    def inertia(self, direction: str) -> jax.Array | float:
+        """kg, or kg m² for "rotation": the inertia in a direction of the place."""
         if direction == "rotation":
             return self.rotary
         return self.mass if self.along in ("", direction) else 0.0
 
 
 def as_point_masses(value: Iterable[PointMass]) -> tuple[PointMass, ...]:
-    made = as_entries(value, "point masses")
-    for item in made:
+    points = as_entries(value, "point masses")
+    for item in points:
         if not isinstance(item, PointMass):
             raise InputError(f"A point mass is written PointMass(mass, at=place), not {item!r}.")
-    return made
+    return points
 
 
 def as_supports(
     value: Mapping[Any, str | Sequence[str]] | Iterable[tuple[Any, Any]],
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """`{node: "fixed"}` or `{node: ["x", "rotation"]}` in a form that never changes."""
+    """`{node: "fixed"}` or `{node: ["x", "rotation"]}` in an immutable form."""
     pairs = tuple(value.items()) if isinstance(value, Mapping) else as_entries(value, "supports")
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[1], str | tuple | list)):
@@ -61,13 +62,13 @@ def as_points(value: Iterable[Sequence[float] | np.ndarray]) -> tuple[tuple[floa
 
 
 def as_pairs(value: Iterable[Sequence[int] | np.ndarray]) -> tuple[tuple[int, int], ...]:
-    made = tuple(as_floats(pair, "two node numbers") for pair in as_entries(value, "elements"))
-    for i, pair in enumerate(made):
+    pairs = tuple(as_floats(pair, "two node numbers") for pair in as_entries(value, "elements"))
+    for i, pair in enumerate(pairs):
         if len(pair) != 2:
             raise InputError(f"Element {i} needs two nodes, not {len(pair)}.")
         if any(node != int(node) for node in pair):
             raise InputError(f"Element {i} needs the numbers of its nodes, not {pair}.")
-    return tuple((int(a), int(b)) for a, b in made)
+    return tuple((int(a), int(b)) for a, b in pairs)
 
 
 def as_choice(what: str, *choices: str) -> Callable[[str], str]:
@@ -82,7 +83,7 @@ def as_choice(what: str, *choices: str) -> Callable[[str], str]:
 
 
 def check_elements(coordinates: np.ndarray, elements: np.ndarray, kind: str) -> None:
-    """Refuse elements that name no node, have no length, or leave a node alone."""
+    """Refuse elements that name no node, have no length, or leave a node unconnected."""
     count = len(coordinates)
     if elements.size == 0:
         raise InputError(f"There is no {kind}; give at least one, as a pair of node numbers.")
@@ -109,7 +110,7 @@ def check_per_element(owner, count: int, kind: str, *names: str) -> None:
 class Nodes:
     """The degrees of freedom of a structure's nodes: `directions` at each node, numbered node by node.
 
-    `kinds` says what "fixed", "pinned" and "roller" hold here; `aliases` are further names of nodes ("tip"); `removed`
+    `kinds` states what "fixed", "pinned" and "roller" hold; `aliases` are further names of nodes ("tip"); `removed`
     are directions that no node has.
     """
 
@@ -175,11 +176,11 @@ class Nodes:
         return (elements[:, :, None] * k + np.arange(k)).reshape(len(elements), 2 * k)
 
     def rigid(self, direction: str) -> np.ndarray:
-        """(size,): every node moved by one along a direction."""
+        """(size,): every node moved by one in a direction."""
         return np.tile(np.array([d == direction for d in self.directions], float), self.count)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the free degrees of freedom are called: "1.lateral", "1.rotation", …"""
+        """Names of the free degrees of freedom: "1.lateral", "1.rotation", …"""
         k = len(self.directions)
         return tuple(f"{i // k}.{self.directions[i % k]}" for i in self.free)

@@ -1,4 +1,4 @@
-"""Reduction: a structure of many degrees of freedom moved by a few, and the way back.
+"""Reduction of a structure to few degrees of freedom, and the expansion back.
 
     x = T q        M_r = Tᵀ M T,  C_r = Tᵀ C T,  K_r = Tᵀ K T,  deformations B T q,  loads Tᵀ L u
 
@@ -17,13 +17,16 @@ import hashlib
 from collections.abc import Sequence
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from vibrid.core.arguments import checked
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError, Refusal, unknown_name
+from vibrid.laws.base import Law
 from vibrid.structures.base import GROUND, Structure
+from vibrid.structures.model import Loads, Model
 
 METHODS = ("guyan", "irs", "serep", "craig-bampton")
 
@@ -31,23 +34,23 @@ METHODS = ("guyan", "irs", "serep", "craig-bampton")
 class ConstantArray:
     """An array that never changes, so that programs can be compiled for it."""
 
-    def __init__(self, values):
+    def __init__(self, values: Numbers) -> None:
         self.values = np.array(values, dtype=float)
         self.values.flags.writeable = False
         self._key = hashlib.sha256(self.values.tobytes()).digest(), self.values.shape
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, ConstantArray) and self._key == other._key
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._key)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ConstantArray{self.values.shape}"
 
 
 class Reduced(Structure):
-    """A structure moved by few coordinates, made by `reduce`; simulate, measure, load and identify it like any other.
+    """A structure with few coordinates, made by `reduce`; simulate, measure, load and identify it like any other.
 
     Fields
         full: the structure that was reduced, with its laws, damping and parameters: paths begin with `full.`, e.g.
@@ -55,7 +58,7 @@ class Reduced(Structure):
         transformation: T (n, r), a constant: it does not follow when parameters of `full` change.
         keep: places of the first coordinates; the rest, if any, are amplitudes of inner modes.
 
-    Places are all those of `full`; a place that was not kept moves as T tells.
+    Places are all those of `full`; a place that was not kept moves by T.
     """
 
     full: Structure
@@ -67,59 +70,59 @@ class Reduced(Structure):
         """T (n, r): `x = T q`."""
         return self.transformation.values
 
-    def expand(self, q):
+    def expand(self, q: jax.Array) -> jax.Array:
         """Motion of the full structure from motion of this one: (…, r) to (…, n); displacement, velocity alike."""
         return q @ self.matrix.T
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         """M and K of the coordinates; the full structure's own laws stay laws."""
-        t = self.matrix
+        t = jnp.asarray(self.matrix)
         mass, stiffness = self.full.matrices()
         full = jnp.diag(mass) if mass.ndim == 1 else mass
         return t.T @ full @ t, None if stiffness is None else t.T @ stiffness @ t
 
-    def model(self, loads=GROUND):
+    def model(self, loads: Loads = GROUND, parts=None) -> Model:
         t = self.matrix
-        made = self.full.model(loads)
-        mass = t.T @ made.mass_matrix @ t
+        full = self.full.model(loads, parts)
+        mass = t.T @ full.mass_matrix @ t
         return dataclasses.replace(
-            made,
+            full,
             mass=mass,
             inverse_mass=jnp.linalg.inv(mass),
-            damping=None if made.damping is None else t.T @ made.damping @ t,
-            stiffness=None if made.stiffness is None else t.T @ made.stiffness @ t,
-            rows=None if made.rows is None else made.rows @ t,
-            load_matrix=t.T @ made.load_matrix,
+            damping=None if full.damping is None else t.T @ full.damping @ t,
+            stiffness=None if full.stiffness is None else t.T @ full.stiffness @ t,
+            rows=None if full.rows is None else full.rows @ t,
+            load_matrix=t.T @ full.load_matrix,
         )
 
-    def laws(self):
+    def laws(self) -> list[Law]:
         return self.full.laws()
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         return self.full.row(place) @ self.matrix
 
-    def rotation_row(self, place):
+    def rotation_row(self, place: str) -> np.ndarray:
         return self.full.rotation_row(place) @ self.matrix
 
-    def drift_row(self, place):
+    def drift_row(self, place: str) -> np.ndarray:
         return self.full.drift_row(place) @ self.matrix
 
-    def strain_row(self, place):
+    def strain_row(self, place: str) -> np.ndarray | jax.Array:
         return self.full.strain_row(place) @ self.matrix
 
-    def force_row(self, place):
+    def force_row(self, place: str) -> np.ndarray | jax.Array:
         return self.full.force_row(place) @ self.matrix
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         return self.full.ground_axes()
 
-    def ground(self, direction=""):
+    def ground(self, direction: str = "") -> np.ndarray:
         raise Refusal("A reduced structure need not be able to move rigidly; use carried(place) or ground_inertia().")
 
-    def ground_inertia(self, direction=""):
-        return self.matrix.T @ self.full.ground_inertia(direction)
+    def ground_inertia(self, direction: str = "") -> jax.Array:
+        return jnp.asarray(self.matrix.T) @ self.full.ground_inertia(direction)
 
-    def carried(self, place, direction=""):
+    def carried(self, place: str, direction: str = "") -> float:
         return self.full.carried(place, direction)
 
 
@@ -144,13 +147,17 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
     if isinstance(structure, Reduced):
         raise InputError("This structure is reduced already; reduce the full one, which it holds as `.full`.")
     mass, stiffness = _bare_matrices(structure)
-    kept = [_kept_index(structure, place) for place in keep]
+    kept = [_kept_index(structure, str(place)) for place in keep]
     if not kept or len(set(kept)) < len(kept) or len(kept) >= len(mass):
         raise InputError(f"Keep between 1 and {len(mass) - 1} different degrees of freedom; {len(kept)} were given.")
     others = np.setdiff1d(np.arange(len(mass)), kept)
+    inner_modes = 0
     if method == "craig-bampton":
         if modes is None or not 1 <= modes <= len(others):
-            raise InputError(f"Say how many inner modes to add: modes= 1 to {len(others)} (none is Guyan's method).")
+            raise InputError(
+                f"Give the number of inner modes to add: modes= 1 to {len(others)} (none is Guyan's method)."
+            )
+        inner_modes = modes
     elif modes not in ((None, len(kept)) if method == "serep" else (None,)):
         raise InputError(
             f"SEREP uses as many modes as it keeps degrees of freedom, here {len(kept)}; with {modes} its mass matrix "
@@ -161,15 +168,15 @@ def reduce(structure: Structure, keep: Sequence[str | int], method: str = "guyan
     if method == "serep":
         _, shapes = scipy.linalg.eigh(stiffness, mass, subset_by_index=(0, len(kept) - 1))
         if np.linalg.cond(shapes[kept]) > 1e10:
-            raise InputError("The kept degrees of freedom cannot tell the modes apart; keep others, or fewer.")
+            raise InputError("The kept degrees of freedom cannot distinguish the modes; keep others, or fewer.")
         return Reduced(structure, ConstantArray(np.linalg.solve(shapes[kept].T, shapes.T).T), tuple(map(str, keep)))
     columns = [_static(stiffness, kept, others)]
     if method == "irs":
         columns = [_improved(columns[0], mass, stiffness, others)]
     elif method == "craig-bampton":
         inner = np.ix_(others, others)
-        _, shapes = scipy.linalg.eigh(stiffness[inner], mass[inner], subset_by_index=(0, modes - 1))
-        columns.append(np.zeros((len(mass), modes)))
+        _, shapes = scipy.linalg.eigh(stiffness[inner], mass[inner], subset_by_index=(0, inner_modes - 1))
+        columns.append(np.zeros((len(mass), inner_modes)))
         columns[1][others] = shapes
     return Reduced(structure, ConstantArray(np.concatenate(columns, axis=1)), tuple(map(str, keep)))
 
@@ -184,10 +191,10 @@ def _bare_matrices(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
 
 def _kept_index(structure: Structure, place: str) -> int:
     row = structure.row(place)
-    found = np.flatnonzero(row)
-    if len(found) != 1 or row[found[0]] != 1:
+    entries = np.flatnonzero(row)
+    if len(entries) != 1 or row[entries[0]] != 1:
         raise InputError(f"'{place}' is not one degree of freedom that can move; keep nodes with a direction.")
-    return int(found[0])
+    return int(entries[0])
 
 
 def _static(stiffness, kept, others) -> np.ndarray:

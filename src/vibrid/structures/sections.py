@@ -1,4 +1,4 @@
-"""Fibre sections: a member's cross-section cut into layers, each with a material of its own."""
+"""Fibre sections: a member's cross-section divided into layers, each with its material."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ReinforcedSection(Parameterised):
     """A rectangular section of reinforced concrete, bent about its width.
 
     Arguments
-        name: what members call it.
+        name: the name that members use.
         width, depth: m, across and along the plane of bending.
         cover: m, from the faces to the core.
         concrete: `KentPark` of the cover.
-        core: `KentPark` of the core, as a rule stronger and tougher: `concrete.confined(…)`.
+        core: `KentPark` of the core, usually stronger and tougher: `concrete.confined(…)`.
         steel: `MenegottoPinto` of the bars.
         bar_areas, bar_heights: m² and m, total area of each row of bars and its height above mid-depth.
         cover_layers, core_layers: into how many layers each cover (top and bottom) and the core are cut.
@@ -47,7 +47,7 @@ class ReinforcedSection(Parameterised):
     side_cover: bool = eqx.field(static=True, default=True)
     density: Parameter = parameter("density", "kg/m^3", positive=True, default=0.0)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         for name in ("concrete", "core", "steel"):
             if not isinstance(getattr(self, name), Material):
                 raise InputError(
@@ -62,12 +62,12 @@ class ReinforcedSection(Parameterised):
             raise InputError(f"Section '{self.name}' needs at least one layer of cover and one of core.")
 
     @property
-    def area(self):
+    def area(self) -> jax.Array:
         """m², of the concrete."""
         return self.width * self.depth
 
     @property
-    def inertia(self):
+    def inertia(self) -> jax.Array:
         """m⁴, of the concrete."""
         return self.width * self.depth**3 / 12
 
@@ -106,7 +106,7 @@ def gather_fibres(section: ReinforcedSection, counts: tuple[int, ...] = ()) -> t
     kinds: dict = {}
     for material, heights, areas in section.layers():
         kinds.setdefault(jax.tree.structure(material), []).append((material, heights, areas))
-    made = []
+    groups = []
     for i, members in enumerate(kinds.values()):
         sizes = [len(heights) for _, heights, _ in members]
         fill = counts[i] - sum(sizes) if counts else 0
@@ -117,17 +117,17 @@ def gather_fibres(section: ReinforcedSection, counts: tuple[int, ...] = ()) -> t
             return jnp.concatenate([jnp.broadcast_to(leaf, (n,)) for leaf, n in zip(leaves, sizes, strict=True)])
 
         material = jax.tree.map(spread, *[m[0] for m in members])
-        made.append(Fibres(material, *(jnp.concatenate([m[k] for m in members]) for k in (1, 2))))
-    return tuple(made)
+        groups.append(Fibres(material, *(jnp.concatenate([m[k] for m in members]) for k in (1, 2))))
+    return tuple(groups)
 
 
 def stack_fibres(sections: tuple[ReinforcedSection, ...]) -> tuple[Fibres, ...]:
     """The fibres of several sections with a leading axis over the sections, filled up to the same numbers."""
-    own = [gather_fibres(section) for section in sections]
-    kinds = {tuple(jax.tree.structure(kind.material) for kind in fibres) for fibres in own}
+    gathered = [gather_fibres(section) for section in sections]
+    kinds = {tuple(jax.tree.structure(kind.material) for kind in fibres) for fibres in gathered}
     if len(kinds) > 1:
         raise InputError("The sections of one frame need the same types of material in concrete, core and steel.")
-    counts = tuple(max(len(kind.heights) for kind in same) for same in zip(*own, strict=True))
+    counts = tuple(max(len(kind.heights) for kind in same) for same in zip(*gathered, strict=True))
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *[gather_fibres(section, counts) for section in sections])
 
 
@@ -154,17 +154,17 @@ def respond(fibres: tuple[Fibres, ...], states: tuple, strain, curvature) -> tup
     areas = jnp.concatenate([kind.areas for kind in fibres])
     stress, tangent = (jnp.concatenate(values, axis=-1) for values in (stress, tangent))
     arm = -areas * heights
-    made = SectionResponse(
+    response = SectionResponse(
         jnp.sum(stress * areas, axis=-1),
         jnp.sum(stress * arm, axis=-1),
         jnp.sum(tangent * areas, axis=-1),
         jnp.sum(tangent * arm, axis=-1),
         jnp.sum(tangent * (-arm * heights), axis=-1),
     )
-    return made, tuple(after)
+    return response, tuple(after)
 
 
-def initial_stiffness(fibres: tuple[Fibres, ...]):
+def initial_stiffness(fibres: tuple[Fibres, ...]) -> jax.Array:
     """(3,) dN/dε, dN/dκ and dM/dκ of a section at rest, all its concrete working."""
     total = jnp.zeros(3)
     for kind in fibres:
@@ -174,7 +174,7 @@ def initial_stiffness(fibres: tuple[Fibres, ...]):
 
 
 def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
-    """States of the fibres at rest, for as many sections as `shape` says."""
+    """States of the fibres at rest, for sections of the given `shape`."""
 
     def spread(leaf, kind):
         return jnp.broadcast_to(leaf, (*shape, kind.heights.shape[0]))
@@ -184,9 +184,9 @@ def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
 
 @eqx.filter_jit
 def moment_curvature(section: ReinforcedSection, curvatures, axial_force=0.0, iterations: int = 20):
-    """Moment in N m and axial strain along a path of curvatures (1/m), axial force (N, tension positive) held.
+    """Moment in N m and axial strain over a path of curvatures (1/m), axial force (N, tension positive) held.
 
-    The axial strain is found by Newton's method in every step; the third array is what it leaves of the axial force in
+    The axial strain is found by Newton's method in every step; the third array is its residual of the axial force in
     N.
     """
     fibres = gather_fibres(section)
@@ -195,11 +195,11 @@ def moment_curvature(section: ReinforcedSection, curvatures, axial_force=0.0, it
         strain, states = carry
 
         def correct(strain, _):
-            made, _ = respond(fibres, states, strain, curvature)
-            return strain + (axial_force - made.axial) / made.axial_stiffness, None
+            response, _ = respond(fibres, states, strain, curvature)
+            return strain + (axial_force - response.axial) / response.axial_stiffness, None
 
         strain, _ = jax.lax.scan(correct, strain, length=iterations)
-        made, states = respond(fibres, states, strain, curvature)
-        return (strain, states), (made.moment, strain, axial_force - made.axial)
+        response, states = respond(fibres, states, strain, curvature)
+        return (strain, states), (response.moment, strain, axial_force - response.axial)
 
     return jax.lax.scan(step, (jnp.zeros(()), start_states(fibres, ())), jnp.asarray(curvatures, float))[1]

@@ -1,6 +1,8 @@
-"""Sensors: what is measured, where, and how well."""
+"""Sensors: quantity, place, gain, delay and noise of each measurement."""
 
 from __future__ import annotations
+
+from typing import Self
 
 import equinox as eqx
 import jax
@@ -18,7 +20,7 @@ MEASURABLE = tuple(q for q in QUANTITIES if q not in EXCITATIONS and not q.start
 class Sensor(Parameterised):
     """One sensor: `reading(t) = gain · quantity(t − delay) + offset + noise`.
 
-    `place` is what the structure calls the spot (a floor number, a node and direction, a part). `noise` is the standard
+    `place` is the structure's name for it (a floor number, a node and direction, a part). `noise` is the standard
     deviation of the reading in its unit; NaN means unknown, to be estimated from the data. `offset` is in the unit of
     the reading.
     """
@@ -31,7 +33,7 @@ class Sensor(Parameterised):
     name: str = eqx.field(static=True, default="")
     offset: Parameter = parameter("constant added to the reading", "", default=0.0)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not isinstance(self.quantity, str) or self.quantity not in MEASURABLE:
             raise unknown_name("measurable quantity", self.quantity, MEASURABLE)
 
@@ -41,7 +43,7 @@ class Sensor(Parameterised):
 
     @property
     def parameter_units(self) -> dict[str, str]:
-        """Units that depend on what is measured."""
+        """Units that depend on the measured quantity."""
         return dict.fromkeys(("noise", "offset"), QUANTITIES[self.quantity])
 
 
@@ -52,33 +54,33 @@ class Sensors(tuple):
     sensors with gains, delays and noise of their own.
     """
 
-    def __new__(cls, sensors=(), **by_quantity):
-        made = list(as_entries(sensors, "sensors"))
-        for sensor in made:
+    def __new__(cls, sensors=(), **by_quantity) -> Self:
+        entries = list(as_entries(sensors, "sensors"))
+        for sensor in entries:
             if not isinstance(sensor, Sensor):
                 raise InputError(f"A sensor is written Sensor(quantity, place), not {sensor!r}.")
         for quantity, places in by_quantity.items():
             if isinstance(places, str | int):
                 places = [places]
-            made += [Sensor(quantity, place) for place in as_entries(places, "places")]
-        labels = [s.label for s in made]
-        if not made:
+            entries += [Sensor(quantity, place) for place in as_entries(places, "places")]
+        labels = [s.label for s in entries]
+        if not entries:
             raise InputError("A test needs at least one sensor: Sensors(acceleration=[0, 1, 2]).")
         if len(set(labels)) < len(labels):
             raise InputError(f"Two sensors have the same name among {', '.join(labels)}; give one of them a name.")
-        return super().__new__(cls, made)
+        return super().__new__(cls, entries)
 
     @classmethod
     def of(cls, record: Record) -> Sensors:
         """The sensors that a record's channels describe: every channel with a measurable quantity and a location."""
         chosen = [c for c in record.channels if c.quantity in MEASURABLE and c.location]
-        found = [Sensor(c.quantity, c.location, name=c.name) for c in chosen]
-        if not found:
+        sensors = [Sensor(c.quantity, c.location, name=c.name) for c in chosen]
+        if not sensors:
             raise InputError(
-                f"Record '{record.name}' has no channel that says what was measured and where; "
+                f"Record '{record.name}' has no channel that states what was measured and where; "
                 "give sensors=Sensors(...) or set quantity and location of its channels."
             )
-        return cls(found)
+        return cls(sensors)
 
     def noiseless(self) -> Sensors:
         """The same sensors without noise, for predictions."""
@@ -142,6 +144,12 @@ def compile_sensors(structure, model, sensors) -> SensorArrays:
         kind: jnp.asarray(value) if (traced is not None and kind == "displacement") or np.any(value) else None
         for kind, value in (rows | {"displacement": displacement} | {"forces": force_rows}).items()
     }
-    own = (jnp.stack([jnp.asarray(getattr(s, name)) for s in sensors]) for name in ("gain", "offset"))
-    read = (use[q] for q in ("displacement", "velocity", "acceleration"))
-    return SensorArrays(*read, jnp.asarray(inputs), use["forces"], *own)
+    return SensorArrays(
+        displacement=use["displacement"],
+        velocity=use["velocity"],
+        acceleration=use["acceleration"],
+        inputs=jnp.asarray(inputs),
+        forces=use["forces"],
+        gain=jnp.stack([jnp.asarray(s.gain) for s in sensors]),
+        offset=jnp.stack([jnp.asarray(s.offset) for s in sensors]),
+    )

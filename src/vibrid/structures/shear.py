@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import numpy as np
 
 from vibrid.core.arguments import as_entries
@@ -33,7 +34,7 @@ class ShearBuilding(Structure):
     damping: Damping | Law | tuple[Law, ...] | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         n = self.masses.shape[0] if self.masses.ndim == 1 else 0
         if n == 0 or len(self.storeys) != n:
             raise InputError(
@@ -53,33 +54,33 @@ class ShearBuilding(Structure):
     def floors(self) -> int:
         return len(self.storeys)
 
-    def matrices(self):
+    def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return self.masses, None
 
-    def parts(self):
-        made = [(f"storeys[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.storeys)]
+    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
+        parts = [(f"storeys[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.storeys)]
         if isinstance(self.damping, Law):
-            made += [(f"damping[{i}]", self.damping, self._rows(self.damping, i)) for i in range(self.floors)]
+            parts += [(f"damping[{i}]", self.damping, self._rows(self.damping, i)) for i in range(self.floors)]
         elif isinstance(self.damping, tuple):
-            made += [(f"damping[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.damping)]
-        return made
+            parts += [(f"damping[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.damping)]
+        return parts
 
     def _rows(self, law: Law, storey: int) -> np.ndarray:
-        """Drift of the storey, and the floor's displacement for laws that ask for a second deformation."""
+        """Drift of the storey, and the floor's displacement for laws with a second deformation."""
         drift = self.drift_row(str(storey))
         return np.stack([drift, self.row(str(storey))][: law.components])
 
-    def row(self, place):
+    def row(self, place: str) -> np.ndarray:
         return np.eye(self.floors)[self._floor(place)]
 
-    def drift_row(self, place):
+    def drift_row(self, place: str) -> np.ndarray:
         i = self._floor(place)
         return self.row(place) - (self.row(str(i - 1)) if i else 0.0)
 
-    def ground_axes(self):
+    def ground_axes(self) -> dict[str, str]:
         return {"": "horizontal"}
 
-    def ground(self, direction=""):
+    def ground(self, direction: str = "") -> np.ndarray:
         self.ground_axis(direction)
         return np.ones(self.floors)
 

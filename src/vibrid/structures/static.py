@@ -18,7 +18,7 @@ class Balance(NamedTuple):
 
 
 def settle(at, size: int, steps: int = 10, iterations: int = 8) -> Balance:
-    """Equilibrium under a load that grows from nothing to all of it in equal steps, by Newton's method.
+    """Equilibrium under a load that grows from zero to its full value in equal steps, by Newton's method.
 
     `at(factor)` gives the model and the load vector (N) at a share of the load. States are committed at every step.
     """
@@ -44,7 +44,7 @@ def settle(at, size: int, steps: int = 10, iterations: int = 8) -> Balance:
 def impose(model, pattern, row, now: Balance, target, iterations: int) -> Balance:
     """Equilibrium under `factor × pattern` (N) with the displacement `row @ x` at a target; `now` is committed.
 
-    The factor and the displacements are found together: `K dx = r + df pattern`, `row dx = what is missing`.
+    The factor and the displacements are found together: `K dx = r + df pattern`, `row dx = the remaining displacement`.
     """
 
     def correct(guess, _):

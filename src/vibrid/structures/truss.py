@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -67,7 +68,7 @@ class Truss(Assembled):
     )
     ground_direction: ClassVar = "x"
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         sizes = {len(point) for point in self.nodes}
         if sizes not in ({2}, {3}):
             raise InputError("The nodes of a truss need x and y, or x, y and z; the same for all.")
@@ -75,18 +76,18 @@ class Truss(Assembled):
         check_per_element(self, len(self.bars), "bar", "modulus", "area", "density")
         self.check_places()
 
-    @property
-    def directions(self) -> tuple[str, ...]:
+    @property  # in a plane or in space, which the nodes decide
+    def directions(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return ("x", "y", "z")[: len(self.nodes[0])]
 
     @property
-    def upwards(self) -> str:
+    def upwards(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.directions[-1]
 
-    def connectivity(self):
+    def connectivity(self) -> np.ndarray:
         return np.array(self.bars, dtype=int).reshape(-1, 2)
 
-    def nodes_and_supports(self):
+    def nodes_and_supports(self) -> Nodes:
         kinds = {"fixed": self.directions, "pinned": self.directions, "roller": self.directions[-1:]}
         return Nodes(len(self.nodes), self.directions, self.supports, kinds, {})
 
@@ -97,15 +98,15 @@ class Truss(Assembled):
         length = np.linalg.norm(along, axis=1)
         return length, along / length[:, None]
 
-    def stiffness_terms(self):
+    def stiffness_terms(self) -> list:
         length, direction = self._geometry()
         return [(self.modulus * self.area, el.bar_stiffness(direction, length))]
 
-    def mass_terms(self):
+    def mass_terms(self) -> list:
         length, _ = self._geometry()
         return [(self.density * self.area, el.bar_mass(len(self.directions), length, self.mass_model == "lumped"))]
 
-    def strain_row(self, place):
+    def strain_row(self, place: str) -> np.ndarray | jax.Array:
         """Strain of a bar, by its number."""
         bar = self._bar(place)
         length, direction = self._geometry()
@@ -114,7 +115,7 @@ class Truss(Assembled):
         row[nodes.dofs(self.connectivity()[[bar]])[0]] = np.concatenate([-direction[bar], direction[bar]]) / length[bar]
         return row[nodes.free]
 
-    def force_row(self, place):
+    def force_row(self, place: str) -> np.ndarray | jax.Array:
         """Axial force of a bar in N, tension positive, by its number."""
         stiffness = jnp.broadcast_to(self.modulus * self.area, (len(self.bars),))
         return stiffness[self._bar(place)] * self.strain_row(place)

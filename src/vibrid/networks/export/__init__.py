@@ -1,4 +1,4 @@
-"""A trained step, as a file that needs nothing of this package: C for a real-time target, or an ONNX graph."""
+"""A trained step as a file that does not need this package: C for a real-time target, or an ONNX graph."""
 
 from vibrid.networks.export.c_code import write_c
 from vibrid.networks.export.compiled import CompiledStep

@@ -47,12 +47,12 @@ static inline float PREFIX_tanh(float x) {
 
 def write_c(traced: Traced, path: Path | str, *, prefix: str, inputs: Sequence[str], outputs: Sequence[str],
             note: str = "") -> tuple[Path, Path]:  # fmt: skip
-    """Write `path` (ending in .c) and the header beside it; both appear whole or not at all.
+    """Write `path` (ending in .c) and the header beside it; both appear complete or not at all.
 
     Arguments
         traced: the step, from `trace`.
-        prefix: what every name in the file begins with; a plain `step` would collide with others.
-        inputs, outputs: what each number is, with its unit: comments of the header.
+        prefix: the beginning of every name in the file; a plain `step` would collide with others.
+        inputs, outputs: the meaning and unit of each number: comments of the header.
         note: a line on where the step comes from.
     """
     path = Path(path)

@@ -39,12 +39,12 @@ class Writer(Places):
         before, self.lines = self.lines, []
         for operation in program.operations:
             self.write(operation)
-        made, self.lines = self.lines, before
-        return made
+        lines, self.lines = self.lines, before
+        return lines
 
     # -- names and numbers ---------------------------------------------------------------------------------------
 
-    def known(self, numbers: np.ndarray) -> str:
+    def known(self, numbers: np.ndarray | None) -> str:
         """A constant array of the file."""
         numbers = np.asarray(numbers)
         name = f"{self.prefix}_k{len(self.constants)}"
@@ -165,16 +165,16 @@ class Writer(Places):
         axes, common = o.settings["summed"], o.settings["shared"]
         result, places, along = o.results[0], [], []
         first = len(common[0])
-        for side, own, shared in zip(o.arguments, axes, common, strict=True):
+        for side, axes_here, shared in zip(o.arguments, axes, common, strict=True):
             step, steps = strides(side.shape), [0] * len(result.shape)
-            free = [d for d in range(len(side.shape)) if d not in (*own, *shared)]
+            free = [d for d in range(len(side.shape)) if d not in (*axes_here, *shared)]
             for d, axis in enumerate(shared):
                 steps[d] = step[axis]
             for d, axis in enumerate(free, start=first):
                 steps[d] = step[axis]
             first += len(free)
-            summed = [side.shape[axis] for axis in own]
-            places.append(f"0{walk(result.shape, steps)}{walk(summed, [step[axis] for axis in own], 'k')}")
+            summed = [side.shape[axis] for axis in axes_here]
+            places.append(f"0{walk(result.shape, steps)}{walk(summed, [step[axis] for axis in axes_here], 'k')}")
             along.append(int(np.prod(summed, dtype=int)))
         left, right = (f"{self.pointer(v)}[{place}]" for v, place in zip(o.arguments, places, strict=True))
         name = self.declare(result)
@@ -187,8 +187,8 @@ class Writer(Places):
     def _reduced(self, o: Operation, first: str, text: str) -> None:
         source, result = o.arguments[0], o.results[0]
         kept = [d for d in range(len(source.shape)) if d not in o.settings["axes"]]
-        own = dict(zip(kept, strides(result.shape), strict=True))
-        where = f"0{walk(source.shape, [own.get(d, 0) for d in range(len(source.shape))])}"
+        steps = dict(zip(kept, strides(result.shape), strict=True))
+        where = f"0{walk(source.shape, [steps.get(d, 0) for d in range(len(source.shape))])}"
         name = self.declare(result)
         self.lines.append(f"for (int i = 0; i < {max(result.size, 1)}; i++) {name}[i] = {first};")
         update = text.format(f"{name}[j]", self.at(source))
@@ -210,34 +210,34 @@ class Writer(Places):
         self._reduced(o, "0", "{0} | {1}")
 
     def do_scan(self, o: Operation) -> None:
-        """A loop of fixed length: constants, what is carried, and rows of arrays."""
+        """A loop of fixed length: constants, carried arrays, and rows of arrays."""
         consts, carried, length = o.settings["consts"], o.settings["carried"], o.settings["length"]
-        given, inside = o.arguments, o.body.inputs
-        for value, own in zip(given[:consts], inside[:consts], strict=True):
-            self.expression[own.name] = self.pointer(value)
-        for value, own in zip(given[consts : consts + carried], inside[consts : consts + carried], strict=True):
-            self.declare(own)
-            self.lines.append(f"memcpy({own.name}, {self.pointer(value)}, sizeof {own.name});")
-        for value, own in zip(given[consts + carried :], inside[consts + carried :], strict=True):
-            self.expression[own.name] = f"({self.pointer(value)} + t * {own.size})"
+        given, inside = o.arguments, o.loop.inputs
+        for value, inner in zip(given[:consts], inside[:consts], strict=True):
+            self.expression[inner.name] = self.pointer(value)
+        for value, inner in zip(given[consts : consts + carried], inside[consts : consts + carried], strict=True):
+            self.declare(inner)
+            self.lines.append(f"memcpy({inner.name}, {self.pointer(value)}, sizeof {inner.name});")
+        for value, inner in zip(given[consts + carried :], inside[consts + carried :], strict=True):
+            self.expression[inner.name] = f"({self.pointer(value)} + t * {inner.size})"
         rows = [self.declare(r) for r in o.results[carried:]]
         row = f"{length - 1} - n" if o.settings["reverse"] else "n"
         self.lines.append(f"for (int n = 0; n < {length}; n++) {{")
         self.lines.append(f"    const int t = {row}; (void)t;")
-        self.lines += [f"    {line}" for line in self.program(o.body)]
+        self.lines += [f"    {line}" for line in self.program(o.loop)]
         moves = []
         own_carry = inside[consts : consts + carried]
-        for own, after in zip(own_carry, o.body.outputs[:carried], strict=True):
-            kind = c_type(own.dtype)
-            self.lines.append(f"    {kind} {own.name}_next[{max(own.size, 1)}];")
-            self.lines.append(f"    memcpy({own.name}_next, {self.pointer(after)}, sizeof {own.name}_next);")
-            moves.append(f"    memcpy({own.name}, {own.name}_next, sizeof {own.name});")
-        for name, after in zip(rows, o.body.outputs[carried:], strict=True):
+        for inner, after in zip(own_carry, o.loop.outputs[:carried], strict=True):
+            kind = c_type(inner.dtype)
+            self.lines.append(f"    {kind} {inner.name}_next[{max(inner.size, 1)}];")
+            self.lines.append(f"    memcpy({inner.name}_next, {self.pointer(after)}, sizeof {inner.name}_next);")
+            moves.append(f"    memcpy({inner.name}, {inner.name}_next, sizeof {inner.name});")
+        for name, after in zip(rows, o.loop.outputs[carried:], strict=True):
             size = max(after.size, 1)
             self.lines.append(f"    memcpy({name} + t * {size}, {self.pointer(after)}, {size} * sizeof *{name});")
         self.lines += [*moves, "}"]
-        for result, own in zip(o.results[:carried], own_carry, strict=True):
-            self.expression[result.name] = own.name
+        for result, inner in zip(o.results[:carried], own_carry, strict=True):
+            self.expression[result.name] = inner.name
 
     def do_cond(self, o: Operation) -> None:
         """One of several programs, by a number that is held between the first and the last."""
@@ -245,8 +245,8 @@ class Writer(Places):
         names = [self.declare(r) for r in o.results]
         last = len(o.branches) - 1
         for n, branch in enumerate(o.branches):
-            for value, own in zip(given, branch.inputs, strict=True):
-                self.expression[own.name] = self.pointer(value)
+            for value, inner in zip(given, branch.inputs, strict=True):
+                self.expression[inner.name] = self.pointer(value)
             chosen = f"if ({self.at(number, '0')} <= {n}) " if n < last else ""
             self.lines.append(f"{'else ' if n else ''}{chosen}{{")
             self.lines += [f"    {line}" for line in self.program(branch)]
@@ -275,7 +275,7 @@ INTEGERS = {
     "sign": "({0} > 0) - ({0} < 0)",
     "not": "({type})~{0}",
 }
-"""The same for integers; a division by zero, which would end a program in C, gives what it gives in JAX."""
+"""The same for integers; a division by zero, which would end a program in C, gives the same as in JAX."""
 
 
 def _unknown(o: Operation) -> Refusal:

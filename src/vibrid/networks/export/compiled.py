@@ -19,7 +19,7 @@ FLAGS = ("-O3", "-march=native", "-fPIC", "-shared")
 
 def compiler() -> str | None:
     """The C compiler of this machine, if it has one."""
-    return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+    return next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
 
 
 class CompiledStep:
@@ -31,8 +31,8 @@ class CompiledStep:
     """
 
     def __init__(self, traced: Traced, shares: CompiledStep | None = None):
-        found = compiler()
-        if found is None:
+        command = compiler()
+        if command is None:
             raise Refusal("There is no C compiler here (cc, gcc or clang): use the compiled JAX step instead.")
         names = [str(i) for i in range(traced.input.size)], [str(i) for i in range(traced.output.size)]
         try:
@@ -41,12 +41,12 @@ class CompiledStep:
                 traced, Path(self._folder.name) / "device.c", prefix="device", inputs=names[0], outputs=names[1]
             )
         except (OSError, FileProblem) as problem:
-            raise Refusal(f"There is no room here for the C of a step ({problem}); use the JAX step instead.") from None
+            raise Refusal(f"The C of a step cannot be written here ({problem}); use the JAX step instead.") from None
         library = source.with_suffix(".so")
-        made = subprocess.run([found, *FLAGS, str(source), "-o", str(library), "-lm"], capture_output=True, text=True)
-        if made.returncode != 0:
-            raise Refusal(f"The C compiler refused the exported step: {made.stderr.strip()[:500]}")
-        self._library = ctypes.PyDLL(str(library))  # keeps Python's lock: others might hold it for milliseconds
+        run = subprocess.run([command, *FLAGS, str(source), "-o", str(library), "-lm"], capture_output=True, text=True)
+        if run.returncode != 0:
+            raise Refusal(f"The C compiler refused the exported step: {run.stderr.strip()[:500]}")
+        self._library = ctypes.PyDLL(str(library))  # keeps Python's lock: other threads might hold it for milliseconds
         self._inputs = np.zeros(traced.input.size, traced.input.dtype)
         self._outputs = np.zeros(traced.output.size, traced.output.dtype)
         room = sum(max(v.size, 1) * v.dtype.itemsize + 16 for v in traced.states) + 64

@@ -121,13 +121,13 @@ class _Builder:
         outside = [self.node("LessOrEqual", [given, below]), self.node("GreaterOrEqual", [given, above])]
         nothing = self.node("Or", [self.node("IsNaN", [given]), self.node("Or", outside)])
         inside = self.node("Where", [nothing, self.known(np.array(0, real)), given])
-        made = self.node("Cast", [inside], to=_kind(self.onnx, wanted))
-        made = self.node("Where", [outside[0], self.known(np.array(low, wanted)), made])
-        return self.node("Where", [outside[1], self.known(np.array(high, wanted)), made])
+        result = self.node("Cast", [inside], to=_kind(self.onnx, wanted))
+        result = self.node("Where", [outside[0], self.known(np.array(low, wanted)), result])
+        return self.node("Where", [outside[1], self.known(np.array(high, wanted)), result])
 
     def do_erf(self, o: Operation) -> str:
         if o.arguments[0].dtype != np.float32:
-            raise Refusal("ONNX runtimes know the error function for 32 bits alone: give the step that precision.")
+            raise Refusal("ONNX runtimes know the error function for 32 bits only: give the step that precision.")
         return self.node("Erf", [self.read(o.arguments[0])])
 
     def do_rsqrt(self, o: Operation) -> str:
@@ -152,7 +152,7 @@ class _Builder:
         return self._divided(o, "Mod", lambda x: x, nothing, fmod=1)
 
     def _divided(self, o: Operation, kind: str, by_zero: Callable, by_minus_one: Callable, **settings) -> str:
-        """A division or its rest; of integers by 0 and −1, which runtimes refuse, what JAX gives."""
+        """A division or its remainder; of integers by 0 and −1, which runtimes refuse, as in JAX."""
         x, y = (self.read(v) for v in o.arguments)
         dtype = o.arguments[0].dtype
         if np.issubdtype(dtype, np.floating):
@@ -161,9 +161,9 @@ class _Builder:
             raise Refusal("Divisions of unsigned integers are not written as ONNX.")
         zero, minus = (self.node("Equal", [y, self.known(np.array(n, dtype))]) for n in (0, -1))
         safe = self.node("Where", [self.node("Or", [zero, minus]), self.known(np.array(1, dtype)), y])
-        made = self.node(kind, [x, safe], **settings)
-        made = self.node("Where", [minus, by_minus_one(x), made])
-        return self.node("Where", [zero, by_zero(x), made])
+        result = self.node(kind, [x, safe], **settings)
+        result = self.node("Where", [minus, by_minus_one(x), result])
+        return self.node("Where", [zero, by_zero(x), result])
 
     def do_integer_pow(self, o: Operation) -> str:
         power = self.known(np.array(o.settings["power"], o.arguments[0].dtype))
@@ -237,14 +237,14 @@ class _Builder:
         order = range(length - 1, -1, -1) if o.settings["reverse"] else range(length)
         for t in order:
             inside = [*given[:consts], *carry]
-            for source, own in zip(given[consts + carried :], o.body.inputs[consts + carried :], strict=True):
+            for source, inner in zip(given[consts + carried :], o.loop.inputs[consts + carried :], strict=True):
                 row = self._cut(source, [t], [t + 1], [0])
-                inside.append(self.node("Reshape", [row, self.known(np.array(own.shape, np.int64))]))
-            self.name |= dict(zip([v.name for v in o.body.inputs], inside, strict=True))
-            self.run(o.body)
-            made = [self.read(v) for v in o.body.outputs]
-            carry = made[:carried]
-            for kept, name, value in zip(rows, made[carried:], o.body.outputs[carried:], strict=True):
+                inside.append(self.node("Reshape", [row, self.known(np.array(inner.shape, np.int64))]))
+            self.name |= dict(zip([v.name for v in o.loop.inputs], inside, strict=True))
+            self.run(o.loop)
+            names = [self.read(v) for v in o.loop.outputs]
+            carry = names[:carried]
+            for kept, name, value in zip(rows, names[carried:], o.loop.outputs[carried:], strict=True):
                 kept.append(self.node("Reshape", [name, self.known(np.array((1, *value.shape), np.int64))]))
         stacked = [self.node("Concat", kept if order.step > 0 else kept[::-1], axis=0) for kept in rows]
         return [*carry, *stacked]

@@ -53,7 +53,7 @@ def motion_spectrum(motion: Record | Sequence[Record], periods: np.ndarray, damp
     for component in components:
         values = response_spectrum(component, periods, damping).pseudo_acceleration
         if not np.all(values > 0):
-            raise InputError(f"Record '{component.name}' does not move; it cannot be scaled.")
+            raise InputError(f"Record '{component.name}' is zero; it cannot be scaled.")
         logs.append(np.log(values))
     return np.exp(np.mean(logs, axis=0))
 
@@ -89,7 +89,7 @@ def scale_to_target(
         motion: a record, or two that keep their ratio.
         target: what to match; period_range: s, the target's range when not given.
         weights: one for each of the 60 matching periods (see `matching_periods`), or a function of the period.
-        limit: smallest and largest factor; a factor outside is cut to it and `limited` says so.
+        limit: smallest and largest factor; a factor outside is cut to it and `limited` is True.
         space: 'log' or 'linear' least squares (see `best_factor`).
     """
     low, high = limit

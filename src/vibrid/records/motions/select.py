@@ -38,7 +38,7 @@ class Suite:
     deviation_error: float
 
     @attached
-    def plot(self, ax=None, **options) -> Any:
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the spectra of the suite against the target; returns the axes."""
 
 
@@ -70,7 +70,7 @@ def select_suite(
     goals = _drawn_spectra(wanted, scatter, periods, count, key)
     free = (goals[:, None, :] - spectra).mean(axis=2)  # ln of the factor, (places, candidates)
     shifts = np.clip(free, *np.log(limit))
-    too_much = np.where(free == shifts, 0.0, 1e6)  # a candidate beyond the limit only where nothing else is left
+    too_much = np.where(free == shifts, 0.0, 1e6)  # a candidate beyond the limit only where there is no other
     weight = deviation_weight if target.deviation is not None and count > 1 else 0.0
 
     def error(suite):
@@ -119,15 +119,14 @@ def _drawn_spectra(mean, scatter, periods, count: int, key: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(rho)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     generator = np.random.default_rng(key)
-    best, least = None, np.inf
-    for _ in range(20):
-        drawn = mean + scatter * (generator.standard_normal((count, periods.size)) @ root.T)
-        wrong = np.sum((drawn.mean(axis=0) - mean) ** 2)
-        if count > 1:
-            wrong += np.sum((drawn.std(axis=0, ddof=1) - scatter) ** 2)
-        if wrong < least:
-            best, least = drawn, wrong
-    return best
+
+    def misfit(spectra: np.ndarray) -> float:
+        of_mean = np.sum((spectra.mean(axis=0) - mean) ** 2)
+        of_scatter = np.sum((spectra.std(axis=0, ddof=1) - scatter) ** 2) if count > 1 else 0.0
+        return float(of_mean + of_scatter)
+
+    draws = (mean + scatter * (generator.standard_normal((count, periods.size)) @ root.T) for _ in range(20))
+    return min(draws, key=misfit)
 
 
 def _scaling(motion, factor, log_spectrum, wanted, periods, limit, target) -> ScaledMotion:

@@ -40,7 +40,7 @@ class Similitude:
 
     length: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (np.isfinite(self.length) and self.length > 0):
             raise InputError(f"The length factor must be positive, not {self.length!r}.")
 
@@ -74,11 +74,11 @@ class Similitude:
         return self.length**1.5
 
     def to_model(self, record: Record) -> Record:
-        """A record of the prototype as the model sees it: time and lengths shrink."""
+        """A record of the prototype at model scale: time and lengths shrink."""
         return self._scaled(record, -1.0, "to the model")
 
     def to_prototype(self, record: Record) -> Record:
-        """A record of the model as the prototype would show it."""
+        """A record of the model at prototype scale."""
         return self._scaled(record, 1.0, "to the prototype")
 
     def _scaled(self, record: Record, sense: float, where: str) -> Record:

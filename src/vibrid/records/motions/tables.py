@@ -43,7 +43,7 @@ def read_target(path) -> Target:
 
 
 def write_spectra(spectra: Sequence[ResponseSpectrum], path) -> Path:
-    """Pseudo-accelerations in m/s² of spectra with common periods, one column each, written whole or not at all."""
+    """Pseudo-accelerations (m/s²) of spectra of equal periods, one column each; written completely or not at all."""
     names = [f"{s.name or f'spectrum {i}'}".replace(",", " ") for i, s in enumerate(spectra, 1)]
     table = np.column_stack([spectra[0].periods, *(s.pseudo_acceleration for s in spectra)])
     lines = [",".join(["period [s]", *(f"{name} [m/s^2]" for name in names)])]

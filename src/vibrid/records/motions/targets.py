@@ -1,4 +1,4 @@
-"""Target spectra: what a suite of ground motions should look like.
+"""Target spectra for suites of ground motions.
 
 A table of the user's own, a code's shape (ASCE 7, Eurocode 8), a uniform hazard spectrum from hazard curves, and the
 conditional mean spectrum.
@@ -20,7 +20,7 @@ class Target:
     """A target spectrum.
 
     periods: s, increasing; acceleration: median pseudo-acceleration in m/s² at 5 % damping; deviation: standard
-    deviation of its natural logarithm, None where the target has no scatter; name: for pictures.
+    deviation of its natural logarithm, None where the target has no scatter; name: for figures.
     """
 
     periods: np.ndarray
@@ -28,7 +28,7 @@ class Target:
     deviation: np.ndarray | None = None
     name: str = "target"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         periods = np.asarray(self.periods, dtype=float)
         values = np.asarray(self.acceleration, dtype=float)
         if periods.ndim != 1 or periods.size < 2 or values.shape != periods.shape:
@@ -45,17 +45,17 @@ class Target:
                 raise InputError("The deviations of a target must not be negative.")
             object.__setattr__(self, "deviation", deviation)
 
-    def at(self, periods) -> np.ndarray:
-        """Acceleration in m/s² at other periods, interpolated in logarithms; a sentence outside the table."""
+    def at(self, periods: Numbers) -> np.ndarray:
+        """Acceleration in m/s² at other periods, interpolated in logarithms; InputError outside the table."""
         return np.exp(np.interp(self._inside(periods), np.log(self.periods), np.log(self.acceleration)))
 
-    def deviation_at(self, periods) -> np.ndarray:
+    def deviation_at(self, periods: Numbers) -> np.ndarray:
         """Deviation of ln Sa at other periods; zero where the target has none."""
         if self.deviation is None:
-            return np.zeros(np.shape(periods))
+            return np.zeros(np.asarray(periods, dtype=float).shape)
         return np.interp(self._inside(periods), np.log(self.periods), self.deviation)
 
-    def _inside(self, periods) -> np.ndarray:
+    def _inside(self, periods: Numbers) -> np.ndarray:
         periods = np.asarray(periods, dtype=float)
         if np.any((periods < self.periods[0] * (1 - 1e-9)) | (periods > self.periods[-1] * (1 + 1e-9))):
             raise InputError(f"The target covers only {self.periods[0]:g} to {self.periods[-1]:g} s.")
@@ -70,7 +70,9 @@ def table_target(
     periods: Numbers, acceleration: Numbers, unit: str = "g", deviation: Numbers | None = None, name: str = "target"
 ) -> Target:
     """A target from a table: periods in s, accelerations in `unit`, deviations of ln Sa where there are any."""
-    return Target(periods, np.asarray(acceleration, dtype=float) * unit_factor(unit)[0], deviation, name)
+    values = np.asarray(acceleration, dtype=float) * unit_factor(unit)[0]
+    scatter = None if deviation is None else np.asarray(deviation, dtype=float)
+    return Target(np.asarray(periods, dtype=float), values, scatter, name)
 
 
 @checked
@@ -180,7 +182,7 @@ def correlation(first, second) -> np.ndarray:
 
 @checked
 def conditional_mean_target(periods, median, deviation, period: float, acceleration: float, unit: str = "g") -> Target:
-    """The conditional mean spectrum: what comes with the given acceleration at one period.
+    """The conditional mean spectrum, given the acceleration at one period.
 
     J. W. Baker, "Conditional mean spectrum: tool for ground-motion selection", Journal of Structural Engineering 137
     (2011) 322–331: μ(T) + ρ(T, T*) ε(T*) σ(T), with the scatter σ√(1 − ρ²).

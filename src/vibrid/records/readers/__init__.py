@@ -1,15 +1,16 @@
 """Readers, one format per file, chosen by content.
 
 A reader is a class with `recognises(source)` and `read(source, layout)`, which returns one record for every sampling
-that the file holds, registered in `READERS` under the name of its format (`reader.py`). Those of others are found the
-same way (docs/extending.md).
+that the file holds, registered in `READERS` under the name of its format (`reader.py`). Readers of plugins are found
+the same way (docs/extending.md).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 
 import numpy as np
 
@@ -30,23 +31,23 @@ from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     uff58,
 )
 from vibrid.records.readers import columns as _columns  # noqa: F401
-from vibrid.records.readers.layout import Column, Layout, make_layout
+from vibrid.records.readers.layout import Column, Labels, Layout, make_layout
 from vibrid.records.readers.reader import READERS, Reader, is_own, readers
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
 
 
 def read_records(
-    path,
+    path: str | PathLike[str],
     *,
     format: str | None = None,
-    sidecar=None,
-    columns=None,
+    sidecar: str | PathLike[str] | None = None,
+    columns: Sequence[str | Column] | None = None,
     step: float | None = None,
     rate: float | None = None,
     time: str | int | None = None,
-    units=None,
-    quantities=None,
+    units: Labels = None,
+    quantities: Labels = None,
     name: str | None = None,
     limits: Limits | None = None,
 ) -> list[Record]:
@@ -59,36 +60,36 @@ def read_records(
 
 
 def read_record(
-    path,
+    path: str | PathLike[str],
     *,
     format: str | None = None,
-    sidecar=None,
-    columns=None,
+    sidecar: str | PathLike[str] | None = None,
+    columns: Sequence[str | Column] | None = None,
     step: float | None = None,
     rate: float | None = None,
     time: str | int | None = None,
-    units=None,
-    quantities=None,
+    units: Labels = None,
+    quantities: Labels = None,
     name: str | None = None,
     limits: Limits | None = None,
 ) -> Record:
-    """The record in a file of any known format, found out from its content; SI units inside.
+    """The record in a file of any known format, recognised by its content; SI units inside.
 
     Arguments
         path: the file.
-        format: name of the format, when it should not be found out (see `formats()`).
+        format: name of the format, when it should not be recognised (see `formats()`).
         sidecar: TOML file that describes the columns; without it `<path>.toml` is used where it exists.
         columns: names of the data columns, for files that do not name them.
-        step, rate: seconds between samples, or samples per second, for files that do not say; one that contradicts the
-            file is refused.
-        time: name or number (from 1) of the time column, when it should not be found out.
+        step, rate: seconds between samples, or samples per second, for files that do not state it; one that
+            contradicts the file is refused.
+        time: name or number (from 1) of the time column, when it should not be searched for.
         units: unit of all columns, or one for each, or a mapping from names to units. `g` is standard gravity.
-        quantities: likewise, from `vibrid.records.QUANTITIES`; without it what the file says, or guessed from units and
+        quantities: likewise, from `vibrid.records.QUANTITIES`; without it as the file states, or guessed from units and
             names.
         name: what the record is called; without it the name of the file.
-        limits: what may be spent on the file (`Limits`).
+        limits: bounds on size and time of reading (`Limits`).
 
-    What is given here overrides what the file says, key by key; a unit that contradicts the file is refused.
+    Arguments override the file, key by key; a unit that contradicts the file is refused.
 
     A file with several samplings is refused here; `read_records` returns all of them.
     """
@@ -111,7 +112,7 @@ def read_record(
 def read_described(
     path, known: Mapping[str, Column], *, format: str | None = None, rate: float | None = None
 ) -> Record:
-    """`read_record` for a project: what is known of columns by name, which need not be in every file, overrides it."""
+    """`read_record` for a project: descriptions of columns by name, which need not be there, override the file."""
     layout = make_layout(path, rate=rate)
     return _only(path, read_source(Source(path), replace(layout, known=dict(known)), format))
 
@@ -126,17 +127,17 @@ def _only(path, records: list[Record]) -> Record:
 
 
 def formats() -> tuple[str, ...]:
-    """Names of the formats that can be read, the most particular first."""
+    """Names of the formats that can be read, the most specific first."""
     return tuple(name for name, _ in readers())
 
 
 def read_source(source: Source, layout: Layout, format: str | None = None) -> list[Record]:
-    """Choose the reader and run it; whatever goes wrong becomes a sentence about the file."""
+    """Choose the reader and run it; every error becomes a message about the file."""
     if source.size == 0:
         raise source.problem("the file is empty.")
     known = readers()
     if format is not None:
-        chosen = [one for one in known if one[0].lower() == format.lower()]
+        chosen = [entry for entry in known if entry[0].lower() == format.lower()]
         if not chosen:
             raise unknown_name("format", format, [name for name, _ in known])
         return _run(*chosen[0], source, layout)
@@ -152,7 +153,7 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
 
 
 def _recognises(name: str, reader: Reader, source: Source) -> bool:
-    """Whether a file is of a format; a reader of somebody else's that fails at it is passed by with a word."""
+    """Whether a file is of a format; a plugin's reader that fails is skipped with a warning."""
     try:
         return bool(reader.recognises(source))
     except Exception as problem:
@@ -160,8 +161,8 @@ def _recognises(name: str, reader: Reader, source: Source) -> bool:
             raise
         whose = READERS.origin(name)
         warnings.warn(
-            f"{source.path}: the reader of '{name}' ({whose}) could not say whether the file is its own, and was "
-            f"passed by ({type(problem).__name__}: {problem}).",
+            f"{source.path}: the reader of '{name}' ({whose}) could not check whether the file is of its format, and "
+            f"was skipped ({type(problem).__name__}: {problem}).",
             stacklevel=2,
         )
         return False
@@ -169,17 +170,17 @@ def _recognises(name: str, reader: Reader, source: Source) -> bool:
 
 def _run(name: str, reader: Reader, source: Source, layout: Layout) -> list[Record]:
     try:
-        with np.errstate(all="ignore"):  # absurd numbers overflow; the result is checked, so no warning is needed
-            found = reader.read(source, layout)
+        with np.errstate(all="ignore"):  # very large numbers overflow; the result is checked, so no warning is needed
+            records = reader.read(source, layout)
     except Exception as problem:
         if is_own(name) or isinstance(problem, VibridError):
             raise
         why = f"{type(problem).__name__}: {problem}"
-        raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed at it ({why}).") from problem
-    if not is_own(name) and not (isinstance(found, list) and found and all(isinstance(r, Record) for r in found)):
+        raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed ({why}).") from problem
+    if not is_own(name) and not (isinstance(records, list) and records and all(isinstance(r, Record) for r in records)):
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) gave no list of records.")
     files = (source.fingerprint, *filter(None, [layout.sidecar]))
-    return [replace(record, files=files) for record in found]
+    return [replace(record, files=files) for record in records]
 
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Zip archives of strong-motion files: every member of a known text format is read, the traces are gathered.
 
 Protected against archives that expand without end: the stated and the actual size of members, their number and their
-compression ratio are bounded, archives inside archives are left alone, and no file is ever written.
+compression ratio are bounded, archives inside archives are not opened, and no file is written.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def open_zip(source: Source) -> zipfile.ZipFile:
         )
     for member in members:
         if member.file_size > 1_000_000 and member.file_size > _LARGEST_RATIO * max(member.compress_size, 1):
-            raise source.problem(f"member '{member.filename[:60]}' is compressed beyond belief; it is not expanded.")
+            raise source.problem(f"member '{member.filename[:60]}' is compressed too much; it is not expanded.")
     return archive
 
 
@@ -66,7 +66,7 @@ def read_member(source: Source, archive: zipfile.ZipFile, member: zipfile.ZipInf
     ) as problem:
         raise source.problem(f"member '{member.filename[:60]}' is damaged ({problem}).") from None
     if len(content) != member.file_size:
-        raise source.problem(f"member '{member.filename[:60]}' is not as long as it says.")
+        raise source.problem(f"member '{member.filename[:60]}' is not as long as it states.")
     return content
 
 
@@ -98,5 +98,9 @@ class Archive(Reader):
     """Zip archives of strong-motion files: every member of a known text format is read, the traces are gathered."""
 
     particularity = 90
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,19 +17,21 @@ from vibrid.records.readers.time_axis import find_axis, find_time
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.records.units import guess_quantity, unit_factor
 
+Named = TypeVar("Named", Column, Channel)
+
 
 def split_unit(header: str) -> tuple[str, str | None]:
     """Name and unit of a heading such as `roof_acc [m/s^2]` or `force (kN)`; unit None when there is none."""
     text = header.strip().strip('"').strip()
-    found = re.fullmatch(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*", text)
-    if found and found.group(1):
-        return found.group(1).strip(), found.group(2).strip()
+    match = re.fullmatch(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*", text)
+    if match and match.group(1):
+        return match.group(1).strip(), match.group(2).strip()
     return text, None
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a file that describes itself says besides names, units and numbers.
+    """The description of a record in a file, besides names, units and numbers.
 
     columns: quantity, location and direction of each column; axis: its sampling; time: the index of its time column,
     None where it has none; history: of the record, where the file keeps it; name: of the record.
@@ -54,12 +57,12 @@ def assemble(
     unit_line: int | None = None,
     told: Told | None = None,
 ) -> Record:
-    """One record from columns of raw numbers; what the caller or a sidecar says overrides what the file says.
+    """One record from columns of raw numbers; the caller or a sidecar overrides the file.
 
-    data: (samples, columns) as the file has them; names, units: what the file calls them (unit None: not said);
-    kind: the format, for the history; step: seconds between samples where the file says so; named: whether the names
+    data: (samples, columns) as the file has them; names, units: as the file gives them (unit None: not stated);
+    kind: the format, for the history; step: seconds between samples where the file states it; named: whether the names
     come from the file (an unnamed first column is taken as time only when it looks like time); unit_line: the line of
-    the units, for sentences; told: what else the file says of itself.
+    the units, for messages; told: the file's description of the record.
     """
     if data.ndim != 2 or (data.shape[0] < 1 and told is None) or data.shape[1] < 1:
         raise source.problem("it holds no numbers.")
@@ -84,11 +87,11 @@ def assemble(
                 f"it has {len(keep)} columns of data and {len(layout.columns)} are described; describe each one."
             )
         layout.check_names(names)
-        said = [replace(told.columns[i] if told.columns else Column(), name=names[i], unit=units[i]) for i in keep]
-        said = numbered(said)
-        columns, channels, unstated, anew = [], [], [], []
-        for position, (i, own) in enumerate(zip(keep, said, strict=True)):
-            known = layout.column(position, own, len(keep))
+        stated = [replace(told.columns[i] if told.columns else Column(), name=names[i], unit=units[i]) for i in keep]
+        stated = numbered(stated)
+        columns, channels, unstated, changed = [], [], [], []
+        for position, (i, column) in enumerate(zip(keep, stated, strict=True)):
+            known = layout.column(position, column, len(keep))
             if known.skip:
                 continue
             channel, factor = _channel(source, known, unit_line)
@@ -96,8 +99,8 @@ def assemble(
             columns.append(data[:, i] * (factor * known.gain))
             if known.unit is None:
                 unstated.append(channel.name)
-            if known != own:
-                anew.append(channel.name)
+            if known != column:
+                changed.append(channel.name)
         if not channels:
             raise source.problem("every column is marked `skip`.")
         time = None if time_column is None else data[:, time_column] * _seconds(names[time_column], clock.unit)
@@ -109,11 +112,11 @@ def assemble(
         history = [f"read from {source.name} ({kind})"]
         missing = int(np.isnan(stacked).sum())
         if unstated:
-            history.append(f"the unit is not stated for {_some(unstated)}")
+            history.append(f"the unit is not stated for {_listed(unstated)}")
         if missing:
             history.append(f"{missing} samples are missing (NaN)")
     else:
-        history = [*told.history, *([f"described anew when it was read: {_some(anew)}"] if anew else [])]
+        history = [*told.history, *([f"description changed when it was read: {_listed(changed)}"] if changed else [])]
     name = layout.name or (stem(source) if told.name is None else told.name)
     return build(source, stacked, channels, sampling, name, history)
 
@@ -121,10 +124,10 @@ def assemble(
 def described_anew(
     source: Source, records: Sequence[Record], layout: Layout, units: Sequence[Sequence[str]] | None = None
 ) -> list[Record]:
-    """Records of a format that describes itself, overridden by what the caller or a sidecar says.
+    """Records of a format that describes itself, overridden by the caller or a sidecar.
 
     units: of the numbers in the file, for every channel of every record, so that another unit is refused; SI when not
-    given. The names of the records are made by the readers.
+    given. The readers make the names of the records.
     """
     if replace(layout, name=None) == Layout():
         return list(records)
@@ -137,7 +140,7 @@ def described_anew(
 
 
 def _described_anew(source: Source, record: Record, layout: Layout, units: Sequence[str]) -> Record:
-    columns = [Column(quantity=c.quantity, location=c.location, direction=c.direction) for c in record.channels]
+    columns = [Column(quantity=c.quantity, location=str(c.location), direction=c.direction) for c in record.channels]
     axis = {"times": record.times} if record.step is None else {"step": record.step, "start": record.start}
     told = Told(columns, axis, None, record.history, record.name)
     raw = record.data / [unit_factor(u)[0] for u in units]
@@ -145,11 +148,11 @@ def _described_anew(source: Source, record: Record, layout: Layout, units: Seque
     return assemble(source, raw, record.names, stated, layout.within(record.names), kind="", told=told)
 
 
-def _some(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:8])}{' ...' if len(names) > 8 else ''}"
 
 
-def numbered(columns: Sequence[Column]) -> list[Column]:
+def numbered(columns: Sequence[Named]) -> list[Named]:
     """The columns, or channels, with repeated names numbered: acc, acc_2, acc_3."""
     seen: set[str] = set()
     result = []
@@ -162,8 +165,10 @@ def numbered(columns: Sequence[Column]) -> list[Column]:
     return result
 
 
-def build(source: Source, data, channels, axis: dict, name: str, history) -> Record:
-    """The record itself, infinite numbers and repeated names refused in terms of the file."""
+def build(
+    source: Source, data: np.ndarray, channels: Sequence[Channel], axis: dict, name: str, history: Iterable[str]
+) -> Record:
+    """The record itself, infinite numbers and repeated names refused with a message about the file."""
     if np.isinf(data).any():
         row = int(np.argwhere(np.isinf(data))[0][0])
         raise source.problem(f"sample {row + 1} is infinite; a missing sample is written NaN.")

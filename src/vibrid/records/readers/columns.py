@@ -1,6 +1,6 @@
 """Plain columns of numbers, without headings: one number a line, or several separated by white space, comma, semicolon.
 
-What the columns are is said by the caller or a sidecar TOML. An unnamed first column that rises in equal steps from
+The caller or a sidecar TOML describes the columns. An unnamed first column that rises in equal steps from
 about zero is the time. Lines before the first row of numbers, up to forty, are taken as a title; the last of them names
 the columns where it has as many words and among them a time, or units in brackets.
 """
@@ -22,7 +22,7 @@ _TITLE_LINES = 40
 
 
 def _first_row(lines: list[str]) -> tuple[int, str | None, int] | None:
-    """Index, delimiter and width of the first row of numbers, whose follower has as many."""
+    """Index, delimiter and width of the first row of numbers that the next row equals in width."""
     body = [(i, line) for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(("#", "%"))]
     for place, (index, line) in enumerate(body[: _TITLE_LINES + 1]):
         for delimiter in (None, ",", ";"):
@@ -42,11 +42,11 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, layout: Layout) -> list[Record]:
-    found = _first_row(source.head_lines)
-    if found is None:
+    first_row = _first_row(source.head_lines)
+    if first_row is None:
         decimal_comma.refuse(source)
         raise source.problem("no rows of numbers were found.")
-    index, delimiter, width = found
+    index, delimiter, width = first_row
     lines = source.lines()
     title = [next(lines, "").strip() for _ in range(index)]
     lines = (line if not line.lstrip().startswith("%") else "" for line in lines)
@@ -59,11 +59,11 @@ def read(source: Source, layout: Layout) -> list[Record]:
     names = [f"column_{i}" for i in range(1, width + 1)]
     record = assemble(source, data, names, [None] * width, layout, kind=NAME, named=False)
     above = [line for line in title if line]
-    return [record.replace(f"above the numbers stands: {' | '.join(above)[:200]}") if above else record]
+    return [record.replace(f"text above the numbers: {' | '.join(above)[:200]}") if above else record]
 
 
 def _whole(source: Source, lines: list[str]) -> list[str]:
-    """Lines of the beginning of a file, without the last one where it is cut."""
+    """The first lines of a file, without the last one where it is cut."""
     return lines[:-1] if source.size > len(source.head) and len(lines) > 1 else lines
 
 
@@ -87,5 +87,9 @@ class PlainColumns(Reader):
     """Plain columns of numbers, without headings: one number a line, or several."""
 
     particularity = 10
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -39,8 +39,8 @@ def read(source: Source, layout: Layout) -> list[Record]:
 def traces(source: Source) -> list[Trace]:
     """Every component in the file."""
     lines = list(source.lines())
-    found, text_start, index = [], 0, 0
-    integers, reals = [], []
+    traces_read, text_start, index = [], 0, 0
+    text, integers, reals = [], [], []
     while index < len(lines):
         line = lines[index]
         if block := _INTEGERS.match(line):
@@ -50,14 +50,14 @@ def traces(source: Source) -> list[Trace]:
             reals, index = _header(source, lines, index, block)
         elif (announced := _DATA.match(line)) and integers and reals:
             trace, index = _trace(source, lines, index, announced, text, integers, reals)
-            found.append(trace)
+            traces_read.append(trace)
         else:
             index += 1
             if re.match(r"^\s*End-of-data", line, re.I):
                 text_start = index
-    if not found:
+    if not traces_read:
         raise source.problem("the headers of a COSMOS file are there and no block of numbers follows.")
-    return found
+    return traces_read
 
 
 def _header(source: Source, lines: list[str], index: int, block) -> tuple[list[float], int]:
@@ -129,5 +129,9 @@ class COSMOS(Reader):
     """COSMOS strong-motion format, version 1.20 (COSMOS Guidelines and Recommendations, 2001), volumes 0 to 2."""
 
     particularity = 70
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -50,28 +50,29 @@ def traces(source: Source) -> list[Trace]:
     if holds_spectra(source):
         raise source.problem("it holds response spectra (CSMIP volume 3), not a motion.")
     lines = list(source.lines())
-    found, header, index = [], 0, 0
+    traces_read, header, index = [], 0, 0
     while index < len(lines):
         announced = _DATA.match(lines[index])
         if announced:
             trace, index = _trace(source, lines, header, index, announced)
-            found.append(trace)
+            traces_read.append(trace)
         elif lines[index].startswith("/&"):
             index += 1
             header = index
         else:
             index += 1
-    if not found:
+    if not traces_read:
         raise source.problem("the header of an accelerogram is there and no block of numbers follows.")
-    return found
+    return traces_read
 
 
 def _trace(source: Source, lines: list[str], header: int, index: int, announced) -> tuple[Trace, int]:
     count, kind, rest = int(announced.group(1)), (announced.group(2) or "accel").lower(), announced.group(3)
     step, rate = _STEP.search(rest), _RATE.search(rest)
     seconds = numbers.number(step.group(1)) if step else None
-    if rate and numbers.number(rate.group(1)):
-        seconds = 1.0 / numbers.number(rate.group(1))
+    frequency = numbers.number(rate.group(1)) if rate else None
+    if frequency:
+        seconds = 1.0 / frequency
     if not seconds or not 0 < seconds < 1e6:
         raise source.problem("the line that announces the numbers gives no time step.", index + 1)
     if not 1 <= count <= source.limits.numbers:
@@ -116,5 +117,9 @@ class CSMIP(Reader):
     """CSMIP volumes 1 and 2: uncorrected (V1) and corrected (V2) accelerograms, several channels in one file."""
 
     particularity = 60
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

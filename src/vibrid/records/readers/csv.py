@@ -2,13 +2,14 @@
 
 Cells are separated by comma, semicolon or tab, which may also end a line. Empty cells are missing samples. Lines that
 start with # are comments; vibrid's own writer keeps quantity, location, direction and history of every channel in one
-of them (`# vibrid: {...}`), so that what it writes is read back as it was.
+of them (`# vibrid: {...}`), so that its files are read back unchanged.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from typing import TypeGuard
 
 import numpy as np
 
@@ -30,23 +31,23 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, layout: Layout) -> list[Record]:
-    found = find_heading(source)
-    if found is None:
+    heading = find_heading(source)
+    if heading is None:
         decimal_comma.refuse(source)
         raise source.problem("no line of headings followed by numbers was found.")
     lines = source.lines()
-    own, damaged = None, False
-    for _ in range(found.last + 1):
+    description, damaged = None, False
+    for _ in range(heading.last + 1):
         line = next(lines, "")
         if MARK in line:
-            own = _metadata(line)
-            damaged = own is None
-    names, units = _names_and_units(source, found)
-    data = numbers.table(source, lines, found.last + 2, found.delimiter, len(names))
+            description = _metadata(line)
+            damaged = description is None
+    names, units = _names_and_units(source, heading)
+    data = numbers.table(source, lines, heading.last + 2, heading.delimiter, len(names))
     if not len(data):
-        raise source.problem("there are headings and no numbers.", found.first + 1)
-    told = None if own is None else _told(own, names)
-    record = assemble(source, data, names, units, layout, kind=NAME, unit_line=found.last + 1, told=told)
+        raise source.problem("there are headings and no numbers.", heading.first + 1)
+    told = None if description is None else _told(description, names)
+    record = assemble(source, data, names, units, layout, kind=NAME, unit_line=heading.last + 1, told=told)
     return [record.replace("the line that vibrid wrote about the channels is damaged") if damaged else record]
 
 
@@ -68,17 +69,19 @@ def _names_and_units(source: Source, found: Heading) -> tuple[list[str], list[st
 
 
 def _metadata(line: str) -> dict | None:
-    """The writer's own line; None when it was damaged, in which case the headings have to do."""
+    """The writer's own line; None when it is damaged, and then only the headings are used."""
     try:
-        own = json.loads(line.removeprefix(MARK))
+        content = json.loads(line.removeprefix(MARK))
     except (ValueError, RecursionError):
         return None
-    good = isinstance(own, dict) and isinstance(own.get("channels"), list) and isinstance(own.get("history"), list)
-    return own if good else None
+    if not isinstance(content, dict):
+        return None
+    valid = isinstance(content.get("channels"), list) and isinstance(content.get("history"), list)
+    return content if valid else None
 
 
 def _told(own: dict, names: list[str]) -> Told:
-    """What vibrid wrote about a record. Columns are known by their names; a heading that was changed stands alone."""
+    """The description that vibrid wrote. Columns are found by name; a heading that was changed has none."""
     described = {c["name"]: c for c in own["channels"] if isinstance(c, dict) and isinstance(c.get("name"), str)}
     columns = [Column(), *(_column(described.get(name, {})) for name in names[1:])]
     history = [str(h) for h in own["history"]]
@@ -86,10 +89,13 @@ def _told(own: dict, names: list[str]) -> Told:
     if strangers:
         history.append(f"columns that were not written with the file: {', '.join(strangers[:8])}")
     step, start = own.get("step"), own.get("start", 0.0)
-    plain = all(isinstance(v, float | int) and not isinstance(v, bool) and np.isfinite(v) for v in (step, start))
-    axis = {"step": float(step), "start": float(start)} if plain and step > 0 else {}
+    axis = {"step": float(step), "start": float(start)} if _is_number(step) and _is_number(start) and step > 0 else {}
     time = 0 if re.fullmatch("time", names[0]) else None
     return Told(columns, axis if time == 0 else None, time, history, str(own.get("name", "")))
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, float | int) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _column(described: dict) -> Column:
@@ -105,5 +111,9 @@ class CSV(Reader):
     """CSV with a heading line; units in the headings: `time [s], force (kN)`."""
 
     particularity = 20
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

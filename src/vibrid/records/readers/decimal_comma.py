@@ -1,4 +1,4 @@
-"""Decimal commas, as in 0,01: they are told as such, and never read as two columns."""
+"""Decimal commas, as in 0,01: they are reported as such, and never read as two columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def has_one(text: str) -> bool:
 
 
 def told(example: str) -> str:
-    """The sentence for a number with a decimal comma."""
+    """The message for a number with a decimal comma."""
     example = example.strip().strip('"').strip()[:40]
     return (
         f"'{example}' has a decimal comma; save the file again with decimal points, such as 0.5 for 0,5 (where "
@@ -48,11 +48,11 @@ def refuse(source: Source) -> None:
 def refuse_pairs(source: Source, lines: Sequence[str], first_line: int) -> None:
     """Refuse unnamed columns of integers between commas where every row may also hold numbers with decimal commas."""
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith(("#", "%"))]
-    found = [in_pairs(row) for row in rows]
-    if not found or None in found:
+    pairs = [in_pairs(row) for row in rows]
+    if not pairs or None in pairs:
         return
     raise source.problem(
-        f"'{found[0]}' may be one number with a decimal comma or two columns; save the file again with decimal points, "
+        f"'{pairs[0]}' may be one number with a decimal comma or two columns; save the file again with decimal points, "
         "or, if commas stand between columns, name the columns in a first line, in a sidecar TOML or by `columns`.",
         first_line,
     )

@@ -57,23 +57,25 @@ def _known(unit: str) -> bool:
 
 
 def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout: Layout) -> Record:
-    """A record that vibrid wrote, as it was, but for what is described anew."""
+    """A record that vibrid wrote, unchanged except for what the layout overrides."""
     names, keys = attributes.get("vibrid_channels"), attributes.get("vibrid_variables")
     history = attributes.get("vibrid_history", [])
-    whole = isinstance(names, list) and isinstance(keys, list) and isinstance(history, list) and len(names) == len(keys)
-    if not whole or not names or any(key not in arrays for key in keys):
-        raise source.problem("it is marked as a record of vibrid and some of it is missing.")
+    incomplete = source.problem("it is marked as a record of vibrid and some of it is missing.")
+    if not (isinstance(names, list) and isinstance(keys, list) and isinstance(history, list)):
+        raise incomplete
+    if not names or len(names) != len(keys) or any(key not in arrays for key in keys):
+        raise incomplete
     columns = [arrays[key].values for key in keys]
     if any(c.ndim != 1 or c.shape != columns[0].shape for c in columns):
         raise source.problem("its channels do not have equal lengths.")
-    said, units = [], []
+    columns_described, units = [], []
     for key in keys:
         words = arrays[key].attributes
         quantity, unit, location, direction = (
             words.get(k, "") if isinstance(words.get(k, ""), str) else ""
             for k in ("quantity", "units", "location", "direction")
         )
-        said.append(Column(quantity=quantity or "other", location=location, direction=direction))
+        columns_described.append(Column(quantity=quantity or "other", location=location, direction=direction))
         units.append(unit or None)
     step, start = attributes.get("vibrid_step"), attributes.get("vibrid_start", 0.0)
     if isinstance(step, float) and isinstance(start, float) and np.isfinite([step, start]).all():
@@ -83,7 +85,7 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
     else:
         raise source.problem("its sampling step is missing.")
     title = attributes.get("title", "")
-    told = Told(said, axis, None, history, title if isinstance(title, str) else "")
+    told = Told(columns_described, axis, None, history, title if isinstance(title, str) else "")
     return assemble(source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, told=told)
 
 
@@ -92,5 +94,9 @@ class HDF5(Reader):
     """HDF5 and netCDF-4: vibrid's own records exactly, and any other file whose arrays can be told apart."""
 
     particularity = 120
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

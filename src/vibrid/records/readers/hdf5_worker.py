@@ -1,7 +1,7 @@
 """A small program that opens HDF5 files for `vibrid.records.readers.isolated`, in a process of its own.
 
-The HDF5 library can loop without end or break down on a damaged file. Here it can be stopped without harm. It stands
-alone (h5py and NumPy only), reads one request per line from its input, {"path", "bytes", "ratio"}, and answers with a
+The HDF5 library can loop without end or crash on a damaged file. Here it can be stopped without harm. It needs h5py and
+NumPy only, reads one request per line from its input, {"path", "bytes", "ratio"}, and answers with a
 line of JSON, {"attributes", "arrays": [{"name", "dtype", "shape", "attributes"}]} or {"problem"}, and the numbers.
 """
 
@@ -17,12 +17,12 @@ _DEEPEST, _MOST, _TEXTS = 4, 2000, 10_000
 
 
 class Refused(Exception):
-    """The file holds something that is not read; carries the sentence."""
+    """The file holds something that is not read; carries the message."""
 
 
 def _attributes(item) -> dict:
     """Attributes that are texts, lists of texts or single numbers."""
-    found = {}
+    attributes = {}
     for key in list(item.attrs)[:200]:
         try:
             value = item.attrs[key]
@@ -36,8 +36,8 @@ def _attributes(item) -> dict:
         elif isinstance(value, (np.floating, np.integer)):
             value = float(value)
         if isinstance(value, (str, list, float)):
-            found[str(key)] = value
-    return found
+            attributes[str(key)] = value
+    return attributes
 
 
 def _walk(group, prefix: str = "", depth: int = 0, count: list | None = None):

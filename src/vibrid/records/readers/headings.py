@@ -14,7 +14,7 @@ from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.units import unit_factor
 
 MARK = "# vibrid: "
-"""What the writer's own line begins with."""
+"""The beginning of the writer's own line."""
 
 _TITLE_LINES = 40
 _DELIMITERS = (",", ";", "\t")
@@ -32,7 +32,7 @@ class Heading(NamedTuple):
 
 
 def find_heading(source: Source) -> Heading | None:
-    """The heading of a table of numbers; None where no line names columns, a sentence where it does not fit them."""
+    """The heading of a table of numbers; None where no line names columns, an error where it does not fit them."""
     lines = source.head_lines
     body = [(i, line) for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
     if body and any(line.startswith(MARK) for line in lines[: body[0][0]]):  # names may be anything there
@@ -103,7 +103,7 @@ def _names(cells: list[str], line: str) -> bool:
 
 
 def _are_numbers(values: list[str]) -> bool:
-    """Whether a row holds numbers; a date may stand first, so that the reader can say what is wrong with it."""
+    """Whether a row holds numbers; a date may stand first, so that the reader can report what is wrong with it."""
     bare = [value.strip().strip('"') for value in values]
     known = [v for i, v in enumerate(bare) if v and not (i == 0 and len(bare) > 1 and numbers.DATE.match(v))]
     return bool(known) and all(numbers.number(v) is not None or v.lower() in numbers.MISSING for v in known)

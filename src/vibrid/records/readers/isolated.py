@@ -1,4 +1,4 @@
-"""HDF5 files opened in another process, which is stopped when a damaged file keeps it too long or breaks it down.
+"""HDF5 files opened in another process, which is stopped when a damaged file keeps it too long or crashes it.
 
 The process starts with the first HDF5 file (about a third of a second) and serves all that follow.
 """
@@ -6,6 +6,7 @@ The process starts with the first HDF5 file (about a third of a second) and serv
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import math
 import os
@@ -14,6 +15,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 
@@ -36,25 +38,28 @@ class _ReaderProcess:
     """The other process, started when needed, one request at a time."""
 
     def __init__(self):
-        self.lock, self.process, self.owner = threading.Lock(), None, None
+        self.lock = threading.Lock()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.owner: int | None = None
 
     def ask(self, request: dict, seconds: float) -> tuple[dict | None, list[bytes]]:
-        """Answer and bytes of every array; None when the process was stopped or broke down."""
+        """Answer and bytes of every array; None when the process was stopped or crashed."""
         with self.lock:
-            fresh = self.process is None or self.process.poll() is not None or self.owner != os.getpid()
-            if fresh:
-                self._start()
             process = self.process
+            fresh = False
+            if process is None or process.poll() is not None or self.owner != os.getpid():
+                process, fresh = self._start(), True
+            stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
             timer = threading.Timer(seconds + (_START if fresh else 0.0), process.kill)
             timer.start()
             try:
-                process.stdin.write(json.dumps(request).encode() + b"\n")
-                process.stdin.flush()
-                answer = json.loads(process.stdout.readline())
+                stdin.write(json.dumps(request).encode() + b"\n")
+                stdin.flush()
+                answer = json.loads(stdout.readline())
                 parts = []
                 for array in answer.get("arrays", []):
                     size = math.prod(array["shape"]) * np.dtype(array["dtype"]).itemsize
-                    parts.append(process.stdout.read(size))
+                    parts.append(stdout.read(size))
                     if len(parts[-1]) != size:
                         raise ValueError("the process ended inside an array")
                 return answer, parts
@@ -64,25 +69,25 @@ class _ReaderProcess:
             finally:
                 timer.cancel()
 
-    def _start(self) -> None:
+    def _start(self) -> subprocess.Popen[bytes]:
         worker = Path(__file__).with_name("hdf5_worker.py")
-        self.process = subprocess.Popen(
+        self.process = process = subprocess.Popen(
             [sys.executable, "-I", str(worker)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
         self.owner = os.getpid()
+        return process
 
     def stop(self) -> None:
         if self.process is not None and self.owner == os.getpid():
             self.process.kill()
             self.process.wait()
             for pipe in (self.process.stdin, self.process.stdout):
-                try:
-                    pipe.close()
-                except OSError:
-                    continue
+                with contextlib.suppress(OSError):
+                    if pipe is not None:
+                        pipe.close()
         self.process = None
 
 
@@ -91,13 +96,13 @@ atexit.register(_reader.stop)
 
 
 def read_hdf5(source: Source) -> tuple[dict, list[Hdf5Array]]:
-    """Attributes of the file and its real arrays, or a sentence."""
+    """Attributes of the file and its real arrays; FileProblem when it cannot be read."""
     limits = source.limits
     seconds = limits.seconds + source.size / 10e6
     request = {"path": str(Path(source.path).absolute()), "bytes": limits.expanded_bytes, "ratio": _LARGEST_RATIO}
     answer, parts = _reader.ask(request, seconds)
     if answer is None:
-        raise source.problem(f"the HDF5 library broke down on it or did not end within {seconds:.0f} s: it is damaged.")
+        raise source.problem(f"the HDF5 library crashed on it or did not finish within {seconds:.0f} s: it is damaged.")
     if "problem" in answer:
         raise source.problem(f"{answer['problem']}.")
     arrays = [

@@ -1,4 +1,4 @@
-"""The journal of a test that did not come to its end: what was recorded until then."""
+"""The journal of a test that was interrupted: the samples recorded until then."""
 
 from __future__ import annotations
 
@@ -33,8 +33,12 @@ def read(source: Source, layout: Layout) -> list[Record]:
 
 @READERS.register(NAME)
 class JournalFile(Reader):
-    """The journal of a test that did not come to its end: what was recorded until then."""
+    """The journal of a test that was interrupted: the samples recorded until then."""
 
     particularity = 110
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

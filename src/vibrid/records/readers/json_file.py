@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TypeGuard
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
     return from_variables(source, arrays, layout, NAME, units)
 
 
-def _is_rows(value) -> bool:
+def _is_rows(value: object) -> TypeGuard[list]:
     return isinstance(value, list) and bool(value) and isinstance(value[0], list)
 
 
@@ -134,5 +135,9 @@ class JSON(Reader):
     """JSON: columns by name, rows, or rows by name."""
 
     particularity = 30
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

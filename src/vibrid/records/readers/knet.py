@@ -78,11 +78,12 @@ def _read(source: Source, values: dict, label: str, pattern: str) -> list[float]
     text, line = values.get(label, (None, None))
     if text is None:
         raise source.problem(f"the header has no line '{label}'.")
-    found = re.match(pattern, text)
-    result = [numbers.number(x) for x in found.groups()] if found else [None]
-    if any(x is None or not 0 < x < 1e12 for x in result):
+    match = re.match(pattern, text)
+    groups = match.groups() if match else ()
+    values_found = [x for x in map(numbers.number, groups) if x is not None and 0 < x < 1e12]
+    if not groups or len(values_found) < len(groups):
         raise source.problem(f"'{label}' is '{text[:40]}', which cannot be understood.", line)
-    return result
+    return values_found
 
 
 @READERS.register(NAME)
@@ -90,5 +91,9 @@ class KNET(Reader):
     """K-NET and KiK-net (Japan), ASCII format."""
 
     particularity = 50
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -1,4 +1,4 @@
-"""What a file does not say about itself: names, units and sampling of its columns, from the caller or a sidecar TOML.
+"""Descriptions that a file lacks: names, units and sampling of its columns, from the caller or a sidecar TOML.
 
 A sidecar is a small TOML file beside the data file, called like it with `.toml` added (`wn_01.dat.toml`):
 
@@ -21,7 +21,9 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 from vibrid.core.errors import FileProblem, InputError, nearest
 from vibrid.core.inputs import InputFile
@@ -29,6 +31,9 @@ from vibrid.records.record import QUANTITIES
 from vibrid.records.units import unit_factor
 
 _SIDECAR_BYTES = 1_000_000
+
+Labels: TypeAlias = str | Mapping[str, str] | Sequence[str] | None
+"""Units or quantities: one for all columns, by name, or one for each."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +52,19 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """What is known about a file besides its content; None means: ask the file."""
+    """What is known about a file besides its content; None: as the file states."""
 
     columns: tuple[Column, ...] | None = None
     step: float | None = None
     time: str | int | None = None
     name: str | None = None
-    units: str | Mapping[str, str] | Sequence[str] | None = None
-    quantities: str | Mapping[str, str] | Sequence[str] | None = None
+    units: Labels = None
+    quantities: Labels = None
     known: Mapping[str, Column] = field(default_factory=dict)  # by name, of columns that need not be there
     sidecar: InputFile | None = None  # where it was read from
 
     def column(self, index: int, said: Column, count: int) -> Column:
-        """All about data column `index` (time not counted) out of `count`: what the file says, overridden key by key.
+        """The description of data column `index` (time not counted) out of `count`: the file's, overridden key by key.
 
         said: the column as the file describes it; a unit that was given and differs from the file's is refused.
         """
@@ -72,10 +77,10 @@ class Layout:
         return override(said, replace(given, name=name), "the file", "its description")
 
     def within(self, names: Sequence[str]) -> Layout:
-        """The layout for one of several records: units and quantities by name of its own channels; its name is made."""
+        """The layout for one of several records: units and quantities of its own channels by name, and no name."""
         maps = {k: v for k in ("units", "quantities") if isinstance(v := getattr(self, k), Mapping)}
-        own = {k: {name: v[name] for name in v if name in names} for k, v in maps.items()}
-        return replace(self, name=None, **own)
+        chosen = {k: {name: v[name] for name in v if name in names} for k, v in maps.items()}
+        return replace(self, name=None, **chosen)
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse units and quantities for columns that are not there: a misspelt name would leave a column as it is."""
@@ -87,7 +92,7 @@ class Layout:
 
 
 def override(said: Column, given: Column, who: str, other: str) -> Column:
-    """A column with what is given in place of what was said before; units that differ are refused.
+    """A column with the given description in place of the one stated before; units that differ are refused.
 
     A gain may turn one unit into another, volts into newtons.
     """
@@ -116,9 +121,18 @@ def _pick(given, index: int, name: str, count: int, what: str):
 
 
 def make_layout(
-    path, sidecar=None, *, columns=None, step=None, rate=None, time=None, name=None, units=None, quantities=None
+    path: str | PathLike[str],
+    sidecar: str | PathLike[str] | None = None,
+    *,
+    columns: Sequence[str | Column] | None = None,
+    step: float | None = None,
+    rate: float | None = None,
+    time: str | int | None = None,
+    name: str | None = None,
+    units: Labels = None,
+    quantities: Labels = None,
 ) -> Layout:
-    """The layout of a file from its sidecar (found beside it, or named) and from the caller, who has the last word."""
+    """The layout of a file from its sidecar (found beside it, or named) and from the caller, who overrides it."""
     if sidecar is None:
         candidate = Path(f"{path}.toml")
         try:
@@ -144,7 +158,7 @@ def _positive(value, what: str, error) -> float:
     return float(value)
 
 
-def read_sidecar(path) -> Layout:
+def read_sidecar(path: str | PathLike[str]) -> Layout:
     """The layout written in a sidecar TOML; unknown keys, units and quantities are refused with the nearest name."""
     try:
         if Path(path).stat().st_size > _SIDECAR_BYTES:

@@ -1,8 +1,8 @@
 """The numeric arrays of a MATLAB 5 file (versions 5 to 7), read directly from the published format.
 
 The MathWorks, "MAT-File Format". Only what can be a signal is read: full real numeric and logical arrays, and those
-inside structures (named `structure.field`). Cells, sparse arrays, objects and functions are passed over. Nothing is
-executed, and every length is checked against what is there before memory is taken.
+inside structures (named `structure.field`). Cells, sparse arrays, objects and functions are skipped. Nothing is
+executed, and every length is checked against the file before memory is taken.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DEEPEST = 8
 
 
 class Damaged(Exception):
-    """The file contradicts itself; carries the sentence."""
+    """The file contradicts itself; carries the message."""
 
 
 def numeric_arrays(source: Source) -> dict[str, np.ndarray]:
@@ -95,7 +95,7 @@ class _Mat5Reader:
         elif kind in _NUMERIC and not is_complex and len(parts) >= 4 and len(shape) == 2 and name.strip("."):
             values = self.numbers(parts[3])
             if min(shape) < 0 or shape[0] * shape[1] != values.size:
-                raise Damaged(f"'{name[:60]}' says it is {shape} and holds {values.size} numbers")
+                raise Damaged(f"'{name[:60]}' states the shape {shape} and holds {values.size} numbers")
             arrays[name] = values.reshape(shape, order="F")
 
     def fields(self, parts, name: str, arrays: dict, depth: int) -> None:

@@ -33,5 +33,9 @@ class Matlab(Reader):
     """MATLAB files: version 5 to 7 (own format) and 7.3 (HDF5 inside)."""
 
     particularity = 130
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -13,14 +13,14 @@ from vibrid.records.readers.source import Source
 
 _CHUNK = 100_000  # lines parsed at once
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "#n/a"})
-"""What stands for a missing sample, in small letters."""
+"""Texts for a missing sample, in small letters."""
 
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b.*|\d{1,2}:\d{2}\b.*")
-"""What a date or a time of day begins like."""
+"""The beginning of a date or a time of day."""
 
 
 def number(text: str) -> float | None:
-    """A number written in Fortran, C or German-free style; None when it is none."""
+    """A number as Fortran or C write it, without decimal commas; None when it is none."""
     text = text.strip()
     if len(text) > 60 or "_" in text:
         return None
@@ -64,7 +64,7 @@ def block(
 
 
 def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
-    found = 0
+    count = 0
     for offset, line in enumerate(lines):
         words = line.split()
         values = [number(word) for word in words]
@@ -77,13 +77,13 @@ def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
             if value is None:
                 raise source.problem(_not_a_number(word.strip()), first_line + offset)
             yield value
-            found += 1
-            if enough is not None and found >= enough:
+            count += 1
+            if enough is not None and count >= enough:
                 return
 
 
 def _not_a_number(text: str) -> str:
-    """The sentence for a cell that should be a number."""
+    """The message for a cell that should be a number."""
     if decimal_comma.has_one(text):
         return decimal_comma.told(text)
     what = "a date; write the time in seconds from the start" if DATE.match(text) else "not a number"
@@ -92,8 +92,8 @@ def _not_a_number(text: str) -> str:
 
 def fortran_width(text: str) -> int | None:
     """Characters per number from a Fortran format such as (8F10.3) or 5E15.7; None when there is none."""
-    found = re.search(r"\(?\s*(?:\d*P,?\s*)?\d*\s*[FEGDI]\s*(\d{1,2})(?:\.\d+)?", text, re.I)
-    width = int(found.group(1)) if found else 0
+    match = re.search(r"\(?\s*(?:\d*P,?\s*)?\d*\s*[FEGDI]\s*(\d{1,2})(?:\.\d+)?", text, re.I)
+    width = int(match.group(1)) if match else 0
     return width or None
 
 
@@ -123,7 +123,7 @@ def table(
 
 
 def _fast(chunk: list[str], delimiter: str | None, columns: int | None) -> np.ndarray | None:
-    """NumPy's own parser; None where it cannot be trusted to say exactly what is wrong."""
+    """NumPy's own parser; None where it would not report exactly what is wrong."""
     if delimiter and columns and chunk[0].count(delimiter) == columns and chunk[0].rstrip(" ").endswith(delimiter):
         trimmed = [line.rstrip(" ") for line in chunk]  # a delimiter at the end of every line
         if not all(line.endswith(delimiter) for line in trimmed):

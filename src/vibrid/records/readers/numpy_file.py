@@ -62,7 +62,7 @@ def _array(source: Source, content: bytes, name: str) -> np.ndarray | None:
     for side in shape:
         count *= side
     if any(side < 0 for side in shape) or len(shape) > 8 or count * dtype.itemsize != len(content) - stream.tell():
-        raise source.problem(f"'{name[:60]}' says it is {str(shape)[:60]} and holds something else.")
+        raise source.problem(f"'{name[:60]}' states the shape {str(shape)[:60]} and holds something else.")
     return np.frombuffer(content, dtype=dtype, offset=stream.tell()).reshape(shape, order="F" if fortran else "C")
 
 
@@ -80,5 +80,9 @@ class NumPyFile(Reader):
     """NumPy .npy and .npz files. Arrays of Python objects need pickle, which can run any code: they are never read."""
 
     particularity = 100
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

@@ -47,7 +47,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
     values = numbers.block(source, lines[header + 1 :], header + 2, width=width or 15)
     if values.size != count:
         what = "the file is cut short" if values.size < count else "the header is wrong"
-        raise source.problem(f"NPTS says {count} values and {values.size} follow: {what}.", header + 1)
+        raise source.problem(f"NPTS states {count} values and {values.size} follow: {what}.", header + 1)
     step = layout.step if step is None else step
     if step is None:
         raise source.problem("the header gives no time step DT; give `step`.", header + 1)
@@ -65,18 +65,18 @@ def read(source: Source, layout: Layout) -> list[Record]:
 def _count_line(source: Source, lines: list[str]) -> tuple[int, int, float | None]:
     """Index of the line with NPTS and DT, and both numbers."""
     for index, line in enumerate(lines[:12]):
-        found = _EQUALS.search(line) or _TRAILING.search(line)
-        if found:
-            count, step = numbers.number(found.group(1)), numbers.number(found.group(2))
+        match = _EQUALS.search(line) or _TRAILING.search(line)
+        if match:
+            count, step = numbers.number(match.group(1)), numbers.number(match.group(2))
             if count is None or not 1 <= count <= source.limits.numbers or count != int(count):
-                raise source.problem(f"NPTS is '{found.group(1)}', which is not a count of values.", index + 1)
-            if found.group(2) and (step is None or not 0 < step < 1e6):
-                raise source.problem(f"DT is '{found.group(2)}', which is not a time step.", index + 1)
+                raise source.problem(f"NPTS is '{match.group(1)}', which is not a count of values.", index + 1)
+            if match.group(2) and (step is None or not 0 < step < 1e6):
+                raise source.problem(f"DT is '{match.group(2)}', which is not a time step.", index + 1)
             return index, int(count), step
     for index, line in enumerate(lines[:12]):
-        found = re.search(r"NPTS\s*=\s*([0-9]{1,12})", line, re.I)
-        if found:
-            return index, int(found.group(1)), None
+        match = re.search(r"NPTS\s*=\s*([0-9]{1,12})", line, re.I)
+        if match:
+            return index, int(match.group(1)), None
     raise source.problem("the header names NPTS but not the number of values.")
 
 
@@ -84,10 +84,10 @@ def _quantity(source: Source, header: list[str], line: int) -> tuple[str, str]:
     """Quantity and unit from the header: 'ACCELERATION TIME SERIES IN UNITS OF G', 'The units are (g)'."""
     text = " ".join(header)
     word = re.search(r"\b(ACCELERATION|VELOCITY|DISPLACEMENT)\s+TIME", text, re.I)
-    found = re.search(r"UNITS\s+(?:OF|ARE|IN|:)\s*\(?\s*([A-Za-z][A-Za-z0-9/^*]*)", text, re.I)
-    if found is None:
-        raise source.problem("the header does not say the unit of the numbers (UNITS OF G).", max(line, 1))
-    unit = found.group(1).lower()
+    match = re.search(r"UNITS\s+(?:OF|ARE|IN|:)\s*\(?\s*([A-Za-z][A-Za-z0-9/^*]*)", text, re.I)
+    if match is None:
+        raise source.problem("the header does not state the unit of the numbers (UNITS OF G).", max(line, 1))
+    unit = match.group(1).lower()
     try:
         symbol = unit_factor(unit)[1]
     except InputError as problem:
@@ -95,7 +95,7 @@ def _quantity(source: Source, header: list[str], line: int) -> tuple[str, str]:
     for name, (quantity, expected) in _QUANTITIES.items():
         if word is not None and word.group(1).lower() == name:
             if symbol != expected:
-                raise source.problem(f"the header speaks of {name} in '{unit}', which do not fit.", max(line, 1))
+                raise source.problem(f"the header states {name} in '{unit}', which do not fit.", max(line, 1))
             return quantity, unit
         if word is None and symbol == expected:
             return quantity, unit
@@ -107,5 +107,9 @@ class PEER(Reader):
     """PEER strong-motion files: AT2 (acceleration), VT2 (velocity), DT2 (displacement), old and NGA headers."""
 
     particularity = 40
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

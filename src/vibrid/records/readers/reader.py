@@ -1,4 +1,4 @@
-"""The contract of a reader, one for each format, and the registry of all of them."""
+"""The base class of readers, one for each format, and their registry."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ READERS = Registry("format")
 class Reader:
     """Reads one format. It is made without arguments and keeps nothing between files.
 
-    `particularity` is the order in which readers are asked whether a file is theirs, the largest first: those of the
-    package have 10 (columns of numbers) to 130, and one of yours comes before them unless it says otherwise.
+    `particularity` is the order in which readers check whether a file is theirs, the largest first: those of the
+    package have 10 (columns of numbers) to 130, and yours comes before them unless it sets another value.
     """
 
     particularity: ClassVar[int] = 1000
@@ -27,14 +27,14 @@ class Reader:
         raise NotImplementedError
 
     def read(self, source: Source, layout: Layout) -> list[Record]:
-        """One record for every sampling in the file; what is wrong with it is raised as `source.problem(sentence)`."""
+        """One record for every sampling in the file; errors in it are raised as `source.problem(message)`."""
         raise NotImplementedError
 
 
 def readers() -> list[tuple[str, Reader]]:
-    """(name of the format, its reader) of all, in the order in which they are asked."""
-    made = [(name, cls()) for name, cls in READERS.items()]
-    return sorted(made, key=lambda one: (-one[1].particularity, one[0]))
+    """(name of the format, its reader) of all, in the order in which they check a file."""
+    named = [(name, cls()) for name, cls in READERS.items()]
+    return sorted(named, key=lambda pair: (-pair[1].particularity, pair[0]))
 
 
 def is_own(name: str) -> bool:

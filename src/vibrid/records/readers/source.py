@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 
 from vibrid.core.errors import FileProblem, missing_file
@@ -15,7 +16,7 @@ from vibrid.core.inputs import InputFile
 
 @dataclass(frozen=True)
 class Limits:
-    """What a reader may spend on one file.
+    """Bounds on the reading of one file.
 
     file_bytes: largest file that is opened; expanded_bytes: largest size of anything after decompression;
     numbers: most numbers in one record; members: most files in one archive; line_bytes: longest line of text;
@@ -37,10 +38,10 @@ _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\x1a"))
 class Source:
     """The content of one file, from disk or from inside an archive.
 
-    path: what the user calls it (used in every sentence); content: the bytes, when they are not on disk.
+    path: the name that the user gave (used in every message); content: the bytes, when they are not on disk.
     """
 
-    def __init__(self, path, content: bytes | None = None, limits: Limits | None = None):
+    def __init__(self, path: str | PathLike[str], content: bytes | None = None, limits: Limits | None = None) -> None:
         self.path, self.limits = path, limits or Limits()
         self._content = content
         if content is not None:
@@ -107,7 +108,7 @@ class Source:
             return []
         return self.head.decode(self.encoding, errors="replace").splitlines()[:200]
 
-    def _open(self):
+    def _open(self) -> io.BytesIO | io.BufferedReader:
         if self._content is not None:
             return io.BytesIO(self._content)
         try:

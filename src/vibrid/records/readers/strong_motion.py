@@ -1,4 +1,4 @@
-"""What the strong-motion formats share: traces of single channels, gathered into records on one time axis."""
+"""Shared by the strong-motion formats: traces of single channels, gathered into records on one time axis."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Trace:
 def gather(source: Source, traces: Sequence[Trace], layout: Layout, kind: str) -> list[Record]:
     """Records from traces: those with one clock and step share a record, shorter ones end with NaN.
 
-    A free-field sensor (no location given, or one that says so) measures ground motion. Velocity and displacement of a
+    A free-field sensor (no location, or one that states it) measures ground motion. Velocity and displacement of a
     sensor on a structure are absolute, for which a record has no quantity of its own: they are 'other'.
     """
     groups: dict[tuple, list[Trace]] = {}

@@ -37,18 +37,18 @@ def find_time(
         if layout.time not in names:
             raise source.problem(f"there is no time column called '{layout.time}'; there are {', '.join(names)}.")
         return list(names).index(layout.time)
-    described = layout.columns is not None and len(layout.columns) == data.shape[1]
+    described = layout.columns if layout.columns is not None and len(layout.columns) == data.shape[1] else None
     if named:
         called = [i for i, name in enumerate(names) if TIME_NAME.match(name)]
-        called = [i for i in called if not (described and layout.columns[i].skip)] if axis is None else []
+        called = [i for i in called if not (described and described[i].skip)] if axis is None else []
         times = [i for i in called if not units[i] or unit_factor(units[i])[2] == "time"]
         if called and not times and layout.step is None:
             raise source.problem(
-                f"column '{names[called[0]]}' is called like a time and is in '{units[called[0]]}', which is no unit "
+                f"column '{names[called[0]]}' has the name of a time and is in '{units[called[0]]}', which is no unit "
                 "of time; give `time`, the column that is, or the step."
             )
         return times[0] if times else None
-    if described and TIME_NAME.match(layout.columns[0].name) and not layout.columns[0].skip:
+    if described and TIME_NAME.match(described[0].name) and not described[0].skip:
         return 0
     if layout.step is not None or axis is not None or described or data.shape[1] < 2:
         return None
@@ -58,7 +58,7 @@ def find_time(
 def find_axis(source: Source, time: np.ndarray | None, axis: Mapping | None, step: float | None) -> dict:
     """The sampling of a record from what the file states, its time column in seconds and the step that was given.
 
-    A step that was given and contradicts the file is refused: one of them is wrong, and nobody can tell which.
+    A given step that contradicts the file is refused: one of them is wrong, and it is not known which.
     """
     if axis is None and time is None and step is None:
         raise source.problem(
@@ -111,14 +111,14 @@ def _along(source: Source, time: np.ndarray, step: float) -> dict:
     if np.any(away[there] > 0.5 * step * (1 + 1e-9)):
         row = int(np.argmax(np.where(there, away, 0.0) > 0.5 * step * (1 + 1e-9)))
         raise source.problem(
-            f"the time column says {time[row]:g} s at sample {row + 1}, and a step of {step:g} s leads to "
+            f"the time column states {time[row]:g} s at sample {row + 1}, and a step of {step:g} s leads to "
             f"{start + step * row:g} s; leave out the step, or mark the time column `skip` in a sidecar."
         )
     return {"step": step, "start": start}
 
 
 def _of_column(source: Source, time: np.ndarray, even: bool = True) -> dict:
-    """The sampling that a time column says: a step where it is even, else the times themselves."""
+    """The sampling of a time column: a step where it is even, else the times themselves."""
     if np.isnan(time).any():
         raise source.problem(f"the time of sample {int(np.argmax(np.isnan(time))) + 1} is missing.")
     falling = np.flatnonzero(~(np.diff(time) > 0))

@@ -196,7 +196,7 @@ def _binary(source, title, data: bytes, stored: int, even: int, count: int, line
 
 
 def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[Channel, str, str]:
-    """Name, quantity and place from the header; the unit of the numbers, and what is to be said of it."""
+    """Name, quantity and place from the header; the unit of the numbers, and a note on it."""
     node = _field(source, header[5], 41, 10, line + 6)
     direction = _DIRECTIONS.get(_field(source, header[5], 51, 4, line + 6), "")
     code = _field(source, header[8], 0, 10, line + 9)
@@ -211,7 +211,7 @@ def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[
         if not unit:
             symbol = QUANTITIES[quantity]
         elif quantity != "other" and QUANTITIES[quantity] != symbol:
-            raise source.problem(f"the header speaks of {quantity} in '{unit}', which do not fit.", line + 9)
+            raise source.problem(f"the header states {quantity} in '{unit}', which do not fit.", line + 9)
         return Channel(name[:60], quantity, symbol, f"node {node}" if node else "", direction), unit, note
     except InputError as problem:
         raise source.problem(str(problem), line + 9) from None
@@ -222,5 +222,9 @@ class UFF58(Reader):
     """Universal file format, dataset 58: functions at nodal degrees of freedom, ASCII (58) and binary (58b)."""
 
     particularity = 80
-    recognises = staticmethod(recognises)
-    read = staticmethod(read)
+
+    def recognises(self, source: Source) -> bool:
+        return recognises(source)
+
+    def read(self, source: Source, layout: Layout) -> list[Record]:
+        return read(source, layout)

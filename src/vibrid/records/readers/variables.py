@@ -1,8 +1,8 @@
 """Named arrays, as MATLAB, NumPy, JSON and HDF5 files hold them, made into a record.
 
-Which array is the time, the step or a channel is found from names and lengths: the time is called like a time (t, time,
-Tout...), the step like a step (dt, Ts) or a rate (fs, rate); channels are all arrays as long as the time, or, without a
-time, of the most common length. Arrays of other lengths or with infinite values are left out, which the history says.
+Names and lengths decide which array is the time, the step or a channel: a time has a name such as t, time or Tout, a
+step dt or Ts, a rate fs or rate; channels are all arrays as long as the time, or, without a time, of the most common
+length. Arrays of other lengths or with infinite values are left out, which the history states.
 A sidecar's `key` chooses instead: `key = "x_F[:, 2]"` is the third column of x_F.
 """
 
@@ -61,8 +61,8 @@ def from_variables(
     keyed = layout.columns is not None and any(c.key for c in layout.columns)
     record = (_by_keys if keyed else _by_length)(source, arrays, layout, kind, steps, units)
     others = {n: s for n, s in steps.items() if record.step is None or abs(s - record.step) > 1e-3 * record.step}
-    told = "; ".join(f"'{name}' says a step of {step:g} s" for name, step in list(others.items())[:4])
-    return [record.replace(f"{told}, which the time contradicts: it was not used") if told else record]
+    stated = "; ".join(f"'{name}' states a step of {step:g} s" for name, step in list(others.items())[:4])
+    return [record.replace(f"{stated}, which the time contradicts: it was not used") if stated else record]
 
 
 def _stated(source, steps: dict[str, float]) -> float | None:
@@ -71,7 +71,7 @@ def _stated(source, steps: dict[str, float]) -> float | None:
         first = next(iter(steps))
         if abs(step - steps[first]) > 1e-3 * step:
             raise source.problem(
-                f"'{first}' says a step of {steps[first]:g} s and '{name}' {step:g} s; correct or remove the wrong one."
+                f"'{first}' states a step of {steps[first]:g} s and '{name}' {step:g} s; correct the wrong one."
             )
     return next(iter(steps.values()), None)
 
@@ -97,7 +97,7 @@ def _by_length(source, arrays, layout, kind, steps, units) -> Record:
         chosen = {named_time[0]: chosen[named_time[0]], **chosen}
     left_out = [f"{n} ({'a second time' if n in named_time else 'another length'})" for n in arrays if n not in chosen]
     endless = [n for n, a in chosen.items() if a.dtype.kind == "f" and np.isinf(a).any() and n not in named_time]
-    if len(endless) < len(chosen) - len(named_time[:1]):  # what is computed beside the signals may be infinite
+    if len(endless) < len(chosen) - len(named_time[:1]):  # computed quantities beside the signals may be infinite
         left_out += [f"{n} (infinite values)" for n in endless]
         chosen = {n: a for n, a in chosen.items() if n not in endless}
     names, column_units = [], []
@@ -149,11 +149,11 @@ def _by_keys(source, arrays, layout, kind, steps, units) -> Record:
 
 def _take(source, arrays, key: str) -> np.ndarray:
     """A column by a key such as `force`, `data[:, 3]` or `data[3]`; columns count from 0 as in Python."""
-    found = re.fullmatch(r"\s*([^\[\]]+?)\s*(?:\[\s*(?::\s*,\s*)?(\d{1,5})\s*\])?\s*", key)
-    name = found.group(1) if found else key
+    match = re.fullmatch(r"\s*([^\[\]]+?)\s*(?:\[\s*(?::\s*,\s*)?(\d{1,5})\s*\])?\s*", key)
+    name = match.group(1) if match else key
     if name not in arrays:
         raise source.problem(f"there is no array '{name}'; {nearest(name, arrays)}")
-    array, column = arrays[name], int(found.group(2) or 0)
+    array, column = arrays[name], int(match.group(2) or 0) if match else 0
     if column >= array.shape[1]:
         raise source.problem(f"'{name}' has {array.shape[1]} columns, counted from 0; there is no {column}.")
     return array[:, column]

@@ -1,4 +1,4 @@
-"""What is being measured now: samples as they come from a file, a pipe or the network, put in order."""
+"""Measurements in progress: samples as they arrive from a file, a pipe or the network, put in order."""
 
 from vibrid.records.streams.order import Arrival, Sequencer
 from vibrid.records.streams.packets import pack, unpack

@@ -1,4 +1,4 @@
-"""Samples in order, each once: what arrives late, twice or never is told apart and counted."""
+"""Samples in order, each once: late, repeated and lost samples are counted separately."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Arrival(NamedTuple):
 
 
 class Sequencer:
-    """Hands samples on in the order of their numbers.
+    """Passes samples on in the order of their numbers.
 
-    A sample that is early waits for those before it until `patience` later ones have come; then the missing are given
-    up as a gap of NaN samples. What comes after it was given up, or twice, is dropped. A number that jumps by more than
-    `longest_gap` is not believed until `believe` packets in a row say so (a sender that started anew).
+    An early sample waits for those before it until `patience` later ones have come; then the missing ones become a gap
+    of NaN samples. A sample that comes after that, or twice, is dropped. A number that jumps by more than `longest_gap`
+    is accepted only after `believe` such packets in a row (a sender that was restarted).
 
     Arguments
         step: seconds between samples, for the times of lost ones.
@@ -34,7 +34,7 @@ class Sequencer:
         self._strange = 0
 
     def feed(self, arrival: Arrival) -> list[Arrival]:
-        """The samples that can be handed on now."""
+        """The samples that can be passed on now."""
         if self.next is None:
             self.next = arrival.number
         ahead = arrival.number - self.next
@@ -56,19 +56,21 @@ class Sequencer:
         return self._ready(given_up=len(self.waiting) > self.patience)
 
     def finish(self) -> list[Arrival]:
-        """What is still waiting, when nothing more will come."""
+        """The samples still waiting, when no more will come."""
         return self._ready(given_up=bool(self.waiting))
 
     def _ready(self, given_up: bool) -> list[Arrival]:
         out: list[Arrival] = []
+        if self.next is None:
+            return out
         last = max(self.waiting, default=-1)
         while self.next in self.waiting or (given_up and self.next <= last):
-            found = self.waiting.pop(self.next, None)
-            if found is None:
+            arrival = self.waiting.pop(self.next, None)
+            if arrival is None:
                 self.lost += 1
                 width = len(next(iter(self.waiting.values())).values)
-                found = Arrival(self.next, self.last_time + self.step, (float("nan"),) * width)
-            out.append(found)
-            self.last_time = found.time
+                arrival = Arrival(self.next, self.last_time + self.step, (float("nan"),) * width)
+            out.append(arrival)
+            self.last_time = arrival.time
             self.next += 1
         return out

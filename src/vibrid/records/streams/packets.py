@@ -1,4 +1,4 @@
-"""The packet of one sample on the network: a fixed layout of plain numbers, checked before anything is believed.
+"""The packet of one sample on the network: a fixed layout of plain numbers, checked before it is used.
 
 Little-endian: 4 bytes `VBR1`, a 32-bit number of the sample, a 64-bit time in seconds, a 16-bit count of channels, and
 that many 64-bit values. A value that is missing is NaN. Nothing else is accepted, so nothing can be executed.

@@ -1,4 +1,4 @@
-"""Where samples come from: a stored record played again, lines of text, or packets on the network."""
+"""Sources of samples: a stored record played again, lines of text, or packets on the network."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def replay(data: np.ndarray, step: float, speed: float = math.inf) -> Iterator[A
 
 
 def lines(stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[str], None]) -> Iterator[Arrival]:
-    """Lines `time,value,value,…` of a pipe; a first line with names says the order of the columns.
+    """Lines `time,value,value,…` of a pipe; a first line with names gives the order of the columns.
 
-    A line that cannot be read is refused and passed over.
+    A line that cannot be read is refused and skipped.
     """
     order, first = list(range(1, len(names) + 1)), None
     for i, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), "")):
@@ -64,9 +64,9 @@ def lines(stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[s
 def udp(
     host: str, port: int, channels: int, timeout: float, refuse: Callable[[str], None], opened=None
 ) -> Iterator[Arrival]:
-    """Packets from the first sender that is heard on a port; those of others are refused.
+    """Packets from the first sender on a port; those of others are refused.
 
-    Raises `Silence` when nothing good comes for `timeout` seconds. `opened` is called with the port that listens.
+    Raises `Silence` when no valid packet comes for `timeout` seconds. `opened` is called with the number of the port.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -102,9 +102,9 @@ def udp(
 
 
 def in_background(arrivals: Iterator[Arrival], most: int = 1_000_000) -> Iterator[Arrival]:
-    """The same arrivals, taken in by a thread: nothing is lost while the reader compiles or thinks.
+    """The same arrivals, received by a thread: nothing is lost while the reader compiles or computes.
 
-    Up to `most` wait; what ends or breaks the source is told when all before it is read.
+    Up to `most` wait; the end or an error of the source is passed on when all samples before it are read.
     """
     waiting: queue.Queue = queue.Queue(most)
 
