@@ -9,7 +9,7 @@ from vibrid.hybrid.learned import DeviceTest, Direct, MotionFeatures
 from vibrid.hybrid.learned.answers import Adapted
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.networks.training import Trained
-from vibrid.papers.ocpnn.real_models import GRIP, Kind, network, predictions
+from vibrid.papers.ocpnn.real_models import GRIP, ModelKind, network, predictions
 from vibrid.papers.ocpnn.real_tests import (
     HARMONIC_FOLDS,
     Fold,
@@ -91,7 +91,7 @@ def test_predictions_are_of_tests_left_out_and_are_kept(tmp_path, monkeypatch):
     x = 0.01 * np.sin(np.arange(100) / 8)
     tests = [DeviceTest(name, x, 0 * x, 1e6 * x, np.stack([x, x], axis=1), (1e4, 8e3)) for name in "ab"]
     parts = [Fold("first", np.array([True, False])), Fold("second", np.array([False, True]))]
-    kind = Kind(network(MotionFeatures(0.01, 0.1, ()), Direct(), 2, (2,)), {"rate": 1e-2}, 2, members=2)
+    kind = ModelKind(network(MotionFeatures(0.01, 0.1, ()), Direct(), 2, (2,)), {"rate": 1e-2}, 2, members=2)
     monkeypatch.setattr("vibrid.papers.ocpnn.real_models.fit_models", not_trained)
     made = predictions(Run(), "tiny", kind, tests, parts, parts[:1], 2, np.ones(2))
     assert made.forces.shape == (2, 2, 128) and made.extra.shape == (2, 1, 2, 128)

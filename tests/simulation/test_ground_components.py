@@ -44,7 +44,7 @@ TRIPOD = vb.Truss(
 def structures() -> dict:
     """One structure of every registered kind, from the examples."""
     notes = Notes()
-    tables = {name: read_table(EXAMPLES / f"{name}.toml", project_file())[1] for name in vb.structures.STRUCTURES}
+    tables = {name: read_table(EXAMPLES / f"{name}.toml", project_file)[1] for name in vb.structures.STRUCTURES}
     return {name: make(table.structure, (), notes) for name, table in tables.items()}
 
 

@@ -62,7 +62,7 @@ def function_of(owner: type, method: str) -> Callable:
             function = FUNCTIONS[place]
             if isinstance(function, str):
                 module, _, name = function.partition(":")
-                function = FUNCTIONS[place] = getattr(importlib.import_module(module), name)
+                return getattr(importlib.import_module(module), name)
             return function
     raise NotImplementedError(f"{_name(owner)} declares {method}(), and no function is attached to it.")
 
