@@ -7,8 +7,9 @@ Class")`, so that the command line finds it by its name and nobody else pays for
 
 from vibrid.papers.pages import reproduce
 from vibrid.papers.paper import PAPERS, Check, Outcome, Paper, Run, load_paper
+from vibrid.papers.verdict import Claim
 
 for _name in ("joint", "masing", "ocpnn", "pidynnet", "siva"):
     PAPERS.announce(_name, f"vibrid.papers.{_name}:PAPER")
 
-__all__ = ["PAPERS", "Check", "Outcome", "Paper", "Run", "load_paper", "reproduce"]
+__all__ = ["PAPERS", "Check", "Claim", "Outcome", "Paper", "Run", "load_paper", "reproduce"]
