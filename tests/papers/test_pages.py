@@ -33,7 +33,7 @@ def test_verdicts_stand_at_the_top_with_numbers_from_the_files(tmp_path):
     claim = Claim(
         "Table 1: 0.2 %",
         "does not, because it diverges",
-        published="{figure-1|EI_1|error (%)|.2g} %, {figure-1|1|error (%)} %",
+        published="{figure-1|EI_1|error (%)|.2g} %, {figure-1|#1|error (%)} %",
         ours="{figure-1|check: load error|measured}",
         alternative="{table-9|EI_1|error (%)}",
     )

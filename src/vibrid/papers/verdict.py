@@ -1,8 +1,8 @@
 """The verdict of a paper: each of its claims beside its recipe as published, our method and a simple alternative.
 
 Numbers are not typed here: a text names the result they come from, `{item|row|column|format}`, and they are read from
-the JSON file of that item when the page is written. `row` is the value of the row's first column, or the row's number
-from 0; `check: …` names a check by the beginning of its text; the format is Python's, `.3g` unless given.
+the JSON file of that item when the page is written. `row` is the value of the row's first column, or `#n`, the row's
+number from 0; `check: …` names a check by the beginning of its text; the format is Python's, `.3g` unless given.
 
 Example
     Claim("Table 2: error of EI₁ 0.225 %", "reproduces", published="{table-2|EI_1 (N m²)|as published (%)} %")
@@ -65,6 +65,11 @@ class Claim:
         return [results.fill(text) for text in texts]
 
 
+def numbers(item: str, rows, column: str, shape: str = ".3g") -> str:
+    """The fields of one column in several rows, for the text of a claim."""
+    return ", ".join(f"{{{item}|{row}|{column}|{shape}}}" for row in rows)
+
+
 class Results:
     """The JSON files of a paper's results in a folder, for the numbers of claims.
 
@@ -95,8 +100,8 @@ class Results:
             return None
         if row.startswith("check: "):
             named = [c for c in facts["checks"] if c["what"].startswith(row.removeprefix("check: "))]
-        elif row.isdigit():
-            named = facts["rows"][int(row) : int(row) + 1]
+        elif row.startswith("#"):
+            named = facts["rows"][int(row[1:]) :]
         else:
             named = [r for r in facts["rows"] if r and str(next(iter(r.values()))) == row]
         return named[0].get(column) if named else None

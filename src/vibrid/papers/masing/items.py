@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vibrid.papers.masing import change, devices, figures, other_laws, tables
+from vibrid.papers.masing.verdict import CLAIMS
 from vibrid.papers.paper import Paper
 
 PAPER = Paper(
@@ -23,7 +24,9 @@ PAPER.figure(8, "The identified model under another earthquake", real_data=True)
 PAPER.study("table-1-synthetic", "Table 1 with synthetic motions that need no real record")(
     lambda run: tables.table_1(run, real=False)
 )
+PAPER.study("spread", "Twenty seeds at 10 % noise: the spread of the paper's method", real_data=True)(tables.spread)
 PAPER.study("guard", "Fifty seeds at 10 % noise: is a wrong answer flagged?", real_data=True)(tables.guard)
 PAPER.study("stiffness-loss", "A storey loses 30 % of its stiffness during the test")(change.study)
 PAPER.study("devices", "Real devices identified online", real_data=True)(devices.study)
 PAPER.study("other-laws", "The paper's method on Bouc–Wen, bilinear and LuGre devices")(other_laws.study)
+PAPER.judge(CLAIMS, head="study-spread")
