@@ -130,9 +130,9 @@ def _systems(thetas, experiment, unknowns, shares, loads, step, hold):
     """The recursion of motion and loads at each θ; leading axis as `thetas`."""
 
     def at(theta):
-        made = unknowns.place(experiment, theta)
+        placed = unknowns.place(experiment, theta)
         return recursion.augment(
-            recursion.exact_motion(made.structure, made.sensors, loads, step, hold), shares, "size"
+            recursion.exact_motion(placed.structure, placed.sensors, loads, step, hold), shares, "size"
         )
 
     return jax.vmap(at)(thetas)
