@@ -2,7 +2,8 @@
 
 Numbers are not typed here: a text names the result they come from, `{item|row|column|format}`, and they are read from
 the JSON file of that item when the page is written. `row` is the value of the row's first column, or `#n`, the row's
-number from 0; `check: …` names a check by the beginning of its text; the format is Python's, `.3g` unless given.
+number from 0; `check: …` names a check by the beginning of its text; the format of a fraction is
+Python's, `.3g` unless given.
 
 Example
     Claim("Table 2: error of EI₁ 0.225 %", "reproduces", published="{table-2|EI_1 (N m²)|as published (%)} %")
@@ -91,7 +92,7 @@ class Results:
         if value is None:
             self.missing.append(field)
             return NOT_MADE
-        return f"{value:{shape}}" if isinstance(value, int | float) else str(value)
+        return f"{value:{shape}}" if isinstance(value, float) else str(value)
 
     def value(self, item: str, row: str, column: str):
         """One value of a result, or None where the file does not hold it."""

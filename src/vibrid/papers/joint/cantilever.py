@@ -434,7 +434,7 @@ def convergence_picture(result, ours: list[float]):
             upper.loglog(x, y, color=colour, label=name)
             upper.axhline(last, color=colour, ls=":", lw=1)
         upper.axhline(0.0243, color=style.BOUND, ls="--", lw=1.2, label="load, paper")
-        upper.set(xlabel="iteration", ylabel="error [%]", xlim=(0.9, 1.1 * len(steps)), ylim=(3e-3, 3e3))
+        upper.set(xlabel="iteration", ylabel="error [%]", xlim=(0.9, 1.1 * len(steps)), ylim=(3e-3, 6e4))
         upper.set_title("The paper's updates until ε = 1e-6; dotted: JointLoads after six iterations")
         upper.legend(ncols=5, loc="upper right")
         lower.plot(TIME, load(TIME), color=style.TRUTH, lw=3, label="true load")

@@ -16,7 +16,7 @@ def case(number: int, condition: str, verdict: str, published: str = "") -> Clai
 
 
 def of_seeds(number: int) -> str:
-    row = f"study-spread|{number}, as printed"
+    row = f"study-spread|{number}"
     return (
         f"median {{{row}|median|.2g}}, {{{row}|lowest|.2g}} to {{{row}|worst|.2g}}; "
         f"{{{row}|seeds not worse than the paper's run}} of 20 seeds not worse than the paper's run"
