@@ -66,6 +66,11 @@ class Registry:
         self._origins: dict[str, Origin] = {}
         Registry.every[kind] = self
 
+    @classmethod
+    def of(cls, kind: str) -> Registry:
+        """The registry of a kind, made when it is asked for the first time."""
+        return cls.every[kind] if kind in cls.every else cls(kind)
+
     # -- adding ----------------------------------------------------------------------------------------------------
 
     def register(self, name: str) -> Callable[[Kind], Kind]:

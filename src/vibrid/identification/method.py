@@ -13,7 +13,7 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
 
-METHODS = Registry("method")
+METHODS = Registry.of("method")
 
 NEEDS = {
     "partial sensors": "displacement, velocity and acceleration are not measured at every degree of freedom",
@@ -51,6 +51,13 @@ class Method(eqx.Module):
     independent_of: ClassVar[frozenset[str]] = frozenset()
     uncertainty: ClassVar[bool] = True  # whether the result has a covariance or samples
     online: ClassVar[bool] = False
+    retired: ClassVar[dict[str, str]] = {}  # arguments that are no longer there, and the message for each
+
+    def __new__(cls, *positional, **named):
+        for name in named:
+            if name in cls.retired:
+                raise InputError(cls.retired[name])
+        return super().__new__(cls)
 
     def __init_subclass__(cls, **keywords):
         """The types of settings are checked before their values."""

@@ -24,6 +24,7 @@ from vibrid.papers.masing.cases import (
     noisy,
 )
 from vibrid.papers.paper import Check, Outcome
+from vibrid.report.style import BOUND, CYCLE, INK, new_axes
 from vibrid.simulation import simulate
 
 TABLE_1 = (
@@ -62,9 +63,10 @@ def table_1(run, real: bool) -> Outcome:
         data = data_of(run, system, noise, seeds_of(run), real)
         ends, _, _ = identify_many(system.method(objective), device(system.guess), data)
         printed = {}
-        if real:  # λ_θ to the letter of eq. 14
-            faithful, _, _ = identify_many(system.method(objective, faithful=True), device(system.guess), data)
-            printed = {"as printed": float(np.median(errors(faithful, system.truth)))}
+        if real:  # λ_θ as eq. 14 is printed
+            method = system.method(objective, as_published=True)
+            published = errors(identify_many(method, device(system.guess), data)[0], system.truth)
+            printed = {"as printed": float(np.median(published)), "as printed, worst": float(published.max())}
         better, sure = run.once(recalled, system, noise, real)
         own = errors(ends, system.truth)
         other = errors(better, system.truth)
@@ -120,6 +122,46 @@ def no_deterioration(run, real: bool) -> dict:
     }
 
 
+def spread(run) -> Outcome:
+    """The seeds of the hardest cases one by one, with λ_θ as printed: the paper's single run among them."""
+    rows, dots = [], {}
+    for case, system, objective, noise, paper in TABLE_1:
+        if noise < 0.10:
+            continue
+        run.progress.stage(f"case {case}, as printed")
+        data = data_of(run, system, noise, seeds_of(run), True)
+        method = system.method(objective, as_published=True)
+        found = errors(identify_many(method, device(system.guess), data)[0], system.truth)
+        dots[case] = found
+        rows.append(
+            {
+                "case": case,
+                "objective": objective,
+                "paper": paper,
+                "lowest": float(found.min()),
+                "median": float(np.median(found)),
+                "worst": float(found.max()),
+                "seeds not worse than the paper's run": int(np.sum(found <= paper)),
+            }
+        )
+    note = f"Kobe, 10 % noise, {seeds_of(run)} seeds, errors ‖θ̂ − θ‖/‖θ‖; window 150, stride 3."
+    return Outcome(rows=rows, figure=dots_figure(dots), note=note)
+
+
+def dots_figure(dots: dict):
+    """Every seed of a case as a dot, its median as a line, the paper's single run dashed."""
+    ax = new_axes(6.5, 3.6)
+    papers = {case: paper for case, _, _, _, paper in TABLE_1}
+    for place, (case, found) in enumerate(dots.items()):
+        ax.semilogy(place + np.linspace(-0.2, 0.2, len(found)), found, "o", ms=4, color=CYCLE[0])
+        ax.plot([place - 0.3, place + 0.3], [np.median(found)] * 2, color=INK, lw=1.5)
+        ax.plot([place - 0.4, place + 0.4], [papers[case]] * 2, color=BOUND, lw=1.5, ls="--")
+    objectives = {case: objective for case, _, objective, _, _ in TABLE_1}
+    ax.set_xticks(range(len(dots)), [f"case {case}, objective {objectives[case]}" for case in dots])
+    ax.set(ylabel="‖θ̂ − θ‖/‖θ‖", title="10 % noise, as printed: a dot a seed; line: median; dashed: the paper's run")
+    return ax.figure
+
+
 def note_1(run, real: bool) -> str:
     which = (
         "Kobe KJMA 000 and San Fernando Lake Hughes 4 (111), integrated above 0.1 Hz"
@@ -137,7 +179,7 @@ def note_1(run, real: bool) -> str:
         + "). The true force comes from 20000 sliders followed one by one, not from the law that is identified. "
         f"Constants as printed: {constants(KOBE)}; {constants(SAN_FERNANDO)}; δ_i 1.2, δ_d 0.95, three random "
         "directions. Ours: window 150, stride 3 (not printed), linear ramps; λ_θ also shrinks when a step is rejected"
-        + (" ('as printed' keeps eq. 14 to the letter)." if real else ".")
+        + (" ('as printed' keeps eq. 14 as it is printed)." if real else ".")
     )
 
 
