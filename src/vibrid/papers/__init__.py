@@ -5,10 +5,12 @@ name, and imports none of them. A method that lives in a paper is announced here
 Class")`, so that the command line finds it by its name and nobody else pays for it.
 """
 
+from vibrid.identification.method import METHODS
 from vibrid.papers.pages import reproduce
 from vibrid.papers.paper import PAPERS, Check, Outcome, Paper, Run, load_paper
 
 for _name in ("joint", "masing", "ocpnn", "pidynnet", "siva"):
     PAPERS.announce(_name, f"vibrid.papers.{_name}:PAPER")
+METHODS.announce("siva-as-published", "vibrid.papers.siva.as_published:SIVAAsPublished")
 
 __all__ = ["PAPERS", "Check", "Outcome", "Paper", "Run", "load_paper", "reproduce"]

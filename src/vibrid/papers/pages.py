@@ -35,6 +35,7 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
     """
     paper, run = load_paper(name), run or Run()
     wanted = wanted or {}
+    run.folder = Path(out) / name
     for item in paper.chosen(wanted):
         run.progress.stage(f"{item.kind} {item.name}: {item.title}")
         started = time.perf_counter()

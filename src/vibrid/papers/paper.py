@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vibrid.core.errors import InputError, Refusal, unknown_name
+from vibrid.core.files import make_folder
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
 
@@ -114,6 +115,8 @@ class Run:
         self.quick, self.progress = quick, progress
         self._data = None if data is None else Path(data)
         self._kept: dict = {}
+        self.folder: Path | None = None
+        """Where the results of the paper are written, while items are made."""
 
     def once(self, make: Callable, *arguments):
         """`make(run, *arguments)`, computed the first time only: a fit that a table and four figures show."""
@@ -121,6 +124,17 @@ class Run:
         if key not in self._kept:
             self._kept[key] = make(self, *arguments)
         return self._kept[key]
+
+    def checkpoint(self, name: str) -> str | None:
+        """File in which a long training is kept until its item is done, so that the same command resumes it.
+
+        None where nothing is written, and for a quick run.
+        """
+        if self.folder is None or self.quick:
+            return None
+        folder = self.folder / "unfinished"
+        make_folder(folder)
+        return str(folder / f"{name}.npz")
 
     def real(self, relative: str) -> Path:
         """A file of the folder of real records."""
