@@ -15,6 +15,7 @@ Parts = Annotated[str, typer.Option("--part", help="Parts of a paper, by name.",
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Data = Annotated[Path | None, typer.Option(help="Folder of real records, for items that need them.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds: to see that it runs, not for numbers to keep.")]
+Page = Annotated[bool, typer.Option("--page", help="Only write the page again from the results in --out.")]
 AsList = Annotated[bool, typer.Option("--list", help="Say what can be made again.")]
 
 
@@ -27,6 +28,7 @@ def reproduce(
     out: Out = Path("reproduced"),
     data: Data = None,
     quick: Quick = False,
+    page: Page = False,
     as_list: AsList = False,
 ) -> None:
     """Make tables, figures and studies of a paper again; everything when none is named.
@@ -39,7 +41,7 @@ def reproduce(
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import listening
     from vibrid.core.loops import compile_whole_loops
-    from vibrid.papers.pages import made_again
+    from vibrid.papers.pages import made_again, write_page
     from vibrid.papers.paper import PAPERS, Run, load_paper
 
     if paper is None or as_list:
@@ -50,6 +52,10 @@ def reproduce(
                 of = f"  (part {item.part})" if item.part else ""
                 real = "  (real data)" if item.real_data else ""
                 typer.echo(f"  --{item.kind} {item.name}  {item.title}{of}{real}")
+        return
+    if page:
+        write_page(load_paper(paper), out / paper)
+        typer.echo(f"{out / paper / 'README.md'} was written")
         return
     wanted = {"table": numbers(table), "figure": numbers(figure), "study": study.split(","), "part": part.split(",")}
     wanted = {kind: [name for name in names if name] for kind, names in wanted.items()}

@@ -8,9 +8,10 @@ Class")`, so that the command line finds it by its name and nobody else pays for
 from vibrid.identification.method import METHODS
 from vibrid.papers.pages import reproduce
 from vibrid.papers.paper import PAPERS, Check, Outcome, Paper, Run, load_paper
+from vibrid.papers.verdict import Claim
 
 for _name in ("joint", "masing", "ocpnn", "pidynnet", "siva"):
     PAPERS.announce(_name, f"vibrid.papers.{_name}:PAPER")
 METHODS.announce("siva-as-published", "vibrid.papers.siva.as_published:SIVAAsPublished")
 
-__all__ = ["PAPERS", "Check", "Outcome", "Paper", "Run", "load_paper", "reproduce"]
+__all__ = ["PAPERS", "Check", "Claim", "Outcome", "Paper", "Run", "load_paper", "reproduce"]

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import Refusal
-from vibrid.core.files import make_folder, write_text
+from vibrid.core.files import make_folder, write_bytes, write_text
 from vibrid.core.version import __version__
 from vibrid.papers.paper import Item, Paper, Run, load_paper
+from vibrid.papers.verdict import Results, verdict_table
 
 MARKS = {True: "met", False: "**missed**", None: ""}
 
@@ -65,13 +66,18 @@ class Made:
         if self.figure is not None:
             import matplotlib.pyplot as plt
 
-            from vibrid.report.save import save_figure
+            from vibrid.report.save import small_png
 
-            save_figure(self.figure, self.folder / f"{self.facts['item']}.png")
+            write_bytes(self.folder / f"{self.facts['item']}.png", small_png(self.figure))
             plt.close(self.figure)
         text = json.dumps(self.facts, indent=1, ensure_ascii=False) + "\n"
         write_text(self.folder / f"{self.facts['item']}.json", text)
-        write_text(self.folder / "README.md", page(self.paper, self.folder))
+        write_page(self.paper, self.folder)
+
+
+def write_page(paper: Paper, folder: Path) -> None:
+    """Write the page of a paper from the results in its folder; nothing is computed."""
+    write_text(folder / "README.md", page(paper, folder))
 
 
 def facts_of(paper: Paper, item: Item, outcome, seconds: float, quick: bool) -> dict:
@@ -111,25 +117,34 @@ def machine() -> str:
 
 
 def page(paper: Paper, folder: Path) -> str:
-    """The page of a paper from the JSON files beside it, in the order of the paper's items."""
+    """The page of a paper from the files beside it: verdicts, head picture, then the items in the paper's order."""
     lines = [f"# {paper.name}", "", paper.citation, ""]
+    lines += verdict_table(paper.claims, Results(folder))
+    lines += picture_line(folder, paper.head) if paper.head else []
     for item in paper.items:
         file = folder / f"{item.label}.json"
         if file.exists():
-            lines += section(json.loads(file.read_text(encoding="utf-8")))
+            facts = json.loads(file.read_text(encoding="utf-8"))
+            lines += section(facts, [] if item.label == paper.head else picture_line(folder, item.label))
     return "\n".join(lines)
 
 
-def section(made: dict) -> list[str]:
-    """One item in Markdown."""
+def picture_line(folder: Path, label: str) -> list[str]:
+    """The picture of an item, embedded, where there is one."""
+    return [f"![{label}]({label}.png)", ""] if (folder / f"{label}.png").exists() else []
+
+
+def section(made: dict, picture: list[str]) -> list[str]:
+    """One item in Markdown: how it was made, its picture, its rows and checks, its note."""
     lines = [f"## {made['item'].replace('-', ' ', 1).capitalize()}: {made['title']}", ""]
     lines += [f"`{made['command']}` ({made['seconds']:g} s on {made['machine']}, {made['date']})", ""]
+    lines += picture
     if made["rows"]:
         columns = list(dict.fromkeys(k for row in made["rows"] for k in row))
         lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
         lines += ["| " + " | ".join(_cell(row.get(c)) for c in columns) + " |" for row in made["rows"]] + [""]
     if made["checks"]:
-        lines += ["| promise | measured | target | |", "|---|---|---|---|"]
+        lines += ["| check | measured | target | |", "|---|---|---|---|"]
         lines += [f"| {c['what']} | {c['measured']} | {c['target']} | {MARKS[c['met']]} |" for c in made["checks"]] + [
             ""
         ]

@@ -10,6 +10,7 @@ from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.files import make_folder
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
+from vibrid.papers.verdict import Claim
 
 PAPERS = Registry("paper")
 """The papers by their short names; each is imported when it is asked for."""
@@ -64,6 +65,12 @@ class Paper:
         """`whole_loops`: whether its items are long small loops over time (see `core.loops`)."""
         self.name, self.citation, self.whole_loops = name, citation, whole_loops
         self.items: list[Item] = []
+        self.claims: list[Claim] = []
+        self.head = ""
+
+    def judge(self, claims: list[Claim], head: str = "") -> None:
+        """What its page begins with: the table of verdicts, and the picture of the item whose label is `head`."""
+        self.claims, self.head = claims, head
 
     def table(self, number: int, title: str, real_data: bool = False, part: str = ""):
         return self._add("table", str(number), title, real_data, part)

@@ -1,0 +1,116 @@
+"""The verdict of a paper: each of its claims beside its recipe as published, our method and a simple alternative.
+
+Numbers are not typed here: a text names the result they come from, `{item|row|column|format}`, and they are read from
+the JSON file of that item when the page is written. `row` is the value of the row's first column, or the row's number
+from 0; `check: …` names a check by the beginning of its text; the format is Python's, `.3g` unless given.
+
+Example
+    Claim("Table 2: error of EI₁ 0.225 %", "reproduces", published="{table-2|EI_1 (N m²)|as published (%)} %")
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from vibrid.core.errors import InputError
+
+REPRODUCES = "reproduces"
+CORRECTED = "reproduces with a stated correction"
+DOES_NOT = "does not, because"
+UNTESTABLE = "cannot be tested"
+VERDICTS = (REPRODUCES, CORRECTED, DOES_NOT, UNTESTABLE)
+
+HEADINGS = (
+    "claim of the paper",
+    "as published, to its own end",
+    "ours",
+    "strongest simple alternative",
+    "limit",
+    "verdict",
+)
+NOT_MADE = "(not made)"
+_FIELD = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the table of verdicts; the columns are those of `HEADINGS`, in Markdown.
+
+    Arguments
+        claim: what the paper states: its number, table or figure, and the conditions.
+        verdict: begins with one of `VERDICTS`; the reason or the correction follows.
+        published: result of the paper's recipe under the paper's conditions, run to its own stopping rule.
+        ours: result of our method under the same conditions.
+        alternative: result of the strongest simple method.
+        limit: what the data or the discretisation allow at best.
+    """
+
+    claim: str
+    verdict: str
+    published: str = "–"
+    ours: str = "–"
+    alternative: str = "–"
+    limit: str = "–"
+
+    def __post_init__(self):
+        if not self.verdict.startswith(VERDICTS):
+            raise InputError(f"A verdict begins with one of: {'; '.join(VERDICTS)}; not '{self.verdict}'.")
+
+    def cells(self, results: Results) -> list[str]:
+        """The texts of the row with their numbers."""
+        texts = (self.claim, self.published, self.ours, self.alternative, self.limit, self.verdict)
+        return [results.fill(text) for text in texts]
+
+
+class Results:
+    """The JSON files of a paper's results in a folder, for the numbers of claims.
+
+    A number that is not there is written as "(not made)"; `missing` lists these fields.
+    """
+
+    def __init__(self, folder: Path | str):
+        self.folder = Path(folder)
+        self.missing: list[str] = []
+        self._read: dict[str, dict | None] = {}
+
+    def fill(self, text: str) -> str:
+        """The text with each `{item|row|column|format}` replaced by its number."""
+        return _FIELD.sub(lambda match: self._written(match.group(1)), text)
+
+    def _written(self, field: str) -> str:
+        item, row, column, shape = (*field.split("|"), ".3g")[:4]
+        value = self.value(item, row, column)
+        if value is None:
+            self.missing.append(field)
+            return NOT_MADE
+        return f"{value:{shape}}" if isinstance(value, int | float) else str(value)
+
+    def value(self, item: str, row: str, column: str):
+        """One value of a result, or None where the file does not hold it."""
+        facts = self._facts(item)
+        if facts is None:
+            return None
+        if row.startswith("check: "):
+            named = [c for c in facts["checks"] if c["what"].startswith(row.removeprefix("check: "))]
+        elif row.isdigit():
+            named = facts["rows"][int(row) : int(row) + 1]
+        else:
+            named = [r for r in facts["rows"] if r and str(next(iter(r.values()))) == row]
+        return named[0].get(column) if named else None
+
+    def _facts(self, item: str) -> dict | None:
+        if item not in self._read:
+            file = self.folder / f"{item}.json"
+            self._read[item] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+        return self._read[item]
+
+
+def verdict_table(claims: list[Claim], results: Results) -> list[str]:
+    """The claims as a table in Markdown."""
+    if not claims:
+        return []
+    rows = [HEADINGS, ["---"] * len(HEADINGS), *(claim.cells(results) for claim in claims)]
+    return ["| " + " | ".join(cells) + " |" for cells in rows] + [""]
