@@ -26,7 +26,7 @@ DEVICES_ALONE = {"online-recall"}  # tested in test_online.py
 
 
 def test_every_method_has_an_example():
-    assert set(vb.identification.METHODS) == set(EXAMPLES)
+    assert {n for n in vb.identification.METHODS if not n.endswith("-as-published")} == set(EXAMPLES)
 
 
 # noise in the regressors biases regression

@@ -65,6 +65,8 @@ class Registry:
         self._announced: dict[str, str] = {}  # name -> "module:attribute", imported at the first use
         self._origins: dict[str, Origin] = {}
         Registry.every[kind] = self
+        for name, where, origin in _awaited.pop(kind, []):
+            self._announce(name, where, origin)
 
     # -- putting in ------------------------------------------------------------------------------------------------
 
@@ -89,7 +91,9 @@ class Registry:
 
     def announce(self, name: str, where: str) -> None:
         """Make `where` ("module:attribute") known under `name` without importing it before it is used."""
-        origin = _origin_of_caller(sys._getframe(1).f_globals)
+        self._announce(name, where, _origin_of_caller(sys._getframe(1).f_globals))
+
+    def _announce(self, name: str, where: str, origin: Origin) -> None:
         held = self._classes.get(name)
         self._refuse_taken(name, where == (self._announced.get(name) if held is None else _address(held)))
         self._announced[name], self._origins[name] = where, origin
@@ -179,6 +183,19 @@ class Registry:
         return self._classes[name]
 
 
+_awaited: dict[str, list[tuple[str, str, Origin]]] = {}
+"""Announced for registries that are not imported yet: kind -> (name, "module:attribute", origin)."""
+
+
+def announce(kind: str, name: str, where: str) -> None:
+    """As `announce` of the registry of a kind ("method", "law", …), which need not be imported yet."""
+    origin = _origin_of_caller(sys._getframe(1).f_globals)
+    if kind in Registry.every:
+        Registry.every[kind]._announce(name, where, origin)
+    elif (name, where, origin) not in (held := _awaited.setdefault(kind, [])):
+        held.append((name, where, origin))
+
+
 # -- where entries come from ---------------------------------------------------------------------------------------
 
 _modules: dict[str, Origin] = {}
@@ -232,6 +249,8 @@ def forget(origin: Origin) -> None:
     """Take out everything that came from one place."""
     for kind, name in registered_by(origin):
         Registry.every[kind].forget(name)
+    for kind, held in _awaited.items():
+        _awaited[kind] = [entry for entry in held if entry[2] != origin]
 
 
 def _origin_of_caller(where: dict) -> Origin:

@@ -83,9 +83,9 @@ def published(run: Run) -> Outcome:
         checks,
         f"`siva-as-published`: a · 10^b, γ = 1 on raw accelerations, Adam at 1e-4, batches of 500, {SEEDS} seeds (ten "
         f"would take 80 minutes of one core), {epochs} epochs; the paper trains {PAPER_EPOCHS}. Its learning rate "
-        "moves the exponents b from about 0 to 4 and 8 in small steps, so the number of epochs decides; the recipe itself "
-        "arrives. The reduced beam obeys the model exactly; the full beam is the paper's data. k2, k4, k5: means of "
-        "1000 draws; a coefficient of 0.1 N/m⁴ makes a force below 1e-7 N at 0.03 m, which no data can show.",
+        "moves the exponents b from about 0 to 4 and 8 in small steps, so the number of epochs decides; the recipe "
+        "itself arrives. The reduced beam obeys the model exactly; the full beam is the paper's data. k2, k4, k5: "
+        "means of 1000 draws; a coefficient of 0.1 N/m⁴ makes a force below 1e-7 N at 0.03 m, which no data can show.",
         _picture(run, fits),
     )
 
