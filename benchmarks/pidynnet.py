@@ -4,7 +4,8 @@
 
 `iteration`: a training step of the recipe as published against its matrix products alone. `schedule`: the paper's
 schedule (ten initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop); it wants an
-accelerator and is left out elsewhere unless named. `default`: our default setting, one initialisation, on the processor. `weak`:
+accelerator and is left out elsewhere unless named. `default`: our default setting, one initialisation, on the
+processor. `weak`:
 WeakCollocation on the processor. What was measured before, of other parts, is kept.
 """
 
