@@ -60,4 +60,5 @@ def test_every_name_is_in_the_documents():
         (row,) = [line for line in reference.splitlines() if line.startswith(f"| `{name}` |")]
         assert [f for f in fields if f"`{f}`" not in row] == []
     methods = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [n for n in vb.identification.METHODS if f"`{n}`" not in methods and not n.endswith("-as-published")] == []
+    general = [name for name in vb.identification.METHODS if not name.endswith("-as-published")]
+    assert [name for name in general if f"`{name}`" not in methods] == []

@@ -3,7 +3,7 @@
 import pytest
 
 from vibrid.core.errors import InputError
-from vibrid.core.registry import Registry, announce
+from vibrid.core.registry import Registry
 from vibrid.hybrid.device import SPECIMENS
 from vibrid.structures.damping import DAMPINGS
 
@@ -37,12 +37,3 @@ def test_a_name_is_taken_once(registry):
 
 def test_constructors_are_registered_where_they_are():
     assert "rayleigh-ratios" in DAMPINGS.choices() and "banded-friction-damper-drawn" in SPECIMENS.choices()
-
-
-def test_a_name_is_announced_before_its_registry_is_imported():
-    announce("thing of a test", "path", "pathlib:Path")
-    made = Registry("thing of a test")
-    assert made.names() == ["path"] and made["path"].__name__ == "Path"
-    announce("thing of a test", "lock", "threading:Lock")
-    assert made.names() == ["lock", "path"]
-    del Registry.every["thing of a test"]

@@ -26,6 +26,7 @@ DEVICES_ALONE = {"online-recall"}  # tested in test_online.py
 
 
 def test_every_method_has_an_example():
+    """Methods as published are tested with their papers."""
     assert {n for n in vb.identification.METHODS if not n.endswith("-as-published")} == set(EXAMPLES)
 
 

@@ -17,7 +17,6 @@ from vibrid.identification.loads.recursion import PENALTIES
 from vibrid.identification.loads.regularisation import CRITERIA, choose_weights
 from vibrid.identification.loads.smoother import deviations, factorise, filtered, smoothed
 from vibrid.identification.loads.solution import solve_loads, system_at
-from vibrid.identification.methods.joint_faithful import markov_parameters, normal_equations
 
 STEP, SAMPLES, FINER = 0.02, 300, 10
 TIME = np.arange(SAMPLES) * STEP
@@ -307,26 +306,6 @@ def test_the_online_filter_ends_where_the_smoother_ends():
         LoadFilter(CHAIN, SENSORS, "2", STEP, innovation=3.0)
 
 
-def test_the_papers_updates_go_downhill_and_their_matrix_is_the_markov_matrix():
-    problem = vb.identification.make_problem(GUESS, measured(0.0).cut(end=0.99), UNKNOWN)
-    later, first = markov_parameters(problem, problem.start)
-    n = len(later)
-    matrix = np.zeros((n, 3, n))
-    for j in range(1, n):
-        matrix[j:, :, j] = later[: n - j, :, 0]
-    matrix[:, :, 0] = first[:, :, 0]
-    r = np.random.default_rng(0).standard_normal((n, 3))
-    gram, downhill = normal_equations(later, first, r)
-    flat = matrix.reshape(-1, n)
-    np.testing.assert_allclose(gram, flat.T @ flat, atol=1e-12 * np.abs(gram).max())
-    np.testing.assert_allclose(downhill, flat.T @ r.reshape(-1), atol=1e-12 * np.abs(downhill).max())
-    fit = vb.identify(
-        GUESS, measured(0.0).cut(end=0.99), UNKNOWN, vb.JointLoads(faithful=True, start_load=10.0, iterations=15)
-    )
-    cost = fit.history["cost"]
-    assert cost[-1] < 0.05 * cost[0] and fit.free_covariance is None
-
-
 def test_sensors_are_placed_for_what_loads_do_not_explain():
     candidates = vb.Sensors(acceleration=[0, 1, 2], displacement=[0, 1, 2])
     expected = vb.Record(load(TIME), [vb.Channel("load", "load", "N", "2")], step=STEP, name="expected")
@@ -374,8 +353,6 @@ def test_statements_about_frequencies_that_mean_nothing_are_refused(wrong):
 def test_known_frequencies_are_never_ignored():
     with pytest.raises(InputError, match="stated once"):
         vb.JointLoads(frequencies=[(1, 1.0, 0.1), (1, 1.1, 0.1)])
-    with pytest.raises(InputError, match="know no frequencies"):
-        vb.JointLoads(frequencies=[(1, 1.0, 0.1)], faithful=True)
     with pytest.raises(InputError, match="has 3 modes"):
         vb.identify(GUESS, measured(0.02), UNKNOWN, vb.JointLoads(frequencies=[(4, 1.0, 0.1)]))
     known = measured(0.02)

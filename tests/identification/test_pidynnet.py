@@ -146,5 +146,5 @@ def test_settings_that_cannot_work_are_refused():
         vb.PIDynNet(network="transformer")
     with pytest.raises(VibridError, match="must fall"):
         vb.PIDynNet(softness=(0.01, 0.1))
-    with pytest.raises(VibridError, match="'faithful', 'rate' of PIDynNet are settings"):
-        vb.PIDynNet(faithful=True, rate=1e-3)
+    with pytest.raises(VibridError, match="the method 'pidynnet-as-published'"):
+        vb.PIDynNet(rate=1e-3)

@@ -107,7 +107,7 @@ def plain(name: str) -> float:
 
 
 def test_every_method_is_here():
-    assert set(METHODS) == {n for n in vb.identification.METHODS if not n.endswith("-as-published")}
+    assert set(METHODS) == {name for name in vb.identification.METHODS if not name.endswith("-as-published")}
 
 
 @pytest.mark.parametrize("name", METHODS)

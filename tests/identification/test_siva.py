@@ -252,7 +252,7 @@ def test_says_when_physics_is_missing(updated):
     ("make", "words"),
     [
         (lambda: vb.SIVA(adversary="wasserstien"), "did you mean 'wasserstein'"),
-        (lambda: vb.SIVA(faithful=True), "use the method 'siva-as-published'"),
+        (lambda: vb.SIVA(faithful=True), "the method 'siva-as-published'"),
         (lambda: vb.SIVA(epochs=0), "'epochs' must be 1 or more"),
         (lambda: vb.SIVA(rate=1e-4, last_rate=1e-3), "last_rate <= rate"),
         (

@@ -65,8 +65,11 @@ class Registry:
         self._announced: dict[str, str] = {}  # name -> "module:attribute", imported at the first use
         self._origins: dict[str, Origin] = {}
         Registry.every[kind] = self
-        for name, where, origin in _awaited.pop(kind, []):
-            self._announce(name, where, origin)
+
+    @classmethod
+    def of(cls, kind: str) -> Registry:
+        """The registry of a kind, made when it is asked for the first time."""
+        return cls.every[kind] if kind in cls.every else cls(kind)
 
     # -- putting in ------------------------------------------------------------------------------------------------
 
@@ -91,9 +94,7 @@ class Registry:
 
     def announce(self, name: str, where: str) -> None:
         """Make `where` ("module:attribute") known under `name` without importing it before it is used."""
-        self._announce(name, where, _origin_of_caller(sys._getframe(1).f_globals))
-
-    def _announce(self, name: str, where: str, origin: Origin) -> None:
+        origin = _origin_of_caller(sys._getframe(1).f_globals)
         held = self._classes.get(name)
         self._refuse_taken(name, where == (self._announced.get(name) if held is None else _address(held)))
         self._announced[name], self._origins[name] = where, origin
@@ -183,19 +184,6 @@ class Registry:
         return self._classes[name]
 
 
-_awaited: dict[str, list[tuple[str, str, Origin]]] = {}
-"""Announced for registries that are not imported yet: kind -> (name, "module:attribute", origin)."""
-
-
-def announce(kind: str, name: str, where: str) -> None:
-    """As `announce` of the registry of a kind ("method", "law", …), which need not be imported yet."""
-    origin = _origin_of_caller(sys._getframe(1).f_globals)
-    if kind in Registry.every:
-        Registry.every[kind]._announce(name, where, origin)
-    elif (name, where, origin) not in (held := _awaited.setdefault(kind, [])):
-        held.append((name, where, origin))
-
-
 # -- where entries come from ---------------------------------------------------------------------------------------
 
 _modules: dict[str, Origin] = {}
@@ -249,8 +237,6 @@ def forget(origin: Origin) -> None:
     """Take out everything that came from one place."""
     for kind, name in registered_by(origin):
         Registry.every[kind].forget(name)
-    for kind, held in _awaited.items():
-        _awaited[kind] = [entry for entry in held if entry[2] != origin]
 
 
 def _origin_of_caller(where: dict) -> Origin:

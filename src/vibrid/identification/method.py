@@ -12,7 +12,7 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
 
-METHODS = Registry("method")
+METHODS = Registry.of("method")
 
 NEEDS = {
     "partial sensors": "not every degree of freedom has displacement, velocity and acceleration measured",
@@ -50,6 +50,13 @@ class Method(eqx.Module):
     independent_of: ClassVar[frozenset[str]] = frozenset()
     uncertainty: ClassVar[bool] = True  # whether the answer carries a covariance or samples
     online: ClassVar[bool] = False
+    retired: ClassVar[dict[str, str]] = {}  # arguments that are no longer there, and the message for each
+
+    def __new__(cls, *positional, **named):
+        for name in named:
+            if name in cls.retired:
+                raise InputError(cls.retired[name])
+        return super().__new__(cls)
 
     def __init_subclass__(cls, **keywords):
         """Settings are checked against their types before a method looks at their values."""

@@ -15,12 +15,11 @@ from vibrid.identification.conclude import conclude, covariance_of
 from vibrid.identification.known_frequencies import KnownFrequencies, check_frequencies
 from vibrid.identification.levenberg import Descent, descend
 from vibrid.identification.loads.checks import refuse_unanswerable
-from vibrid.identification.loads.find import describe_loads, estimate_of
+from vibrid.identification.loads.find import estimate_of
 from vibrid.identification.loads.recursion import PENALTIES
 from vibrid.identification.loads.regularisation import choose_weights, free_weights
 from vibrid.identification.loads.solution import projected, put_loads, solve_loads, unloaded_innovations
 from vibrid.identification.method import METHODS, Method
-from vibrid.identification.methods.joint_faithful import alternate
 from vibrid.identification.methods.trajectory import TrajectoryFit, first_guesses, second_minimum
 from vibrid.identification.problem import Problem
 
@@ -52,8 +51,6 @@ class JointLoads(Method):
         rounds: the most times the weights are chosen anew and the fit repeated.
         tolerance: as in `TrajectoryFit`. Where much is left over, descents are slow at their end: 1e-7 of ½ χ² still is
             a small part of a standard deviation unless there are millions of samples.
-        faithful: the paper's alternating updates instead (`joint_faithful.py`): one record, no uncertainty, many more
-            iterations; `start_load` is its first guess of every load in N.
     """
 
     penalty: str = eqx.field(static=True, default="size")
@@ -68,12 +65,15 @@ class JointLoads(Method):
     iterations: int = eqx.field(static=True, default=40)
     rounds: int = eqx.field(static=True, default=2)
     tolerance: float = eqx.field(static=True, default=1e-9)
-    faithful: bool = eqx.field(static=True, default=False)
-    start_load: float = eqx.field(static=True, default=100.0)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "several records", "missing samples", "sensor gain", "initial state"}
         | {"unknown loads", "different loads", "priors", "sensor offset"}
+    )
+    retired: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("faithful", "start_load"),
+        "JointLoads has no 'faithful' and no 'start_load': the paper's alternating updates are the method "
+        "'joint-as-published' (vibrid.papers.joint.as_published.JointAsPublished).",
     )
 
     def __check_init__(self):
@@ -82,8 +82,6 @@ class JointLoads(Method):
         if self.initial not in ("rest", "unknown"):
             raise InputError(f"The initial motion is 'rest' or 'unknown', not '{self.initial}'.")
         check_frequencies(self.frequencies)
-        if self.faithful and self.frequencies:
-            raise InputError("The paper's updates (faithful=True) know no frequencies; leave one of the two out.")
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         if self.frequencies and not problem.unknown_loads:
@@ -95,8 +93,6 @@ class JointLoads(Method):
             raise InputError("No parameter is unknown, only loads: use find_loads, or `vibrid loads`.")
         started = time.perf_counter()
         warnings = refuse_unanswerable(problem)
-        if self.faithful:
-            return self._alternate(problem, started, warnings, progress, key)
         problem = problem.boxed()
         known = KnownFrequencies.of(self.frequencies, problem.experiment.structure.model(()).size)
         starts = first_guesses(problem, self.starts, self.spread, key)
@@ -184,32 +180,6 @@ class JointLoads(Method):
             if tighter is None:
                 return made
             evaluate.known, starts = tighter, own.free[own.best][None]
-
-    def _alternate(self, problem: Problem, started: float, warnings, progress, key):
-        """The answer of the paper's updates; what the data could say at best is computed beside it."""
-        progress.stage("alternating updates", self.iterations)
-        made = alternate(problem, self.start_load, iterations=self.iterations, progress=progress)
-        free = problem.unknowns.to_free(made.theta)
-        weights = choose_weights(problem, free, self.penalty, self.weight).weights
-        evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, KnownFrequencies.of((), 0))
-        return conclude(
-            put_loads(problem, 0, made.loads),
-            self,
-            free,
-            started=started,
-            noise=weights.noise,
-            information=evaluate.one(free)[2],
-            warnings=warnings,
-            history={
-                "cost": np.array([c for _, c in made.history]),
-                "estimate": np.array([t for t, _ in made.history]),
-                "loads": np.array(made.load_history[:: max(1, len(made.load_history) // 50)]),
-            },
-            convergence={"converged": made.converged, "iterations": len(made.history)},
-            seed=key,
-            cut_short=made.cut_short,
-            loads=(describe_loads(problem, 0, made.loads, np.full_like(made.loads, np.nan), weights),),
-        )
 
     @property
     def _motion(self) -> float:

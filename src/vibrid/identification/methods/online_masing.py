@@ -35,6 +35,16 @@ class OnlineDescent(NamedTuple):
     key: jax.Array
 
 
+class DescentTrial(NamedTuple):
+    """The best of the directions tried at one sample."""
+
+    direction: jax.Array  # (p,) s'
+    lowest: jax.Array  # misfit of the window after a step that way
+    limit: jax.Array  # δθ_max λ_x λ_v λ_f
+    now: jax.Array  # misfit of the window before it
+    learns: jax.Array  # whether a step may be taken at all
+
+
 @METHODS.register("online-masing")
 class OnlineMasing(Sequential):
     """Steepest descent with random company, one step a sample, on the misfit of a shifting window.
@@ -42,6 +52,9 @@ class OnlineMasing(Sequential):
     The motion must be measured: a device whose deformation is imposed, or a structure with displacement and velocity at
     every degree of freedom. Distributed-element laws are re-evaluated from snapshots of their memory; other laws run
     through the window again from a carried state.
+
+    λ_θ, the reduction of the step, is updated after the step and shrinks on rejection too, which ends closer than the
+    paper's order (`masing-as-published`).
 
     Parameters are divided by their `scale` (|first guess| unless `Unknown(scale=…)` says otherwise); steps are in these
     units. A step that increases the misfit is not taken.
@@ -54,8 +67,6 @@ class OnlineMasing(Sequential):
         increase, decrease: δ_i and δ_d of λ_θ.
         directions: random unit vectors tried beside the gradient.
         displacement_cut, velocity_cut, force_cut: (low, high) of the linear ramps λ_x, λ_v, λ_f; (0, 0) for none.
-        faithful: keep λ_θ as printed: updated before the step, unchanged when a step is rejected. Otherwise it is
-            updated after the step and shrinks on rejection too, which ends closer.
         passes: how often a stored record is gone through; 1 is what a live run does.
     """
 
@@ -70,13 +81,16 @@ class OnlineMasing(Sequential):
     displacement_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
     velocity_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
     force_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
-    faithful: bool = eqx.field(static=True, default=False)
     passes: int = eqx.field(static=True, default=1)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"partial sensors", "latent states", "path laws", "unaveraged memory", "missing samples", "several records"}
     )
     independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
+    retired: ClassVar[dict[str, str]] = {
+        "faithful": "OnlineMasing has no 'faithful': the paper's order of updates is the method 'masing-as-published' "
+        "(vibrid.papers.masing.as_published.MasingAsPublished).",
+    }
 
     def __check_init__(self):
         if not (self.window >= 2 * self.stride >= 2 and self.window % self.stride == 0):
@@ -140,16 +154,8 @@ class OnlineMasing(Sequential):
         best = jnp.argmin(jnp.where(jnp.isfinite(tried), tried, jnp.inf))
         chosen, lowest = directions[best], tried[best]
         learns = (state.seen + 1 >= self.window) & (limit > 0) & jnp.isfinite(now)
-        if self.faithful:
-            reduction = self._reduced(state, chosen * (lowest <= now), jnp.asarray(False))
-            lowest = misfit(limit * reduction * chosen)
-        else:
-            reduction = state.reduction
-        accepted = learns & (lowest <= now)
-        step = jnp.where(accepted, limit * reduction * chosen, 0.0)
-        if not self.faithful:
-            reduction = self._reduced(state, step, ~accepted)
-        reduction = jnp.where(learns, reduction, state.reduction)
+        trial = DescentTrial(chosen, lowest, limit, now, learns)
+        accepted, step, reduction = self._decide(state, trial, misfit)
         points = self.window // self.stride
         spread = now / jnp.maximum(points - len(u), 1)
         news = (jacobian.T @ jacobian) / (points * jnp.maximum(spread, 1e-300))
@@ -164,6 +170,13 @@ class OnlineMasing(Sequential):
             misfit=jnp.sqrt(now / points),
             key=key,
         )
+
+    def _decide(self, state: OnlineDescent, trial: DescentTrial, misfit):
+        """Whether the step is taken, the step, and the next λ_θ."""
+        accepted = trial.learns & (trial.lowest <= trial.now)
+        step = jnp.where(accepted, trial.limit * state.reduction * trial.direction, 0.0)
+        reduction = self._reduced(state, step, ~accepted)
+        return accepted, step, jnp.where(trial.learns, reduction, state.reduction)
 
     def _gate(self, level: Level):
         """λ_x λ_v λ_f."""

@@ -1,6 +1,12 @@
-"""Bitro, Batou & Ouyang: structural parameters and dynamic loads together, in the time domain."""
+"""Bitro, Batou & Ouyang: structural parameters and dynamic loads together, in the time domain.
 
-from vibrid.papers.joint import cantilever, hammer, nonlinear, overpass, tower, truss  # noqa: F401  (they add items)
-from vibrid.papers.joint.paper import PAPER
+The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+"""
 
-__all__ = ["PAPER"]
+
+def __getattr__(name: str):
+    if name == "PAPER":
+        from vibrid.papers.joint.items import PAPER
+
+        return PAPER
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,29 +1,12 @@
-"""Ashrafi & Smyth (2007): deteriorating distributed elements with viscous damping, identified online."""
+"""Ashrafi & Smyth (2007): deteriorating distributed elements with viscous damping, identified online.
 
-from __future__ import annotations
+The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+"""
 
-from vibrid.papers.masing import change, devices, figures, other_laws, tables
-from vibrid.papers.paper import Paper
 
-PAPER = Paper(
-    "masing",
-    "S. A. Ashrafi & A. W. Smyth, A robust online parametric identification method for non-deteriorating and "
-    "deteriorating distributed element models with viscous damping, Int. J. Non-Linear Mechanics 42 (2007) 1194–1203.",
-)
+def __getattr__(name: str):
+    if name == "PAPER":
+        from vibrid.papers.masing.items import PAPER
 
-PAPER.table(1, "Online identification of the distributed element model with viscous damping", real_data=True)(
-    lambda run: tables.table_1(run, real=True)
-)
-PAPER.table(2, "Identification with a wrong distribution", real_data=True)(tables.table_2)
-PAPER.figure(3, "A deteriorating trajectory and its two curves", real_data=True)(figures.figure_3)
-PAPER.figure(4, "The time histories", real_data=True)(figures.figure_4)
-PAPER.figure(6, "The reduction functions", real_data=True)(figures.figure_6)
-PAPER.figure(7, "Parameters during identification", real_data=True)(figures.figure_7)
-PAPER.figure(8, "The identified model under another earthquake", real_data=True)(figures.figure_8)
-PAPER.study("table-1-synthetic", "Table 1 with synthetic motions that need no real record")(
-    lambda run: tables.table_1(run, real=False)
-)
-PAPER.study("guard", "Fifty seeds at 10 % noise: is a wrong answer flagged?", real_data=True)(tables.guard)
-PAPER.study("stiffness-loss", "A storey loses 30 % of its stiffness during the test")(change.study)
-PAPER.study("devices", "Real devices identified online", real_data=True)(devices.study)
-PAPER.study("other-laws", "The paper's method on Bouc–Wen, bilinear and LuGre devices")(other_laws.study)
+        return PAPER
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -12,6 +12,7 @@ from vibrid.core.errors import InputError
 from vibrid.identification import OnlineMasing, OnlineRecall, Unknown, make_problem
 from vibrid.identification.online.runs import run_many, run_record
 from vibrid.laws import Masing, RayleighYield
+from vibrid.papers.masing.as_published import MasingAsPublished
 from vibrid.papers.masing.sliders import quantiles, sliders
 from vibrid.records import Channel, Record, read_record, synthetic_motion
 from vibrid.structures import Device
@@ -43,9 +44,9 @@ class PaperTest:
     force_cut: tuple[float, float]
     synthetic: dict  # a synthetic motion with the record's PGV/PGD and PGA/PGV
 
-    def method(self, objective: int, faithful: bool = False) -> OnlineMasing:
+    def method(self, objective: int, as_published: bool = False, **changes) -> OnlineMasing:
         """The paper's method with its constants for this motion; window and stride are not printed."""
-        return OnlineMasing(
+        settings = dict(
             window=150,
             stride=3,
             objective=objective,
@@ -54,8 +55,8 @@ class PaperTest:
             displacement_cut=self.displacement_cut,
             velocity_cut=self.velocity_cut,
             force_cut=self.force_cut,
-            faithful=faithful,
         )
+        return (MasingAsPublished if as_published else OnlineMasing)(**(settings | changes))
 
 
 KOBE = PaperTest(

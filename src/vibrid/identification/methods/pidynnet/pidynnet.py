@@ -25,7 +25,6 @@ from vibrid.identification.methods.pidynnet.windows import NETWORKS
 from vibrid.identification.methods.trajectory import polished
 from vibrid.identification.methods.weak_collocation import WeakCollocation
 from vibrid.identification.problem import Problem
-from vibrid.identification.retired import refuse_retired
 from vibrid.identification.weak.equations import check_rates
 from vibrid.identification.weak.start import shortest_period
 from vibrid.networks import Checkpoint, fingerprint
@@ -81,9 +80,11 @@ class PIDynNet(Method):
     abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples", "priors"})
     independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not go step by step
 
-    def __new__(cls, *values, **settings):
-        refuse_retired("PIDynNet", settings, _RETIRED, "pidynnet-as-published")
-        return super().__new__(cls)
+    retired: ClassVar[dict[str, str]] = {
+        name: f"PIDynNet has no '{name}': the paper's recipe and its settings are the method 'pidynnet-as-published' "
+        "(vibrid.papers.pidynnet.as_published.PIDynNetAsPublished)."
+        for name in _RETIRED
+    }
 
     def __check_init__(self):
         if self.network not in NETWORKS:

@@ -25,7 +25,6 @@ from vibrid.identification.methods.siva.answer import Held, Normal, converged_at
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
-from vibrid.identification.retired import refuse_retired
 from vibrid.networks import train
 
 _LAST_PART = 0.3  # of a single record, kept for validation
@@ -90,10 +89,10 @@ class SIVA(Method):
         {"latent states", "path laws", "several records", "different loads"}
     )
     independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
-
-    def __new__(cls, *values, **settings):
-        refuse_retired("SIVA", settings, ["faithful"], "siva-as-published")
-        return super().__new__(cls)
+    retired: ClassVar[dict[str, str]] = {
+        "faithful": "SIVA has no 'faithful': the paper's recipe is the method 'siva-as-published' "
+        "(vibrid.papers.siva.as_published.SIVAAsPublished)."
+    }
 
     def __check_init__(self):
         if self.adversary not in ADVERSARIES:

@@ -1,0 +1,88 @@
+"""The paper's alternating updates: their matrix, their descent, their end, and what they refuse."""
+
+import numpy as np
+import pytest
+
+import vibrid as vb
+from vibrid.core.errors import InputError, Refusal
+from vibrid.identification import METHODS
+from vibrid.papers.joint.alternating import Markov, alternate, normal_equations, respond
+from vibrid.papers.joint.as_published import JointAsPublished
+
+STEP, SAMPLES = 0.02, 80
+TIME = np.arange(SAMPLES) * STEP
+CHAIN = vb.ShearBuilding([2.0, 1.5], [vb.Linear(900.0, 6.0), vb.Linear(700.0, 5.0)])
+GUESS = CHAIN.replace({"storeys[*].stiffness": np.array([600.0, 900.0])})
+SENSORS = vb.Sensors(acceleration=[0, 1], displacement=[1, 0])
+UNKNOWN = ["storeys[*].stiffness", vb.UnknownLoad("0"), vb.UnknownLoad("1")]
+
+
+def loads() -> np.ndarray:
+    return np.stack([20.0 * np.sin(7.0 * TIME), 12.0 * np.sin(2.0 * TIME + 0.4)], axis=1)
+
+
+def record(places=(0, 1)) -> vb.Record:
+    channels = [vb.Channel(f"load {place}", "load", "N", str(place)) for place in places]
+    excitation = vb.Record(loads()[:, list(places)], channels, step=STEP, name="loads")
+    y = vb.simulate(CHAIN, excitation).readings(SENSORS)
+    return vb.Record(y, SENSORS.channels(), step=STEP, name="chain")
+
+
+def test_the_matrix_of_the_loads_is_that_of_equation_13():
+    problem = vb.identification.make_problem(GUESS, record(), UNKNOWN)
+    theta = np.array([900.0, 700.0])
+    ((later, first),) = Markov(problem)(theta[None])
+    matrix = np.zeros((SAMPLES, 4, SAMPLES, 2))
+    matrix[:, :, 0] = first
+    for j in range(1, SAMPLES):
+        matrix[j:, :, j] = later[: SAMPLES - j]
+    flat = matrix.reshape(SAMPLES * 4, SAMPLES * 2)
+    y = np.asarray(problem.data[0].readings)
+    np.testing.assert_allclose((flat @ loads().reshape(-1)).reshape(y.shape), y, atol=1e-10 * np.abs(y).max())
+    np.testing.assert_allclose(respond(later, first, loads()), y, atol=1e-10 * np.abs(y).max())
+    r = np.random.default_rng(0).standard_normal(y.shape)
+    gram, downhill = normal_equations(later, first, r)
+    np.testing.assert_allclose(gram, flat.T @ flat, atol=1e-12 * np.abs(gram).max())
+    np.testing.assert_allclose(downhill, flat.T @ r.reshape(-1), atol=1e-12 * np.abs(downhill).max())
+
+
+def test_the_updates_end_at_the_true_stiffness_and_load():
+    """To ε of the paper, with data of the same recursion."""
+    method = METHODS["joint-as-published"](start_load=5.0, iterations=3000)
+    fit = vb.identify(GUESS, record((1,)), [UNKNOWN[0], UNKNOWN[2]], method)
+    assert type(method) is JointAsPublished and fit.method == "JointAsPublished"
+    assert fit.convergence["converged"] and 20 < fit.convergence["iterations"] < 3000
+    np.testing.assert_allclose(fit.estimate, [900.0, 700.0], rtol=1e-3)
+    assert fit.loads[0].error(loads()[:, 1:])[0] < 0.5
+    assert fit.history["cost"][-1] < 1e-6 * fit.history["cost"][0] and fit.free_covariance is None
+
+
+def test_the_initial_load_is_the_unit_and_iterations_are_limited():
+    problem = vb.identification.make_problem(GUESS, record(), UNKNOWN)
+    run = alternate(problem, np.full((SAMPLES, 2), 10.0), iterations=12)
+    assert not run.converged and run.thetas.shape == (12, 2) and run.kept.shape == (2, SAMPLES, 2)
+    assert run.costs[-1] < 0.5 * run.costs[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"share": 1.5}, "between 0 and 1"), ({"start_load": 0.0}, "other than zero")]
+)
+def test_settings_outside_their_range_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        JointAsPublished(**settings)
+
+
+def test_what_the_updates_cannot_use_is_refused():
+    with pytest.raises(InputError, match="together"):
+        vb.identify(GUESS, record(), UNKNOWN[1:], JointAsPublished())
+    known = np.column_stack([loads()[:, 0], record().data])
+    channels = [vb.Channel("load", "load", "N", "0"), *record().channels]
+    beside = vb.Record(known, channels, step=STEP, name="one load known")
+    with pytest.raises(Refusal, match="no loads but the unknown ones"):
+        vb.identify(GUESS, beside, [UNKNOWN[0], UNKNOWN[2]], JointAsPublished())
+
+
+@pytest.mark.parametrize("old", [{"faithful": True}, {"start_load": 10.0}])
+def test_the_old_argument_names_the_new_method(old):
+    with pytest.raises(InputError, match="joint-as-published"):
+        vb.JointLoads(**old)
