@@ -8,6 +8,7 @@ from vibrid.papers.pidynnet import (  # noqa: F401  (they add items)
     recipe,
     sizes,
     unseen,
+    verdicts,
 )
 from vibrid.papers.pidynnet.paper import PAPER
 

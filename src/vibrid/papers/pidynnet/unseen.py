@@ -1,4 +1,4 @@
-"""Unseen motions by networks trained on the equations alone (after Algorithm 2), beside the simulation of the identified structure."""
+"""Unseen motions by networks trained on the equations alone, beside simulation of the identified structure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def fine_tuning(run: Run, system: str) -> Outcome:
         rows, checks,
         "Identified on the synthetic motion at 5 % noise. Fine-tuning here trains networks with new initial weights on "
         "the equations alone (the paper carries its weights over), from a structure that rides on the ground, its rest "
-        f"at the start imposed, at most {ROUNDS} rounds; it is a slow way to integrate the equations of the identified model. Simulation is the default.",
+        f"at the start imposed, at most {ROUNDS} rounds; it is a slow way to "
+        "integrate the equations of the identified model. Simulation is the default.",
         ax.figure,
     )  # fmt: skip
 
