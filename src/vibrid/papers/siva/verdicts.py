@@ -48,6 +48,18 @@ PAPER.judge(
             ours="{table-2|check: worst frequency|measured} at worst",
         ),
         Claim(
+            "Table 3: SINDy struggles (k1 1.17e5, k3 7.8e8)",
+            f"{REPRODUCES} for k1 on data of the full beam, although k3 comes out right after the impact. Data that obey "
+            "the model give the exact values without a threshold: the reduction is what fails, and knowing M, C and K "
+            "helps",
+            published="after the impact, thresholds 0, 0.001, 0.01: k1 {study-sindy|4|k1 = that − K_NN [N/m]|.2g}, "
+            "{study-sindy|5|k1 = that − K_NN [N/m]|.2g}, {study-sindy|6|k1 = that − K_NN [N/m]|.2g}, "
+            "k3 {study-sindy|4|k3|.3g} to {study-sindy|6|k3|.3g}",
+            ours="reduced beam, no threshold: k1 {study-sindy|12|k1 = that − K_NN [N/m]|.5g}, "
+            "k3 {study-sindy|12|k3|.4g}",
+            alternative="M, C, K known (`SparseRegression`): k1 {table-3|13|k1|.5g}, k3 {table-3|13|k3|.4g}",
+        ),
+        Claim(
             "“Narrow” 95 % intervals of the generator show reliable parameters",
             f"{DOES_NOT} the optimiser and its schedule set the spread: at 1 % noise it is six to nine times the "
             "scatter of the estimates",
@@ -106,9 +118,14 @@ def summary(run: Run) -> Outcome:
         if k1 is not None:
             rows.append({"result": f"least squares, {kind} beam"} | _errors(k1, k3))
     rows = [row for row in rows if None not in row.values()]
-    return Outcome(
-        rows, figure=_picture(rows), note="From Table 3 and the studies seeds and adversary; not computed anew."
+    note = (
+        "From Table 3 and the studies seeds and adversary; not computed anew. k1 is printed with five digits: the paper's "
+        "errors are drawn at 0.005 % where they are smaller."
     )
+    return Outcome(rows, figure=_picture(rows), note=note)
+
+
+_PRINTED = 5e-3  # %, half a unit in the last of the five printed digits of k1
 
 
 def _errors(k1: float, k3: float) -> dict[str, float]:
@@ -126,7 +143,8 @@ def _picture(rows: list[dict]):
             for row in rows:
                 place = groups.index(row["result"].split(", seed")[0])
                 colour = next((c for name, c in colours.items() if row["result"].startswith(name)), INK)
-                ax.plot(max(abs(row[f"{k} off [%]"]), least), place, "o", color=colour, markersize=5, alpha=0.8)
+                shown = max(abs(row[f"{k} off [%]"]), _PRINTED if "(paper)" in row["result"] else least)
+                ax.plot(shown, place, "o", color=colour, markersize=5, alpha=0.8)
             ax.set(xscale="log", xlim=(0.7 * least, 2e3), xlabel=f"|error| of {k} [%]", yticks=range(len(groups)))
             log_axis(ax.xaxis)
         axes[0].set_yticks(range(len(groups)), groups)
