@@ -2,9 +2,9 @@
 
     python benchmarks/pidynnet.py [--part iteration] [--part schedule] [--part default] [--part weak] [--seeds 10]
 
-`iteration`: a training step of `faithful` against its matrix products alone. `schedule`: the paper's schedule (ten
-initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop); it needs an accelerator and is left
-out elsewhere unless named. `default`: our default setting, one initialisation, on the processor. `weak`:
+`iteration`: a training step of the recipe as published against its matrix products alone. `schedule`: the paper's
+schedule (ten initialisations, eight subperiods, 1000 + 10 000 iterations each, no early stop); it needs an accelerator
+and is left out elsewhere unless named. `default`: our default setting, one initialisation, on the processor. `weak`:
 WeakCollocation on the processor. Earlier results of other parts are kept.
 """
 
@@ -23,10 +23,11 @@ from table import FOLDER, save
 from vibrid.core.device import accelerated, on_processor
 from vibrid.core.progress import Progress
 from vibrid.identification import PIDynNet, WeakCollocation, identify, make_problem
-from vibrid.identification.methods.pidynnet.letter import begin_training, flat_start, new_learners, subperiod_of
 from vibrid.identification.regression import measured_motion
 from vibrid.networks import train
 from vibrid.papers.pages import machine
+from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
+from vibrid.papers.pidynnet.losses import begin_training, flat_start, new_learners, subperiod_of
 from vibrid.papers.pidynnet.systems import bouc_wen, cubic, measured, respond, synthetic
 
 PAPER_SECONDS = 432.0  # one initialisation on two A100
@@ -35,18 +36,18 @@ SUBPERIODS, PRETRAINING, ITERATIONS = 8, 1000, 10_000
 
 def step_seconds(problem, seeds: int, count: int) -> float:
     """Seconds of one iteration of all initialisations in a scan of `count`; the best of three, compiled before."""
-    method = PIDynNet(faithful=True, seeds=seeds)
-    letter = method.letter(problem)
+    method = PIDynNetAsPublished(seeds=seeds)
+    iteration = method.iteration(problem)
     motion = tuple(np.asarray(p) for p in measured_motion(problem))
     n, p = motion[0].shape[1], len(problem.unknowns)
-    m = int(flat_start(letter.model(jnp.ones(p))).size)
+    m = int(flat_start(iteration.model(jnp.ones(p))).size)
     learner = new_learners(jax.random.key(0), seeds, (2, *[method.width] * (method.layers - 1), n), m, p)
     free = np.full((seeds, p), np.inf)
     inside = slice(0, round(5.0 / problem.data[0].step) + 1)
     draw = (np.random.default_rng(0), seeds, method.pool)
     part = subperiod_of(problem, motion, inside, draw, -free, free, np.full((seeds, m), np.nan))
-    state = begin_training(letter, learner)
-    return _best(lambda: train(letter, state, jax.random.key(0), count, block=count, data=part).state, count)
+    state = begin_training(iteration, learner)
+    return _best(lambda: train(iteration, state, jax.random.key(0), count, block=count, data=part).state, count)
 
 
 def products_seconds(outputs: tuple[int, int], seeds: int, count: int, batch: int = 500, width: int = 64) -> float:
@@ -88,7 +89,7 @@ def _best(call, count: int, runs: int = 3) -> float:
 
 
 def iteration(rows, chosen) -> None:
-    """One iteration of `faithful` against its matrix products alone."""
+    """One iteration of the recipe as published against its matrix products alone."""
     count = 500 if accelerated() else 5
     system = cubic()
     record = measured(system, respond(system.building, synthetic(), 100.0), 0.0)
@@ -110,7 +111,7 @@ def schedule(rows, chosen) -> None:
     """The paper's schedule whole: every subperiod, no early stop, compilation and conclusion included."""
     system = cubic()
     record = measured(system, respond(system.building, synthetic(), 1000.0), 0.0)
-    method = PIDynNet(faithful=True, seeds=chosen.seeds, tolerance=0.0, iterations=chosen.iterations,
+    method = PIDynNetAsPublished(seeds=chosen.seeds, tolerance=0.0, iterations=chosen.iterations,
                       pretraining=PRETRAINING)  # fmt: skip
     stages = Stages()
     began = time.perf_counter()

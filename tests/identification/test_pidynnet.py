@@ -9,17 +9,13 @@ import numpy as np
 import pytest
 
 import vibrid as vb
-from identification.small import ONE, ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, motion, truth
+from identification.small import ONE_GUESS, ONE_TRUTH, ONE_UNKNOWN, motion, truth
 from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
-from vibrid.identification.methods.pidynnet import faithful, pidynnet
-from vibrid.identification.methods.pidynnet import letter as letter_file
-from vibrid.identification.methods.pidynnet.letter import Learner, Subperiod, latent_as_response, new_learners
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import RIDGE, WindowLayout, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import with_weights
 from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate, make_networks
-from vibrid.networks import Dense
 
 FULL = vb.Sensors(displacement=[0], velocity=[0], acceleration=[0])
 METHOD = vb.PIDynNet(hidden=(), softness=(0.1, 0.02))  # the skip path alone compiles soonest
@@ -145,80 +141,10 @@ def test_fine_tuning_predicts_what_simulation_does(hysteretic):
         METHOD.fine_tune(hysteretic.replace(history={}), motion(3))
 
 
-# -- to the letter -----------------------------------------------------------------------------------------------------
-
-SHORT = {"faithful": True, "seeds": 2, "width": 8, "layers": 3, "window": 4.0, "iterations": 40, "pretraining": 20,
-         "check": 20, "pool": 150, "batch": 60}  # fmt: skip
-
-
-def test_faithful_trains_subperiods_in_turn_and_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
-    record = truth("one").measure(FULL)
-    whole = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, vb.PIDynNet(**SHORT))
-    assert whole.convergence["iterations"] == [40, 40] and whole.history["seeds"].shape == (2, 3)
-    assert whole.history["losses"].shape[1:] == (2, 3) and len(whole.history["states"]) == 401
-    assert not np.allclose(whole.history["seeds"][0], whole.history["seeds"][1])
-    assert any("spread of the initialisations" in w for w in whole.warnings)
-
-    class Impatient(Progress):
-        def update(self, done, note=""):
-            self.count = getattr(self, "count", 0) + 1
-            if self.count == 4:
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(faithful, "_SAVE_EVERY", 0.0)
-    method = vb.PIDynNet(**SHORT, checkpoint=str(tmp_path / "letter.npz"))
-    cut = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, method, progress=Impatient())
-    assert cut.cut_short
-    again = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, method)
-    np.testing.assert_allclose(again.history["seeds"], whole.history["seeds"], rtol=1e-9)
-
-
-def test_faithful_as_on_an_accelerator_compiles_beside_and_looks_less_often(monkeypatch):
-    for module in (faithful, letter_file, pidynnet):
-        monkeypatch.setattr(module, "accelerated", lambda: True)
-    fit = vb.identify(ONE_GUESS, truth("one").measure(FULL), ONE_UNKNOWN, vb.PIDynNet(**SHORT | {"check": 10}))
-    assert fit.convergence["iterations"] == [40, 40] and len(fit.history["states"]) == 401
-    assert np.unique(fit.history["trace_time"]).size == 2  # one program of four looks a subperiod
-
-
-@pytest.mark.parametrize("rows_filled_up", [False, True])
-def test_the_loss_to_the_letter_is_the_sum_of_its_three_parts(rows_filled_up, monkeypatch):
-    """With networks that are straight lines the derivatives, and so the losses, are known."""
-    monkeypatch.setattr(letter_file, "accelerated", lambda: rows_filled_up)
-    problem = vb.identification.make_problem(ONE, truth("one").measure(FULL), ONE_UNKNOWN)
-    letter = vb.PIDynNet(**SHORT).letter(problem)
-    lines = Dense((jnp.asarray([[[2.0], [0.5]], [[1.0], [0.0]]]),), (jnp.asarray([[0.1], [0.0]]),), "tanh", True)
-    learner = Learner(lines, jnp.ones(3))
-    part = Subperiod(
-        jnp.asarray([0.0, 0.5]), jnp.asarray([1.0, -1.0]), jnp.asarray([[0.3], [0.7]]), jnp.zeros((2, 1)),
-        jnp.zeros((2, 1)), jnp.asarray([[0, 1]]), -jnp.ones((1, 3)), jnp.ones((1, 3)), jnp.full((1, 1), jnp.nan),
-        jnp.asarray(4.0),
-    )  # fmt: skip
-    total, parts = eqx.filter_jit(letter.loss)(learner, jnp.asarray([1]), part, part.states[0])
-    x, v, z, dz = 2 * 0.5 - 0.5 + 0.1, 2 / 4, 0.5, 1 / 4
-    rate = v - 6.0 * abs(v) * abs(z) * np.sign(z) - 4.0 * v * abs(z)
-    np.testing.assert_allclose(parts[0], x**2 + v**2)
-    np.testing.assert_allclose(parts[1], (40.0 * z + 0.5 * v + 1.0 * 0.7) ** 2)
-    np.testing.assert_allclose(parts[2], (dz - rate) ** 2)  # the state where it begins is 0, as the network has it
-    np.testing.assert_allclose(total, parts[0] + parts[1] + 10 * parts[2])
-    blind = vb.PIDynNet(**SHORT, ground_input=False).letter(problem)  # x without its 0.5 a_g
-    made, _ = blind.outputs(learner, jnp.arange(2), part)
-    np.testing.assert_allclose(made[0][1], 2 * 0.5 + 0.1)
-
-
-@pytest.mark.parametrize("states", [1, 2, 5])
-def test_the_latent_network_begins_as_the_response_network(states):
-    learner = new_learners(jax.random.key(0), 3, (2, 4, 4, 2), states, 1)
-    networks = latent_as_response(learner.networks, 2, states)
-    x = jnp.asarray([0.3, -0.6], jnp.float32)
-    before, after = (jax.vmap(jax.vmap(lambda own: own(x)))(own) for own in (learner.networks, networks))
-    np.testing.assert_allclose(after[:, 0], before[:, 0], rtol=1e-5)
-    np.testing.assert_allclose(after[:, 1, :states], before[:, 0, np.arange(states) % 2], rtol=1e-5)
-    assert not np.allclose(before[:, 1, :states], after[:, 1, :states])
-
-
 def test_settings_that_cannot_work_are_refused():
     with pytest.raises(VibridError, match="network"):
         vb.PIDynNet(network="transformer")
     with pytest.raises(VibridError, match="must fall"):
         vb.PIDynNet(softness=(0.01, 0.1))
+    with pytest.raises(VibridError, match="the method 'pidynnet-as-published'"):
+        vb.PIDynNet(rate=1e-3)

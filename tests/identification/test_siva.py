@@ -10,7 +10,7 @@ import vibrid as vb
 from identification.small import ONE, ONE_UNKNOWN, TWO_GUESS, TWO_UNKNOWN, motion, truth, two
 from vibrid.core.errors import VibridError
 from vibrid.identification.acceleration import acceleration_map, accelerations, compared, measure
-from vibrid.identification.methods.siva.adversary import AdversaryEpoch, Values
+from vibrid.identification.methods.siva.adversary import AdversaryEpoch, Values, scientific
 from vibrid.identification.methods.siva.answer import LN4, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.smoothing import consistent_motion, noise_levels, remaining_noise
 from vibrid.networks import Dense
@@ -137,6 +137,14 @@ def test_loss_of_a_linear_critic():
     assert float(epoch("wasserstein")._adversarial_loss(critic, real)) == pytest.approx(-7.0)
 
 
+def test_without_an_adversary_the_misfit_is_the_whole_loss():
+    """A discriminator that would tell real from computed at once changes nothing."""
+    sharp = Dense((jnp.asarray([[3.0], [4.0]]),), (jnp.zeros(1),))
+    x = jnp.ones((6, 2))
+    assert float(epoch("none")._discriminator_loss(sharp, x, 0 * x, jax.random.key(0))) == 0.0
+    assert float(epoch("none")._adversarial_loss(sharp, x)) == 0.0
+
+
 def test_values_are_a_times_ten_to_the_b_and_respect_bounds():
     unknown = [
         vb.Unknown("storeys[0].stiffness", bounds=(10.0, 80.0)),
@@ -147,8 +155,8 @@ def test_values_are_a_times_ten_to_the_b_and_respect_bounds():
     sizes = jnp.asarray([1.0, 1.0, 0.25])
     out = jnp.asarray([3.0, 0.5, 2.0, 2.0, -1.0, -2.0])  # a, then b
     bounded = Values.of(u, sizes)
-    raw, scaled = Values.of(u, sizes, True)(out), bounded(out)
-    np.testing.assert_allclose(raw, [300.0, 0.05, 0.02], rtol=1e-6)
+    scaled = bounded(out)
+    np.testing.assert_allclose(scientific(out), [300.0, 0.05, 0.02], rtol=1e-6)
     np.testing.assert_allclose(scaled, [80.0, 50.0 * np.exp(0.05), 0.25 * 0.02], rtol=1e-6)
     np.testing.assert_allclose(bounded(bounded.start()), u.start, rtol=1e-9)
     players = jax.eval_shape(lambda key: epoch().players(key, 2, bounded), jax.random.key(0))
@@ -244,6 +252,7 @@ def test_says_when_physics_is_missing(updated):
     ("make", "words"),
     [
         (lambda: vb.SIVA(adversary="wasserstien"), "did you mean 'wasserstein'"),
+        (lambda: vb.SIVA(faithful=True), "the method 'siva-as-published'"),
         (lambda: vb.SIVA(epochs=0), "'epochs' must be 1 or more"),
         (lambda: vb.SIVA(rate=1e-4, last_rate=1e-3), "last_rate <= rate"),
         (

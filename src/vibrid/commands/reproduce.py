@@ -16,6 +16,9 @@ Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Data = Annotated[Path | None, typer.Option(help="Folder of real records, for items that need them.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds: to check that it runs, not for final numbers.")]
 Page = Annotated[bool, typer.Option("--page", help="Only write the page again from the results in --out.")]
+CheckOnly = Annotated[
+    bool, typer.Option("--check", help="Recompute the canaries of the results in --out; exit code 1 if any changed.")
+]
 AsList = Annotated[bool, typer.Option("--list", help="List what can be reproduced.")]
 
 
@@ -29,6 +32,7 @@ def reproduce(
     data: Data = None,
     quick: Quick = False,
     page: Page = False,
+    check: CheckOnly = False,
     as_list: AsList = False,
 ) -> None:
     """Reproduce tables, figures and studies of a paper; all of them when none is named.
@@ -44,6 +48,9 @@ def reproduce(
     from vibrid.papers.pages import made_again, write_page
     from vibrid.papers.paper import PAPERS, Run, load_paper
 
+    if check:
+        _check([paper] if paper else list(PAPERS), out, data)
+        return
     if paper is None or as_list:
         for name in [paper] if paper else PAPERS:
             known = load_paper(name)
@@ -69,6 +76,25 @@ def reproduce(
             if not deliver.work(f"'{made.facts['item']}' was not written", made.write):
                 deliver.answer(lambda made=made: output.print_json(made.facts))  # so that it is not lost
         deliver.answer(lambda: typer.echo(f"results are in {out / paper}" if count else "Nothing was reproduced."))
+
+
+def _check(names: list[str], out: Path, data: Path | None) -> None:
+    """Report the results that no longer hold, and end with exit code 1 when there are any."""
+    from vibrid.core.errors import InputError
+    from vibrid.papers.freshness import check_results
+    from vibrid.papers.paper import Run, load_paper
+
+    found = [(name, result) for name in names for result in check_results(load_paper(name), out / name, Run(data=data))]
+    if not found:
+        raise InputError(f"There are no results in '{out}': name their folder with --out, e.g. --out results.")
+    for name, result in found:
+        for broken in result.broken:
+            typer.echo(f"{name} {result.label} no longer holds: {broken}")
+    stale = sum(bool(result.broken) for _, result in found)
+    checked = sum(result.checked > 0 for _, result in found)
+    typer.echo(f"{checked} of {len(found)} results checked by canaries, {stale} of them no longer hold.")
+    if stale:
+        raise typer.Exit(1)
 
 
 def _show(made: dict) -> None:

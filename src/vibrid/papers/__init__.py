@@ -16,5 +16,7 @@ for _name in ("joint", "masing", "ocpnn", "pidynnet", "siva"):
 _METHODS = Registry.of("method")
 _METHODS.announce("joint-as-published", "vibrid.papers.joint.as_published:JointAsPublished")
 _METHODS.announce("masing-as-published", "vibrid.papers.masing.as_published:MasingAsPublished")
+_METHODS.announce("pidynnet-as-published", "vibrid.papers.pidynnet.as_published:PIDynNetAsPublished")
+_METHODS.announce("siva-as-published", "vibrid.papers.siva.as_published:SIVAAsPublished")
 
 __all__ = ["PAPERS", "Check", "Claim", "Outcome", "Paper", "Run", "load_paper", "reproduce"]

@@ -14,6 +14,7 @@ import numpy as np
 from vibrid.core.errors import Refusal
 from vibrid.core.files import make_folder, write_bytes, write_text
 from vibrid.core.version import __version__
+from vibrid.papers.freshness import canaries_of, versions
 from vibrid.papers.paper import Item, Paper, Run, load_paper
 from vibrid.papers.verdict import Results, verdict_table
 
@@ -36,8 +37,10 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
     """
     paper, run = load_paper(name), run or Run()
     wanted = wanted or {}
+    run.folder = Path(out) / name
     for item in paper.chosen(wanted):
         run.progress.stage(f"{item.kind} {item.name}: {item.title}")
+        run.begin_item()
         started = time.perf_counter()
         try:
             outcome = item.make(run)
@@ -47,7 +50,9 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
             run.progress.stage(f"{item.kind} {item.name} left out: {reason}")
             continue
         seconds = time.perf_counter() - started
-        yield Made(paper, Path(out) / name, facts_of(paper, item, outcome, seconds, run.quick), outcome.figure)
+        facts = facts_of(paper, item, outcome, seconds, run.quick) | {"cold": not run.reused}
+        facts["canaries"] = canaries_of(paper, item.label, run)
+        yield Made(paper, Path(out) / name, facts, outcome.figure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,7 @@ def facts_of(paper: Paper, item: Item, outcome, seconds: float, quick: bool) -> 
         "machine": machine(),
         "date": date.today().isoformat(),
         "version": __version__,
+        "versions": versions(),
         "seconds": round(seconds, 1),
         "rows": [{k: _plain(v) for k, v in row.items()} for row in outcome.rows],
         "checks": [{k: _plain(v) for k, v in vars(c).items()} for c in outcome.checks],
@@ -136,7 +142,7 @@ def picture_line(folder: Path, label: str) -> list[str]:
 def section(made: dict, picture: list[str]) -> list[str]:
     """One item in Markdown: how it was made, its picture, its rows and checks, its note."""
     lines = [f"## {made['item'].replace('-', ' ', 1).capitalize()}: {made['title']}", ""]
-    lines += [f"`{made['command']}` ({made['seconds']:g} s on {made['machine']}, {made['date']})", ""]
+    lines += [f"`{made['command']}` ({time_of(made)} on {made['machine']}, {made['date']})", ""]
     lines += picture
     if made["rows"]:
         columns = list(dict.fromkeys(k for row in made["rows"] for k in row))
@@ -148,6 +154,13 @@ def section(made: dict, picture: list[str]) -> list[str]:
             ""
         ]
     return [*lines, made["note"], ""] if made["note"] else lines
+
+
+def time_of(made: dict) -> str:
+    """The time of an item; one that used what an earlier item computed has no cold time of its own."""
+    if made.get("cold", made["seconds"] > 0):
+        return f"{made['seconds']:g} s"
+    return "no time of its own: it uses what an earlier item of the same call computed"
 
 
 def _cell(value) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vibrid.core.errors import InputError, Refusal, unknown_name
+from vibrid.core.files import make_folder
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
 from vibrid.papers.verdict import Claim
@@ -66,10 +67,20 @@ class Paper:
         self.items: list[Item] = []
         self.claims: list[Claim] = []
         self.head = ""
+        self.canaries: dict[str, Callable[[Run], dict[str, tuple[float, float]]]] = {}
 
     def judge(self, claims: list[Claim], head: str = "") -> None:
         """What its page begins with: the table of verdicts, and the picture of the item whose label is `head`."""
         self.claims, self.head = claims, head
+
+    def canary(self, *labels: str):
+        """Decorator of a function that recomputes a few cheap numbers on which these items rest (`freshness`)."""
+
+        def keep(compute):
+            self.canaries |= dict.fromkeys(labels, compute)
+            return compute
+
+        return keep
 
     def table(self, number: int, title: str, real_data: bool = False, part: str = ""):
         return self._add("table", str(number), title, real_data, part)
@@ -121,13 +132,35 @@ class Run:
         self.quick, self.progress = quick, progress
         self._data = None if data is None else Path(data)
         self._kept: dict = {}
+        self.folder: Path | None = None
+        """Where the results of the paper are written, while items are made."""
+        self._fresh: set = set()
+        self.reused = False
+        """Whether the item at hand used something that an earlier one computed: its time is then not a cold one."""
+
+    def begin_item(self) -> None:
+        """What is computed from here on belongs to another item."""
+        self._fresh, self.reused = set(), False
 
     def once(self, make: Callable, *arguments):
         """`make(run, *arguments)`, computed the first time only: a fit that a table and four figures show."""
         key = (make, arguments)
         if key not in self._kept:
+            self._fresh.add(key)
             self._kept[key] = make(self, *arguments)
+        self.reused |= key not in self._fresh
         return self._kept[key]
+
+    def checkpoint(self, name: str) -> str | None:
+        """File in which a long training is kept until its item is done, so that the same command resumes it.
+
+        None where nothing is written, and for a quick run.
+        """
+        if self.folder is None or self.quick:
+            return None
+        folder = self.folder / "unfinished"
+        make_folder(folder)
+        return str(folder / f"{name}.npz")
 
     def real(self, relative: str) -> Path:
         """A file of the folder of real records."""

@@ -1,14 +1,12 @@
-"""Liu & Meidani: physics-informed neural networks for structural systems with a multiphysics damping model."""
+"""Liu & Meidani (2023): networks of the response and of hidden states, trained on readings and equations.
 
-from vibrid.papers.pidynnet import (  # noqa: F401  (they add items)
-    accuracy,
-    figures,
-    imperfect,
-    letter,
-    networks,
-    sizes,
-    unseen,
-)
-from vibrid.papers.pidynnet.paper import PAPER
+The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+"""
 
-__all__ = ["PAPER"]
+
+def __getattr__(name: str):
+    if name == "PAPER":
+        from vibrid.papers.pidynnet.items import PAPER
+
+        return PAPER
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

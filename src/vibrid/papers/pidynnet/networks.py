@@ -1,6 +1,6 @@
 """What the networks give: columns of the tables, and studies of the default setting.
 
-`PIDynNet` is our default setting over ten initialisations; `faithful` is the paper to the letter (equations corrected).
+`PIDynNet` is our default setting over ten initialisations; `as published` is the paper's recipe, equations corrected.
 Its schedule of 8 × 11 000 iterations wants an accelerator: without one it is cut short, and its column says so. All
 else runs on the processor.
 """
@@ -17,6 +17,7 @@ from vibrid.core.device import accelerated, cores, on_processor
 from vibrid.identification import PIDynNet, identify
 from vibrid.identification.diagnostics import correlation
 from vibrid.papers.paper import Check, Outcome, Run
+from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
 from vibrid.papers.pidynnet.paper import NETWORKS, PAPER, PRINTED, bound_of, data_of, response_of
 from vibrid.papers.pidynnet.systems import SYSTEMS, measured
 from vibrid.report import style
@@ -37,13 +38,13 @@ def paper_rate(run: Run) -> float:
     return RATE if run.quick else PAPER_RATE
 
 
-def faithful(run: Run, **settings) -> PIDynNet:
-    """The paper to the letter: its schedule where there is an accelerator, a short one elsewhere."""
+def as_published(run: Run, **settings) -> PIDynNetAsPublished:
+    """The recipe as published: its schedule where there is an accelerator, a short one elsewhere."""
     if run.quick:
         settings = settings | SHORTEST
     elif not accelerated():
         settings = settings | SHORT
-    return PIDynNet(**({"faithful": True, "seeds": SEEDS} | settings))
+    return PIDynNetAsPublished(**({"seeds": SEEDS} | settings))
 
 
 def few_steps(run: Run) -> dict:
@@ -55,10 +56,11 @@ def default(run: Run, **settings) -> PIDynNet:
     return PIDynNet(**({"seeds": 2 if run.quick else SEEDS} | few_steps(run) | settings))
 
 
-def trained(run: Run, method: PIDynNet, system, record):
+def trained(run: Run, method: PIDynNet | PIDynNetAsPublished, system, record):
     """An identification by networks, the seconds of its compilation included."""
-    run.progress.stage(f"{'faithful' if method.faithful else 'PIDynNet'} on {system.name}")
-    with nullcontext() if method.faithful else on_processor():
+    ours = isinstance(method, PIDynNet)
+    run.progress.stage(f"PIDynNet{'' if ours else ' as published'} on {system.name}")
+    with on_processor() if ours else nullcontext():
         return identify(system.guess, record, system.unknown, method, progress=run.progress)
 
 
@@ -72,7 +74,7 @@ def _column(make):
 
 
 NETWORKS["PIDynNet"] = _column(default)
-NETWORKS["faithful" if accelerated() else f"faithful, {SHORT['iterations']} iterations"] = _column(faithful)
+NETWORKS["as published" if accelerated() else f"as published, {SHORT['iterations']} iterations"] = _column(as_published)
 
 
 def fit_of_network(run: Run, system: str, noise: float, settings: tuple = ()):
@@ -136,9 +138,9 @@ def _expected(run: Run, system: str, noise: float) -> float | None:
 
 
 def schedule(run: Run, **settings) -> str:
-    """How long the paper to the letter is trained, in words."""
-    method = faithful(run, **settings)
-    cut = "" if method.iterations == PIDynNet().iterations else f" (the paper's schedule: {PIDynNet().iterations})"
+    """How long the recipe as published is trained, in words."""
+    method, printed = as_published(run, **settings), PIDynNetAsPublished().iterations
+    cut = "" if method.iterations == printed else f" (the paper's schedule: {printed})"
     cut += "" if accelerated() else ", cut short for want of an accelerator"
     return f"{method.seeds} initialisation(s), {method.iterations} iterations a subperiod{cut}"
 
@@ -164,7 +166,7 @@ def kinds_of_networks(run: Run, system: str) -> Outcome:
     )  # fmt: skip
 
 
-@PAPER.study("traces", "Convergence of ten initialisations, default and faithful")
+@PAPER.study("traces", "Convergence of ten initialisations, ours and as published")
 def traces(run: Run) -> Outcome:
     figure = style.new_figure(10.0, 4.8)
     with style.styled():
@@ -173,8 +175,8 @@ def traces(run: Run) -> Outcome:
     for row, system in zip(axes, SYSTEMS, strict=True):
         case = SYSTEMS[system]()
         ours = run.once(fit_of_network, system, 0.05)
-        letter = trained(run, faithful(run), case, data_of(run, system, MOTION, paper_rate(run), 0.05, 0))
-        shown = [(0, ours), (case.table - 1, ours), (0, letter), (case.table - 1, letter)]
+        printed = trained(run, as_published(run), case, data_of(run, system, MOTION, paper_rate(run), 0.05, 0))
+        shown = [(0, ours), (case.table - 1, ours), (0, printed), (case.table - 1, printed)]
         for ax, (i, fit) in zip(row, shown, strict=True):
             each = fit.history["traces"][:, :, i]
             along = np.arange(1, len(each) + 1) if fit is ours else fit.history["trace_time"]
@@ -182,13 +184,13 @@ def traces(run: Run) -> Outcome:
             ax.plot(along, each.mean(axis=1), color=style.PREDICTED, lw=1.2)
             ax.axhline(case.truth[i], color=style.TRUTH, lw=1.0, ls="--")
             ax.set(xlabel="L-BFGS step" if fit is ours else "time in the record [s]", ylabel=case.labels[i],
-                   title=f"{system}, {'PIDynNet' if fit is ours else 'faithful'}")  # fmt: skip
-        for name, fit in (("PIDynNet", ours), ("faithful", letter)):
+                   title=f"{system}, {'PIDynNet' if fit is ours else 'as published'}")  # fmt: skip
+        for name, fit in (("PIDynNet", ours), ("as published", printed)):
             rows.append({"system": system, "setting": name,
                          "error (%)": float(np.mean([case.mean_error(v) for v in fit.history["seeds"]])),
                          "seconds": fit.seconds})  # fmt: skip
     note = "5 % noise, synthetic motion. Grey: every initialisation; blue: their mean; dashed: truth. "
-    return Outcome(rows, [], note + f"Faithful: {schedule(run)}.", figure)
+    return Outcome(rows, [], note + f"As published: {schedule(run)}.", figure)
 
 
 @PAPER.study("network-hidden", "PIDynNet: hidden states and the loop of the first storey, Bouc–Wen, 5 % noise")

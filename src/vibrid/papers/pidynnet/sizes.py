@@ -13,7 +13,8 @@ import numpy as np
 from vibrid.core.device import accelerated, cores, on_processor
 from vibrid.identification import Method, PIDynNet, TrajectoryFit, identify
 from vibrid.papers.paper import Outcome, Run
-from vibrid.papers.pidynnet.networks import STUDY, faithful, trained
+from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
+from vibrid.papers.pidynnet.networks import STUDY, as_published, trained
 from vibrid.papers.pidynnet.paper import CLASSICAL, PAPER
 from vibrid.papers.pidynnet.systems import at_rate, cubic, measured, synthetic
 from vibrid.report import style
@@ -29,7 +30,7 @@ def methods(floors: int, quick: bool) -> dict[str, Method]:
     """What is tried on a building of so many floors, the slowest first."""
     made = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
     made |= CLASSICAL | {"TrajectoryFit": TrajectoryFit()}  # without stages: quicker where there are many floors
-    return made | ({"faithful": faithful(Run(quick), **STUDY)} if accelerated() or quick else {})
+    return made | ({"as published": as_published(Run(quick), **STUDY)} if accelerated() or quick else {})
 
 
 def tried(floors: int, name: str, quick: bool = False) -> dict:
@@ -38,7 +39,7 @@ def tried(floors: int, name: str, quick: bool = False) -> dict:
     with on_processor():
         truth = simulate(system.building, at_rate(synthetic(), 100.0), integrator=RungeKutta4(), substeps=10)
     record = measured(system, truth, NOISE, 1)
-    if isinstance(method, PIDynNet):
+    if isinstance(method, PIDynNet | PIDynNetAsPublished):
         fit = trained(run, method, system, record)
         error = float(np.mean([system.mean_error(v) for v in fit.history["seeds"]]))
     else:
@@ -66,7 +67,7 @@ def all_tried(jobs: list[tuple[int, str]], side_by_side: int, run: Run) -> dict[
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # they share one accelerator
     alone = int(accelerated() and side_by_side > 1)  # what uses an accelerator has it for itself, one after the other
     pools = [ProcessPoolExecutor(n, spawn, own_cores, (places,)) for n in (side_by_side - alone, alone) if n]
-    made = {job: pools[-1 if job[1] == "faithful" else 0].submit(tried, *job, run.quick) for job in jobs}
+    made = {job: pools[-1 if job[1] == "as published" else 0].submit(tried, *job, run.quick) for job in jobs}
     try:
         jobs_of = {own: job for job, own in made.items()}
         for i, own in enumerate(as_completed(jobs_of), 1):
@@ -100,7 +101,7 @@ def figure_4(run: Run) -> Outcome:
     figure = style.new_figure(9.0, 3.2)
     with style.styled():
         left, right = figure.subplots(1, 2)
-    for name in ("faithful", "PIDynNet", *CLASSICAL):
+    for name in ("as published", "PIDynNet", *CLASSICAL):
         own = [row for row in rows if f"{name} (s)" in row]
         if not own:
             continue
@@ -115,13 +116,13 @@ def figure_4(run: Run) -> Outcome:
         ax.set_xticks([row["floors"] for row in rows])
         style.log_axis(ax.yaxis, plain=True)
     style.legend_above(figure, left)
-    method = faithful(run, **STUDY)
-    letter = f"faithful: {method.seeds} initialisation(s) at once, {method.iterations} iterations a subperiod"
-    letter = letter if accelerated() or run.quick else "faithful: left out for want of an accelerator"
+    method = as_published(run, **STUDY)
+    published = f"as published: {method.seeds} initialisation(s) at once, {method.iterations} iterations a subperiod"
+    published = published if accelerated() or run.quick else "as published: left out for want of an accelerator"
     note = (
         "Cubic system with the paper's shares of stiff and soft storeys, synthetic motion at 100 Hz, 5 % noise, c(0) "
         "unknown; data from a ten times finer Runge–Kutta step. PIDynNet: one initialisation; "
-        f"TrajectoryFit: all unknowns at once; {letter}. {side_by_side} ran at a time, on {CORES} cores each, "
+        f"TrajectoryFit: all unknowns at once; {published}. {side_by_side} ran at a time, on {CORES} cores each, "
         "one of them on the accelerator where there is one. "
         f"Times of UKF, TrajectoryFit and WeakCollocation are without compilation up to {COMPILED_BEFORE} floors; all "
         "others include it. The paper's UKF took 892 s for ten floors and its network 432 s on two A100."

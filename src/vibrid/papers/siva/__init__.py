@@ -1,6 +1,12 @@
-"""SIVA (López, Herzlieb & Moore 2025): the nonlinear cantilever, its tables and figures, and what lies beyond them."""
+"""López, Herzlieb & Moore (2025): SIVA on the nonlinear cantilever.
 
-from vibrid.papers.siva import figures, studies, tables  # noqa: F401  (they register their items)
-from vibrid.papers.siva.beam import PAPER
+The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+"""
 
-__all__ = ["PAPER"]
+
+def __getattr__(name: str):
+    if name == "PAPER":
+        from vibrid.papers.siva.items import PAPER
+
+        return PAPER
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

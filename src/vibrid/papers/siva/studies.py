@@ -182,36 +182,6 @@ def noise(run: Run) -> Outcome:
     )
 
 
-@PAPER.study("adversary", "Losses and loss functions: standard, Wasserstein, and the paper to the letter")
-def adversary(run: Run) -> Outcome:
-    epochs, count = (30, 2) if run.quick else (300, 4)
-    rows = []
-    for name, method in (
-        ("standard", SIVA(epochs=epochs, seeds=count)),
-        ("wasserstein", SIVA(epochs=epochs, seeds=count, adversary="wasserstein")),
-        ("faithful", SIVA(epochs=epochs if run.quick else 1000, seeds=1, faithful=True)),
-    ):
-        fit = update(run, "reduced", method)
-        errors = percent(fit.history["seeds"])
-        losses = fit.history["losses"]
-        rows.append(
-            {"adversary": name, "epochs": method.epochs, "seeds": method.seeds,
-             "worst k1 off [%]": float(np.max(np.abs(errors[:, 0]))),
-             "worst k3 off [%]": float(np.max(np.abs(errors[:, 1]))),
-             "first L_D": losses[0, 0], "last L_D": losses[-1, 0], "last MSE": losses[-1, 2],
-             "settled at epoch": fit.convergence["converged_at_epoch"],
-             "seconds": fit.convergence["training_seconds"]}
-        )  # fmt: skip
-    return Outcome(
-        rows,
-        [Check("the paper to the letter after its epochs, worst of k1, k3",
-               f"{max(rows[-1]['worst k1 off [%]'], rows[-1]['worst k3 off [%]']):.3g} %")],
-        "As printed, `a · 10^b` begins around 1 for every coefficient and a rate of 1e-4 must carry the exponents to 4 "
-        "and 8; γ = 1 on raw accelerations makes the misfit five orders larger than the adversary. MSE is of raw "
-        "accelerations (m²/s⁴) for `faithful`, of accelerations divided by their rms for the others.",
-    )  # fmt: skip
-
-
 @PAPER.study("missing", "Physics that the model lacks, and whether SIVA says so")
 def missing(run: Run) -> Outcome:
     epochs = 40 if run.quick else 200

@@ -7,25 +7,20 @@ damping model (2023).
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
-from vibrid.core.device import accelerated, on_processor
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.progress import SILENT
-from vibrid.identification.conclude import compile_conclusion, conclude, covariance_of, settings_of
+from vibrid.identification.conclude import conclude, covariance_of, settings_of
 from vibrid.identification.method import METHODS, Method
-from vibrid.identification.methods.pidynnet.faithful import Course, learn
-from vibrid.identification.methods.pidynnet.letter import Letter
 from vibrid.identification.methods.pidynnet.task import Task, WindowLayout, begin_at, make_task, sizes_of
 from vibrid.identification.methods.pidynnet.training import NetworkDescent, Seeds, TrainedTask, anneal
-from vibrid.identification.methods.pidynnet.tuning import Tuned, tune, tune_to_the_letter
+from vibrid.identification.methods.pidynnet.tuning import Tuned, tune
 from vibrid.identification.methods.pidynnet.windows import NETWORKS
 from vibrid.identification.methods.trajectory import polished
 from vibrid.identification.methods.weak_collocation import WeakCollocation
@@ -42,6 +37,10 @@ _FEATURES_A_READING = (
     0.4  # features (two to a frequency) for one reading of a degree of freedom: else they follow noise
 )
 _WINDOW = 0.9  # s
+_RETIRED = (
+    "faithful", "iterations", "pretraining", "batch", "pool", "rate", "weights", "constraint", "check", "patience",
+    "tolerance", "width", "layers", "ground_input",
+)  # fmt: skip
 
 
 @METHODS.register("pidynnet")
@@ -59,27 +58,13 @@ class PIDynNet(Method):
         network: "mlp", "recurrent" (long short-term memory) or "convolution": what stands beside the skip path.
         hidden: widths of its layers; () leaves the skip path alone.
         seeds: initialisations trained side by side; the answer is their mean.
-        window: length of a window in s; 0.9 by default, 5 (the paper's subperiod) for the faithful setting.
+        window: length of a window in s; 0.9 by default.
         bandwidth: highest frequency of the features in Hz; six a shortest period of the structure by default, fewer
             where a record has few samples in it.
         softness: how far equations are believed in each stage, as a share of their size; falling.
         steps: L-BFGS steps after each factorisation.
         polish: hand the answer over to a trajectory fit, for a model that is believed to be right.
         checkpoint: file in which training is kept, so that it goes on after Ctrl-C or a kill; removed at the end.
-        faithful: the paper to the letter (its equations of motion put right): two networks with time and ground
-            acceleration as inputs, residuals at points, Adam, subperiods one after the other. For comparison; it needs
-            an accelerator, displacement, velocity and acceleration of every degree of freedom, and errs far more. The
-            arguments below belong to it.
-        iterations, pretraining: of every subperiod.
-        batch, pool: samples in an iteration, drawn from a pool of so many in a subperiod.
-        rate: of Adam; it falls to a tenth within a subperiod.
-        weights: of the supervised, the physics and the latent loss.
-        constraint: standard deviations of the last iterations within which the next subperiod keeps the unknowns; None
-            leaves them free.
-        check, patience, tolerance: a subperiod ends when unknowns, looked at every `check` iterations, stay within
-            `tolerance` for `patience` looks (Eq. 16).
-        width, layers: of both networks.
-        ground_input: whether networks see the ground acceleration beside time, as in the paper.
     """
 
     network: str = eqx.field(static=True, default="mlp")
@@ -91,23 +76,15 @@ class PIDynNet(Method):
     steps: int = eqx.field(static=True, default=6)
     polish: bool = eqx.field(static=True, default=False)
     checkpoint: str | None = eqx.field(static=True, default=None)
-    faithful: bool = eqx.field(static=True, default=False)
-    iterations: int = eqx.field(static=True, default=10_000)
-    pretraining: int = eqx.field(static=True, default=1000)
-    batch: int = eqx.field(static=True, default=500)
-    pool: int = eqx.field(static=True, default=1000)
-    rate: float = eqx.field(static=True, default=1e-3)
-    weights: tuple[float, float, float] = eqx.field(static=True, default=(1.0, 1.0, 10.0), converter=tuple)
-    constraint: float | None = eqx.field(static=True, default=3.0)
-    check: int = eqx.field(static=True, default=200)
-    patience: int = eqx.field(static=True, default=3)
-    tolerance: float = eqx.field(static=True, default=1e-4)
-    width: int = eqx.field(static=True, default=64)
-    layers: int = eqx.field(static=True, default=5)
-    ground_input: bool = eqx.field(static=True, default=True)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples", "priors"})
     independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not go step by step
+
+    retired: ClassVar[dict[str, str]] = {
+        name: f"PIDynNet has no '{name}': the paper's recipe and its settings are the method 'pidynnet-as-published' "
+        "(vibrid.papers.pidynnet.as_published.PIDynNetAsPublished)."
+        for name in _RETIRED
+    }
 
     def __check_init__(self):
         if self.network not in NETWORKS:
@@ -120,8 +97,6 @@ class PIDynNet(Method):
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
         check_rates(problem)
-        if self.faithful:
-            return self._to_the_letter(problem, key, progress, started)
         begin, notes = WeakCollocation().begin(problem, progress)
         layout = self.layout(problem, begin.free)
         piece = begin.pieces[0]
@@ -171,8 +146,6 @@ class PIDynNet(Method):
         The unknowns stay as identified and the motion where the record begins is imposed. `fit.predict(record)`
         simulates the identified structure instead: that is quicker and more accurate, and the default.
         """
-        if self.faithful:
-            return tune_to_the_letter(self, fit, record, progress, **keywords)
         return tune(self, fit, record, progress, **keywords)
 
     def _keep(self, problem: Problem, key: int) -> Checkpoint | None:
@@ -181,58 +154,6 @@ class PIDynNet(Method):
         settings = {k: v for k, v in settings_of(self).items() if k != "checkpoint"}
         data = [(d.readings, d.present, d.drive.samples) for d in problem.data]
         return Checkpoint(self.checkpoint, fingerprint(settings, key, data, problem.unknowns.start))
-
-    def letter(self, problem: Problem, **changes) -> Letter:
-        """One iteration of the faithful setting."""
-        changes |= {"ground_input": self.ground_input}
-        return Letter(problem, self.weights, self.batch, self.rate, self.iterations, **changes)
-
-    def _to_the_letter(self, problem: Problem, key: int, progress, started: float):
-        letter, keep = self.letter(problem), self._keep(problem, key)
-        with ThreadPoolExecutor(1) as beside:
-            if accelerated():
-                beside.submit(compile_conclusion, problem)
-            course = learn(self, letter, key, progress, keep)
-        if keep and not course.cut_short:
-            keep.remove()
-        with on_processor():
-            return self._letters_answer(problem, letter, course, key, started)
-
-    def _letters_answer(self, problem: Problem, letter: Letter, course: Course, key: int, started: float):
-        learner, trace, losses = course.state.learner, course.along("trace"), course.along("losses")
-        theta = np.asarray(letter.theta(np.asarray(learner.share)))
-        mean = theta.mean(axis=0)
-        free = problem.unknowns.to_free(mean)
-        slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
-        moved, first = (np.asarray(letter.theta(s + 1.0)) for s in (course.deviation[0], 0 * mean))
-        spread = theta.std(axis=0, ddof=1) if self.seeds > 1 else np.abs(moved - first)
-        about = "initialisations" if self.seeds > 1 else "last iterations"
-        return conclude(
-            problem,
-            self,
-            free,
-            started=started,
-            covariance=np.diag((np.maximum(spread, 1e-12 * np.abs(mean)) / slope) ** 2),
-            warnings=(f"± 2σ is the spread of the {about}, as in the paper: it says nothing of the error they share.",),
-            history={
-                "estimate": np.asarray(letter.theta(trace.mean(axis=1))),
-                "traces": np.asarray(letter.theta(trace)),
-                "trace_time": course.along("when"),
-                "losses": losses,
-                "cost": losses.sum(axis=2).mean(axis=1),
-                "seeds": theta,
-                "time": problem.data[0].step * np.arange(len(course.along("hidden"))),
-                "states": course.along("hidden"),
-                "response": course.along("response"),
-                "learner": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf)[0], learner))[0]),
-            },
-            convergence={
-                "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),
-                "iterations": course.iterations,
-            },
-            seed=key,
-            cut_short=course.cut_short,
-        )
 
     def _answer(self, problem: Problem, seeds: Seeds, made: TrainedTask, notes, key: int, started: float):
         motion, frees = jax.tree.map(np.asarray, seeds.mean_motion(jnp.asarray(made.x), made.task))

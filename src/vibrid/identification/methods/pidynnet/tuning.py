@@ -1,7 +1,8 @@
-"""Prediction by fine-tuning (Algorithm 2): the networks learn another motion from the equations alone.
+"""Prediction by training on the equations alone, after Algorithm 2: networks learn the response to another motion.
 
-The unknowns stay fixed and the state where the record (or each subperiod) begins is imposed: without it, physics alone
-leaves the phase open.
+The unknowns stay fixed and the state at the start of the record is imposed: without it the equations leave the phase
+open. The networks start from new initial weights, and the structure from rest; the paper's Algorithm 2, which carries
+the weights over, is `fine_tune` of the method `pidynnet-as-published`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import InputError
 from vibrid.identification.experiment import Initial
-from vibrid.identification.methods.pidynnet.faithful import SUBPERIOD
-from vibrid.identification.methods.pidynnet.letter import Subperiod, along, begin_training, new_learners
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import Sizes, begin_at, make_task
 from vibrid.identification.methods.pidynnet.training import Seeds, with_weights
@@ -108,51 +106,6 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
         grid, np.asarray(motion.y - carried[0]), np.asarray(motion.s), float(np.sqrt(np.mean(equations**2))), turn + 1,
         time.perf_counter() - started,
     )  # fmt: skip
-
-
-def tune_to_the_letter(method, fit, record: Record, progress, iterations: int = 1000) -> Tuned:
-    """Algorithm 2 as printed, the state where a subperiod begins imposed: Adam on the physics losses."""
-    started = time.perf_counter()
-    problem = with_record(fit.problem, record)
-    letter = dataclasses.replace(method.letter(problem, fixed=True), iterations=iterations)
-    share = jnp.asarray(np.asarray(fit.estimate) / np.asarray(problem.unknowns.start))
-    model = letter.model(share)
-    n, m = model.size, int(flat_start(model).size)
-    widths = (2, *[method.width] * (method.layers - 1), n)
-    learner = new_learners(jax.random.key(0), 1, widths, m, len(share))
-    one, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], learner))
-    if fit.history.get("learner", np.zeros(0)).size != one.size:
-        raise InputError("Fine-tuning to the letter needs the answer of PIDynNet(faithful=True) with these networks.")
-    learner = jax.tree.map(lambda leaf: leaf[None], unravel(jnp.asarray(fit.history["learner"]))._replace(share=share))
-    data = problem.data[0]
-    inputs = np.asarray(data.drive.samples)
-    count = max(round((data.samples - 1) * data.step / (method.window or SUBPERIOD)), 1)
-    edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
-    largest = np.max(np.abs(inputs[:, 0])) or 1.0
-    x0, v0, states = np.zeros(n), np.zeros(n), np.full((1, m), np.nan)
-    parts, left = [], []
-    free = np.full((1, len(share)), np.inf)
-    for k in range(count):
-        inside = slice(edges[k], edges[k + 1] + 1)
-        u = inputs[inside]
-        duration = data.step * (len(u) - 1)
-        pool = np.random.default_rng([fit.seed, k]).permutation(len(u))[: method.pool][None]
-        begun = [np.tile(a, (len(u), 1)) for a in (x0, v0)]
-        arrays = (np.linspace(0, 1, len(u)), u[:, 0] / largest, u, *begun, pool, -free, free, states)
-        part = Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
-        progress.stage(f"fine-tuning, subperiod {k + 1} of {count}", iterations)
-        block = min(method.check, iterations)
-        made = train(letter, begin_training(letter, learner), jax.random.key(k), iterations, block=block, data=part,
-                     progress=progress)  # fmt: skip
-        learner = made.state.learner
-        z, x, ends = (np.asarray(a) for a in along(letter, learner, part))
-        v0 = np.gradient(x, data.step, axis=0)[-1]
-        x0, states = x[-1], ends
-        parts.append((z[: None if k + 1 == count else -1], x[: None if k + 1 == count else -1]))
-        left.append(made.history[1][-1, 0, 1])
-    z, x = (np.concatenate([p[i] for p in parts]) for i in range(2))
-    rms = float(np.sqrt(np.mean(left) / (method.batch * n)) / (np.sqrt(np.mean(inputs[:, 0] ** 2)) + 1e-300))
-    return Tuned(data.step * np.arange(len(x)), x, z, rms, iterations, time.perf_counter() - started)
 
 
 def _rms(values: np.ndarray) -> np.ndarray:

@@ -1,13 +1,13 @@
 """The two networks of SIVA and the epoch that trains them against each other.
 
-- The generator P turns noise z into values θ = P(z) by way of a and b: `θ = size · a · 10^b`.
-- The discriminator D sees the accelerations of one instant, measured or made with θ, and says which they are.
+- The generator P turns noise z into values θ = P(z) through a and b: `θ = size · a · 10^b`.
+- The discriminator D classifies the accelerations of one time sample as measured or as computed with θ.
 
     L_D = −E[log D(ä)] − E[log(1 − D(ã))]      on validation samples                     (Eq. 3, ã in the second)
     L_P = −E[log D(ã)] + γ E‖ä − ã‖²           adversary on validation, misfit on training samples   (Eq. 5)
 
 With a critic f in place of D (Wasserstein with gradient penalty, Gulrajani et al. 2017) L_D = E[f(ã)] − E[f(ä)] +
-10 E(‖∇f‖ − 1)², L_P = −E[f(ã)] + γ E‖ä − ã‖².
+10 E(‖∇f‖ − 1)², L_P = −E[f(ã)] + γ E‖ä − ã‖². Without an adversary L_P = γ E‖ä − ã‖², for comparison.
 """
 
 from __future__ import annotations
@@ -26,34 +26,41 @@ from vibrid.networks import Dense, adam
 
 GENERATOR = (64, 32, 16)
 DISCRIMINATOR = (64, 32)
-ADVERSARIES = ("standard", "wasserstein")
+ADVERSARIES = ("standard", "wasserstein", "none")
 _PENALTY = 10.0
+
+
+def scientific(outputs):
+    """`a · 10^b` (…, p) from outputs (…, 2p): all a, then all b."""
+    a, b = jnp.split(outputs.astype(jnp.float64), 2, axis=-1)
+    return a * 10.0 ** jnp.clip(b, -30.0, 30.0)
 
 
 class Values(eqx.Module):
     """From the generator's outputs (…, 2p) to physical values (…, p).
 
     Unknowns without a sign or bounds are `size · a · 10^b`; the others enter their free space with `a · 10^b`, so
-    that no generator leaves their bounds. `raw` is `a · 10^b` for all, whatever their size.
+    that no generator leaves their bounds.
     """
 
     unknowns: UnknownSet
     first: jax.Array  # the first guess in the free space
     sizes: jax.Array
-    raw: bool = eqx.field(static=True)
 
     @classmethod
-    def of(cls, unknowns: UnknownSet, sizes, raw: bool = False) -> Values:
+    def of(cls, unknowns: UnknownSet, sizes) -> Values:
         """Without the names of the unknowns, so that problems of one shape share their compiled programs."""
         blank = ("",) * len(unknowns)
         free = jnp.asarray(unknowns.to_free(np.asarray(unknowns.start)))
-        return cls(dataclasses.replace(unknowns, names=blank, units=blank, places=blank), free, jnp.asarray(sizes), raw)
+        return cls(dataclasses.replace(unknowns, names=blank, units=blank, places=blank), free, jnp.asarray(sizes))
+
+    @property
+    def count(self) -> int:
+        """Number of unknowns."""
+        return len(self.unknowns)
 
     def __call__(self, outputs):
-        a, b = jnp.split(outputs.astype(jnp.float64), 2, axis=-1)
-        number = a * 10.0 ** jnp.clip(b, -30.0, 30.0)
-        if self.raw:
-            return number
+        number = scientific(outputs)
         bounded = jnp.vectorize(self.unknowns.to_physical, signature="(p)->(p)")
         return jnp.where(self._plain, self.sizes * number, bounded(number))
 
@@ -64,6 +71,10 @@ class Values(eqx.Module):
     def start(self):
         """(2p,) outputs that give the first guess."""
         return jnp.concatenate([jnp.where(self._plain, self.unknowns.start / self.sizes, self.first), 0 * self.first])
+
+    def begin(self, generator: Dense) -> Dense:
+        """The generator before training: its values lie around the first guess."""
+        return generator.with_output(self.start(), shrink=0.3)
 
 
 class Players(NamedTuple):
@@ -103,12 +114,9 @@ class AdversaryEpoch(eqx.Module):
         return adam(self.rate, self.steps, self.last_rate)
 
     def players(self, key, channels: int, values: Values, dtype=jnp.float32) -> Players:
-        """Networks before training; with physical values the generator begins around the first guess."""
+        """Networks before training."""
         first, second = jax.random.split(key)
-        p = len(values.unknowns)
-        generator = Dense.make(first, (self.noise_dimension, *GENERATOR, 2 * p), dtype=dtype)
-        if not values.raw:
-            generator = generator.with_output(values.start(), shrink=0.3)
+        generator = values.begin(Dense.make(first, (self.noise_dimension, *GENERATOR, 2 * values.count), dtype=dtype))
         discriminator = Dense.make(second, (channels, *DISCRIMINATOR, 1), dtype=dtype)
         return Players(generator, discriminator, *map(self.optimiser.init, (generator, discriminator)))
 
@@ -169,6 +177,8 @@ class AdversaryEpoch(eqx.Module):
         return Players(generator, discriminator, memory_g, memory_d), (losses, theta.mean(axis=0), theta.std(axis=0))
 
     def _discriminator_loss(self, discriminator, real, fake, key):
+        if self.adversary == "none":
+            return jnp.zeros(())
         on_real, on_fake = jnp.split(discriminator(jnp.concatenate([real, fake])), 2)
         if self.adversary == "standard":
             return jnp.mean(jax.nn.softplus(-on_real)) + jnp.mean(jax.nn.softplus(on_fake))
@@ -178,6 +188,8 @@ class AdversaryEpoch(eqx.Module):
         return jnp.mean(on_fake) - jnp.mean(on_real) + _PENALTY * jnp.mean((length - 1) ** 2)
 
     def _adversarial_loss(self, discriminator, fake):
+        if self.adversary == "none":
+            return jnp.zeros(())
         if self.adversary == "standard":
             return jnp.mean(jax.nn.softplus(-discriminator(fake)))
         return -jnp.mean(discriminator(fake))

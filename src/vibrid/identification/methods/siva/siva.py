@@ -25,9 +25,8 @@ from vibrid.identification.methods.siva.answer import Held, Normal, converged_at
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
-from vibrid.networks import Trained, train
+from vibrid.networks import train
 
-_FAITHFUL_RATE = 1e-4
 _LAST_PART = 0.3  # of a single record, kept for validation
 
 
@@ -54,7 +53,8 @@ class SIVA(Method):
             γ = 1 it outweighs a misfit of noise, and what noise does to made accelerations draws the answer away (by
             3 % in k3 of the beam at 1 % noise; at γ = 100 still by 1 %).
         rate, last_rate: Adam's learning rate, falling along half a cosine.
-        adversary: "standard" (the paper's) or "wasserstein" (critic with gradient penalty: stabler, slower).
+        adversary: "standard" (the paper's), "wasserstein" (critic with gradient penalty: stabler, slower) or "none"
+            (the misfit alone, for comparison).
         validation: numbers of the records kept for validation; by default all but the first, or the last 30 % of a
             single record.
         smooth: whether to make measured states consistent before use; by default when noise exceeds 0.1 %.
@@ -65,8 +65,6 @@ class SIVA(Method):
         prune: set terms that cannot be told from zero to zero, and move the others to where the misfit is then least;
             better for prediction beyond the data. `fit.convergence["pruned"]` holds this answer in any case.
         polish: hand the answer to `TrajectoryFit`.
-        faithful: as printed: `a · 10^b` without a scale, raw accelerations, γ = 1, rate 1e-4 without a schedule, no
-            smoothing. It needs thousands of epochs and some seeds fail.
     """
 
     epochs: int = eqx.field(static=True, default=300)
@@ -86,12 +84,15 @@ class SIVA(Method):
     select: int = eqx.field(static=True, default=0)
     prune: bool = eqx.field(static=True, default=False)
     polish: bool = eqx.field(static=True, default=False)
-    faithful: bool = eqx.field(static=True, default=False)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
         {"latent states", "path laws", "several records", "different loads"}
     )
     independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses values at the samples alone
+    retired: ClassVar[dict[str, str]] = {
+        "faithful": "SIVA has no 'faithful': the paper's recipe is the method 'siva-as-published' "
+        "(vibrid.papers.siva.as_published.SIVAAsPublished)."
+    }
 
     def __check_init__(self):
         if self.adversary not in ADVERSARIES:
@@ -104,14 +105,12 @@ class SIVA(Method):
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
-        measured = measure(problem, False if self.faithful else self.smooth)
+        measured = measure(problem, self.smooth)
         columns, modes = compared(problem, measured)
-        if self.faithful:
-            columns, modes = np.eye(len(columns)), None
-        table = acceleration_map(problem, measured, columns, self._validation(problem), self.draws)
+        table = acceleration_map(problem, measured, columns, validation_records(problem, self.validation), self.draws)
         trained, values, seconds = self._train(problem, table, key, progress)
-        drawn, misfits = self._draw(trained, table, values, key)
-        chosen = int(np.nanargmin(misfits)) if np.isfinite(misfits).any() else 0
+        drawn = draws(trained.state.generator, values, key, (self.samples, self.noise_dimension))
+        misfits, chosen = judged(drawn, table)
         losses, means, spreads = (np.asarray(h)[:, chosen] for h in trained.history)
         first = converged_at(losses)
         one, two = Normal.fit(drawn[chosen]), Normal.fit(means[(first or len(means) // 2) :])
@@ -168,48 +167,28 @@ class SIVA(Method):
 
     # -- the steps ---------------------------------------------------------------------------------------------------
 
-    def _validation(self, problem: Problem):
-        count = len(problem.data)
-        chosen = tuple(range(1, count)) if self.validation is None else self.validation
-        if count == 1:
-            return _LAST_PART
-        if not chosen or not set(chosen) < set(range(count)):
-            raise InputError(
-                f"SIVA(validation={chosen}) must name some of the records 0 to {count - 1} and leave one for training."
-            )
-        return chosen
-
     def _train(self, problem: Problem, table: AccelerationMap, key: int, progress):
         """Train all seeds. Returns what was trained, the map to values, and seconds: by the clock, of the processor."""
         count = table.training.real.shape[0]
-        faithful = self.faithful
-        batch = min(self.batch, count if faithful else max(count // 8, 32))
+        batch = min(self.batch, max(count // 8, 32))
         epoch = AdversaryEpoch(
             batch=batch,
             noise_dimension=self.noise_dimension,
-            gamma=1.0 if faithful else self.gamma,
+            gamma=self.gamma,
             adversary=self.adversary,
-            rate=_FAITHFUL_RATE if faithful else self.rate,
-            last_rate=_FAITHFUL_RATE if faithful else self.last_rate,
+            rate=self.rate,
+            last_rate=self.last_rate,
             steps=max(count // batch, 1) * self.epochs,
         )
-        values = Values.of(problem.unknowns, table.sizes, faithful)
-        begun, second = _begin(epoch, values, table.training.real.shape[1], self.seeds, jax.random.key(key))
+        values = Values.of(problem.unknowns, table.sizes)
+        begun, second = begin_players(epoch, values, table.training.real.shape[1], self.seeds, jax.random.key(key))
         progress.stage("training (compiling)", self.epochs)
         began, busy = time.perf_counter(), time.process_time()
         samples = Samples(table.training, table.validation, values)
-        if table.linear and not faithful:
-            samples = samples._replace(training=_single(table.training), validation=_single(table.validation))
-        made = train(epoch, begun, second, self.epochs, data=samples, progress=progress, note=_note)
+        if table.linear:
+            samples = samples._replace(training=single(table.training), validation=single(table.validation))
+        made = train(epoch, begun, second, self.epochs, data=samples, progress=progress, note=losses_note)
         return made, values, (time.perf_counter() - began, time.process_time() - busy)
-
-    def _draw(self, trained: Trained, table: AccelerationMap, values: Values, key: int):
-        """(seeds, samples, p) values of the trained generators, and the misfit of each mean on validation samples."""
-        shape = (self.samples, self.noise_dimension)
-        drawn = np.asarray(_draws(trained.state.generator, values, jax.random.key(key), shape))
-        validation = table.validation
-        misfits = [np.mean((np.asarray(validation.real) - validation.at(d.mean(axis=0))) ** 2) for d in drawn]
-        return drawn, np.asarray(misfits)
 
     def _best(self, problem: Problem, drawn: np.ndarray, progress) -> np.ndarray:
         """The draw whose simulated response is nearest to the readings of all records, weighed by their size."""
@@ -265,18 +244,42 @@ class SIVA(Method):
         return notes
 
 
+def validation_records(problem: Problem, chosen: tuple[int, ...] | None):
+    """The records kept for validation, or the share of a single record."""
+    count = len(problem.data)
+    if count == 1:
+        return _LAST_PART
+    chosen = tuple(range(1, count)) if chosen is None else chosen
+    if not chosen or not set(chosen) < set(range(count)):
+        raise InputError(
+            f"SIVA(validation={chosen}) must name some of the records 0 to {count - 1} and leave one for training."
+        )
+    return chosen
+
+
 @eqx.filter_jit
-def _begin(epoch: AdversaryEpoch, values: Values, channels: int, seeds: int, key):
+def begin_players(epoch: AdversaryEpoch, values: Values, channels: int, seeds: int, key):
     """The players of every seed before training, and the key of the training."""
     first, second = jax.random.split(key)
     return jax.vmap(lambda k: epoch.players(k, channels, values))(jax.random.split(first, seeds)), second
 
 
+def draws(generators, values: Values, key: int, shape: tuple[int, int]) -> np.ndarray:
+    """(seeds, count, p): values that trained generators make of noise of a shape (count, noise dimension)."""
+    return np.asarray(_drawn(generators, values, jax.random.key(key), shape))
+
+
 @eqx.filter_jit
-def _draws(generators, values: Values, key, shape: tuple[int, int]):
-    """(seeds, count, p): values that trained generators make of noise."""
+def _drawn(generators, values: Values, key, shape: tuple[int, int]):
     noise = jax.random.normal(jax.random.fold_in(key, 1), shape, jnp.float32)
     return jax.vmap(lambda generator: values(generator(noise)))(generators)
+
+
+def judged(drawn: np.ndarray, table: AccelerationMap) -> tuple[np.ndarray, int]:
+    """(seeds,) misfit of each mean on the validation samples, and the seed with the least."""
+    validation = table.validation
+    misfits = [np.mean((np.asarray(validation.real) - validation.at(d.mean(axis=0))) ** 2) for d in drawn]
+    return np.asarray(misfits), int(np.nanargmin(misfits)) if np.isfinite(misfits).any() else 0
 
 
 def _range(ratio: np.ndarray) -> str:
@@ -296,12 +299,12 @@ def _noise_share(columns: np.ndarray, problem: Problem, measured: Measured) -> f
     return float(np.sqrt(np.mean(power) / np.mean(signal**2)))
 
 
-def _single(tree):
+def single(tree):
     """Tables in 32-bit numbers: networks learn from them no worse, in half the time."""
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), tree)
 
 
-def _note(recorded) -> str:
+def losses_note(recorded) -> str:
     losses = recorded[0][-1].mean(axis=0)
     return f"L_D {losses[0]:.3f}, L_adv {losses[1]:.3f}, MSE {losses[2]:.2g}"
 

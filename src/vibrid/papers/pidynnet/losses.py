@@ -1,4 +1,4 @@
-"""PIDynNet to the letter (Liu & Meidani 2023): the losses and one iteration, with the equations of motion put right.
+"""PIDynNet as published (Liu & Meidani 2023): the losses and one iteration, with the equations of motion corrected.
 
     x̃ = RPN(t, ẍ_g),  z̃ = LNN(t, ẍ_g);     loss = w_S L_S + w_N L_N + w_Z L_Z                      (Eq. 12)
     L_S = Σ ‖x̃ − x‖² + ‖dx̃/dt − ẋ‖²        L_N = Σ ‖M d²x̃/dt² + f − L u‖²       L_Z = Σ ‖dz̃/dt − g‖²
@@ -52,7 +52,7 @@ class Learner(NamedTuple):
     share: jax.Array  # (p,) θ over its first guess
 
 
-class LetterState(NamedTuple):
+class PublishedState(NamedTuple):
     """Learners of all initialisations, the memory of their optimiser, and the early stopping of Eq. 16."""
 
     learner: Learner
@@ -62,7 +62,7 @@ class LetterState(NamedTuple):
     done: jax.Array  # (seeds,)
 
 
-class Letter(eqx.Module):
+class PublishedIteration(eqx.Module):
     """One iteration of all initialisations, and of the pretraining."""
 
     problem: Problem
@@ -72,6 +72,7 @@ class Letter(eqx.Module):
     iterations: int = eqx.field(static=True)
     pretraining: bool = eqx.field(static=True, default=False)
     fixed: bool = eqx.field(static=True, default=False)  # unknowns stay: fine-tuning
+    imposed: bool = eqx.field(static=True, default=False)  # fine-tuning with the motion imposed at the start
     ground_input: bool = eqx.field(static=True, default=True)  # else networks see zero in its place
 
     @property
@@ -129,13 +130,13 @@ class Letter(eqx.Module):
         (x0, v0, _), (z0, _) = (made[:, count] for made in outputs)
         begun = jnp.where(jnp.isfinite(states), states, first)
         start = count * jnp.sum((z0 - begun) ** 2)
-        if self.fixed:  # no readings: the motion where the subperiod begins is imposed too
+        if self.fixed and self.imposed:
             start = start + count * (jnp.sum((x0 - data.x[0]) ** 2) + jnp.sum((v0 - data.v[0]) ** 2))
         physics, hidden = jnp.sum(dynamic**2), jnp.sum(flat**2) + start
         weight = (0.0, *self.weights[1:]) if self.fixed else self.weights
         return weight[0] * supervised + weight[1] * physics + weight[2] * hidden, (supervised, physics, hidden)
 
-    def __call__(self, state: LetterState, key, data: Subperiod):
+    def __call__(self, state: PublishedState, key, data: Subperiod):
         size = data.pools.shape[1]
         starts = jax.random.randint(key, (data.pools.shape[0],), 0, size)
 
@@ -159,17 +160,17 @@ class Look(eqx.Module):
     Gives the unknowns of every iteration, and the losses of four.
     """
 
-    letter: Letter
+    iteration: PublishedIteration
     count: int = eqx.field(static=True)
     patience: int = eqx.field(static=True)
     tolerance: float = eqx.field(static=True)
 
-    def __call__(self, state: LetterState, key, data: Subperiod):
+    def __call__(self, state: PublishedState, key, data: Subperiod):
         keys = jax.random.split(key, self.count)
-        state, (shares, parts) = jax.lax.scan(lambda state, own: self.letter(state, own, data), state, keys)
+        state, (shares, parts) = jax.lax.scan(lambda state, own: self.iteration(state, own, data), state, keys)
         return self.evaluated(state), (shares, parts[:: max(self.count // 4, 1)])
 
-    def evaluated(self, state: LetterState) -> LetterState:
+    def evaluated(self, state: PublishedState) -> PublishedState:
         """Training ends when unknowns are near the reference for `patience` looks in a row."""
         share = state.learner.share
         away = jnp.linalg.norm(share - state.reference, axis=1) / jnp.linalg.norm(state.reference, axis=1)
@@ -220,10 +221,10 @@ def latent_as_response(networks: Dense, outputs: int, states: int) -> Dense:
 
 
 @eqx.filter_jit
-def begin_training(letter: Letter, learner: Learner) -> LetterState:
+def begin_training(iteration: PublishedIteration, learner: Learner) -> PublishedState:
     seeds = learner.share.shape[0]
-    memory = jax.vmap(letter.optimiser.init)(learner)
-    return LetterState(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
+    memory = jax.vmap(iteration.optimiser.init)(learner)
+    return PublishedState(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
 
 
 def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, states) -> Subperiod:
@@ -238,9 +239,9 @@ def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, state
 
 
 @partial(eqx.filter_jit, compiler_options=UNTUNED)
-def along(letter: Letter, learner: Learner, part: Subperiod):
+def along(iteration: PublishedIteration, learner: Learner, part: Subperiod):
     """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
     one, every = jax.tree.map(lambda leaf: leaf[0], learner), jnp.arange(part.time.size)
-    (x, _, _), (z, _) = letter.outputs(one, every, part)
-    ends = jax.vmap(lambda own: letter.outputs(own, every[-1:], part)[1][0, 0])(learner)
+    (x, _, _), (z, _) = iteration.outputs(one, every, part)
+    ends = jax.vmap(lambda own: iteration.outputs(own, every[-1:], part)[1][0, 0])(learner)
     return z, x, ends

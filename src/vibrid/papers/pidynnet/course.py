@@ -1,4 +1,4 @@
-"""PIDynNet to the letter: subperiods in turn, the unknowns of each constrained by the one before (Algorithm 1)."""
+"""PIDynNet as published: subperiods in turn, the unknowns of each constrained by the one before (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.device import accelerated
-from vibrid.core.errors import Refusal
 from vibrid.core.progress import Progress
-from vibrid.identification.methods.pidynnet.letter import (
-    Letter,
-    LetterState,
+from vibrid.identification.regression import measured_motion
+from vibrid.identification.weak.equations import flat_start
+from vibrid.networks import Checkpoint, train
+from vibrid.networks.checkpoint import tree_arrays, tree_from
+from vibrid.papers.pidynnet.losses import (
     Look,
+    PublishedIteration,
+    PublishedState,
     Subperiod,
     along,
     begin_training,
@@ -25,22 +28,17 @@ from vibrid.identification.methods.pidynnet.letter import (
     new_learners,
     subperiod_of,
 )
-from vibrid.identification.regression import measured_motion
-from vibrid.identification.weak.equations import flat_start
-from vibrid.networks import Checkpoint, train
-from vibrid.networks.checkpoint import tree_arrays, tree_from
 
 _SAVE_EVERY = 20.0  # s
 _LOOKS = 5  # looks at the unknowns in one compiled program on an accelerator, which does 200 iterations in a moment
 _SMALLEST = 1e-3  # of the first guess: where an unknown that must be positive stops
-SUBPERIOD = 5.0  # s
 
 
 @dataclass
 class Course:
     """How far training has come; a checkpoint holds it whole. Unknowns are multiples of their first guess."""
 
-    state: LetterState
+    state: PublishedState
     low: np.ndarray  # (seeds, p) where unknowns may lie in this subperiod
     high: np.ndarray
     states: np.ndarray  # (seeds, m) hidden states where it begins
@@ -71,43 +69,41 @@ class Course:
         facts = {name: getattr(self, name) for name in self._FACTS}
         checkpoint.keep(arrays | tree_arrays(self.state, "state"), facts)
 
-    def taken_up(self, arrays: dict, facts: dict) -> Course:
+    def resumed(self, arrays: dict, facts: dict) -> Course:
         """A course that a checkpoint holds; this one, at its beginning, says what it looks like."""
         made = {name: arrays[name] for name in self._ARRAYS}
         made |= {name: [arrays[name]] for name in self._LISTS if name in arrays}
         return Course(tree_from(arrays, "state", self.state), **made, **{name: facts[name] for name in self._FACTS})
 
 
-def learn(method, letter: Letter, key: int, progress: Progress, checkpoint: Checkpoint | None) -> Course:
-    """Train as a `PIDynNet` says; Ctrl-C keeps what was learned once the first subperiod is done."""
-    training = SubperiodTraining(method, letter, key, progress, checkpoint)
+def learn(method, iteration: PublishedIteration, key: int, progress: Progress, checkpoint: Checkpoint | None) -> Course:
+    """Train as the method states; Ctrl-C keeps what was learned once the first subperiod is done."""
+    training = SubperiodTraining(method, iteration, key, progress, checkpoint)
     saved = checkpoint.load() if checkpoint else None
     if saved is not None:
-        training.course = training.course.taken_up(*saved)
+        training.course = training.course.resumed(*saved)
     return training.run()
 
 
 class SubperiodTraining:
     """Subperiods in turn: each is begun, iterated and ended."""
 
-    def __init__(self, method, letter: Letter, key: int, progress: Progress, checkpoint: Checkpoint | None):
-        self.method, self.letter, self.key = method, letter, key
+    def __init__(
+        self, method, iteration: PublishedIteration, key: int, progress: Progress, checkpoint: Checkpoint | None
+    ):
+        self.method, self.iteration, self.key = method, iteration, key
         self.progress, self.checkpoint, self.last_saved = progress, checkpoint, time.monotonic()
-        problem, seeds, p = letter.problem, method.seeds, len(letter.problem.unknowns)
-        if problem.needs & {"missing samples", "priors"}:
-            raise Refusal(
-                "PIDynNet to the letter takes a record without gaps, all of it, and no priors; leave faithful out."
-            )
+        problem, seeds, p = iteration.problem, method.seeds, len(iteration.problem.unknowns)
         self.motion = tuple(np.asarray(part) for part in measured_motion(problem))
         data = problem.data[0]
-        count = max(round((data.samples - 1) * data.step / (method.window or SUBPERIOD)), 1)
+        count = max(round((data.samples - 1) * data.step / method.window), 1)
         self.edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
         self.floor = np.where(np.isin(np.array(problem.unknowns.kinds), ["log"]), _SMALLEST, -np.inf)
-        m = int(flat_start(letter.model(jnp.ones(p))).size)
+        m = int(flat_start(iteration.model(jnp.ones(p))).size)
         widths = (2, *[method.width] * (method.layers - 1), self.motion[0].shape[1])
         learner = new_learners(jax.random.key(key), seeds, widths, m, p)
         self.course = Course(
-            begin_training(letter, learner), low=np.tile(self.floor, (seeds, 1)), high=np.full((seeds, p), np.inf),
+            begin_training(iteration, learner), low=np.tile(self.floor, (seeds, 1)), high=np.full((seeds, p), np.inf),
             states=np.full((seeds, m), np.nan), deviation=np.zeros((seeds, p)),
         )  # fmt: skip
 
@@ -117,12 +113,12 @@ class SubperiodTraining:
             while course.subperiod < len(self.edges) - 1:
                 part = self.part()
                 words = f"subperiod {course.subperiod + 1} of {len(self.edges) - 1}"
-                self.progress.stage(words, self.letter.iterations)
+                self.progress.stage(words, self.iteration.iterations)
                 if not course.done:
                     compiled = beside.submit(self.compile, course.state, part)
                     self.begin(part)
                     compiled.result()
-                while course.done < self.letter.iterations and not np.all(course.state.done):
+                while course.done < self.iteration.iterations and not np.all(course.state.done):
                     self.iterate(part)
                 self.end(part)
         except KeyboardInterrupt:
@@ -138,9 +134,9 @@ class SubperiodTraining:
         k, course = self.course.subperiod, self.course
         inside = slice(self.edges[k], self.edges[k + 1] + 1)
         draw = (np.random.default_rng([self.key, k]), self.method.seeds, self.method.pool)
-        return subperiod_of(self.letter.problem, self.motion, inside, draw, course.low, course.high, course.states)
+        return subperiod_of(self.iteration.problem, self.motion, inside, draw, course.low, course.high, course.states)
 
-    def compile(self, state: LetterState, part: Subperiod) -> None:
+    def compile(self, state: PublishedState, part: Subperiod) -> None:
         """Have the iterations compiled while the pretraining is: on an accelerator each takes longer than it runs."""
         if accelerated() and not self.course.calls:
             look, looks = self.looks()
@@ -151,7 +147,7 @@ class SubperiodTraining:
         course, count = self.course, self.method.pretraining
         learner = course.state.learner
         if count:
-            ahead = dataclasses.replace(self.letter, pretraining=True, iterations=count)
+            ahead = dataclasses.replace(self.iteration, pretraining=True, iterations=count)
             block = count if accelerated() else min(self.method.check, count)
             own = jax.random.key(self.key + 7919 * (course.subperiod + 1))
             made = train(ahead, begin_training(ahead, learner), own, count, block=block, data=part, tuned=False)
@@ -159,13 +155,13 @@ class SubperiodTraining:
         if course.subperiod == 0:
             sizes = self.motion[0].shape[1], course.states.shape[1]
             learner = learner._replace(networks=latent_as_response(learner.networks, *sizes))
-        course.state = begin_training(self.letter, learner)
+        course.state = begin_training(self.iteration, learner)
 
     def looks(self) -> tuple[Look, int]:
         """What goes on until the unknowns are looked at, and how many such looks one program makes."""
-        left = self.letter.iterations - self.course.done
+        left = self.iteration.iterations - self.course.done
         more = min(self.method.check, left)
-        look = Look(self.letter, more, self.method.patience, self.method.tolerance)
+        look = Look(self.iteration, more, self.method.patience, self.method.tolerance)
         return look, max(min(_LOOKS, left // more), 1) if accelerated() else 1
 
     def iterate(self, part: Subperiod) -> None:
@@ -180,8 +176,8 @@ class SubperiodTraining:
         course.shares.append(np.concatenate(share))
         course.trace.append(np.concatenate(share[:, :: max(look.count // 4, 1)]))
         course.losses.append(np.concatenate(parts))
-        began, ends = self.edges[course.subperiod : course.subperiod + 2] * self.letter.problem.data[0].step
-        reached = began + (ends - began) * course.done / self.letter.iterations
+        began, ends = self.edges[course.subperiod : course.subperiod + 2] * self.iteration.problem.data[0].step
+        reached = began + (ends - began) * course.done / self.iteration.iterations
         course.when.append(np.full(len(course.trace[-1]), reached))
         self.progress.update(course.done, f"unknowns at {share[-1, -1].mean():.3f} of their first guess")
         if self.checkpoint and time.monotonic() - self.last_saved > _SAVE_EVERY:
@@ -197,7 +193,7 @@ class SubperiodTraining:
             last = np.asarray(course.state.learner.share)
             course.low = np.maximum(self.floor, last - constraint * course.deviation)
             course.high = last + constraint * course.deviation
-        z, x, course.states = (np.asarray(a) for a in along(self.letter, course.state.learner, part))
+        z, x, course.states = (np.asarray(a) for a in along(self.iteration, course.state.learner, part))
         last_one = course.subperiod + 2 == len(self.edges)
         course.hidden.append(z if last_one else z[:-1])  # the next one begins with the sample at which this one ends
         course.response.append(x if last_one else x[:-1])

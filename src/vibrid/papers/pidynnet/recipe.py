@@ -1,4 +1,4 @@
-"""The paper to the letter: length of subperiods (Table 2), batches, constraint, and every subperiod alone."""
+"""The recipe as published: length of subperiods (Table 2), batches, constraint, and every subperiod alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from vibrid.core.device import accelerated
 from vibrid.identification import PIDynNet, identify
 from vibrid.papers.paper import Outcome, Run
+from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
 from vibrid.papers.pidynnet.networks import (
     MOTION,
     PAPER_RATE,
@@ -17,7 +18,7 @@ from vibrid.papers.pidynnet.networks import (
     SEEDS,
     SHORTEST,
     STUDY,
-    faithful,
+    as_published,
     few_steps,
     paper_rate,
     schedule,
@@ -42,23 +43,23 @@ def table_2(run: Run) -> Outcome:
         return trained(run, PIDynNet(window=seconds, bandwidth=bandwidth, **few_steps(run)), case, coarse)
 
     lengths = list(TABLE_2)[: 2 if run.quick else None]
-    pool = ThreadPoolExecutor(len(lengths))  # beside the faithful ones, which an accelerator trains
+    pool = ThreadPoolExecutor(len(lengths))  # beside those as published, which an accelerator trains
     beside = {seconds: pool.submit(default_windows, seconds) for seconds in reversed(lengths)}
-    letters = {seconds: trained(run, faithful(run, window=seconds, **STUDY), case, record) for seconds in lengths}
+    fits = {seconds: trained(run, as_published(run, window=seconds, **STUDY), case, record) for seconds in lengths}
     for seconds in lengths:
-        letter, ours, printed = letters[seconds], beside[seconds].result(), TABLE_2[seconds]
+        theirs, ours, printed = fits[seconds], beside[seconds].result(), TABLE_2[seconds]
         rows.append(
             {
                 "subperiod (s)": seconds, "paper (%)": printed,
-                "faithful (%)": float(np.mean([case.mean_error(v) for v in letter.history["seeds"]])),
-                "faithful (s)": letter.seconds,
+                "as published (%)": float(np.mean([case.mean_error(v) for v in theirs.history["seeds"]])),
+                "as published (s)": theirs.seconds,
                 "PIDynNet, windows as long (%)": case.mean_error(ours.estimate), "PIDynNet (s)": ours.seconds,
                 "PIDynNet, equations met to (%)": 100 * ours.convergence["equations_met_to"],
             }
         )  # fmt: skip
     note = (
-        f"Synthetic motion; faithful at {PAPER_RATE:g} Hz with {schedule(run, **STUDY)}, PIDynNet at {RATE:g} Hz with "
-        "one initialisation."
+        f"Synthetic motion; as published at {PAPER_RATE:g} Hz with {schedule(run, **STUDY)}, PIDynNet at {RATE:g} Hz "
+        "with one initialisation."
     )
     return Outcome(rows, [], note)
 
@@ -67,23 +68,23 @@ def _study(run: Run, name: str, choices: dict) -> Outcome:
     case, record = SYSTEMS["cubic"](), data_of(run, "cubic", MOTION, paper_rate(run), 0.0, 0)
     rows = []
     for label, settings in choices.items():
-        fit = trained(run, faithful(run, **settings, **STUDY), case, record)
+        fit = trained(run, as_published(run, **settings, **STUDY), case, record)
         errors = [case.mean_error(v) for v in fit.history["seeds"]]
         rows.append({name: label, "error (%)": float(np.mean(errors)), "spread of seeds (%)": float(np.std(errors)),
                      "iterations in all": sum(fit.convergence["iterations"]), "seconds": fit.seconds})  # fmt: skip
     note = (
-        f"Faithful setting, cubic system, synthetic motion at {PAPER_RATE:g} Hz, no noise, {schedule(run, **STUDY)}. "
+        f"As published, cubic system, synthetic motion at {PAPER_RATE:g} Hz, no noise, {schedule(run, **STUDY)}. "
         "The paper chose 500 and 3σ by such studies and prints none."
     )
     return Outcome(rows, [], note)
 
 
-@PAPER.study("batch", "Faithful: samples in a batch")
+@PAPER.study("batch", "As published: samples in a batch")
 def batch(run: Run) -> Outcome:
     return _study(run, "batch", {n: {"batch": n} for n in ((100, 1000) if run.quick else (100, 250, 500, 1000))})
 
 
-@PAPER.study("constraint", "Faithful: how tightly a subperiod binds the next")
+@PAPER.study("constraint", "As published: how tightly a subperiod binds the next")
 def constraint(run: Run) -> Outcome:
     kinds = {"1σ": 1.0, "3σ": 3.0, "5σ": 5.0, "none": None}
     chosen = {k: kinds[k] for k in ("3σ", "none")} if run.quick else kinds
@@ -103,7 +104,7 @@ class Alone:
     def inside(self, begin: float) -> slice:
         return slice(at := round(begin / self.record.step), at + round(SUBPERIOD / self.record.step))
 
-    def train(self, run: Run, method: PIDynNet, begin: float):
+    def train(self, run: Run, method: PIDynNetAsPublished, begin: float):
         """(fit, errors of every initialisation and unknown, mean error along the training) in per cent."""
         found = self.damping[self.inside(begin).start]
         guess = self.case.guess.replace({f"damping[{i}].initial": float(c) for i, c in enumerate(found)})
@@ -114,9 +115,9 @@ class Alone:
         return fit, errors, along
 
 
-@PAPER.study("subperiods", "Faithful: every subperiod alone, cubic, no noise")
+@PAPER.study("subperiods", "As published: every subperiod alone, cubic, no noise")
 def subperiods(run: Run) -> Outcome:
-    alone, method = Alone(run), faithful(run, window=SUBPERIOD, tolerance=0.0)
+    alone, method = Alone(run), as_published(run, window=SUBPERIOD, tolerance=0.0)
     true, rows = alone.true, []
     for begin in np.arange(0.0, true.time[-1] - SUBPERIOD / 2, SUBPERIOD)[: 1 if run.quick else None]:
         inside = alone.inside(begin)
@@ -137,19 +138,19 @@ def subperiods(run: Run) -> Outcome:
     note = (
         f"Synthetic motion at {paper_rate(run):g} Hz; {method.seeds} initialisation(s), {method.iterations} iterations "
         "on every subperiod from the same first guess, no early stop, no constraint from the one before; damping where "
-        "it begins is known and true. What remains is the letter's own: the derivative in time at a held ground "
+        "it begins is known and true. What remains is the recipe's own error: the derivative in time at a held ground "
         "acceleration is not that along the record, and residuals at points weigh every equation alike."
     )
     return Outcome(rows, [], note)
 
 
-@PAPER.study("inputs", "Faithful: with the ground acceleration as an input of the networks, and without")
+@PAPER.study("inputs", "As published: with the ground acceleration as an input of the networks, and without")
 def inputs(run: Run) -> Outcome:
     """The strongest subperiod alone: which loss falls, and where the unknowns go."""
     alone, rows, begin = Alone(run), [], 10.0
     long = SHORTEST if run.quick else {"seeds": SEEDS if accelerated() else 1, "iterations": 5000}
     for label, seen in (("time and ground acceleration", True), ("time alone", False)):
-        method = PIDynNet(faithful=True, window=SUBPERIOD, tolerance=0.0, ground_input=seen, **long)
+        method = PIDynNetAsPublished(window=SUBPERIOD, tolerance=0.0, ground_input=seen, **long)
         fit, errors, along = alone.train(run, method, begin)
         readings, equations, latent = np.mean(fit.history["losses"][-1], axis=0)
         rows.append(

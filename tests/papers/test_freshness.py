@@ -1,0 +1,54 @@
+"""Canaries: a result is checked by numbers that are cheap to recompute; a changed number is reported."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from vibrid.cli import app
+from vibrid.papers import PAPERS, Outcome, Paper, Run
+from vibrid.papers.freshness import check_results
+from vibrid.papers.pages import reproduce, section
+
+
+@pytest.fixture
+def toy():
+    paper = Paper("toy", "A toy.")
+
+    def slow(run):
+        return 3.0
+
+    paper.table(1, "Three")(lambda run: Outcome([{"three": run.once(slow)}]))
+    paper.table(2, "Three again")(lambda run: Outcome([{"three": run.once(slow)}]))
+    paper.canary("table-1")(lambda run: {"two": (2.0, 1e-6)})
+    PAPERS.register("toy")(paper)
+    yield paper
+    PAPERS.forget("toy")
+
+
+def test_a_changed_number_is_named(toy, tmp_path):
+    reproduce("toy", out=tmp_path)
+    folder = tmp_path / "toy"
+    assert [(r.label, r.checked, r.broken) for r in check_results(toy, folder, Run())] == [
+        ("table-1", 1, ()), ("table-2", 0, ()),
+    ]  # fmt: skip
+    said = CliRunner().invoke(app, ["reproduce", "toy", "--check", "--out", str(tmp_path)])
+    assert said.exit_code == 0 and "1 of 2 results checked by canaries, 0 of them no longer hold" in said.output
+    toy.canary("table-1")(lambda run: {"two": (2.00001, 1e-6)})
+    said = CliRunner().invoke(app, ["reproduce", "toy", "--check", "--out", str(tmp_path)])
+    assert said.exit_code == 1 and "toy table-1 no longer holds: two was 2 and is 2.00001" in said.output
+    toy.canary("table-1")(lambda run: {})
+    assert check_results(toy, folder, Run())[0].broken == ("two is not computed any more",)
+
+
+def test_a_folder_without_results_is_refused(toy, tmp_path):
+    said = CliRunner().invoke(app, ["reproduce", "toy", "--check", "--out", str(tmp_path)])
+    assert said.exit_code != 0 and "There are no results" in f"{said.output}{said.exception}"
+
+
+def test_a_time_that_rests_on_an_earlier_item_is_not_given(toy, tmp_path):
+    first, second = reproduce("toy", out=tmp_path)
+    assert first["cold"] and not second["cold"]
+    assert "no time of its own" in section(second, [])[2] and "no time of its own" not in section(first, [])[2]
+    stored = json.loads((tmp_path / "toy" / "table-1.json").read_text())
+    assert stored["versions"].keys() >= {"vibrid", "python", "jax", "numpy"} and stored["canaries"]["two"]["value"] == 2
