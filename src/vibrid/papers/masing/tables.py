@@ -24,7 +24,7 @@ from vibrid.papers.masing.cases import (
     noisy,
 )
 from vibrid.papers.paper import Check, Outcome
-from vibrid.report.style import BOUND, CYCLE, INK, new_axes
+from vibrid.report.style import BOUND, CYCLE, INK, log_axis, new_axes
 from vibrid.simulation import simulate
 
 TABLE_1 = (
@@ -158,7 +158,8 @@ def dots_figure(dots: dict):
         ax.plot([place - 0.4, place + 0.4], [papers[case]] * 2, color=BOUND, lw=1.5, ls="--")
     objectives = {case: objective for case, _, objective, _, _ in TABLE_1}
     ax.set_xticks(range(len(dots)), [f"case {case}, objective {objectives[case]}" for case in dots])
-    ax.set(ylabel="‖θ̂ − θ‖/‖θ‖", title="10 % noise, as printed: a dot a seed; line: median; dashed: the paper's run")
+    ax.set(ylabel="‖θ̂ − θ‖/‖θ‖", title="10 % noise; line: median of seeds; dashed: the paper")
+    log_axis(ax.yaxis, plain=True)
     return ax.figure
 
 

@@ -32,7 +32,8 @@ CLAIMS = [
     case(
         4,
         "Kobe, objective 1, 10 % noise",
-        f"{REPRODUCES}: the paper's run is among the seeds, and better than their median; so is it better than ours",
+        f"{REPRODUCES}: the paper's run lies within the spread of the seeds; it is better than their median and than "
+        "ours",
         of_seeds(4),
     ),
     case(5, "Kobe, objective 2, no noise", f"{REPRODUCES}; the worst of our seeds is no better than the paper's run"),
