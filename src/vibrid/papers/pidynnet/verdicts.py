@@ -62,8 +62,8 @@ PAPER.judge(
         ),
         Claim(
             "Figure 4: faster and more accurate than the UKF from 10 floors (432 s against 892 s)",
-            f"{DOES_NOT} our UKF errs by 0.3 to 0.6 % at every height, the recipe by 13 to 30 %; from 16 floors the recipe "
-            "on a GPU is quicker than our UKF on a processor, at that error",
+            f"{DOES_NOT} our UKF errs by 0.3 to 0.6 % at every height, the recipe by 13 to 30 %; from 16 floors the "
+            "recipe on a GPU is quicker than our UKF on a processor, at that error",
             published="10 floors: {figure-4|3|as published (s)|.0f} s on a GPU, "
             "{figure-4|3|as published, error (%)} % (3000 iterations)",
             ours="`WeakCollocation` {figure-4|3|WeakCollocation (s)} s, {figure-4|3|WeakCollocation, error (%)|.2f} %",

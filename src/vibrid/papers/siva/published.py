@@ -6,6 +6,7 @@ import numpy as np
 
 from vibrid.identification import SIVA, Identification, LeastSquares, identify
 from vibrid.laws import Linear, Parallel, Polynomial
+from vibrid.networks import Checkpoint
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.papers.siva.as_published import SIVAAsPublished
 from vibrid.papers.siva.beam import (
@@ -78,7 +79,7 @@ def published(run: Run) -> Outcome:
             Check(f"{NAMES[i]}, full beam (paper: {PRINTED_REST[NAMES[i]]}), each seed before → after training",
                   f"{_listed(start[:, i])} → {_listed(end[:, i])}")
         )  # fmt: skip
-    return Outcome(
+    outcome = Outcome(
         rows,
         checks,
         f"`siva-as-published`: a · 10^b, γ = 1 on raw accelerations, Adam at 1e-4, batches of 500, {SEEDS} seeds (ten "
@@ -88,6 +89,10 @@ def published(run: Run) -> Outcome:
         "means of 1000 draws; a coefficient of 0.1 N/m⁴ makes a force below 1e-7 N at 0.03 m, which no data can show.",
         _picture(run, fits),
     )
+    for kind, fit in fits.items():
+        if not fit.cut_short and (kept := run.checkpoint(f"as-published-{kind}")):
+            Checkpoint(kept).remove()
+    return outcome
 
 
 def _median(values) -> float:

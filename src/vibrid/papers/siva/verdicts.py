@@ -49,9 +49,9 @@ PAPER.judge(
         ),
         Claim(
             "Table 3: SINDy struggles (k1 1.17e5, k3 7.8e8)",
-            f"{REPRODUCES} for k1 on data of the full beam, although k3 comes out right after the impact. Data that obey "
-            "the model give the exact values without a threshold: the reduction is what fails, and knowing M, C and K "
-            "helps",
+            f"{REPRODUCES} for k1 on data of the full beam, although k3 comes out right after the impact. Data that "
+            "obey the model give the exact values without a threshold: the reduction is what fails, and knowing M, C, "
+            "K helps",
             published="after the impact, thresholds 0, 0.001, 0.01: k1 {study-sindy|4|k1 = that − K_NN [N/m]|.2g}, "
             "{study-sindy|5|k1 = that − K_NN [N/m]|.2g}, {study-sindy|6|k1 = that − K_NN [N/m]|.2g}, "
             "k3 {study-sindy|4|k3|.3g} to {study-sindy|6|k3|.3g}",
@@ -119,8 +119,8 @@ def summary(run: Run) -> Outcome:
             rows.append({"result": f"least squares, {kind} beam"} | _errors(k1, k3))
     rows = [row for row in rows if None not in row.values()]
     note = (
-        "From Table 3 and the studies seeds and adversary; not computed anew. k1 is printed with five digits: the paper's "
-        "errors are drawn at 0.005 % where they are smaller."
+        "From Table 3 and the studies seeds and adversary; not computed anew. k1 is printed with five digits: the "
+        "paper's errors are drawn at 0.005 % where they are smaller."
     )
     return Outcome(rows, figure=_picture(rows), note=note)
 
