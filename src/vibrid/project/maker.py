@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
 from pydantic_core import PydanticCustomError
 
+from vibrid.core.arguments import Numbers
 from vibrid.core.errors import nearest
 from vibrid.core.parameters import as_number
 from vibrid.project.quantities import Number, array_type
@@ -107,7 +108,7 @@ class TableMaker:
     def translate(self, hint):
         """The pydantic type of a TOML value for a field with this type hint."""
         origin, inside = typing.get_origin(hint), typing.get_args(hint)
-        if hint in (object, Any):
+        if hint in (object, Any, Numbers):
             return Any
         if origin in (Union, types.UnionType):
             return self.union(inside)
