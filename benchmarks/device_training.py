@@ -5,7 +5,7 @@
 One set of initial weights of the data-driven and of the physics-based recipe, trained on 84 tests (42 pairs of the
 virtual specimen) and scored on the 30 held-out ones; with `--data` the motions are real, otherwise synthetic. The time
 does not include making the pairs; they are kept for the next call. Training as published on an accelerator is timed by
-`vibrid reproduce ocpnn --study faithful` and `--study faithful-batch`.
+`vibrid reproduce ocpnn --part published`.
 """
 
 import argparse
