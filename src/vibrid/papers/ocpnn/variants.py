@@ -144,8 +144,8 @@ def one_batch(run: Run) -> Outcome:
     words = f"{len(training)} tests at 1024 Hz, {EPOCHS} epochs in one batch, minutes"
     note = (
         f"{epochs} of {EPOCHS} epochs (our reading: the paper does not print how many). Seconds include compilation "
-        "and the scores on the validation tests, seconds of an epoch do not; the minutes of epochs that were not run are "
-        "estimated from them."
+        "and the scores on the validation tests, seconds of an epoch do not; the minutes of epochs that were not run "
+        "are estimated from them."
     )
     return Outcome(rows, [Check(words, f"{minutes:.1f}", "< 20 on a GPU", judged)], note)
 
