@@ -229,7 +229,7 @@ def test_loads_that_no_sensor_sees_or_can_tell_apart():
     record = vb.Record(np.random.default_rng(0).standard_normal((60, 2)), sensors.channels(), step=1e-3, name="beam")
     with pytest.raises(Refusal, match=r"No sensor responds to the load at '3.axial'"):
         vb.find_loads(beam, record, ["3", "3.axial"])
-    with pytest.raises(Refusal, match="cannot tell the loads at 4 and tip apart"):
+    with pytest.raises(Refusal, match="cannot distinguish the loads at 4 and tip"):
         vb.find_loads(beam, record, ["4", "tip"])
 
 
