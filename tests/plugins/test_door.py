@@ -230,7 +230,7 @@ def test_every_name_of_extend_is_documented():
 
 
 def test_a_reader_of_others_cannot_stop_the_reading_of_files(tmp_path):
-    """One that fails to recognise is passed by with a word; one that fails to read is named."""
+    """A reader that fails to recognise is skipped with a warning; one that fails to read is named in the error."""
     text = """
 from vibrid.extend import READERS, Reader
 
@@ -245,7 +245,7 @@ class Greedy(Reader):
     (tmp_path / "greedy.py").write_text(text)
     load_file(tmp_path / "greedy.py")
     (tmp_path / "a.csv").write_text("time [s],roof [mm]\n0,1\n0.1,2\n0.2,3\n")
-    with pytest.warns(UserWarning, match=r"the reader of 'greedy' \(.*greedy\.py\) could not say"):
+    with pytest.warns(UserWarning, match=r"the reader of 'greedy' \(.*greedy\.py\) could not check"):
         assert len(vb.read_record(tmp_path / "a.csv")) == 3
     with pytest.raises(vb.FileProblem, match=r"the reader of 'greedy' \(.*\) gave no list of records"):
         vb.read_record(tmp_path / "a.csv", format="greedy")
