@@ -1,4 +1,4 @@
-"""Characterisation of the device: the laws that fit a sine test best, and strength against pretension."""
+"""Characterisation of the device: laws fitted to a sine test, and strength against pretension."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POSITIVE, NEGATIVE = ("coulomb_positive", "static_positive"), ("coulomb_negative
 HELD = ("bristle_stiffness", "bristle_damping", *POSITIVE, *NEGATIVE)
 LUGRE = (*HELD, "stribeck_velocity")
 TURNS = 192
-"""Turning points that are remembered: a free vibration that dies nests them, up to 144 at the end of a test."""
+"""Turning points that are stored: decaying free vibration nests them, up to 144 at the end of a test."""
 PAPER_NAMES = {
     "bristle_stiffness": ("σ₀", "kN/m"), "bristle_damping": ("σ₁", "kN s/m"), "viscous": ("σ₂", "kN s/m"),
     "coulomb_negative": ("F_c,neg", "kN"), "coulomb_positive": ("F_c,pos", "kN"),
@@ -36,12 +36,12 @@ PAPER_NAMES = {
 
 
 def lugre(at: float = CAPACITY) -> ScaledLaw:
-    """Table 1, whose strengths follow the capacity."""
+    """The law of Table 1; its strengths are proportional to the capacity."""
     return ScaledLaw(damper(1), at, POSITIVE, NEGATIVE)
 
 
 def candidates() -> dict[str, tuple[ScaledLaw, tuple[str, ...]]]:
-    """Laws at a capacity of 23 kN, and what is fitted of each."""
+    """Laws at a capacity of 23 kN, and the fitted parameters of each."""
     grip = ("slip_positive", "slip_negative", "play", "take_up", "release", "exponent", "stiffness", "damping")
     backlash = Backlash(22e3, 20e3, 2e-3, 4e-3, 2.0, 1.0, stiffness=1e4, damping=1e3)
     return {
@@ -70,7 +70,7 @@ def sine_test(capacity: float, seconds: float = 8.0) -> DeviceTest:
 
 
 def fits(run: Run) -> dict[str, Characterised]:
-    """Every law on the sine test."""
+    """Every law, fitted to the sine test."""
     test, found = sine_test(CAPACITY), {}
     for name, (law, free) in candidates().items():
         run.progress.stage(f"{name} on the sine test")
@@ -104,9 +104,9 @@ def table_1(run: Run) -> Outcome:
         checks.append(Check(f"NRMSE of {name}, fitted", f"{100 * fit.error:.2f} % (polished members: {ends})"))
     note = (
         "The virtual specimen contains the paper's F_c, F_s and v_s, behind a clevis with play and bands that let go "
-        "of the drum at every reversal; a LuGre model of the whole takes these up in its σ₀, F_s and v_s, so the "
-        "fitted coefficients need not be the paper's. The test reaches 52 mm/s, so it hardly tells F_s from v_s: with "
-        "v_s held at the paper's value the error is nearly the same; σ₁ ends at the lower end of the search. "
+        "of the drum at every reversal; a LuGre model of the whole device represents these by its σ₀, F_s and "
+        "v_s, so the fitted coefficients need not be the paper's. The test reaches 52 mm/s, so F_s and v_s are weakly "
+        "identifiable: with v_s held at the paper's value the error is nearly the same; σ₁ ends at its lower bound. "
         "Differential evolution, then Levenberg–Marquardt; the paper used a particle swarm."
     )
     return Outcome(rows, checks, note)
@@ -132,7 +132,7 @@ def figure_2(run: Run) -> Outcome:
     legend_above(figure, axes[0])
     rows = [{"law": n, "fitted parameters": len(f.values), "NRMSE, %": 100 * f.error} for n, f in made.items()]
     note = (
-        "As in the paper's figure, the LuGre model follows the loop but neither the backlash at reversals nor the "
+        "As in the paper's figure, the LuGre model follows the loop, but not the backlash at reversals or the "
         "ringing after them."
     )
     return Outcome(rows, [], note, figure)
@@ -196,9 +196,9 @@ def figure_7(run: Run) -> Outcome:
     ]  # fmt: skip
     note = (
         "On the virtual specimen strength is proportional to pretension by construction, and the fitted F_c and F_s "
-        "show it (v_s held at the paper's value: one sine cannot tell it from F_s). On the real device the nominal "
-        "tension does not give it: 36 lb grip harder than 80 lb of another set-up, one direction harder than the "
-        "other, and slack bands (0 lb) the more the farther they turn. Measure it per set-up and direction. (The small "
-        "Kocaeli test hardly slips backward and is left out.)"
+        "show it (v_s held at the paper's value: one sine cannot separate it from F_s). On the real device the nominal "
+        "tension does not determine the strength: 36 lb grip harder than 80 lb in another set-up, one direction grips "
+        "harder than the other, and slack bands (0 lb) grip harder with larger rotation. Measure the strength for "
+        "each set-up and direction. (The small Kocaeli test hardly slips backward and is left out.)"
     )
     return Outcome(rows, checks, note, figure)

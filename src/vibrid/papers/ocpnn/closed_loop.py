@@ -1,9 +1,9 @@
 """Models in the loop: Table 5, Figures 13 to 15, and ten held-out motions at three capacities.
 
-The first storey is a virtual specimen in a machine with ATS. Two references: what the specimen shows when the
+The first storey is a virtual specimen in a machine with ATS. Two references: the force of the specimen when the
 deformation of the second storey is imposed on it afterwards (the paper's protocol), and the same test with the specimen
-itself in the second storey. How far two tests of one specimen are apart (its drum starts elsewhere, other noise) stands
-beside: no model can be expected to be nearer.
+itself in the second storey. The difference between two tests of one specimen (another starting angle of the drum, other
+noise) is given too: no model can be expected to have a smaller error.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Looped(NamedTuple):
     result: HybridResult
     errors: LoopErrors
     afterwards: ForceScores  # against the specimen moved through the same deformation
-    measured: np.ndarray  # N, what it showed
+    measured: np.ndarray  # N, force of that specimen
 
 
 def light(case: Case, result: HybridResult) -> HybridResult:
-    """A result without the states of all fibres, which would fill the memory; the one that is drawn keeps them."""
+    """A result without the states of all fibres, which would fill the memory; the plotted result keeps them."""
     if case.motion == FERNDALE and case.capacity == CAPACITIES[0]:
         return result
     return dataclasses.replace(result, response=dataclasses.replace(result.response, states=()))
@@ -65,7 +65,7 @@ def reference(case: Case) -> HybridResult:
 
 
 def looped(case: Case, second: LoopDevice, true: HybridResult) -> Looped | None:
-    """A test with a model, and its errors; None where it broke down."""
+    """A test with a model, and its errors; None if the test diverged."""
     found = run_or_break(hybrid_test(case, second), case.record)
     if found is None:
         return None
@@ -82,7 +82,7 @@ def references(run: Run, split: str) -> list[HybridResult]:
 
 
 def devices(run: Run) -> dict[str, list]:
-    """By name, one function from a case to a device for every seed."""
+    """By name, a function from a case to a device for every seed."""
     made = {}
     for name, seeds in IN_LOOP.items():
         some = run.once(loop_trained) if name == LOOP_TRAINED else run.once(networks, "real", name)
@@ -106,7 +106,7 @@ def loops(run: Run, split: str, name: str) -> list[list[Looped | None]]:
 
 
 def selected(run: Run, name: str) -> int:
-    """The seed that errs least in the loop, on the validation motions."""
+    """The seed with the smallest error in the loop, on the validation motions."""
     each = run.once(loops, "validation", name)
     return int(np.argmin([np.mean([_errors(own).worst_of for own in some]) for some in each]))
 
@@ -159,8 +159,9 @@ def closed_loop(run: Run) -> Outcome:
     ]  # fmt: skip
     note = (
         "Reference: the specimen itself in the second storey. The seed is chosen by its errors in the loop on the four "
-        "validation motions. “The specimen in another test” has its drum start elsewhere and other noise: what is left "
-        "of the error there is no model's fault, a frame that yields under strong motion keeps what it was given."
+        "validation motions. “The specimen in another test” has another starting angle of its drum and other noise: "
+        "its error is the smallest that a model can be expected to reach, because a frame that yields under strong "
+        "motion keeps small differences as residual displacement."
     )
     return Outcome(rows, checks, note)
 
@@ -184,13 +185,13 @@ def table_5(run: Run) -> Outcome:
                 rows.append(words | dict(zip(columns, numbers, strict=True)))
     note = (
         "As in the paper, the deformation that the second storey had in the test is imposed on the specimen afterwards "
-        "and the forces are compared. The paper does not say at which pretension its tests were made; ours at three."
+        "and the forces are compared. The paper does not state the pretension of its tests; ours are made at three."
     )
     return Outcome(rows, [], note)
 
 
 def _shown(run: Run) -> tuple[Case, HybridResult, dict[str, Looped]]:
-    """The first motion at 13 kN, where the dampers move most, with each model."""
+    """The first motion at 13 kN, where the dampers deform most, with each model."""
     some = run.once(cases, "held_out")
     made = {}
     for name in ("data-driven", "physics-based", "CUKF"):

@@ -1,4 +1,4 @@
-"""The Kalman filter, tuned as fairly as the networks: its settings are chosen on some pairs and scored on others."""
+"""The Kalman filter, tuned as the networks are: its settings are chosen on validation pairs and scored on others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vibrid.report.style import CYCLE, legend_above, log_axis, new_figure, style
 
 RATE = 1024.0
 SENSOR = 2e-5
-"""Noise of the heard displacement, m."""
+"""Noise of the measured displacement of the tested device, m."""
 PROCESS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 FORCE = (2e2, 5e2, 1e3, 3e3)
 CORNER = (0.0, 30.0, 60.0, 120.0)
@@ -34,9 +34,9 @@ MEMORY = ("mean", "each")
 
 
 def storeys(key: int, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-    """Deformations (2, samples) of both storeys, m: narrow bands at the periods of the building, 0.39 s and 0.12 s of
-    the model's time, under one synthetic motion; the second storey has two thirds of the first and more of the second
-    mode. A stand-in for simulations of the frame."""
+    """Deformations (2, samples) of both storeys, m: narrow bands at the periods of the building, 0.39 s and 0.12 s in
+    the time of the model, under one synthetic motion; in the second storey the first mode has two thirds of the
+    amplitude, and the second mode more. A substitute for simulations of the frame."""
     motion = synthetic_motion(key, duration=seconds, rate=RATE, pga=1.0)
     ground = motion.data[:, 0]
     modes = []
@@ -56,7 +56,7 @@ def storeys(key: int, seconds: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pairs(keys, capacities, seconds: float) -> list[DeviceTest]:
-    """Both storeys imposed on one specimen: heard is the first (with the noise of its sensor), asked is the second."""
+    """Both storeys imposed on one specimen: the first is measured (with sensor noise), the second is predicted."""
     made = []
     for key, capacity in itertools.product(keys, capacities):
         device = BandedFrictionDamper(capacity).scattered(key)
@@ -73,7 +73,7 @@ def pairs(keys, capacities, seconds: float) -> list[DeviceTest]:
 
 
 def updated_forces(devices: list[UpdatedLaw], tests: list[DeviceTest], rate: float = RATE) -> np.ndarray:
-    """(devices, tests, samples) N, all at once; devices differ in numbers only, and take the capacity of each test."""
+    """(devices, tests, samples) N, all at once; devices differ in values only, and have the capacity of each test."""
     histories = jax.tree.map(jnp.asarray, stack(tests))
     return np.asarray(_walk_all(jax.tree.map(lambda *leaves: jnp.stack(leaves), *devices), histories, 1.0 / rate))
 
@@ -89,7 +89,7 @@ def _walk_all(devices, histories: Histories, dt):
 
 
 def errors(tests: list[DeviceTest], forces) -> np.ndarray:
-    """NRMSE, %, of each."""
+    """NRMSE, %, of each test."""
     missed = [f[: len(t.force)] - t.force for t, f in zip(tests, forces, strict=True)]
     return np.array([100 * np.sqrt(np.mean(m**2)) / np.ptp(t.force) for t, m in zip(tests, missed, strict=True)])
 
@@ -137,10 +137,11 @@ def cukf(run: Run) -> Outcome:
               f"corner {best['corner, Hz']:g} Hz, memory {best['memory']})"),
     ]  # fmt: skip
     note = (
-        "Pairs on the virtual specimen (first storey heard, second asked), motions and specimens apart for "
-        "characterisation, choice and test; 0.02 mm and 0.3 kN of noise in what is heard. A filter can only be as good "
-        "as its law: following every ripple (large σ_N) fits the physical device and spoils the other place, whose "
-        "ripples come at other times. For each σ_N the row has the other settings that did best in validation."
+        "Pairs of tests on the virtual specimen (first storey measured, second predicted), with separate motions and "
+        "specimens for characterisation, validation and test; noise of 0.02 mm and 0.3 kN in the measurements. A "
+        "filter can only be as good as its law: with a large σ_N it follows every ripple of the tested device, which "
+        "increases the error of the modelled one, whose ripples come at other times. Each row has the other settings "
+        "that were best in validation for its σ_N."
     )
     kept = {}
     for row in rows:

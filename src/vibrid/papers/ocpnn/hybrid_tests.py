@@ -16,7 +16,7 @@ from vibrid.records.record import Record
 
 TESTED, PLACE = STOREYS
 SPECIMENS = {"validation": 500, "held_out": 550, "training": 600}
-"""Key of the first specimen of the loops of a split; the pairs were made by others."""
+"""Key of the first specimen of the hybrid tests of a split; the training pairs have other specimens."""
 
 
 class Case(NamedTuple):

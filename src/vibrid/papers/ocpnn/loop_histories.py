@@ -1,9 +1,9 @@
-"""Training with histories from the loop: what a network met when it was in a test itself.
+"""Training with histories from the loop: the deformations and measurements of hybrid tests with a network.
 
-Recorded pairs come from a building with LuGre dampers; in the loop a network's own errors move it elsewhere. So every
-training motion is run once with the trained network in the second storey, the deformation it then had is imposed on the
-specimen afterwards, and training begins anew with those tests beside the pairs. A laboratory can do the same with its
-own device.
+Recorded pairs come from a building with LuGre dampers; in the loop the errors of a network change the deformation. So
+every training motion is run once with the trained network in the second storey, the resulting deformation is imposed on
+the specimen afterwards, and the training is repeated with these tests and the pairs. A laboratory can do the same with
+its own device.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vibrid.papers.paper import Run
 
 
 def met(case: Case, device) -> Pair | None:
-    """What a model met and heard in a test, beside the specimen moved so afterwards; None where it broke down."""
+    """The inputs of a model in a test, and the specimen under the same motion afterwards; None if the test diverged."""
     found = run_or_break(hybrid_test(case, device), case.record)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The real device: every model on tests that it has not seen."""
+"""The real device: every model on tests that were not used to fit it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ HERTZ = RATE / EVERY
 SEEDS = 3
 RECOMMENDED = "recommended: mean of both that know the companion's law"
 EARTHQUAKE_WEIGHT = 10.0
-"""How much an earthquake counts in training, beside 1 for a harmonic test: there are three of them."""
+"""Weight of an earthquake test in training; a harmonic test has 1. There are only three earthquakes."""
 WHOLE, STRONG, BELOW = 1.25, 1.4, 2.0
-"""How many times smaller than LuGre's the errors shall be."""
+"""Required ratios of the errors of LuGre to those of the network."""
 METRICS = {
     "NRMSE": "NRMSE, %", "strong": "strong part, %", "slow": "below 8 Hz, %", "MAE": "MAE, kN", "R2": "R²",
     "TRAC": "TRAC", "energy": "energy / measured", "peak": "peak / measured",
@@ -46,7 +46,7 @@ METRICS = {
 
 
 class DeviceTests:
-    """The tests as models see them, and how they are left out."""
+    """The tests as inputs of models, and the folds."""
 
     def __init__(self, run: Run):
         named = read_tests(run.real("brfd"))
@@ -70,7 +70,7 @@ def _data(run: Run) -> DeviceTests:
 
 
 def _of_laws(run: Run, make, *arguments):
-    """What laws need or give, made on the processor: their steps are too small for an accelerator."""
+    """`run.once` on the CPU, for laws: their steps are too small for an accelerator."""
     with on_processor():
         return run.once(make, *arguments)
 
@@ -78,7 +78,7 @@ def _of_laws(run: Run, make, *arguments):
 def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
     """Forces (tests, samples) of a law that is fitted for each fold on the tests it does not leave out, and the laws.
 
-    A law begins under the first force of a test, as the networks know it.
+    A law starts with the first force of a test, which the networks know too.
     """
     data = _of_laws(run, _data)
     law, free = candidates()[name]
@@ -97,9 +97,9 @@ def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
 
 
 def companion_forces(run: Run, name: str) -> np.ndarray:
-    """Forces (tests, samples) of a law that is fitted to the companion of each test alone: what was measured of the
-    physical device says not only how strong it grips, but how. An earthquake slips too briefly to show that; there the
-    harmonic tests of the set-up, none of which its fold leaves out, count as much as the companion.
+    """Forces (tests, samples) of a law that is fitted to the companion of each test alone: measurements of the
+    tested device show its strength and the shape of its loop. Under an earthquake it slips too briefly for that; there
+    the harmonic tests of the set-up, none of which its fold leaves out, have the same weight as the companion.
     """
     data = _of_laws(run, _data)
     law, free = candidates()[name]
@@ -123,7 +123,7 @@ def companion_forces(run: Run, name: str) -> np.ndarray:
 
 
 SETTINGS = tuple(itertools.product((1e-4, 1e-3, 1e-2), (1e3, 3e3), (0.0, 60.0)))
-"""σ_N, √R (N) and corner (Hz) of the filters that are tried."""
+"""σ_N, √R (N) and corner (Hz) of the filters in the grid."""
 
 
 def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
@@ -203,23 +203,23 @@ def real_device(run: Run) -> Outcome:
     pairs = "; ".join(f"{t.name} ← {c.name}" for t, c in zip(data.named, data.companions, strict=True) if t.event)
     settings = "; ".join(f"{s[0]:g}, {s[1] / 1e3:g} kN, {s[2]:g} Hz" for s in dict.fromkeys(settings))
     note = (
-        "Each earthquake test is left out by itself, harmonic settings in three groups (in whatever data set and at "
-        "whatever tension); laws are fitted and filters chosen without the tests left out. What is heard is a "
-        f"companion, another test of the same set-up, which also gives the capacities: {pairs}; for a harmonic test "
-        "the nearest setting, amplitude before frequency. A test that is left out may be heard as the companion of one "
-        "that is not; where a test is the target, nothing of it is known but its motion and the force before it. "
+        "Each earthquake test is left out by itself, harmonic settings in three groups (all data sets and tensions); "
+        "laws are fitted and filters chosen without the tests left out. The measurements are those of a companion, "
+        f"another test of the same set-up, from which the capacities are measured too: {pairs}; for a harmonic test "
+        "the nearest setting, amplitude before frequency. A test that is left out may be the companion of one that is "
+        "not. Of a target test only the motion and the force before it are known. "
         "Kalman filters chosen (σ_N, √R, corner): "
-        f"{settings}. Every kind but the paper's is a committee of three networks. Two kinds know a law with backlash "
-        "that is fitted to the companion (for an earthquake, also to the harmonic tests of its set-up): one hears its "
-        "force, one corrects it; the mean of both is recommended. Means over tests; of the networks, over seeds too. "
-        "Sizes, epochs and the choice of these two kinds were made looking at errors of left-out tests of this very "
-        "set, so expect somewhat larger ones on another device."
+        f"{settings}. Every kind but the paper's is a committee of three networks. Two kinds use a law with backlash "
+        "that is fitted to the companion (for an earthquake, also to the harmonic tests of its set-up): one has its "
+        "force as an input, one corrects it; the mean of both is recommended. Means over tests; of the networks, over "
+        "seeds too. Sizes, epochs and the choice of these two kinds were made with knowledge of the errors of left-out "
+        "tests of this set, so expect somewhat larger errors for another device."
     )
     return Outcome(rows, checks, note, _figure(run, data, networks))
 
 
 def _event_rows(run: Run, data: DeviceTests, networks) -> list[dict]:
-    """Tests of an earthquake of which no scale was seen."""
+    """Tests of an earthquake that was left out of training at every scale."""
     rows = []
     for i, fold in enumerate(data.extra):
         for name, made in networks.items():
@@ -231,7 +231,7 @@ def _event_rows(run: Run, data: DeviceTests, networks) -> list[dict]:
 
 
 def _checks(models: dict, groups: dict) -> list[Check]:
-    """The recommended network against the better of the fitted LuGre laws in each metric: the worst seed counts."""
+    """The recommended network against the better of the fitted LuGre laws in each metric, for the worst seed."""
     checks = []
     for group, which in groups.items():
         laws = [_mean(models[name][0], which) for name in models if name.startswith("LuGre, fitted")]

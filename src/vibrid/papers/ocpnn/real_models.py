@@ -25,7 +25,7 @@ from vibrid.papers.ocpnn.real_tests import EVERY, RATE, Fold
 from vibrid.papers.paper import Run
 
 FORCE, DISPLACEMENT, VELOCITY = 2e4, 0.03, 0.2
-"""Sizes: N, m, m/s."""
+"""Scales: N, m, m/s."""
 PLAYS = (2.5e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3)
 STRETCH = 128
 SEEN = MotionFeatures(DISPLACEMENT, VELOCITY, PLAYS)
@@ -33,7 +33,7 @@ GRIP = ScaledLaw(
     Backlash(1.7e4, 1.7e4, 2e-3, 4.5e-3, 1.8, 1.0, stiffness=500.0, damping=50.0), 2e4,
     ("slip_positive",), ("slip_negative",),
 )  # fmt: skip
-"""A first guess from looking at loops: unloading over 2–3 mm, a play of 1–2.6 mm, grip again over 3–6 mm."""
+"""Initial values, read from measured loops: unloading over 2–3 mm, a play of 1–2.6 mm, grip again over 3–6 mm."""
 GRIP_LEARNED = ("slip_positive", "slip_negative", "play", "take_up", "release", "exponent")
 BRISTLES = ScaledLaw(
     LuGre(2.3e6, 2e3, 1.9e4, 1.9e4, 2e4, 2e4, 0.04), 2e4,
@@ -42,20 +42,20 @@ BRISTLES = ScaledLaw(
 
 
 class ModelKind(NamedTuple):
-    """How a kind of network is made and trained."""
+    """A kind of network and its training."""
 
     make: Callable
     epoch: dict
     epochs: int
-    members: int = 1  # networks whose mean is the answer
-    law: str = ""  # "heard": it hears the force of the law of the companion; "corrected": and adds to it
+    members: int = 1  # networks whose mean is the prediction
+    law: str = ""  # "heard": the force of the companion's law is an input; "corrected": and is corrected
 
 
 def network(
     features: MotionFeatures, answer: Answer, branch: int, joined: tuple[int, ...], listens: bool = True, *,
     small: float = 1.0, dropout: float = 0.0, sizes=(FORCE, DISPLACEMENT), rate: float = RATE / EVERY,
 ):  # fmt: skip
-    """A function from a key to a model; `small` scales the first weights of its end, `sizes` are of what is heard."""
+    """A function from a key to a model; `small` scales its initial output weights, `sizes` its measured inputs."""
     own, heard = DeviceModel.own_inputs(features), len(sizes) if listens else 0
     widths = {"branch": branch, "joined": joined, "dropout": dropout}
 
@@ -99,10 +99,10 @@ class Predicted(NamedTuple):
 
 def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
                 seeds: int, weights: np.ndarray, law=None) -> Predicted:  # fmt: skip
-    """All seeds and folds of a kind, trained at once; kept on disk, so that scoring again costs nothing.
+    """All seeds and folds of a kind, trained at once; saved on disk, so that they can be scored again without training.
 
-    `weights` (tests,): how much each test counts in training. `law` (tests, samples): forces of the law of the
-    companion, for kinds that hear it as one more signal.
+    `weights` (tests,): weight of each test in training. `law` (tests, samples): forces of the law of the companion, for
+    kinds that have it as one more input.
     """
     shapes = jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), kind.make(jax.random.key(0)).trained)
     data = [(t.name, t.heard.shape, f"{t.capacity[0]:.3g} {t.capacity[1]:.3g}") for t in tests]

@@ -1,4 +1,4 @@
-"""The real-time hybrid simulations: the building, equality, and the tests with a law in the second storey."""
+"""The real-time hybrid simulations: the building, and the coordinator against a simulation of the whole."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def table_2(run: Run) -> Outcome:
     )
 
 
-@PAPER.study("rths-equality", "The coordinator beside the building with its dampers inside", part="rths")
+@PAPER.study("rths-equality", "The coordinator against a simulation of the building with its dampers", part="rths")
 def equality(run: Run) -> Outcome:
-    """One scan against simulate() of the whole; a device outside, step by step, against one scan."""
+    """One scan against simulate() of the whole; an external device, step by step, against one scan."""
     record = substitute(6.0 if run.quick else 20.0).resample(256.0)
     scheme = MKRAlpha(0.75)
     whole = simulate(two_storey_building(dampers=True), record, integrator=scheme).displacement

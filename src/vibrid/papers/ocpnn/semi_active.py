@@ -1,4 +1,4 @@
-"""A semi-active device: the pretension changes during the test, and the network is told of it or not."""
+"""A semi-active device: the pretension changes during the test, and is an input of the network or not."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from vibrid.papers.ocpnn.real_tests import INCH, KIP, RATE, Fold, scores, veloci
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.report.style import CYCLE, MEASURED, label, legend_above, new_figure, styled
 
-EVERY = 8  # samples at 1024 Hz in one of the network
+EVERY = 8  # samples at 1024 Hz for one of the network
 POUND = 4.448
 STROKE, BAND = 0.03 * INCH, 2000 * POUND
-"""Sizes of the actuators' strokes (m) and forces (N)."""
+"""Scales of the actuators' strokes (m) and forces (N)."""
 CAPACITY = (25e3, 18e3)
-"""N; the same for all, since the set-up is."""
-TOLD = {
+"""N; the same for all tests, which have the same set-up."""
+INPUTS = {
     "nothing": (),
     "positions of the band actuators": (0, 1),
     "their forces too (the answer in disguise)": (0, 1, 2, 3),
@@ -28,8 +28,8 @@ TOLD = {
 
 
 def read_semi_active(folder) -> tuple[list[str], list[DeviceTest]]:
-    """Tests at 128 Hz; what is heard are positions (m, from their first) and forces (N) of the device's own two band
-    actuators. The measured velocity is scaled wrongly and is not used."""
+    """Tests at 128 Hz; the measured inputs are positions (m, relative to the first) and forces (N) of the two
+    band actuators of the device. The measured velocity is scaled wrongly and is not used."""
     groups, tests = [], []
     for file in sorted(folder.glob("ds4__*.npz")):
         with np.load(file, allow_pickle=False) as stored:
@@ -51,7 +51,7 @@ def semi_active(run: Run) -> Outcome:
     if run.quick:
         tests = [t._replace(x=t.x[:512], v=t.v[:512], force=t.force[:512], heard=t.heard[:512]) for t in tests]
     sizes, rows, found = np.array([STROKE, STROKE, BAND, BAND]), [], {}
-    for words, columns in TOLD.items():
+    for words, columns in INPUTS.items():
         own = [t._replace(heard=t.heard[:, list(columns)] if columns else t.heard[:, :1]) for t in tests]
         make = network(SEEN, Direct(), 16, (16,), bool(columns), sizes=sizes[list(columns) or [0]], rate=RATE / EVERY)
         kind = ModelKind(make, {"rate": 5e-3, "decay": 0.75, "every": 5}, epochs)
@@ -75,9 +75,9 @@ def semi_active(run: Run) -> Outcome:
     ]  # fmt: skip
     note = (
         "Twelve tests with one sine of 1 in at 0.5 Hz, whose pretension follows a sine or a step of one or both band "
-        "actuators; forward and backward tests of one course are left out together. The positions of the actuators are "
-        "what a controller commands. Their forces answer the drum, so they hold the force of the device itself: a "
-        "network that is told them shows what a measurement would give, not a prediction."
+        "actuators; forward and backward tests of one course are left out together. A controller commands the "
+        "positions of the actuators. Their forces react to the drum, so they contain the force of the device itself: a "
+        "network with these inputs shows the result of a measurement, not a prediction."
     )
     return Outcome(rows, checks, note, _figure(tests, found))
 
@@ -91,7 +91,7 @@ def _figure(tests: list[DeviceTest], found: dict):
         upper.plot(time, 1e-3 * test.force, color=MEASURED, linewidth=1.8, label="measured")
         for colour, words in zip(CYCLE, ("nothing", "positions of the band actuators"), strict=False):
             force = found[words].forces[0, shown, : len(time)]
-            upper.plot(time, 1e-3 * force, color=colour, linewidth=1.0, label=f"told {words}")
+            upper.plot(time, 1e-3 * force, color=colour, linewidth=1.0, label=f"input: {words}")
         upper.set_ylabel(label("force", "kN"))
         for i, name in enumerate(("actuator 1", "actuator 2")):
             lower.plot(time, 1e3 * test.heard[:, i], color=CYCLE[2 + i], label=name)

@@ -1,4 +1,4 @@
-"""How well a machine follows, with each way of compensating its delay."""
+"""Tracking errors of a machine with each compensation of its delay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAG, NOISE, STEP = 0.018, 2e-5, 1 / 1024
 
 
 def deformation(run: Run) -> Record:
-    """What the first-storey damper is asked for in a simulation of the frame with LuGre dampers."""
+    """Deformation of the first-storey damper in a simulation of the frame with LuGre dampers."""
     record = substitute(10.0 if run.quick else 28.0).scale(1.6)
     moved = simulate(two_storey_building(dampers=True), record, integrator=MKRAlpha(0.75))
     row = two_storey_building().row(FLOOR)
@@ -47,7 +47,7 @@ def slow_deformation(run: Run) -> Record:
 
 
 def followed(target: Record, dynamics, compensator, noise: float) -> Tracking:
-    """Indicators of where the specimen was (a spring of 1 N/m shows it without the sensor's noise)."""
+    """Tracking indicators of the true displacement (the force of a 1 N/m spring, without sensor noise)."""
     made = impose(Linear(1.0), target, Actuator(dynamics, noise=noise), compensator)
     return tracking(made["target"], made["force"], STEP)
 
@@ -94,18 +94,17 @@ def compensation(run: Run) -> Outcome:
         checks.append(Check(what, text, "≥ 7 % → ≤ 0.5 %", met))
     note = (
         "Targets are the deformation of the first-storey damper in a simulation of the fibre frame with LuGre dampers, "
-        "and the drift of a slow linear building; errors are of where the specimen was, not of what a noisy sensor "
-        "says, over the whole history, the seconds of learning included. ATS has three coefficients: of a pure delay "
-        "it can follow motions "
-        "up to about ωτ = 0.5 (4 Hz at 18 ms); what a building with friction dampers moves at 8 Hz and above it "
-        "cannot make good. A machine of second order it can invert."
+        "and the drift of a slow linear building; errors are those of the true displacement of the specimen, not of "
+        "the noisy measurement, over the whole history, including the seconds of adaptation. ATS has three "
+        "coefficients: it compensates a pure delay up to about ωτ = 0.5 (4 Hz at 18 ms), but not the motion of a "
+        "building with friction dampers at 8 Hz and above. A machine of second order it can invert."
     )
     return Outcome(rows, checks, note)
 
 
-@PAPER.study("rths-stability", "What the delay of a machine does to a building: J₁ to J₉", part="rths")
+@PAPER.study("rths-stability", "Effect of the delay of a machine on a building: J₁ to J₉", part="rths")
 def stability(run: Run) -> Outcome:
-    """Three floors, a spring of a fifth of the first storey tested in a machine; the reference has it inside."""
+    """Three floors, a spring of a fifth of the first storey tested in a machine; the reference includes it."""
     record = substitute(10.0 if run.quick else 20.0)
 
     whole, share = 1e7, 2e6
