@@ -71,35 +71,35 @@ def sine_test(capacity: float, seconds: float = 8.0) -> DeviceTest:
 
 def fits(run: Run) -> dict[str, Characterised]:
     """Every law, fitted to the sine test."""
-    test, found = sine_test(CAPACITY), {}
+    test, fitted = sine_test(CAPACITY), {}
     for name, (law, free) in candidates().items():
         run.progress.stage(f"{name} on the sine test")
         quick = {"generations": 5, "polished": 1} if run.quick else {"generations": 60}
-        found[name] = characterise(law, free, [test], RATE, reach=4.0, progress=run.progress, **quick)
-    return found
+        fitted[name] = characterise(law, free, [test], RATE, reach=4.0, progress=run.progress, **quick)
+    return fitted
 
 
 def error_of(law: ScaledLaw, test: DeviceTest) -> float:
     """NRMSE, %."""
-    own, share = law.scaled(np.asarray(test.capacity), {})
-    missed = np.asarray(along(LawDevice(own), test, RATE).force) * float(share) - test.force
+    scaled_law, share = law.scaled(np.asarray(test.capacity), {})
+    missed = np.asarray(along(LawDevice(scaled_law), test, RATE).force) * float(share) - test.force
     return 100 * float(np.sqrt(np.mean(missed**2)) / np.ptp(test.force))
 
 
 @PAPER.table(1, "Coefficients of the LuGre model at 23 kN", part="characterisation")
 def table_1(run: Run) -> Outcome:
-    made, theirs = run.once(fits), damper(1)
+    fitted_laws, theirs = run.once(fits), damper(1)
     rows = []
     for field, (name, unit) in PAPER_NAMES.items():
         factor = 1.0 if unit == "m/s" else 1e-3
         theirs_too = float(getattr(theirs, field))
         row = {"coefficient": name, "unit": unit, "paper": factor * theirs_too}
         for how in ("LuGre", "LuGre, v_s as the paper's"):
-            row[f"ours: {how}"] = factor * made[how].values.get(field, theirs_too)
+            row[f"ours: {how}"] = factor * fitted_laws[how].values.get(field, theirs_too)
         rows.append(row)
     test = sine_test(CAPACITY)
     checks = [Check("NRMSE of the paper's coefficients on the virtual specimen", f"{error_of(lugre(), test):.2f} %")]
-    for name, fit in made.items():
+    for name, fit in fitted_laws.items():
         ends = ", ".join(f"{100 * e:.3f}" for e in fit.trail)
         checks.append(Check(f"NRMSE of {name}, fitted", f"{100 * fit.error:.2f} % (polished members: {ends})"))
     note = (
@@ -114,14 +114,14 @@ def table_1(run: Run) -> Outcome:
 
 @PAPER.figure(2, "Force, deformation and velocity under a sine of 16.5 mm, 0.5 Hz", part="characterisation")
 def figure_2(run: Run) -> Outcome:
-    made, test = run.once(fits), sine_test(CAPACITY)
+    fitted_laws, test = run.once(fits), sine_test(CAPACITY)
     figure = new_figure(9.0, 3.8)
     with styled():
         axes = figure.subplots(1, 2, sharey=True)
     last = slice(int(4 * RATE), None)
     lines = {"virtual specimen": (test.force, MEASURED, 1.8)}
     for name, colour in (("LuGre", CYCLE[0]), ("backlash", CYCLE[1])):
-        law, share = made[name].law.scaled(np.asarray(test.capacity), {})
+        law, share = fitted_laws[name].law.scaled(np.asarray(test.capacity), {})
         lines[f"{name}, fitted"] = (np.asarray(along(LawDevice(law), test, RATE).force) * float(share), colour, 1.1)
     with styled():
         for ax, across, what in ((axes[0], 1e3 * test.x, "deformation"), (axes[1], 1e3 * test.v, "velocity")):
@@ -130,7 +130,7 @@ def figure_2(run: Run) -> Outcome:
             ax.set_xlabel(label(what, "mm" if what == "deformation" else "mm/s"))
         axes[0].set_ylabel(label("force", "kN"))
     legend_above(figure, axes[0])
-    rows = [{"law": n, "fitted parameters": len(f.values), "NRMSE, %": 100 * f.error} for n, f in made.items()]
+    rows = [{"law": n, "fitted parameters": len(f.values), "NRMSE, %": 100 * f.error} for n, f in fitted_laws.items()]
     note = (
         "As in the paper's figure, the LuGre model follows the loop, but not the backlash at reversals or the "
         "ringing after them."
@@ -168,9 +168,9 @@ def figure_7(run: Run) -> Outcome:
         left.legend()
         for way, column, mark in (("forward", 0, "o"), ("backward", 1, "s")):
             for i, group in enumerate(("ds1", "ds2", "ds3")):
-                own = np.array([t.name.startswith(group) for t in real]) & moving
+                mask = np.array([t.name.startswith(group) for t in real]) & moving
                 right.plot(
-                    nominal[own], measured[own, column], mark, color=CYCLE[i], markersize=4,
+                    nominal[mask], measured[mask, column], mark, color=CYCLE[i], markersize=4,
                     fillstyle="full" if column == 0 else "none", label=f"{group}, {way}",
                 )  # fmt: skip
         right.set_title("real device, median force while it slips")
@@ -181,10 +181,10 @@ def figure_7(run: Run) -> Outcome:
             ax.set_ylim(bottom=0)
     for group in ("ds1", "ds2", "ds3"):
         for force in sorted({round(n, 1) for n, t in zip(nominal, real, strict=True) if t.name.startswith(group)}):
-            own = (np.abs(nominal - force) < 0.1) & np.array([t.name.startswith(group) for t in real]) & moving
-            a, b = measured[own, 0], measured[own, 1]
+            mask = (np.abs(nominal - force) < 0.1) & np.array([t.name.startswith(group) for t in real]) & moving
+            a, b = measured[mask, 0], measured[mask, 1]
             rows.append({
-                "device": f"real, {group}, {own.sum()} tests", "pretension, N": force,
+                "device": f"real, {group}, {mask.sum()} tests", "pretension, N": force,
                 "forward, kN": f"{a.min():.1f}–{a.max():.1f}", "backward, kN": f"{b.min():.1f}–{b.max():.1f}",
             })  # fmt: skip
     explained = [np.corrcoef(nominal[moving], measured[moving, i])[0, 1] ** 2 for i in (0, 1)]

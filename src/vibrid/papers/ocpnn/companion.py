@@ -84,11 +84,11 @@ def storey_motions(count: int, seed: int) -> np.ndarray:
     end = rng.uniform(4.0, 7.0, (count, 1))
     ground *= np.minimum(t / rise, 1.0) ** 2 * np.exp(-np.maximum(t - end, 0.0) / decay)
     moved = np.zeros((count, 2, samples))
-    for some in np.array_split(np.arange(count), min(count, BUILDINGS)):
+    for building in np.array_split(np.arange(count), min(count, BUILDINGS)):
         stretch = rng.uniform(0.7, 1.4)
         for frequency, ratio, shape in MODES:
-            modal = lfilter(*_oscillator(frequency * stretch, ratio), ground[some], axis=-1)
-            moved[some] += modal[:, None] * np.array(shape)[:, None] / frequency**2
+            modal = lfilter(*_oscillator(frequency * stretch, ratio), ground[building], axis=-1)
+            moved[building] += modal[:, None] * np.array(shape)[:, None] / frequency**2
     return moved * (rng.uniform(5e-3, 45e-3, (count, 1, 1)) / np.abs(moved).max(axis=(1, 2), keepdims=True))
 
 

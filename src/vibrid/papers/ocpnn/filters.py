@@ -57,19 +57,19 @@ def storeys(key: int, seconds: float) -> tuple[np.ndarray, np.ndarray]:
 
 def pairs(keys, capacities, seconds: float) -> list[DeviceTest]:
     """Both storeys imposed on one specimen: the first is measured (with sensor noise), the second is predicted."""
-    made = []
+    tests = []
     for key, capacity in itertools.product(keys, capacities):
         device = BandedFrictionDamper(capacity).scattered(key)
         records = []
         for x in storeys(key, seconds):
             target = Record(x[:, None], [Channel("x", "imposed_displacement")], step=1 / RATE, name=f"storey, {key}")
             records.append((x, impose(device, target)))
-        (heard, first), (x, second) = records
-        noisy = heard + SENSOR * np.random.default_rng(key).standard_normal(len(heard))
-        said = np.column_stack([first["force"], noisy, first["band_1"], first["band_2"]])
+        (first_x, first), (x, second) = records
+        noisy = first_x + SENSOR * np.random.default_rng(key).standard_normal(len(first_x))
+        measured = np.column_stack([first["force"], noisy, first["band_1"], first["band_2"]])
         name = f"motion {key} at {capacity / 1e3:g} kN"
-        made.append(DeviceTest(name, x, np.gradient(x, 1 / RATE), second["force"], said, (capacity, capacity)))
-    return made
+        tests.append(DeviceTest(name, x, np.gradient(x, 1 / RATE), second["force"], measured, (capacity, capacity)))
+    return tests
 
 
 def updated_forces(devices: list[UpdatedLaw], tests: list[DeviceTest], rate: float = RATE) -> np.ndarray:
@@ -80,12 +80,14 @@ def updated_forces(devices: list[UpdatedLaw], tests: list[DeviceTest], rate: flo
 
 @eqx.filter_jit
 def _walk_all(devices, histories: Histories, dt):
-    def one(device, sample, capacity):
-        own = dataclasses.replace(device, capacity=jnp.asarray(capacity, float))
-        return walk(own, *drives(sample.x, sample.v, sample.heard, 1.0 / dt), dt).force
+    def force_of(device, sample, capacity):
+        with_capacity = dataclasses.replace(device, capacity=jnp.asarray(capacity, float))
+        return walk(with_capacity, *drives(sample.x, sample.v, sample.heard, 1.0 / dt), dt).force
 
-    along_tests = lambda device: jax.vmap(lambda s, c: one(device, s, c))(histories.sample, histories.setting.capacity)  # noqa: E731
-    return jax.vmap(along_tests)(devices)
+    def over_tests(device):
+        return jax.vmap(lambda s, c: force_of(device, s, c))(histories.sample, histories.setting.capacity)
+
+    return jax.vmap(over_tests)(devices)
 
 
 def errors(tests: list[DeviceTest], forces) -> np.ndarray:
@@ -98,15 +100,15 @@ def errors(tests: list[DeviceTest], forces) -> np.ndarray:
 def cukf(run: Run) -> Outcome:
     seconds, capacities = (3.0, (18e3,)) if run.quick else (14.0, (13e3, 18e3, 23e3))
     sets = {"characterisation": (1,), "validation": (2, 3), "test": (4, 5)}
-    found = {words: pairs(keys, capacities, seconds) for words, keys in sets.items()}
+    pairs_by_use = {words: pairs(keys, capacities, seconds) for words, keys in sets.items()}
     quick = {"population": 2, "generations": 3, "polished": 1} if run.quick else {"population": 5, "generations": 25}
     run.progress.stage("LuGre for the filters")
-    law = characterise(lugre(), LUGRE, found["characterisation"], RATE, progress=run.progress, **quick).law
-    laws, both = {"Table 1": lugre(), "fitted": law}, found["validation"] + found["test"]
-    half = len(found["validation"])
+    law = characterise(lugre(), LUGRE, pairs_by_use["characterisation"], RATE, progress=run.progress, **quick).law
+    laws, both = {"Table 1": lugre(), "fitted": law}, pairs_by_use["validation"] + pairs_by_use["test"]
+    half = len(pairs_by_use["validation"])
     fixed = {
-        name: _means(updated_forces([UpdatedLaw(own, process_noise=1e-12, force_noise=1e9)], both)[0], both, half)
-        for name, own in laws.items()
+        name: _means(updated_forces([UpdatedLaw(fixed_law, process_noise=1e-12, force_noise=1e9)], both)[0], both, half)
+        for name, fixed_law in laws.items()
     }
     grid = list(itertools.product(laws, PROCESS, FORCE))
     grid = grid[:: len(grid) // 2] if run.quick else grid
@@ -119,10 +121,10 @@ def cukf(run: Run) -> Outcome:
             for start, process, force in grid
         ]
         for (start, process, force), forces in zip(grid, updated_forces(devices, both), strict=True):
-            own = _means(forces, both, half)
+            means = _means(forces, both, half)
             rows.append({
                 "law": start, "σ_N": process, "√R, N": force, "corner, Hz": corner, "memory": memory,
-                "validation NRMSE, %": own["validation"], "test NRMSE, %": own["test"],
+                "validation NRMSE, %": means["validation"], "test NRMSE, %": means["test"],
             })  # fmt: skip
         run.progress.update(i + 1, f"best {min(r['validation NRMSE, %'] for r in rows):.2f} %")
     best = min(rows, key=lambda r: r["validation NRMSE, %"])
@@ -145,16 +147,16 @@ def cukf(run: Run) -> Outcome:
     )
     kept = {}
     for row in rows:
-        own = row["law"], row["σ_N"]
-        if own not in kept or row["validation NRMSE, %"] < kept[own]["validation NRMSE, %"]:
-            kept[own] = row
+        setting = row["law"], row["σ_N"]
+        if setting not in kept or row["validation NRMSE, %"] < kept[setting]["validation NRMSE, %"]:
+            kept[setting] = row
     return Outcome(list(kept.values()), checks, note, _figure(rows, fixed))
 
 
 def _means(forces, tests: list[DeviceTest], half: int) -> dict[str, float]:
     """NRMSE, %, over the validation pairs, which come first, and over the test pairs."""
-    own = errors(tests, forces)
-    return {"validation": float(own[:half].mean()), "test": float(own[half:].mean())}
+    nrmse = errors(tests, forces)
+    return {"validation": float(nrmse[:half].mean()), "test": float(nrmse[half:].mean())}
 
 
 def _figure(rows, fixed):
@@ -162,10 +164,10 @@ def _figure(rows, fixed):
     with styled():
         axes = figure.subplots(1, 2, sharey=True)
         for ax, start in zip(axes, ("Table 1", "fitted"), strict=True):
-            own = [r for r in rows if r["law"] == start]
+            law_rows = [r for r in rows if r["law"] == start]
             for i, (corner, memory) in enumerate(itertools.product(CORNER, MEMORY)):
                 best = {}
-                for r in own:
+                for r in law_rows:
                     if r["corner, Hz"] == corner and r["memory"] == memory:
                         best[r["σ_N"]] = min(best.get(r["σ_N"], np.inf), r["validation NRMSE, %"])
                 if best:

@@ -41,8 +41,8 @@ def cases(run: Run, split: str) -> list[Case]:
     """The motions of a split at three capacities."""
     motions = getattr(real_suite(run), split)
     motions = dict(list(motions.items())[:1]) if run.quick else motions
-    made = []
+    split_cases = []
     for i, (name, scaled) in enumerate(motions.items()):
         record = at_half_scale(scaled)
-        made += [Case(name, record, capacity, SPECIMENS[split] + i) for capacity in CAPACITIES]
-    return made
+        split_cases += [Case(name, record, capacity, SPECIMENS[split] + i) for capacity in CAPACITIES]
+    return split_cases

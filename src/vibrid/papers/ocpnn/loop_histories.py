@@ -20,18 +20,18 @@ from vibrid.papers.paper import Run
 
 def met(case: Case, device) -> Pair | None:
     """The inputs of a model in a test, and the specimen under the same motion afterwards; None if the test diverged."""
-    found = run_or_break(hybrid_test(case, device), case.record)
-    if found is None:
+    result = run_or_break(hybrid_test(case, device), case.record)
+    if result is None:
         return None
-    return pair_in_the_loop(f"{case.motion}, in the loop", case.capacity, case.key, found)
+    return pair_in_the_loop(f"{case.motion}, in the loop", case.capacity, case.key, result)
 
 
 def histories(run: Run) -> list[Pair]:
     """The training motions with the network that is best on recorded tests."""
-    best, some = run.once(networks, "real", "data-driven")[0], cases(run, "training")
-    run.progress.stage("training motions with the network in the loop", len(some))
-    made = side_by_side(met, [(case, best.device(RATE, case.capacity)) for case in some], run.progress)
-    return [pair for pair in made if pair is not None]
+    best, training_cases = run.once(networks, "real", "data-driven")[0], cases(run, "training")
+    run.progress.stage("training motions with the network in the loop", len(training_cases))
+    pairs = side_by_side(met, [(case, best.device(RATE, case.capacity)) for case in training_cases], run.progress)
+    return [pair for pair in pairs if pair is not None]
 
 
 def loop_trained(run: Run) -> list[SavedModel]:

@@ -88,7 +88,7 @@ def kept_networks(
     Networks trained before, with the same recipe on the same motions, are read from `trained_folder()`; `words`
     identify the tests that `tests` returns in addition to the pairs.
     """
-    motions = [f"{p.motion} {p.capacity:g}" for some in run.once(data, kind) for p in some]
+    motions = [f"{p.motion} {p.capacity:g}" for pairs in run.once(data, kind) for p in pairs]
     by_law = recipe.answer != "direct"
     purpose = (kind, repr(recipe), motions, HAZARD.name, *(["on the fitted law"] if by_law else []), *words)
     files = {
@@ -146,12 +146,12 @@ def tuned_filter(run: Run, kind: str) -> Callable[[float], UpdatedLaw]:
         for law, (corner, memory) in itertools.product(
             (run.once(fitted_lugre, kind), lugre()), ((20.0, "each"), (60.0, "each"), (0.0, "mean"))
         ):
-            own = {"corner": corner, "memory": memory}
-            some = [UpdatedLaw(law, process_noise=q, force_noise=r, **own) for q, r in sizes]
-            missed = [np.mean(errors(tests, found)) for found in updated_forces(some, tests)]
+            settings = {"corner": corner, "memory": memory}
+            devices = [UpdatedLaw(law, process_noise=q, force_noise=r, **settings) for q, r in sizes]
+            missed = [np.mean(errors(tests, predicted)) for predicted in updated_forces(devices, tests)]
             i = int(np.nanargmin(missed))
             if best is None or missed[i] < best[0]:
-                best = missed[i], law, dict(process_noise=sizes[i][0], force_noise=sizes[i][1], **own)
+                best = missed[i], law, dict(process_noise=sizes[i][0], force_noise=sizes[i][1], **settings)
             run.progress.stage(f"filters: {best[0]:.2f} % with {best[2]}")
     return lambda capacity: UpdatedLaw(best[1], capacity, **best[2])
 
@@ -159,11 +159,11 @@ def tuned_filter(run: Run, kind: str) -> Callable[[float], UpdatedLaw]:
 def law_forces(run: Run, make: Callable[[float], LoopDevice], pairs: list[Pair]) -> list[np.ndarray]:
     """Forces of a law for pairs at 1024 Hz, at the samples at which networks are scored."""
 
-    def one(pair: Pair):
+    def force_of(pair: Pair):
         return np.asarray(along(make(pair.capacity), pair.test(), RATE).force)[EVERY - 1 :: EVERY]
 
     run.progress.stage("forces of the laws", len(pairs))
-    return side_by_side(one, [(pair,) for pair in pairs], run.progress)
+    return side_by_side(force_of, [(pair,) for pair in pairs], run.progress)
 
 
 def network_forces(saved: SavedModel, tests: list[DeviceTest]) -> list[np.ndarray]:
@@ -171,5 +171,5 @@ def network_forces(saved: SavedModel, tests: list[DeviceTest]) -> list[np.ndarra
         return forces(saved.model, tests)
 
 
-def scores(found: list[np.ndarray], tests: list[DeviceTest]) -> list[ForceScores]:
-    return [force_scores(f, t.force, t.v) for f, t in zip(found, tests, strict=True)]
+def scores(predicted: list[np.ndarray], tests: list[DeviceTest]) -> list[ForceScores]:
+    return [force_scores(f, t.force, t.v) for f, t in zip(predicted, tests, strict=True)]

@@ -19,8 +19,8 @@ def figure_6(run: Run) -> Outcome:
     figure = new_figure(9.0, 3.6)
     with styled():
         left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
-    for i, (split, some) in enumerate(suite._asdict().items()):
-        for j, (name, scaled) in enumerate(some.items()):
+    for i, (split, motions) in enumerate(suite._asdict().items()):
+        for j, (name, scaled) in enumerate(motions.items()):
             record = scaled.records[0]
             factors.append(scaled.factor)
             energy = np.cumsum(record.data[:, 0] ** 2)

@@ -60,10 +60,10 @@ class Pair(NamedTuple):
         `swapped`: the first storey, with measurements of the second: the same specimen under larger motions.
         """
         cut = slice(every - 1, None, every)
-        own, other = (self.first, self.second) if swapped else (self.second, self.first)
+        record, other = (self.first, self.second) if swapped else (self.second, self.first)
         heard = np.column_stack([other[name] for name in HEARD])
         words = f"{self.motion}, {1e-3 * self.capacity:g} kN{', first storey' if swapped else ''}"
-        columns = (own[name][cut] for name in ("target", "velocity", "force"))
+        columns = (record[name][cut] for name in ("target", "velocity", "force"))
         return DeviceTest(words, *columns, heard[cut], (self.capacity, self.capacity))
 
 
@@ -76,9 +76,9 @@ def scaled_damper(capacity: float):
 
 def specimen(key: int, capacity: float, test: int) -> BandedFrictionDamper:
     """A drawn specimen in its first, second … test: each has another starting angle of the drum and other noise."""
-    made = BandedFrictionDamper.drawn(key, capacity)
+    device = BandedFrictionDamper.drawn(key, capacity)
     phase = np.random.default_rng([key, test]).uniform(0, 2 * np.pi)
-    return dataclasses.replace(made, phase=phase, seed=1000 * test + key)
+    return dataclasses.replace(device, phase=phase, seed=1000 * test + key)
 
 
 def both_storeys(first, second, listens: bool = False) -> HybridTest:
@@ -98,22 +98,23 @@ def deformations(test: HybridTest, motion: Record) -> list[Record]:
 
 def imposed_by(result) -> list[Record]:
     """The motion of every device of a result, as a target that can be imposed on a specimen."""
-    made = []
+    targets = []
     steps = np.arange(len(result.response.time)) * SUBSTEPS
     for part in result.test.parts:
         v = result.response.velocity @ part.row(result.test.structure)
         x = result.devices[f"{part.name}.target"]
         fine = np.interp(np.arange(1, len(x) + 1), steps, v)
         channels = [Channel("displacement", "imposed_displacement"), Channel("velocity", "imposed_velocity")]
-        made.append(Record(np.stack([x, fine], axis=1), channels, step=1 / RATE, name=part.name))
-    return made
+        targets.append(Record(np.stack([x, fine], axis=1), channels, step=1 / RATE, name=part.name))
+    return targets
 
 
 def tested(device: BandedFrictionDamper, target: Record) -> Record:
     """Measurements of a specimen under an imposed motion, and the imposed velocity."""
-    made = impose(device, target)
-    noise = SENSOR * np.random.default_rng([int(device.seed), 7]).standard_normal(len(made))
-    columns = made["target"], target["velocity"], made["displacement"] + noise, *(made[n] for n in _MEASURED[3:])
+    response = impose(device, target)
+    noise = SENSOR * np.random.default_rng([int(device.seed), 7]).standard_normal(len(response))
+    displacement = response["displacement"] + noise
+    columns = response["target"], target["velocity"], displacement, *(response[n] for n in _MEASURED[3:])
     return _measured(np.column_stack(columns))
 
 
@@ -157,12 +158,12 @@ def pairs_of(run: Run, suite: HazardSuite) -> dict[str, list[Pair]]:
     jobs = [(name, scaled, capacity, key + 1) for key, (_, name, scaled, capacity) in enumerate(wanted)]
     purpose = fingerprint([(name, f"{scaled.factor:.4f} {capacity:g} {key}") for name, scaled, capacity, key in jobs])
     make_folder(trained_folder())
-    kept = Checkpoint(trained_folder() / f"ocpnn-pairs-{purpose}.npz", purpose)
-    found = kept.load()
-    if found is None:
+    file = Checkpoint(trained_folder() / f"ocpnn-pairs-{purpose}.npz", purpose)
+    stored = file.load()
+    if stored is None:
         run.progress.stage("pairs of tests on one specimen", len(wanted))
-        made = side_by_side(pair_of, jobs, run.progress)
-        kept.keep({f"pair{i}": pair.columns().astype(np.float32) for i, pair in enumerate(made)})
+        pairs = side_by_side(pair_of, jobs, run.progress)
+        file.keep({f"pair{i}": pair.columns().astype(np.float32) for i, pair in enumerate(pairs)})
     else:
-        made = [Pair.of(name, capacity, key, found[0][f"pair{i}"]) for i, (name, _, capacity, key) in enumerate(jobs)]
-    return {split: [p for p, own in zip(made, wanted, strict=True) if own[0] == split] for split in suite._fields}
+        pairs = [Pair.of(name, capacity, key, stored[0][f"pair{i}"]) for i, (name, _, capacity, key) in enumerate(jobs)]
+    return {split: [p for p, entry in zip(pairs, wanted, strict=True) if entry[0] == split] for split in suite._fields}

@@ -35,17 +35,17 @@ def trained_folder() -> Path:
 def side_by_side(function, jobs: list[tuple], progress: Progress) -> list:
     """`function(*job)` of every job, on as many threads as there are cores: each test is one compiled program."""
 
-    def one(job):
+    def run_job(job):
         with on_processor():
             return function(*job)
 
-    made = []
-    first = [one(jobs[0])] if jobs else []  # the first job compiles the program
+    results = []
+    first = [run_job(jobs[0])] if jobs else []  # the first job compiles the program
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, result in enumerate(itertools.chain(first, pool.map(one, jobs[1:]))):
-            made.append(result)
+        for done, result in enumerate(itertools.chain(first, pool.map(run_job, jobs[1:]))):
+            results.append(result)
             progress.update(done + 1)
-    return made
+    return results
 
 
 def substitute(seconds: float = 28.0) -> Record:

@@ -41,13 +41,13 @@ def as_published(run: Run, name: str) -> Outcome:
     pairs, rows, models = run.once(data, "real"), [], run.once(published_networks, name)
     means = []
     with on_processor():
-        for split, some in (("validation", pairs.validation), ("held-out", pairs.held_out)):
-            tests = [p.test() for p in some]
+        for split, split_pairs in (("validation", pairs.validation), ("held-out", pairs.held_out)):
+            tests = [p.test() for p in split_pairs]
             for saved in models:
                 model = jax.device_put(saved.model, jax.devices("cpu")[0])
-                found = scores(network_forces(dataclasses.replace(saved, model=model), tests), tests)
-                rows.append(row_of(name, split, found, str(saved.facts["seed"])))
-                means.append((split, 100 * float(np.mean([s.nrmse for s in found]))))
+                results = scores(network_forces(dataclasses.replace(saved, model=model), tests), tests)
+                rows.append(row_of(name, split, results, str(saved.facts["seed"])))
+                means.append((split, 100 * float(np.mean([s.nrmse for s in results]))))
     best, worst = (f([m for split, m in means if split == "validation"]) for f in (min, max))
     printed = PAPER_TABLE_3.get(name)
     words = f"{printed[0][0]} ± {printed[0][1]} (paper)" if printed else ""

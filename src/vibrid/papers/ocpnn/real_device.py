@@ -86,13 +86,13 @@ def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
     forces, fitted = np.zeros(data.histories.force.shape), []
     for fold in data.main:
         run.progress.stage(f"{name} without {fold.name}")
-        made = characterise(
+        fit = characterise(
             law, free, data.histories, HERTZ, weights=~fold.left_out, reach=3.0, preloaded=True,
             progress=run.progress, **quick,
         )  # fmt: skip
-        fitted.append(made)
-        found = np.asarray(forces_of_law(made.law, data.histories, HERTZ, True))
-        forces[fold.left_out] = found[fold.left_out]
+        fitted.append(fit)
+        predicted = np.asarray(forces_of_law(fit.law, data.histories, HERTZ, True))
+        forces[fold.left_out] = predicted[fold.left_out]
     return forces, fitted
 
 
@@ -111,13 +111,13 @@ def companion_forces(run: Run, name: str) -> np.ndarray:
         others = [t for t in data.named if t.setup == test.setup and not t.event] if test.event else []
         known = companion.name, bool(others)
         if known not in fitted:
-            own = stack([prepared(t, t, 2 * EVERY) for t in (companion, *others)], half)
+            known_tests = stack([prepared(t, t, 2 * EVERY) for t in (companion, *others)], half)
             weights = [max(len(others), 1), *[1] * len(others)]
             fitted[known] = characterise(
-                law, free, own, HERTZ / 2, weights=weights, reach=2.0, preloaded=True, **quick
+                law, free, known_tests, HERTZ / 2, weights=weights, reach=2.0, preloaded=True, **quick
             ).law  # fmt: skip
-        one = jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data.histories)
-        forces[i] = np.asarray(forces_of_law(fitted[known], one, HERTZ, True))[0]
+        history = jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data.histories)
+        forces[i] = np.asarray(forces_of_law(fitted[known], history, HERTZ, True))[0]
         run.progress.update(i + 1)
     return forces
 
@@ -132,45 +132,45 @@ def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
     data, (_, fitted) = _of_laws(run, _data), _of_laws(run, law_forces, "LuGre")
     forces, chosen = np.zeros(data.histories.force.shape), []
     grid = SETTINGS[:2] if run.quick else SETTINGS
-    for fold, made in zip(data.main, fitted, strict=True):
+    for fold, fit in zip(data.main, fitted, strict=True):
         run.progress.stage(f"Kalman filters without {fold.name}")
         devices = [
-            UpdatedLaw(made.law, process_noise=noise, force_noise=force, corner=corner, memory="mean")
+            UpdatedLaw(fit.law, process_noise=noise, force_noise=force, corner=corner, memory="mean")
             for noise, force, corner in grid
         ]
-        found, errors = updated_forces(devices, data.tests, HERTZ), []
-        for own in found:
-            own = [scores(t, f)["NRMSE"] for t, f in zip(data.tests, own, strict=True)]
-            errors.append(np.mean(np.array(own)[~fold.left_out]))
+        predicted, errors = updated_forces(devices, data.tests, HERTZ), []
+        for by_test in predicted:
+            nrmse = [scores(t, f)["NRMSE"] for t, f in zip(data.tests, by_test, strict=True)]
+            errors.append(np.mean(np.array(nrmse)[~fold.left_out]))
         best = int(np.nanargmin(errors))
         chosen.append(grid[best])
-        forces[fold.left_out, : found.shape[-1]] = found[best][fold.left_out]
+        forces[fold.left_out, : predicted.shape[-1]] = predicted[best][fold.left_out]
     return forces, chosen
 
 
 def trained(run: Run) -> dict[str, Predicted]:
     """Every kind of network, and the mean of those that know the law of the companion: the recommended committee."""
-    data, found = _of_laws(run, _data), {}
+    data, by_name = _of_laws(run, _data), {}
     for name, kind in kinds().items():
         if run.quick:
             if not kind.law:
                 continue
             kind = kind._replace(epochs=2)
-        found[name] = predictions(
+        by_name[name] = predictions(
             run, name, kind, data.tests, data.main, data.extra, 1 if run.quick else SEEDS, data.weights,
             _of_laws(run, companion_forces, "backlash"),
         )  # fmt: skip
-    both = [made for name, made in found.items() if kinds()[name].law]
-    means = [np.mean([made[i] for made in both], axis=0) for i in range(3)]
-    return {RECOMMENDED: Predicted(*means, sum(made.seconds for made in both)), **found}
+    both = [prediction for name, prediction in by_name.items() if kinds()[name].law]
+    means = [np.mean([prediction[i] for prediction in both], axis=0) for i in range(3)]
+    return {RECOMMENDED: Predicted(*means, sum(prediction.seconds for prediction in both)), **by_name}
 
 
 def _scored(run: Run, forces) -> list[dict[str, float]]:
-    return [scores(test, own) for test, own in zip(_of_laws(run, _data).tests, forces, strict=True)]
+    return [scores(test, force) for test, force in zip(_of_laws(run, _data).tests, forces, strict=True)]
 
 
 def _mean(scored: list[dict], which) -> dict[str, float]:
-    return {m: float(np.mean([s[m] for s, own in zip(scored, which, strict=True) if own])) for m in METRICS}
+    return {m: float(np.mean([s[m] for s, chosen in zip(scored, which, strict=True) if chosen])) for m in METRICS}
 
 
 @PAPER.study("real-device", "Unseen tests of a real device", real_data=True, part="networks")
@@ -185,8 +185,8 @@ def real_device(run: Run) -> Outcome:
     filtered, settings = _of_laws(run, filtered_forces)
     models["LuGre, Kalman filter"] = [_scored(run, filtered)]
     networks = run.once(trained)
-    for name, made in networks.items():
-        models[name] = [_scored(run, own) for own in made.forces]
+    for name, prediction in networks.items():
+        models[name] = [_scored(run, force) for force in prediction.forces]
     rows = []
     for group, which in groups.items():
         for name, runs in models.items():
@@ -222,11 +222,11 @@ def _event_rows(run: Run, data: DeviceTests, networks) -> list[dict]:
     """Tests of an earthquake that was left out of training at every scale."""
     rows = []
     for i, fold in enumerate(data.extra):
-        for name, made in networks.items():
-            own = [scores(data.tests[j], made.extra[s, i, j]) for s in range(len(made.extra))
+        for name, prediction in networks.items():
+            results = [scores(data.tests[j], prediction.extra[s, i, j]) for s in range(len(prediction.extra))
                    for j in np.flatnonzero(fold.left_out)]  # fmt: skip
             row = {"tests": f"{fold.name} left out", "model": name}
-            rows.append(row | {text: float(np.mean([s[key] for s in own])) for key, text in METRICS.items()})
+            rows.append(row | {text: float(np.mean([s[key] for s in results])) for key, text in METRICS.items()})
     return rows
 
 
@@ -235,7 +235,7 @@ def _checks(models: dict, groups: dict) -> list[Check]:
     checks = []
     for group, which in groups.items():
         laws = [_mean(models[name][0], which) for name in models if name.startswith("LuGre, fitted")]
-        law = {key: min(own[key] for own in laws) for key in METRICS}
+        law = {key: min(means[key] for means in laws) for key in METRICS}
         seeds = [_mean(scored, which) for scored in models[RECOMMENDED]]
         for key, wanted, words in (
             ("NRMSE", WHOLE, "whole records"), ("strong", STRONG, "strong parts"), ("slow", BELOW, "below 8 Hz"),
@@ -263,8 +263,8 @@ def _figure(run: Run, data: DeviceTests, networks):
                      ("recommended network", networks[RECOMMENDED].forces[0, i], CYCLE[1], 1.0))  # fmt: skip
             for name, force, colour, width in lines:
                 for ax, across in ((row[0], time), (row[1], 1e3 * test.x)):
-                    own = np.asarray(force)[: len(time)]
-                    ax.plot(across[part], 1e-3 * own[part], color=colour, linewidth=width, label=name)
+                    values = np.asarray(force)[: len(time)]
+                    ax.plot(across[part], 1e-3 * values[part], color=colour, linewidth=width, label=name)
             row[0].set_title(test.name.removeprefix("ds2__"))
             row[0].set_xlabel(label("time", "s"))
             row[1].set_xlabel(label("deformation", "mm"))

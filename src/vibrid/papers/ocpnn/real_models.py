@@ -72,18 +72,18 @@ def kinds() -> dict[str, ModelKind]:
     displacement = MotionFeatures(DISPLACEMENT, VELOCITY, (), False)
     adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
     bristles = LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping"))
-    own, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
+    ours, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
     hears = (FORCE, DISPLACEMENT, FORCE)
     return {
         "hears the companion's law": ModelKind(
-            network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), own, 50, 3, "heard"
+            network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), ours, 50, 3, "heard"
         ),
         "corrects the companion's law": ModelKind(
-            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), own, 25, 3, "corrected"
+            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), ours, 25, 3, "corrected"
         ),
-        "one law, adapted": ModelKind(network(SEEN, adapted, 12, (12,), small=0.1), own, 50, 3),
-        "one law, adapted, not listening": ModelKind(network(SEEN, adapted, 12, (12,), False, small=0.1), own, 50, 3),
-        "physics layer (LuGre)": ModelKind(network(SEEN, bristles, 12, (12,), small=0.1), own, 50, 3),
+        "one law, adapted": ModelKind(network(SEEN, adapted, 12, (12,), small=0.1), ours, 50, 3),
+        "one law, adapted, not listening": ModelKind(network(SEEN, adapted, 12, (12,), False, small=0.1), ours, 50, 3),
+        "physics layer (LuGre)": ModelKind(network(SEEN, bristles, 12, (12,), small=0.1), ours, 50, 3),
         "network of the paper": ModelKind(network(displacement, Direct(), 16, (48, 48), dropout=0.1), paper, 50),
     }
 
@@ -125,28 +125,31 @@ def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], m
     shares = np.tile([weights * ~fold.left_out for fold in everything], (drawn, 1))
     run.progress.stage(f"{name}: {len(keys)} networks at once", kind.epochs)
     started = time.perf_counter()
-    models, made = fit_models(
+    models, training = fit_models(
         kind.make, keys, shares, histories, {"stretch": STRETCH, **kind.epoch}, kind.epochs,
         key=jax.random.key(1), progress=run.progress,
     )  # fmt: skip
     seconds = time.perf_counter() - started
-    found = np.asarray(_follow_all(models[0].fixed, made.state.trained, jax.tree.map(jnp.asarray, histories)))
-    found = found.reshape(seeds, kind.members, len(everything), *found.shape[1:]).mean(axis=1).astype(np.float32) + base
-    forces = np.zeros((seeds, *found.shape[2:]), np.float32)
+    predicted = np.asarray(_follow_all(models[0].fixed, training.state.trained, jax.tree.map(jnp.asarray, histories)))
+    members = predicted.reshape(seeds, kind.members, len(everything), *predicted.shape[1:])
+    predicted = members.mean(axis=1).astype(np.float32) + base
+    forces = np.zeros((seeds, *predicted.shape[2:]), np.float32)
     for i, fold in enumerate(main):
-        forces[:, fold.left_out] = found[:, i, fold.left_out]
-    error = np.asarray(made.history[-1]).reshape(seeds, kind.members, -1).mean(axis=1)
-    file.keep({"forces": forces, "extra": found[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name})
+        forces[:, fold.left_out] = predicted[:, i, fold.left_out]
+    error = np.asarray(training.history[-1]).reshape(seeds, kind.members, -1).mean(axis=1)
+    file.keep(
+        {"forces": forces, "extra": predicted[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name}
+    )
     run.progress.stage(f"{name}: trained in {seconds:.0f} s")
-    return Predicted(forces, found[:, len(main) :], error, seconds)
+    return Predicted(forces, predicted[:, len(main) :], error, seconds)
 
 
 @eqx.filter_jit
 def _follow_all(fixed, trained, histories):
     """(models, tests, samples)."""
 
-    def one(own):
-        model = eqx.combine(own, fixed)
+    def force_of(weights):
+        model = eqx.combine(weights, fixed)
         return follow(model, model.start((histories.tests,)), histories.sample, histories.setting)[0]
 
-    return jax.vmap(one)(trained)
+    return jax.vmap(force_of)(trained)

@@ -41,7 +41,7 @@ class Named(NamedTuple):
 
 def read_tests(folder) -> list[Named]:
     """All passive tests that have a companion."""
-    found = []
+    tests = []
     for file in sorted(folder.glob("ds[123]__*.npz")):
         with np.load(file, allow_pickle=False) as stored:
             data = stored["data"].astype(float) * np.array([1.0, INCH, KIP, INCH, 4.448, 4.448])
@@ -49,11 +49,11 @@ def read_tests(folder) -> list[Named]:
         harmonic = re.fullmatch(r"(ds\d)__([\d.]+)Hz(\d+)lbtension(?:([\d.]+)amplitude)?", name)
         if harmonic:
             group, rate, tension, amplitude = harmonic.groups()
-            found.append(Named(name, f"{group} {tension} lb", (float(rate), float(amplitude or 1.0)), data))
+            tests.append(Named(name, f"{group} {tension} lb", (float(rate), float(amplitude or 1.0)), data))
         else:
-            found.append(Named(name, "ds2 36 lb", None, data))
-    setups = [t.setup for t in found]
-    return [t for t in found if setups.count(t.setup) > 1]
+            tests.append(Named(name, "ds2 36 lb", None, data))
+    setups = [t.setup for t in tests]
+    return [t for t in tests if setups.count(t.setup) > 1]
 
 
 def companion_of(test: Named, tests: list[Named]) -> Named:
@@ -138,14 +138,14 @@ def strong_part(v: np.ndarray) -> np.ndarray:
     return (arrived > 0.05) & (arrived < 0.95)
 
 
-def scores(test: DeviceTest, found: np.ndarray, rate: float = RATE / EVERY) -> dict[str, float]:
+def scores(test: DeviceTest, predicted: np.ndarray, rate: float = RATE / EVERY) -> dict[str, float]:
     """Errors of a predicted force against the measured one; NRMSE in % of its range."""
     force, v = test.force, test.v
-    found = np.asarray(found, float)[: len(force)]
-    span, miss = np.ptp(force), found - force
+    predicted = np.asarray(predicted, float)[: len(force)]
+    span, miss = np.ptp(force), predicted - force
     strong = strong_part(v)
     low = signal.butter(4, SLOW, fs=rate, output="sos")
-    slow_force, slow = signal.sosfiltfilt(low, force), signal.sosfiltfilt(low, found)
+    slow_force, slow = signal.sosfiltfilt(low, force), signal.sosfiltfilt(low, predicted)
     work = np.sum(force * v)
     return {
         "NRMSE": 100 * float(np.sqrt(np.mean(miss**2)) / span),
@@ -153,7 +153,7 @@ def scores(test: DeviceTest, found: np.ndarray, rate: float = RATE / EVERY) -> d
         "slow": 100 * float(np.sqrt(np.mean((slow - slow_force) ** 2)) / np.ptp(slow_force)),
         "MAE": 1e-3 * float(np.mean(np.abs(miss))),
         "R2": float(1 - np.sum(miss**2) / np.sum((force - force.mean()) ** 2)),
-        "TRAC": float(np.dot(force, found) ** 2 / (np.dot(force, force) * np.dot(found, found) + 1e-30)),
-        "energy": float(np.sum(found * v) / work),
-        "peak": float(np.abs(found).max() / np.abs(force).max()),
+        "TRAC": float(np.dot(force, predicted) ** 2 / (np.dot(force, force) * np.dot(predicted, predicted) + 1e-30)),
+        "energy": float(np.sum(predicted * v) / work),
+        "peak": float(np.abs(predicted).max() / np.abs(force).max()),
     }

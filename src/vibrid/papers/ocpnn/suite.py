@@ -85,21 +85,21 @@ class HazardSuite(NamedTuple):
 
     def first(self, training: int, validation: int, held_out: int) -> HazardSuite:
         """The first few of each."""
-        cut = lambda some, count: dict(list(some.items())[:count])  # noqa: E731
+        cut = lambda motions, count: dict(list(motions.items())[:count])  # noqa: E731
         return HazardSuite(cut(self.training, training), cut(self.validation, validation), cut(self.held_out, held_out))
 
 
 def real_suite(run: Run) -> HazardSuite:
     """Measured motions from the data folder."""
-    return HazardSuite(*({name: _scaled(_read(run, file)) for name, file in some.items()}
-                   for some in (TRAINING, VALIDATION, HELD_OUT)))  # fmt: skip
+    return HazardSuite(*({name: _scaled(_read(run, file)) for name, file in files.items()}
+                   for files in (TRAINING, VALIDATION, HELD_OUT)))  # fmt: skip
 
 
 def synthetic_suite() -> HazardSuite:
     """The same numbers of synthetic motions, of several durations and frequencies; no data are needed."""
-    counts, made = [len(TRAINING), len(VALIDATION), len(HELD_OUT)], []
+    counts, splits = [len(TRAINING), len(VALIDATION), len(HELD_OUT)], []
     for split, count in enumerate(counts):
-        own = {}
+        motions = {}
         for i in range(count):
             key = 100 * split + i
             rng = np.random.default_rng(key)
@@ -108,9 +108,9 @@ def synthetic_suite() -> HazardSuite:
                 middle=rng.uniform(6, 14), frequency=rng.uniform(1.5, 6), frequency_slope=rng.uniform(-0.15, 0.0),
                 bandwidth=rng.uniform(0.2, 0.5), name=f"synthetic {key}",
             )  # fmt: skip
-            own[record.name] = _scaled(record)
-        made.append(own)
-    return HazardSuite(*made)
+            motions[record.name] = _scaled(record)
+        splits.append(motions)
+    return HazardSuite(*splits)
 
 
 def at_half_scale(scaled: ScaledMotion) -> Record:
@@ -119,8 +119,8 @@ def at_half_scale(scaled: ScaledMotion) -> Record:
     rate = 200.0 * Similitude(2.0).time
     count = round((BEFORE + SECONDS / Similitude(2.0).time + AFTER) * rate)
     time = np.arange(count) / rate - BEFORE
-    own = np.interp(time, model.time - model.time[0], model.data[:, 0], left=0.0, right=0.0)
-    return model.replace("rest before and after", data=own[:, None], step=1.0 / rate, start=0.0, times=None)
+    acceleration = np.interp(time, model.time - model.time[0], model.data[:, 0], left=0.0, right=0.0)
+    return model.replace("rest before and after", data=acceleration[:, None], step=1.0 / rate, start=0.0, times=None)
 
 
 def _read(run: Run, file: str) -> Record:

@@ -48,8 +48,8 @@ def slow_deformation(run: Run) -> Record:
 
 def followed(target: Record, dynamics, compensator, noise: float) -> Tracking:
     """Tracking indicators of the true displacement (the force of a 1 N/m spring, without sensor noise)."""
-    made = impose(Linear(1.0), target, Actuator(dynamics, noise=noise), compensator)
-    return tracking(made["target"], made["force"], STEP)
+    response = impose(Linear(1.0), target, Actuator(dynamics, noise=noise), compensator)
+    return tracking(response["target"], response["force"], STEP)
 
 
 @PAPER.study("rths-tracking", "Compensation of an 18 ms machine", part="rths")
@@ -68,26 +68,29 @@ def compensation(run: Run) -> Outcome:
         "ATS from 0 ms": AdaptiveTimeSeries(0.0),
         "ATS from 30 ms": AdaptiveTimeSeries(0.030),
     }
-    rows, found = [], {}
+    rows, results = [], {}
     for target, machine, way in itertools.product(targets, machines, ways):
         for noise in (0.0, NOISE) if isinstance(ways[way], AdaptiveTimeSeries) else (0.0,):
-            own = found[target, machine, way, noise] = followed(targets[target], machines[machine], ways[way], noise)
+            result = followed(targets[target], machines[machine], ways[way], noise)
+            results[target, machine, way, noise] = result
             rows.append(
                 {
                     "target": target,
                     "machine": machine,
                     "compensation": way,
                     "noise, mm": 1e3 * noise,
-                    "J₁ delay, ms": 1e3 * own.delay,
-                    "J₂ rms error, %": 100 * own.error,
-                    "J₃ peak error, %": 100 * own.peak_error,
-                    "rms error of range, %": 100 * own.of_range,
+                    "J₁ delay, ms": 1e3 * result.delay,
+                    "J₂ rms error, %": 100 * result.error,
+                    "J₃ peak error, %": 100 * result.peak_error,
+                    "rms error of range, %": 100 * result.of_range,
                 }
             )
     checks = []
     for target, machine in itertools.product(targets, list(machines)[:2]):
-        before = found[target, machine, "none", 0.0].error
-        worst = max(own.error for (t, m, w, _), own in found.items() if (t, m) == (target, machine) and w[:3] == "ATS")
+        before = results[target, machine, "none", 0.0].error
+        worst = max(
+            result.error for (t, m, w, _), result in results.items() if (t, m) == (target, machine) and w[:3] == "ATS"
+        )
         met = bool(before >= 0.07 and worst <= 0.005)
         text = f"{100 * before:.1f} % → {100 * worst:.2f} % at worst"
         what = f"{target}, {machine}: tracking error J₂, any first guess, with and without noise"
@@ -127,8 +130,13 @@ def stability(run: Run) -> Outcome:
         result = HybridTest(building(whole - share), [Experimental(Linear(share), at=0, name="spring", **lab)]).run(
             record
         )
-        own, floors = result.tracking("spring"), floor_errors(result.response.displacement, reference)
-        row = {"machine": words, "J₁, ms": 1e3 * own.delay, "J₂, %": 100 * own.error, "J₃, %": 100 * own.peak_error}
+        indicators, floors = result.tracking("spring"), floor_errors(result.response.displacement, reference)
+        row = {
+            "machine": words,
+            "J₁, ms": 1e3 * indicators.delay,
+            "J₂, %": 100 * indicators.error,
+            "J₃, %": 100 * indicators.peak_error,
+        }
         row |= {f"J{'₄₅₆'[i]}, %": 100 * float(e) for i, e in enumerate(floors.error)}
         row |= {f"J{'₇₈₉'[i]}, %": 100 * float(e) for i, e in enumerate(floors.peak_error)}
         rows.append(row)

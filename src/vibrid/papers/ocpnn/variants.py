@@ -72,8 +72,8 @@ def layers(run: Run) -> Outcome:
         saved = train_models(recipe, training, [p.test(EVERY) for p in pairs.validation], law=law, heard_names=HEARD,
                              progress=run.progress)[0]  # fmt: skip
         seconds = time.perf_counter() - began
-        made = row_of(f"{name} layer", "held-out", scores(network_forces(saved, tests), tests))
-        rows.append({**made, "given by the network": ", ".join(learned), "training, s": seconds})
+        row = row_of(f"{name} layer", "held-out", scores(network_forces(saved, tests), tests))
+        rows.append({**row, "given by the network": ", ".join(learned), "training, s": seconds})
     note = (
         f"Laws are fitted to a third of the training tests. {epochs} epochs, one seed, second-storey tests only. "
         "The network predicts the parameters named, the others stay as fitted. Any registered law can be used."
@@ -87,14 +87,14 @@ def recurrent(run: Run) -> Outcome:
     epochs, seeds = (1, 1) if run.quick else (60, 3)
     recipe = Recipe(network="lstm", branch=16, joined=(48, 48), epochs=epochs, every=max(epochs // 25, 1), seeds=seeds)
     began = time.perf_counter()
-    made = train_models(recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation],
-                        heard_names=HEARD, progress=run.progress)  # fmt: skip
+    models = train_models(recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation],
+                          heard_names=HEARD, progress=run.progress)  # fmt: skip
     seconds, rows = time.perf_counter() - began, []
-    for split, some in (("validation", pairs.validation), ("held-out", pairs.held_out)):
-        tests = [p.test(EVERY) for p in some]
-        for saved in made:
-            own = scores(network_forces(saved, tests), tests)
-            rows.append(row_of("LSTM 16 + 16, 48, 48", split, own, str(saved.facts["seed"])))
+    for split, split_pairs in (("validation", pairs.validation), ("held-out", pairs.held_out)):
+        tests = [p.test(EVERY) for p in split_pairs]
+        for saved in models:
+            results = scores(network_forces(saved, tests), tests)
+            rows.append(row_of("LSTM 16 + 16, 48, 48", split, results, str(saved.facts["seed"])))
     note = (
         f"{epochs} epochs, {seeds} initial weights at once in {seconds:.0f} s; play operators and velocity at 256 Hz."
     )
@@ -189,10 +189,10 @@ def four_storeys(run: Run) -> Outcome:
     ]
     run.progress.stage("four storeys", len(jobs))
 
-    def one(name, record, capacity, key, words):
+    def run_job(name, record, capacity, key, words):
         return run_or_break(test(key, capacity, kinds[words]), record)
 
-    results = dict(zip([(j[0], j[2], j[4]) for j in jobs], side_by_side(one, jobs, run.progress), strict=True))
+    results = dict(zip([(j[0], j[2], j[4]) for j in jobs], side_by_side(run_job, jobs, run.progress), strict=True))
     rows = []
     for words in list(kinds)[1:]:
         errors = {place: [] for place in heard}
@@ -201,11 +201,11 @@ def four_storeys(run: Run) -> Outcome:
                 true = results[name, capacity, "the specimens"]
                 for place in heard:
                     errors[place].append(loop_errors(result, true, place, "roof", AFTER))
-        for place, some in errors.items():
-            rows.append({"modelled": words, "storey": place, "heard": heard[place], "tests": len(some),
-                         "roof NRMSE, %": 100 * float(np.mean([e.displacement for e in some])),
-                         "force NRMSE, %": 100 * float(np.mean([e.force for e in some])),
-                         "residual roof, worst, mm": 1e3 * float(np.max([e.residual for e in some]))})  # fmt: skip
+        for place, at_place in errors.items():
+            rows.append({"modelled": words, "storey": place, "heard": heard[place], "tests": len(at_place),
+                         "roof NRMSE, %": 100 * float(np.mean([e.displacement for e in at_place])),
+                         "force NRMSE, %": 100 * float(np.mean([e.force for e in at_place])),
+                         "residual roof, worst, mm": 1e3 * float(np.max([e.residual for e in at_place]))})  # fmt: skip
     network = np.mean([r["roof NRMSE, %"] for r in rows if r["modelled"] == "data-driven network"])
     law = np.mean([r["roof NRMSE, %"] for r in rows if r["modelled"] == "LuGre, fitted"])
     return Outcome(
