@@ -62,7 +62,7 @@ class Paper:
     """
 
     def __init__(self, name: str, citation: str, whole_loops: bool = False):
-        """`whole_loops`: whether its items are long loops over time with small steps (see `core.loops`)."""
+        """`whole_loops`: whether its items are long loops over time with little work per step (see `core.loops`)."""
         self.name, self.citation, self.whole_loops = name, citation, whole_loops
         self.items: list[Item] = []
         self.claims: list[Claim] = []

@@ -102,7 +102,7 @@ def table_3(run: Run) -> Outcome:
         "Paper: one real device. Ours: virtual specimens, drawn anew for every pair of tests (stiffnesses and strength "
         "3 %, gaps 8 %), four validation and ten held-out motions at three capacities, 15 s of rest included. Networks "
         "are the recommended recipes from three initial weights. NRMSE is small for records whose strong part is "
-        "short, even with zero force; the NRMSE of the strong part and R² are not."
+        "short, even with zero force; the NRMSE of the strong part and R² show this error."
     )
     return Outcome([*paper, *rows], checks, note)
 
