@@ -1,6 +1,6 @@
-"""Names that stood in `vibrid` itself in 0.1, and where they are since 0.2; each goes away in 0.3."""
+"""Names that `vibrid` itself exported in 0.1, and their packages since 0.2; the old names are removed in 0.3."""
 
-_NAMES_OF_ROOMS = {
+_NAMES_BY_PACKAGE = {
     "core": """
         Progress
     """,
@@ -34,7 +34,7 @@ _NAMES_OF_ROOMS = {
         SecondOrder Substructure Tracking UpdatedLaw WallClock WireProblem floor_errors tracking
     """,
 }
-MOVED = {name: f"vibrid.{room}.{name}" for room, names in _NAMES_OF_ROOMS.items() for name in names.split()} | {
+MOVED = {name: f"vibrid.{package}.{name}" for package, names in _NAMES_BY_PACKAGE.items() for name in names.split()} | {
     "Start": "vibrid.simulation.Initial"
 }
 """old name → new one"""

@@ -1,9 +1,8 @@
-"""The proof: one module per published document; its experiments, tables and figures, the paper's value beside ours.
+"""Reproduced papers, one package each: experiments, tables and figures, with the paper's values beside ours.
 
-The package is a plugin of vibrid's own (`vibrid.plugins` in pyproject.toml): importing it makes the papers known by
-name, and imports none of them. Methods as published live with their papers and are announced here too, so that they
-are found by name and imported when they are used. Their registry is asked for by its kind, because its own package
-imports JAX.
+This package is itself a plugin of vibrid (`vibrid.plugins` in pyproject.toml): importing it registers the papers
+by name without importing them. Methods as published are kept with their papers and are registered here too; each is
+imported at its first use. Their registry is looked up by its kind, because the package that defines it imports JAX.
 """
 
 from vibrid.core.registry import Registry

@@ -1,4 +1,4 @@
-"""Freshness: whether results in a folder still hold, by a few numbers that are cheap to recompute (canaries).
+"""Freshness: whether stored results still hold, by a few numbers that are cheap to recompute (canaries).
 
 An item registers a function, `@PAPER.canary("table-2")`, that returns `{name: (value, relative tolerance)}`. The
 numbers are stored with the result under "canaries"; `vibrid reproduce --check` computes them again and compares.
@@ -18,14 +18,14 @@ from vibrid.papers.paper import Paper, Run
 
 
 def versions() -> dict[str, str]:
-    """Versions that numbers of a result can depend on."""
-    found = {"vibrid": __version__, "python": platform.python_version()}
+    """Versions of the packages on which the numbers of a result can depend."""
+    installed = {"vibrid": __version__, "python": platform.python_version()}
     for name in ("jax", "numpy", "scipy", "equinox", "optax"):
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def canaries_of(paper: Paper, label: str, run: Run) -> dict[str, dict[str, float]]:
@@ -38,7 +38,7 @@ def canaries_of(paper: Paper, label: str, run: Run) -> dict[str, dict[str, float
 
 @dataclass(frozen=True)
 class Freshness:
-    """One result: the canaries that no longer hold, in messages; `checked` counts those that were computed."""
+    """One result: a message for each canary that no longer holds; `checked` is the number of canaries computed."""
 
     label: str
     checked: int
@@ -60,12 +60,12 @@ def _checked(paper: Paper, label: str, facts: dict, run: Run) -> Freshness:
         return Freshness(label, 0)
     try:
         now = canaries_of(paper, label, run)
-    except Refusal:  # it needs real records and none were given
+    except Refusal:  # the item needs real records, and no folder was given
         return Freshness(label, 0)
     broken = []
-    for name, kept in stored.items():
+    for name, canary in stored.items():
         if name not in now:
             broken.append(f"{name} is not computed any more")
-        elif not abs(now[name]["value"] - kept["value"]) <= kept["tolerance"] * abs(kept["value"]):
-            broken.append(f"{name} was {kept['value']:.8g} and is {now[name]['value']:.8g}")
+        elif not abs(now[name]["value"] - canary["value"]) <= canary["tolerance"] * abs(canary["value"]):
+            broken.append(f"{name} was {canary['value']:.8g} and is {now[name]['value']:.8g}")
     return Freshness(label, len(stored), tuple(broken))

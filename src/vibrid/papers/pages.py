@@ -1,4 +1,4 @@
-"""Running the items of a paper, and writing what came out: a JSON file each, figures, and one page."""
+"""Running the items of a paper and writing their results: a JSON file for each item, figures, and one page."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ MARKS = {True: "met", False: "**missed**", None: ""}
 
 
 def reproduce(name: str, wanted: dict[str, list[str]] | None = None, out: Path | str = "reproduced", run=None):
-    """Make the chosen items of a paper again; each is written as soon as it is done. Returns what was written."""
+    """Compute the chosen items of a paper; each is written as soon as it is done. Returns the facts written."""
     written = []
-    for made in made_again(name, wanted, out, run):
-        made.write()
-        written.append(made.facts)
+    for item in made_again(name, wanted, out, run):
+        item.write()
+        written.append(item.facts)
     return written
 
 
 def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path | str = "reproduced", run=None):
-    """The chosen items of a paper, one after another as they are made; each can be shown and then written.
+    """The chosen items of a paper, one after another as they are computed; each can be shown and then written.
 
-    An item that needs real records is left out, with a word, when everything was asked for and no folder was given.
+    An item that needs real records is skipped, with a message, when all items were asked for and no folder was given.
     """
     paper, run = load_paper(name), run or Run()
     wanted = wanted or {}
@@ -57,7 +57,7 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """An item that was made again: its facts as plain data, and its figure."""
+    """An item that was computed: its facts as plain data, and its figure."""
 
     paper: Paper
     folder: Path
@@ -65,7 +65,7 @@ class Made:
     figure: object | None = None
 
     def write(self) -> None:
-        """Write a JSON file, the figure, and the page of the paper anew."""
+        """Write the JSON file and the figure of the item, and rewrite the page of the paper."""
         make_folder(self.folder)
         if self.figure is not None:
             import matplotlib.pyplot as plt
@@ -85,7 +85,7 @@ def write_page(paper: Paper, folder: Path) -> None:
 
 
 def facts_of(paper: Paper, item: Item, outcome, seconds: float, quick: bool) -> dict:
-    """What is known of an item, as plain data."""
+    """The result of an item, its command, machine and versions, as plain data."""
     return {
         "paper": paper.name,
         "item": item.label,
@@ -114,7 +114,7 @@ def _plain(value):
 
 
 def machine() -> str:
-    """The machine in general words."""
+    """The machine: number of CPU cores, and GPU."""
     import jax
 
     kind = jax.default_backend()
@@ -122,7 +122,7 @@ def machine() -> str:
 
 
 def page(paper: Paper, folder: Path) -> str:
-    """The page of a paper from the files beside it: verdicts, head picture, then the items in the paper's order."""
+    """The page of a paper from the files in `folder`: verdicts, first picture, then the items in the paper's order."""
     lines = [f"# {paper.name}", "", paper.citation, ""]
     lines += verdict_table(paper.claims, Results(folder))
     lines += picture_line(folder, paper.head) if paper.head else []
@@ -135,31 +135,31 @@ def page(paper: Paper, folder: Path) -> str:
 
 
 def picture_line(folder: Path, label: str) -> list[str]:
-    """The picture of an item, embedded, where there is one."""
+    """The Markdown line that shows the picture of an item; empty if there is none."""
     return [f"![{label}]({label}.png)", ""] if (folder / f"{label}.png").exists() else []
 
 
-def section(made: dict, picture: list[str]) -> list[str]:
-    """One item in Markdown: how it was made, its picture, its rows and checks, its note."""
-    lines = [f"## {made['item'].replace('-', ' ', 1).capitalize()}: {made['title']}", ""]
-    lines += [f"`{made['command']}` ({time_of(made)} on {made['machine']}, {made['date']})", ""]
+def section(facts: dict, picture: list[str]) -> list[str]:
+    """One item in Markdown: command, picture, rows, checks, note."""
+    lines = [f"## {facts['item'].replace('-', ' ', 1).capitalize()}: {facts['title']}", ""]
+    lines += [f"`{facts['command']}` ({time_of(facts)} on {facts['machine']}, {facts['date']})", ""]
     lines += picture
-    if made["rows"]:
-        columns = list(dict.fromkeys(k for row in made["rows"] for k in row))
+    if facts["rows"]:
+        columns = list(dict.fromkeys(k for row in facts["rows"] for k in row))
         lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-        lines += ["| " + " | ".join(_cell(row.get(c)) for c in columns) + " |" for row in made["rows"]] + [""]
-    if made["checks"]:
+        lines += ["| " + " | ".join(_cell(row.get(c)) for c in columns) + " |" for row in facts["rows"]] + [""]
+    if facts["checks"]:
         lines += ["| check | measured | target | |", "|---|---|---|---|"]
-        lines += [f"| {c['what']} | {c['measured']} | {c['target']} | {MARKS[c['met']]} |" for c in made["checks"]] + [
+        lines += [f"| {c['what']} | {c['measured']} | {c['target']} | {MARKS[c['met']]} |" for c in facts["checks"]] + [
             ""
         ]
-    return [*lines, made["note"], ""] if made["note"] else lines
+    return [*lines, facts["note"], ""] if facts["note"] else lines
 
 
-def time_of(made: dict) -> str:
-    """The time of an item; one that used what an earlier item computed has no cold time of its own."""
-    if made.get("cold", made["seconds"] > 0):
-        return f"{made['seconds']:g} s"
+def time_of(facts: dict) -> str:
+    """The time of an item; an item that reused results of an earlier one has no time of its own."""
+    if facts.get("cold", facts["seconds"] > 0):
+        return f"{facts['seconds']:g} s"
     return "no time of its own: it uses what an earlier item of the same call computed"
 
 

@@ -1,4 +1,4 @@
-"""What a reproduced paper is made of: numbered tables and figures, and named studies beyond them."""
+"""A reproduced paper: its numbered tables and figures, and named studies that go beyond it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAPERS = Registry("paper")
 
 @dataclass(frozen=True)
 class Check:
-    """A promise beside what came out. `met` is None when there is nothing to promise, only to report."""
+    """A requirement and the measured value. `met` is None when the value is only reported."""
 
     what: str
     measured: str
@@ -28,7 +28,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one item gives: rows of a table, a figure, promises, and a note on what differs from the paper."""
+    """The result of one item: rows of a table, a figure, checks, and a note on the differences from the paper."""
 
     rows: list[dict] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Item:
     title: str
     make: Callable[[Run], Outcome]
     real_data: bool = False
-    part: str = ""  # of the paper, where it has several that are made apart
+    part: str = ""  # of the paper, where its parts can be computed separately
 
     @property
     def label(self) -> str:
@@ -53,7 +53,7 @@ class Item:
 
 
 class Paper:
-    """A published document and the functions that make its items again.
+    """A published document and the functions that compute its items.
 
     Example
         >>> PAPER = Paper("joint", "Bitro, Batou & Ouyang, simultaneous identification …")
@@ -62,7 +62,7 @@ class Paper:
     """
 
     def __init__(self, name: str, citation: str, whole_loops: bool = False):
-        """`whole_loops`: whether its items are long small loops over time (see `core.loops`)."""
+        """`whole_loops`: whether its items are long loops over time with little work per step (see `core.loops`)."""
         self.name, self.citation, self.whole_loops = name, citation, whole_loops
         self.items: list[Item] = []
         self.claims: list[Claim] = []
@@ -70,11 +70,11 @@ class Paper:
         self.canaries: dict[str, Callable[[Run], dict[str, tuple[float, float]]]] = {}
 
     def judge(self, claims: list[Claim], head: str = "") -> None:
-        """What its page begins with: the table of verdicts, and the picture of the item whose label is `head`."""
+        """Set the beginning of its page: the table of verdicts, and the picture of the item with the label `head`."""
         self.claims, self.head = claims, head
 
     def canary(self, *labels: str):
-        """Decorator of a function that recomputes a few cheap numbers on which these items rest (`freshness`)."""
+        """Decorator of a function that recomputes a few cheap numbers on which these items depend (`freshness`)."""
 
         def keep(compute):
             self.canaries |= dict.fromkeys(labels, compute)
@@ -89,7 +89,7 @@ class Paper:
         return self._add("figure", str(number), title, real_data, part)
 
     def study(self, name: str, title: str, real_data: bool = False, part: str = ""):
-        """Something the paper does not have: an alternative beside it, real data, a limit."""
+        """An item that the paper does not have: an alternative method, real data, a limit."""
         return self._add("study", name, title, real_data, part)
 
     def _add(self, kind, name, title, real_data, part):
@@ -103,28 +103,28 @@ class Paper:
         """The items named by kind, or by the part of the paper they belong to; all of them when nothing is named."""
         if not any(wanted.values()):
             return list(self.items)
-        found = []
+        chosen = []
         for kind, names in wanted.items():
             if kind == "part":
                 parts = {i.part for i in self.items if i.part}
                 for name in names:
                     if name not in parts:
                         raise unknown_name(f"part of '{self.name}'", name, parts)
-                found += [i for i in self.items if i.part in names]
+                chosen += [i for i in self.items if i.part in names]
                 continue
-            own = {i.name: i for i in self.items if i.kind == kind}
+            items = {i.name: i for i in self.items if i.kind == kind}
             for name in names:
-                if name not in own:
-                    raise unknown_name(f"{kind} of '{self.name}'", name, list(own))
-                found.append(own[name])
-        return found
+                if name not in items:
+                    raise unknown_name(f"{kind} of '{self.name}'", name, list(items))
+                chosen.append(items[name])
+        return chosen
 
 
 class Run:
-    """One call of `reproduce`: what items share while it lasts.
+    """One call of `reproduce`: its settings, and the results that its items share.
 
     Arguments
-        quick: fewer seeds and shorter searches, to see that everything runs; never for numbers to keep.
+        quick: fewer seeds and shorter searches, to test that everything runs; the numbers are not to be used.
         data: folder of real records, for the items that need them.
     """
 
@@ -133,17 +133,17 @@ class Run:
         self._data = None if data is None else Path(data)
         self._kept: dict = {}
         self.folder: Path | None = None
-        """Where the results of the paper are written, while items are made."""
+        """Folder in which the results of the paper are written."""
         self._fresh: set = set()
         self.reused = False
-        """Whether the item at hand used something that an earlier one computed: its time is then not a cold one."""
+        """Whether the current item used results of an earlier one: its time is then not that of a cold run."""
 
     def begin_item(self) -> None:
-        """What is computed from here on belongs to another item."""
+        """Results computed from now on belong to a new item."""
         self._fresh, self.reused = set(), False
 
     def once(self, make: Callable, *arguments):
-        """`make(run, *arguments)`, computed the first time only: a fit that a table and four figures show."""
+        """`make(run, *arguments)`, computed at the first call only, for a fit that several tables and figures show."""
         key = (make, arguments)
         if key not in self._kept:
             self._fresh.add(key)
@@ -152,9 +152,9 @@ class Run:
         return self._kept[key]
 
     def checkpoint(self, name: str) -> str | None:
-        """File in which a long training is kept until its item is done, so that the same command resumes it.
+        """File in which a long training is saved until its item is done, so that the same command resumes it.
 
-        None where nothing is written, and for a quick run.
+        None if nothing is written, and for a quick run.
         """
         if self.folder is None or self.quick:
             return None

@@ -1,8 +1,8 @@
 """The two-storey reinforced-concrete building of Malik, Cao, Ricles & Downey (2025), section 2.1, at half scale.
 
 Given by the paper (full scale, halved here): columns 457 × 416 mm with eight #9 bars, floor beams 305 × 559 mm with two
-#8 bars top and bottom, roof beams 305 × 457 mm with two #7 bars top and bottom; concrete 27.5 MPa, steel 414 MPa; cover
-and core with concretes of their own, 5 + 5 + 10 layers; force-based members with plastic-hinge integration; rigid
+#8 bars top and bottom, roof beams 305 × 457 mm with two #7 bars top and bottom; concrete 27.5 MPa, steel 414 MPa;
+separate concretes for cover and core, 5 + 5 + 10 layers; force-based members with plastic-hinge integration; rigid
 offsets of 5.7 % at the column faces; a leaning column for P-Δ; mass at the middle of each beam, horizontal only and
 doubled; four dampers a storey; periods 0.39 s and 0.12 s with 92 % and 8 % of the mass.
 
@@ -10,16 +10,16 @@ Not given, and chosen here:
 
 - one bay of 24 ft (7.315 m): 5.7 % of half of it is half the column's 416 mm, so 416 mm is the depth in the plane;
 - storeys of 15 ft and 13 ft (4.572 m and 3.962 m), and, half scale and doubled, floor and roof masses of 8.86 t and
-  9.10 t: with these heights, the masses that give both periods;
+  9.10 t: with these heights, they give both periods;
 - 45 mm from the faces to the middle of the hoops and 65 mm to the middle of the bars (1½ in of cover, #4 hoops);
-- hoops of 1.2 % of the core of columns and 0.7 % in beams, of 414 MPa, 100 mm apart (about what ACI 318 wants of
+- hoops of 1.2 % of the core of columns and 0.7 % in beams, of 414 MPa, 100 mm apart (about as ACI 318 requires for
   special moment frames); peak strain 0.002; falling branches after Scott, Park & Priestley, to 20 % of the strength;
 - the core's layers have the whole width (the paper counts 20 layers, none for the sides);
 - steel: 200 GPa, hardening 1 %, R₀ = 18, c₁ = 0.925, c₂ = 0.15;
 - hinges 0.08 L + 0.022 f_y d_b (Paulay & Priestley), L half a column or half a span; 0.1 m at the middle of the beams;
-- permanent loads: the weight before doubling, half of it along the beams, half on the leaning column;
-- members without weight of their own in the loads, with 2400 kg/m³ in the mass (every degree of freedom needs some);
-- sections may soften where their cover crushes;
+- permanent loads: the weight before doubling, half of it on the beams, half on the leaning column;
+- the members' self-weight is not in the loads; their mass, 2400 kg/m³, is (every degree of freedom needs mass);
+- sections may soften when their cover crushes;
 - Rayleigh damping of 2 % at both periods, from the stiffness before any load.
 """
 
@@ -45,7 +45,7 @@ OFFSET = 0.057
 BAR_AREAS = {7: 387e-6, 8: 510e-6, 9: 645e-6}  # m², full scale
 BAR_DIAMETERS = {7: 22.2e-3, 8: 25.4e-3, 9: 28.7e-3}  # m, full scale
 GRAVITY = 9.80665
-FLOOR, ROOF = "3.x", "6.x"  # places where the masses are
+FLOOR, ROOF = "3.x", "6.x"  # degrees of freedom of the masses
 DAMPERS_A_STOREY = 4
 
 CONCRETE, STEEL = 27.5e6, 414e6  # N/m²
@@ -53,7 +53,7 @@ _COVER, _BARS, _HOOPS = SCALE * 45e-3, SCALE * 65e-3, SCALE * 100e-3  # m
 
 
 def damper(count: int = DAMPERS_A_STOREY) -> LuGre:
-    """`count` banded rotary friction dampers side by side, as Table 1 characterises one at 23 kN."""
+    """`count` banded rotary friction dampers in parallel, each with the coefficients of Table 1 (23 kN)."""
     return LuGre(
         bristle_stiffness=count * 6442.5e3,
         bristle_damping=count * 29.61e3,
@@ -104,11 +104,11 @@ def two_storey_building(dampers: bool = False, iterations: int = 2) -> FiberFram
     ]
     beams = []
     for left, middle, right, name, size in ((2, 3, 4, "floor beam", 8), (5, 6, 7, "roof beam", 7)):
-        own = hinge(half, size)
-        beams.append(FrameMember((left, middle), name, hinges=[own, 0.1], offsets=(OFFSET, 0.0)))
-        beams.append(FrameMember((middle, right), name, hinges=[0.1, own], offsets=(0.0, OFFSET)))
+        end_hinge = hinge(half, size)
+        beams.append(FrameMember((left, middle), name, hinges=[end_hinge, 0.1], offsets=(OFFSET, 0.0)))
+        beams.append(FrameMember((middle, right), name, hinges=[0.1, end_hinge], offsets=(0.0, OFFSET)))
     weights = [0.5 * mass * GRAVITY for mass in MASSES]
-    along = [0.5 * weight / (BAY * (1 - OFFSET)) for weight in weights]
+    line_loads = [0.5 * weight / (BAY * (1 - OFFSET)) for weight in weights]
     leaning = [0.5 * weight for weight in weights]
     return FiberFrame(
         nodes=nodes,
@@ -120,7 +120,7 @@ def two_storey_building(dampers: bool = False, iterations: int = 2) -> FiberFram
         ],
         supports={0: "fixed", 1: "fixed"},
         masses=[PointMass(MASSES[0], at=3, along="x"), PointMass(MASSES[1], at=6, along="x")],
-        member_loads=[MemberLoad(along[i // 2], member=4 + i) for i in range(4)],
+        member_loads=[MemberLoad(line_loads[i // 2], member=4 + i) for i in range(4)],
         leaning=[
             LeaningColumn(sum(leaning), FIRST, top=FLOOR),
             LeaningColumn(leaning[1], SECOND, top=ROOF, bottom=FLOOR),

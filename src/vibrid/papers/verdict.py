@@ -1,9 +1,9 @@
-"""The verdict of a paper: each of its claims beside its recipe as published, our method and a simple alternative.
+"""The verdict on a paper: each claim beside the results of the published recipe, our method and a simple alternative.
 
-Numbers are not typed here: a text names the result they come from, `{item|row|column|format}`, and they are read from
-the JSON file of that item when the page is written. `row` is the value of the row's first column, or `#n`, the row's
-number from 0; `check: …` names a check by the beginning of its text; the format of a fraction is
-Python's, `.3g` unless given.
+Claims contain no typed numbers: a field `{item|row|column|format}` names a result, and its number is read from the
+JSON file of that item when the page is written. `row` is the value of the row's first column, or `#n`, the row's
+number from 0; `check: …` names a check by the beginning of its text; the format of a
+number is Python's, `.3g` unless given.
 
 Example
     Claim("Table 2: error of EI₁ 0.225 %", "reproduces", published="{table-2|EI_1 (N m²)|as published (%)} %")
@@ -41,12 +41,12 @@ class Claim:
     """One row of the table of verdicts; the columns are those of `HEADINGS`, in Markdown.
 
     Arguments
-        claim: what the paper states: its number, table or figure, and the conditions.
+        claim: statement of the paper: its number, table or figure, and the conditions.
         verdict: begins with one of `VERDICTS`; the reason or the correction follows.
         published: result of the paper's recipe under the paper's conditions, run to its own stopping rule.
         ours: result of our method under the same conditions.
         alternative: result of the strongest simple method.
-        limit: what the data or the discretisation allow at best.
+        limit: the best result that the data or the discretisation allow.
     """
 
     claim: str
@@ -61,20 +61,20 @@ class Claim:
             raise InputError(f"A verdict begins with one of: {'; '.join(VERDICTS)}; not '{self.verdict}'.")
 
     def cells(self, results: Results) -> list[str]:
-        """The texts of the row with their numbers."""
+        """The texts of the row, with the numbers filled in."""
         texts = (self.claim, self.published, self.ours, self.alternative, self.limit, self.verdict)
         return [results.fill(text) for text in texts]
 
 
 def numbers(item: str, rows, column: str, shape: str = ".3g") -> str:
-    """The fields of one column in several rows, for the text of a claim."""
+    """The fields of one column in several rows, to be used in the text of a claim."""
     return ", ".join(f"{{{item}|{row}|{column}|{shape}}}" for row in rows)
 
 
 class Results:
-    """The JSON files of a paper's results in a folder, for the numbers of claims.
+    """The JSON files of a paper's results in a folder, from which the numbers of claims are read.
 
-    A number that is not there is written as "(not made)"; `missing` lists these fields.
+    A missing number is written as "(not made)"; `missing` lists these fields.
     """
 
     def __init__(self, folder: Path | str):
@@ -95,7 +95,7 @@ class Results:
         return f"{value:{shape}}" if isinstance(value, float) else str(value)
 
     def value(self, item: str, row: str, column: str):
-        """One value of a result, or None where the file does not hold it."""
+        """One value of a result, or None if the file does not contain it."""
         facts = self._facts(item)
         if facts is None:
             return None

@@ -1,6 +1,6 @@
-"""Malik, Cao, Ricles & Downey (2025): networks beside a tested device in a real-time hybrid simulation."""
+"""Malik, Cao, Ricles & Downey (2025): networks that use measurements of a tested device in a hybrid simulation."""
 
-from vibrid.papers.ocpnn import (  # noqa: F401  (their items)
+from vibrid.papers.ocpnn import (  # noqa: F401  (imported to register their items)
     characterisation,
     closed_loop,
     companion,

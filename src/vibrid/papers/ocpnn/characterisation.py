@@ -1,4 +1,4 @@
-"""Characterisation of the device: the laws that fit a sine test best, and strength against pretension."""
+"""Characterisation of the device: laws fitted to a sine test, and strength against pretension."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POSITIVE, NEGATIVE = ("coulomb_positive", "static_positive"), ("coulomb_negative
 HELD = ("bristle_stiffness", "bristle_damping", *POSITIVE, *NEGATIVE)
 LUGRE = (*HELD, "stribeck_velocity")
 TURNS = 192
-"""Turning points that are remembered: a free vibration that dies nests them, up to 144 at the end of a test."""
+"""Turning points that are stored: decaying free vibration nests them, up to 144 at the end of a test."""
 PAPER_NAMES = {
     "bristle_stiffness": ("σ₀", "kN/m"), "bristle_damping": ("σ₁", "kN s/m"), "viscous": ("σ₂", "kN s/m"),
     "coulomb_negative": ("F_c,neg", "kN"), "coulomb_positive": ("F_c,pos", "kN"),
@@ -36,12 +36,12 @@ PAPER_NAMES = {
 
 
 def lugre(at: float = CAPACITY) -> ScaledLaw:
-    """Table 1, whose strengths follow the capacity."""
+    """The law of Table 1; its strengths are proportional to the capacity."""
     return ScaledLaw(damper(1), at, POSITIVE, NEGATIVE)
 
 
 def candidates() -> dict[str, tuple[ScaledLaw, tuple[str, ...]]]:
-    """Laws at a capacity of 23 kN, and what is fitted of each."""
+    """Laws at a capacity of 23 kN, and the fitted parameters of each."""
     grip = ("slip_positive", "slip_negative", "play", "take_up", "release", "exponent", "stiffness", "damping")
     backlash = Backlash(22e3, 20e3, 2e-3, 4e-3, 2.0, 1.0, stiffness=1e4, damping=1e3)
     return {
@@ -70,43 +70,43 @@ def sine_test(capacity: float, seconds: float = 8.0) -> DeviceTest:
 
 
 def fits(run: Run) -> dict[str, Characterised]:
-    """Every law on the sine test."""
-    test, found = sine_test(CAPACITY), {}
+    """Every law, fitted to the sine test."""
+    test, fitted = sine_test(CAPACITY), {}
     for name, (law, free) in candidates().items():
         run.progress.stage(f"{name} on the sine test")
         quick = {"generations": 5, "polished": 1} if run.quick else {"generations": 60}
-        found[name] = characterise(law, free, [test], RATE, reach=4.0, progress=run.progress, **quick)
-    return found
+        fitted[name] = characterise(law, free, [test], RATE, reach=4.0, progress=run.progress, **quick)
+    return fitted
 
 
 def error_of(law: ScaledLaw, test: DeviceTest) -> float:
     """NRMSE, %."""
-    own, share = law.scaled(np.asarray(test.capacity), {})
-    missed = np.asarray(along(LawDevice(own), test, RATE).force) * float(share) - test.force
+    scaled_law, share = law.scaled(np.asarray(test.capacity), {})
+    missed = np.asarray(along(LawDevice(scaled_law), test, RATE).force) * float(share) - test.force
     return 100 * float(np.sqrt(np.mean(missed**2)) / np.ptp(test.force))
 
 
 @PAPER.table(1, "Coefficients of the LuGre model at 23 kN", part="characterisation")
 def table_1(run: Run) -> Outcome:
-    made, theirs = run.once(fits), damper(1)
+    fitted_laws, theirs = run.once(fits), damper(1)
     rows = []
     for field, (name, unit) in PAPER_NAMES.items():
         factor = 1.0 if unit == "m/s" else 1e-3
         theirs_too = float(getattr(theirs, field))
         row = {"coefficient": name, "unit": unit, "paper": factor * theirs_too}
         for how in ("LuGre", "LuGre, v_s as the paper's"):
-            row[f"ours: {how}"] = factor * made[how].values.get(field, theirs_too)
+            row[f"ours: {how}"] = factor * fitted_laws[how].values.get(field, theirs_too)
         rows.append(row)
     test = sine_test(CAPACITY)
     checks = [Check("NRMSE of the paper's coefficients on the virtual specimen", f"{error_of(lugre(), test):.2f} %")]
-    for name, fit in made.items():
+    for name, fit in fitted_laws.items():
         ends = ", ".join(f"{100 * e:.3f}" for e in fit.trail)
         checks.append(Check(f"NRMSE of {name}, fitted", f"{100 * fit.error:.2f} % (polished members: {ends})"))
     note = (
         "The virtual specimen contains the paper's F_c, F_s and v_s, behind a clevis with play and bands that let go "
-        "of the drum at every reversal; a LuGre model of the whole takes these up in its σ₀, F_s and v_s, so the "
-        "fitted coefficients need not be the paper's. The test reaches 52 mm/s, so it hardly tells F_s from v_s: with "
-        "v_s held at the paper's value the error is nearly the same; σ₁ ends at the lower end of the search. "
+        "of the drum at every reversal; a LuGre model of the whole device represents these by its σ₀, F_s and "
+        "v_s, so the fitted coefficients need not be the paper's. The test reaches 52 mm/s, so F_s and v_s are weakly "
+        "identifiable: with v_s held at the paper's value the error is nearly the same; σ₁ ends at its lower bound. "
         "Differential evolution, then Levenberg–Marquardt; the paper used a particle swarm."
     )
     return Outcome(rows, checks, note)
@@ -114,14 +114,14 @@ def table_1(run: Run) -> Outcome:
 
 @PAPER.figure(2, "Force, deformation and velocity under a sine of 16.5 mm, 0.5 Hz", part="characterisation")
 def figure_2(run: Run) -> Outcome:
-    made, test = run.once(fits), sine_test(CAPACITY)
+    fitted_laws, test = run.once(fits), sine_test(CAPACITY)
     figure = new_figure(9.0, 3.8)
     with styled():
         axes = figure.subplots(1, 2, sharey=True)
     last = slice(int(4 * RATE), None)
     lines = {"virtual specimen": (test.force, MEASURED, 1.8)}
     for name, colour in (("LuGre", CYCLE[0]), ("backlash", CYCLE[1])):
-        law, share = made[name].law.scaled(np.asarray(test.capacity), {})
+        law, share = fitted_laws[name].law.scaled(np.asarray(test.capacity), {})
         lines[f"{name}, fitted"] = (np.asarray(along(LawDevice(law), test, RATE).force) * float(share), colour, 1.1)
     with styled():
         for ax, across, what in ((axes[0], 1e3 * test.x, "deformation"), (axes[1], 1e3 * test.v, "velocity")):
@@ -130,9 +130,9 @@ def figure_2(run: Run) -> Outcome:
             ax.set_xlabel(label(what, "mm" if what == "deformation" else "mm/s"))
         axes[0].set_ylabel(label("force", "kN"))
     legend_above(figure, axes[0])
-    rows = [{"law": n, "fitted parameters": len(f.values), "NRMSE, %": 100 * f.error} for n, f in made.items()]
+    rows = [{"law": n, "fitted parameters": len(f.values), "NRMSE, %": 100 * f.error} for n, f in fitted_laws.items()]
     note = (
-        "As in the paper's figure, the LuGre model follows the loop but neither the backlash at reversals nor the "
+        "As in the paper's figure, the LuGre model follows the loop, but not the backlash at reversals or the "
         "ringing after them."
     )
     return Outcome(rows, [], note, figure)
@@ -168,9 +168,9 @@ def figure_7(run: Run) -> Outcome:
         left.legend()
         for way, column, mark in (("forward", 0, "o"), ("backward", 1, "s")):
             for i, group in enumerate(("ds1", "ds2", "ds3")):
-                own = np.array([t.name.startswith(group) for t in real]) & moving
+                mask = np.array([t.name.startswith(group) for t in real]) & moving
                 right.plot(
-                    nominal[own], measured[own, column], mark, color=CYCLE[i], markersize=4,
+                    nominal[mask], measured[mask, column], mark, color=CYCLE[i], markersize=4,
                     fillstyle="full" if column == 0 else "none", label=f"{group}, {way}",
                 )  # fmt: skip
         right.set_title("real device, median force while it slips")
@@ -181,10 +181,10 @@ def figure_7(run: Run) -> Outcome:
             ax.set_ylim(bottom=0)
     for group in ("ds1", "ds2", "ds3"):
         for force in sorted({round(n, 1) for n, t in zip(nominal, real, strict=True) if t.name.startswith(group)}):
-            own = (np.abs(nominal - force) < 0.1) & np.array([t.name.startswith(group) for t in real]) & moving
-            a, b = measured[own, 0], measured[own, 1]
+            mask = (np.abs(nominal - force) < 0.1) & np.array([t.name.startswith(group) for t in real]) & moving
+            a, b = measured[mask, 0], measured[mask, 1]
             rows.append({
-                "device": f"real, {group}, {own.sum()} tests", "pretension, N": force,
+                "device": f"real, {group}, {mask.sum()} tests", "pretension, N": force,
                 "forward, kN": f"{a.min():.1f}–{a.max():.1f}", "backward, kN": f"{b.min():.1f}–{b.max():.1f}",
             })  # fmt: skip
     explained = [np.corrcoef(nominal[moving], measured[moving, i])[0, 1] ** 2 for i in (0, 1)]
@@ -196,9 +196,9 @@ def figure_7(run: Run) -> Outcome:
     ]  # fmt: skip
     note = (
         "On the virtual specimen strength is proportional to pretension by construction, and the fitted F_c and F_s "
-        "show it (v_s held at the paper's value: one sine cannot tell it from F_s). On the real device the nominal "
-        "tension does not give it: 36 lb grip harder than 80 lb of another set-up, one direction harder than the "
-        "other, and slack bands (0 lb) the more the farther they turn. Measure it per set-up and direction. (The small "
-        "Kocaeli test hardly slips backward and is left out.)"
+        "show it (v_s held at the paper's value: one sine cannot separate it from F_s). On the real device the nominal "
+        "tension does not determine the strength: 36 lb grip harder than 80 lb in another set-up, one direction grips "
+        "harder than the other, and slack bands (0 lb) grip harder with larger rotation. Measure the strength for "
+        "each set-up and direction. (The small Kocaeli test hardly slips backward and is left out.)"
     )
     return Outcome(rows, checks, note, figure)

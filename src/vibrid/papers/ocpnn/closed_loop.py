@@ -1,9 +1,9 @@
 """Models in the loop: Table 5, Figures 13 to 15, and ten held-out motions at three capacities.
 
-The first storey is a virtual specimen in a machine with ATS. Two references: what the specimen shows when the
+The first storey is a virtual specimen in a machine with ATS. Two references: the force of the specimen when the
 deformation of the second storey is imposed on it afterwards (the paper's protocol), and the same test with the specimen
-itself in the second storey. How far two tests of one specimen are apart (its drum starts elsewhere, other noise) stands
-beside: no model can be expected to be nearer.
+itself in the second storey. The difference between two tests of one specimen (another starting angle of the drum, other
+noise) is given too: no model can be expected to have a smaller error.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Looped(NamedTuple):
     result: HybridResult
     errors: LoopErrors
     afterwards: ForceScores  # against the specimen moved through the same deformation
-    measured: np.ndarray  # N, what it showed
+    measured: np.ndarray  # N, force of that specimen
 
 
 def light(case: Case, result: HybridResult) -> HybridResult:
-    """A result without the states of all fibres, which would fill the memory; the one that is drawn keeps them."""
+    """A result without the states of all fibres, which would fill the memory; the plotted result keeps them."""
     if case.motion == FERNDALE and case.capacity == CAPACITIES[0]:
         return result
     return dataclasses.replace(result, response=dataclasses.replace(result.response, states=()))
@@ -65,58 +65,58 @@ def reference(case: Case) -> HybridResult:
 
 
 def looped(case: Case, second: LoopDevice, true: HybridResult) -> Looped | None:
-    """A test with a model, and its errors; None where it broke down."""
-    found = run_or_break(hybrid_test(case, second), case.record)
-    if found is None:
+    """A test with a model, and its errors; None if the test diverged."""
+    result = run_or_break(hybrid_test(case, second), case.record)
+    if result is None:
         return None
-    target = imposed_by(found)[1]
+    target = imposed_by(result)[1]
     measured = tested(specimen(case.key, case.capacity, 2), target)["force"]
-    afterwards = force_scores(found.devices[f"{PLACE}.force"], measured, target["velocity"])
-    return Looped(light(case, found), loop_errors(found, true, PLACE, ROOF, AFTER), afterwards, measured)
+    afterwards = force_scores(result.devices[f"{PLACE}.force"], measured, target["velocity"])
+    return Looped(light(case, result), loop_errors(result, true, PLACE, ROOF, AFTER), afterwards, measured)
 
 
 def references(run: Run, split: str) -> list[HybridResult]:
-    some = run.once(cases, split)
-    run.progress.stage(f"{split} motions with the specimen in both storeys", len(some))
-    return side_by_side(reference, [(case,) for case in some], run.progress)
+    split_cases = run.once(cases, split)
+    run.progress.stage(f"{split} motions with the specimen in both storeys", len(split_cases))
+    return side_by_side(reference, [(case,) for case in split_cases], run.progress)
 
 
 def devices(run: Run) -> dict[str, list]:
-    """By name, one function from a case to a device for every seed."""
-    made = {}
+    """By name, a function from a case to a device for every seed."""
+    makers = {}
     for name, seeds in IN_LOOP.items():
-        some = run.once(loop_trained) if name == LOOP_TRAINED else run.once(networks, "real", name)
-        made[name] = [(lambda case, saved=saved: saved.device(RATE, case.capacity)) for saved in some[:seeds]]
+        models = run.once(loop_trained) if name == LOOP_TRAINED else run.once(networks, "real", name)
+        makers[name] = [(lambda case, saved=saved: saved.device(RATE, case.capacity)) for saved in models[:seeds]]
     for name in LAWS_IN_LOOP:
         make = run.once(laws, "real")[name]
-        made[name] = [lambda case, make=make: make(case.capacity)]
-    made["the specimen in another test"] = [lambda case: specimen(case.key, case.capacity, 3)]
-    return made
+        makers[name] = [lambda case, make=make: make(case.capacity)]
+    makers["the specimen in another test"] = [lambda case: specimen(case.key, case.capacity, 3)]
+    return makers
 
 
 def loops(run: Run, split: str, name: str) -> list[list[Looped | None]]:
     """Tests of every seed of a model under all motions of a split."""
-    some, true = run.once(cases, split), run.once(references, split)
-    made = []
+    split_cases, true = run.once(cases, split), run.once(references, split)
+    tests = []
     for i, make in enumerate(run.once(devices)[name]):
-        run.progress.stage(f"{split} motions with {name}, {i}", len(some))
-        jobs = [(case, make(case), own) for case, own in zip(some, true, strict=True)]
-        made.append(side_by_side(looped, jobs, run.progress))
-    return made
+        run.progress.stage(f"{split} motions with {name}, {i}", len(split_cases))
+        jobs = [(case, make(case), expected) for case, expected in zip(split_cases, true, strict=True)]
+        tests.append(side_by_side(looped, jobs, run.progress))
+    return tests
 
 
 def selected(run: Run, name: str) -> int:
-    """The seed that errs least in the loop, on the validation motions."""
+    """The seed with the smallest error in the loop, on the validation motions."""
     each = run.once(loops, "validation", name)
-    return int(np.argmin([np.mean([_errors(own).worst_of for own in some]) for some in each]))
+    return int(np.argmin([np.mean([_errors(test).worst_of for test in tests]) for tests in each]))
 
 
-def _errors(own: Looped | None) -> LoopErrors:
-    return BROKEN if own is None else own.errors
+def _errors(test: Looped | None) -> LoopErrors:
+    return BROKEN if test is None else test.errors
 
 
-def _row(name: str, seed, some: list[Looped | None]) -> dict:
-    errors = [_errors(own) for own in some]
+def _row(name: str, seed, tests: list[Looped | None]) -> dict:
+    errors = [_errors(test) for test in tests]
     mean = lambda what, factor: factor * float(np.mean([getattr(e, what) for e in errors]))  # noqa: E731
     worst = lambda what, factor: factor * float(np.max([getattr(e, what) for e in errors]))  # noqa: E731
     return {
@@ -124,7 +124,7 @@ def _row(name: str, seed, some: list[Looped | None]) -> dict:
         "roof NRMSE, %": mean("displacement", 100), "worst, %": worst("displacement", 100),
         "force NRMSE, %": mean("force", 100),
         "force, specimen moved afterwards, %": 100 * float(np.mean([np.nan if o is None else o.afterwards.nrmse
-                                                                    for o in some])),
+                                                                    for o in tests])),
         "residual roof, median, mm": 1e3 * float(np.median([e.residual for e in errors])),
         "residual roof, worst, mm": worst("residual", 1e3), "drift at rest, worst, mm": worst("drift", 1e3),
     }  # fmt: skip
@@ -136,9 +136,9 @@ def closed_loop(run: Run) -> Outcome:
     for name in run.once(devices):
         each = run.once(loops, "held_out", name)
         chosen = run.once(selected, name) if len(each) > 1 else 0
-        for i, some in enumerate(each):
+        for i, tests in enumerate(each):
             words = f"{i} (chosen)" if len(each) > 1 and i == chosen else str(i) if len(each) > 1 else ""
-            rows.append(_row(name, words, some))
+            rows.append(_row(name, words, tests))
     best = next(r for r in rows if r["second storey"] == "data-driven" and ("chosen" in r["seed"] or not r["seed"]))
     fixed = min(r["roof NRMSE, %"] for r in rows if r["second storey"].startswith("LuGre"))
     floor = next(r for r in rows if r["second storey"].startswith("the specimen"))
@@ -159,8 +159,9 @@ def closed_loop(run: Run) -> Outcome:
     ]  # fmt: skip
     note = (
         "Reference: the specimen itself in the second storey. The seed is chosen by its errors in the loop on the four "
-        "validation motions. “The specimen in another test” has its drum start elsewhere and other noise: what is left "
-        "of the error there is no model's fault, a frame that yields under strong motion keeps what it was given."
+        "validation motions. “The specimen in another test” has another starting angle of its drum and other noise: "
+        "its error is the smallest that a model can be expected to reach, because a frame that yields under strong "
+        "motion keeps small differences as residual displacement."
     )
     return Outcome(rows, checks, note)
 
@@ -172,38 +173,38 @@ def table_5(run: Run) -> Outcome:
         {"motion": motion, "model": name, "capacity, kN": "paper", **dict(zip(columns, numbers, strict=True))}
         for name, both in PAPER_TABLE_5.items() for motion, numbers in both.items()
     ]  # fmt: skip
-    some = run.once(cases, "held_out")
+    held_out = run.once(cases, "held_out")
     for name in ("data-driven", "physics-based", "corrected", "CUKF", "LuGre, fitted"):
         each = run.once(loops, "held_out", name)
         chosen = run.once(selected, name) if len(each) > 1 else 0
-        for case, own in zip(some, each[chosen], strict=True):
-            if case.motion in (FERNDALE, EMERYVILLE) and own is not None:
-                s = own.afterwards
+        for case, test in zip(held_out, each[chosen], strict=True):
+            if case.motion in (FERNDALE, EMERYVILLE) and test is not None:
+                s = test.afterwards
                 numbers = (100 * s.nrmse, 1e-3 * s.mae, s.r2, s.trac)
                 words = {"motion": case.motion, "model": name, "capacity, kN": 1e-3 * case.capacity}
                 rows.append(words | dict(zip(columns, numbers, strict=True)))
     note = (
         "As in the paper, the deformation that the second storey had in the test is imposed on the specimen afterwards "
-        "and the forces are compared. The paper does not say at which pretension its tests were made; ours at three."
+        "and the forces are compared. The paper does not state the pretension of its tests; ours are made at three."
     )
     return Outcome(rows, [], note)
 
 
 def _shown(run: Run) -> tuple[Case, HybridResult, dict[str, Looped]]:
-    """The first motion at 13 kN, where the dampers move most, with each model."""
-    some = run.once(cases, "held_out")
-    made = {}
+    """The first motion at 13 kN, where the dampers deform most, with each model."""
+    held_out = run.once(cases, "held_out")
+    tests = {}
     for name in ("data-driven", "physics-based", "CUKF"):
         each = run.once(loops, "held_out", name)
-        own = each[run.once(selected, name) if len(each) > 1 else 0][0]
-        if own is not None:
-            made[name] = own
-    return some[0], run.once(references, "held_out")[0], made
+        test = each[run.once(selected, name) if len(each) > 1 else 0][0]
+        if test is not None:
+            tests[name] = test
+    return held_out[0], run.once(references, "held_out")[0], tests
 
 
 @PAPER.figure(13, "Roof displacement and deformation of the second-storey damper", real_data=True, part="loops")
 def figure_13(run: Run) -> Outcome:
-    case, true, made = run.once(_shown)
+    case, true, tests = run.once(_shown)
     rows = [
         {"second storey": f"{n} (paper)", "roof, mm of prototype": r, "damper, mm": d}
         for n, (r, d) in PAPER_PEAKS.items()
@@ -211,7 +212,7 @@ def figure_13(run: Run) -> Outcome:
     figure = new_figure(9.0, 4.6)
     with styled():
         axes = figure.subplots(2, 1, sharex=True)
-    shown = {"the specimen itself": true, **{name: own.result for name, own in made.items()}}
+    shown = {"the specimen itself": true, **{name: test.result for name, test in tests.items()}}
     for i, (words, result) in enumerate(shown.items()):
         roof, deformation = result.displacement(ROOF), result.devices[f"{PLACE}.target"]
         rows.append({"second storey": words, "roof, mm of prototype": 2e3 * float(np.abs(roof).max()),
@@ -234,25 +235,25 @@ def figure_13(run: Run) -> Outcome:
 
 @PAPER.figure(14, "Loops of the second storey and of the specimen moved the same way", real_data=True, part="loops")
 def figure_14(run: Run) -> Outcome:
-    case, _, made = run.once(_shown)
-    figure, axes = grid_of(len(made), max(len(made), 1), width=9.5, height=3.0)
+    case, _, tests = run.once(_shown)
+    figure, axes = grid_of(len(tests), max(len(tests), 1), width=9.5, height=3.0)
     rows = []
-    for i, (name, own) in enumerate(made.items()):
-        x = 1e3 * own.result.devices[f"{PLACE}.target"]
+    for i, (name, test) in enumerate(tests.items()):
+        x = 1e3 * test.result.devices[f"{PLACE}.target"]
         with styled():
-            axes[i].plot(x, 1e-3 * own.measured, color=MEASURED, linewidth=0.6, label="specimen, afterwards")
-            axes[i].plot(x, 1e-3 * own.result.devices[f"{PLACE}.force"], color=CYCLE[i], linewidth=0.6, label=name)
+            axes[i].plot(x, 1e-3 * test.measured, color=MEASURED, linewidth=0.6, label="specimen, afterwards")
+            axes[i].plot(x, 1e-3 * test.result.devices[f"{PLACE}.force"], color=CYCLE[i], linewidth=0.6, label=name)
             axes[i].set_xlabel(label("deformation", "mm"))
             axes[i].set_ylabel(label("force", "kN"))
             axes[i].legend(loc="upper left")
-        rows.append({"second storey": name, "NRMSE, %": 100 * own.afterwards.nrmse, "R²": own.afterwards.r2})
+        rows.append({"second storey": name, "NRMSE, %": 100 * test.afterwards.nrmse, "R²": test.afterwards.r2})
     return Outcome(rows, [], f"{case.motion} at {1e-3 * case.capacity:g} kN.", figure)
 
 
 @PAPER.figure(15, "Moment and curvature of column base and beam end", real_data=True, part="loops")
 def figure_15(run: Run) -> Outcome:
-    case, true, made = run.once(_shown)
-    shown = {"the specimen itself": true, **{name: own.result for name, own in made.items()}}
+    case, true, tests = run.once(_shown)
+    shown = {"the specimen itself": true, **{name: test.result for name, test in tests.items()}}
     places = column_base_and_beam_end(two_storey_building())
     figure, axes = grid_of(len(shown) * len(places), len(places), width=8.6, height=2.6)
     rows = []

@@ -1,10 +1,10 @@
-"""When do measurements of the tested device help a network that stands for another device?
+"""When do measurements of the tested device help a network that models another device?
 
 Pairs of virtual devices are moved as the two storeys of a building under synthetic earthquakes. The network predicts
 the force of the modelled device from its own motion, with or without the measurements of the tested device beside it.
-Cases differ in the population of devices: which properties are unknown, how alike the two devices are, whether
-the tested one slips, and how late its signals arrive. Layers are the paper's (16 + 16, 48, 48; three layers of 48 where
-nothing of the tested device is used), at 256 Hz.
+Cases differ in the population of devices: which properties are unknown, how similar the two devices are, whether
+the tested one slips, and how late its signals arrive. Layers are the paper's (16 + 16, 48, 48; three layers of 48
+without measurements of the tested device), at 256 Hz.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ MODES = ((2.6, 0.03, (1.0, 0.8)), (8.3, 0.03, (0.35, -0.5)))
 """Frequency (Hz), damping ratio, and deformation of the two storeys in each mode of the building without dampers."""
 
 BUILDINGS = 32
-"""Frequencies are those of so many buildings, from 0.7 to 1.4 times the ones above."""
+"""Number of buildings; their frequencies are 0.7 to 1.4 times those above."""
 
 
 @dataclass(frozen=True)
 class Population:
-    """What is unknown of the devices.
+    """Distribution of the unknown properties of the devices.
 
     strength: standard deviation of the logarithm of the friction force; gap (m), fading: their ranges; likeness: the
     correlation between the two devices of a pair; motion: factor on the motion of the tested device; late: s by which
@@ -84,11 +84,11 @@ def storey_motions(count: int, seed: int) -> np.ndarray:
     end = rng.uniform(4.0, 7.0, (count, 1))
     ground *= np.minimum(t / rise, 1.0) ** 2 * np.exp(-np.maximum(t - end, 0.0) / decay)
     moved = np.zeros((count, 2, samples))
-    for some in np.array_split(np.arange(count), min(count, BUILDINGS)):
+    for building in np.array_split(np.arange(count), min(count, BUILDINGS)):
         stretch = rng.uniform(0.7, 1.4)
         for frequency, ratio, shape in MODES:
-            modal = lfilter(*_oscillator(frequency * stretch, ratio), ground[some], axis=-1)
-            moved[some] += modal[:, None] * np.array(shape)[:, None] / frequency**2
+            modal = lfilter(*_oscillator(frequency * stretch, ratio), ground[building], axis=-1)
+            moved[building] += modal[:, None] * np.array(shape)[:, None] / frequency**2
     return moved * (rng.uniform(5e-3, 45e-3, (count, 1, 1)) / np.abs(moved).max(axis=(1, 2), keepdims=True))
 
 
@@ -106,12 +106,12 @@ def _oscillator(frequency: float, ratio: float):
 
 
 def devices(population: Population, count: int, seed: int) -> tuple[BandedFrictionDamper, BandedFrictionDamper]:
-    """(tested, modelled): each stands for `count` devices, its parameters are (count,)."""
+    """(tested, modelled): each is a batch of `count` devices, with parameters of shape (count,)."""
     rng = np.random.default_rng([seed, 1])
     modelled, other = rng.standard_normal((2, 3, count))
     tested = population.likeness * modelled + np.sqrt(1 - population.likeness**2) * other
 
-    def made(normal, key: int) -> BandedFrictionDamper:
+    def draw(normal, key: int) -> BandedFrictionDamper:
         chance = ndtr(normal)
         spread = lambda low, high, share: low + (high - low) * share  # noqa: E731
         drawn = {
@@ -126,7 +126,7 @@ def devices(population: Population, count: int, seed: int) -> tuple[BandedFricti
         device = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count,)), device)
         return eqx.tree_at(lambda d: d.seed, device, seeds)
 
-    return made(tested, 2 * seed), made(modelled, 2 * seed + 1)
+    return draw(tested, 2 * seed), draw(modelled, 2 * seed + 1)
 
 
 @eqx.filter_jit
@@ -161,7 +161,7 @@ def _part(device: BandedFrictionDamper, part: slice) -> BandedFrictionDamper:
 
 
 def _late(columns: np.ndarray, late: tuple[float, float]) -> np.ndarray:
-    """Columns (force, displacement, band forces) that arrive late; before the first sample all stand still."""
+    """Columns (force, displacement, band forces) that arrive late; the first sample is repeated until they arrive."""
     displacement, forces = (round(seconds * RATE / EVERY) for seconds in late)
     lags = zip(columns.T, (forces, displacement, forces, forces), strict=True)
     return np.column_stack([np.concatenate([np.repeat(c[:1], n), c[: len(c) - n]]) for c, n in lags])
@@ -206,8 +206,8 @@ def companion(run: Run) -> Outcome:
     unseen_pairs, training_pairs = (8, 24) if run.quick else (UNSEEN, TRAINING)
     note = (
         f"NRMSE in % on {unseen_pairs} unseen pairs, mean ± standard deviation over initial weights; {training_pairs} "
-        f"training pairs a case, motions of {SECONDS:g} s. Both networks see displacement and velocity of the modelled "
-        "device; the training (Adam 3e-3, no dropout) is ours, the layers are the paper's."
+        f"training pairs a case, motions of {SECONDS:g} s. Both networks have displacement and velocity of the "
+        "modelled device as inputs; the training (Adam 3e-3, no dropout) is ours, the layers are the paper's."
     )
     alike = list(CASES)[1]
     checks = [Check(f"gain, {alike}, points of NRMSE", f"{gains[alike]:.2f}", "> 0", bool(gains[alike] > 0))]

@@ -1,4 +1,4 @@
-"""The Kalman filter, tuned as fairly as the networks: its settings are chosen on some pairs and scored on others."""
+"""The Kalman filter, tuned as the networks are: its settings are chosen on validation pairs and scored on others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vibrid.report.style import CYCLE, legend_above, log_axis, new_figure, style
 
 RATE = 1024.0
 SENSOR = 2e-5
-"""Noise of the heard displacement, m."""
+"""Noise of the measured displacement of the tested device, m."""
 PROCESS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 FORCE = (2e2, 5e2, 1e3, 3e3)
 CORNER = (0.0, 30.0, 60.0, 120.0)
@@ -34,9 +34,9 @@ MEMORY = ("mean", "each")
 
 
 def storeys(key: int, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-    """Deformations (2, samples) of both storeys, m: narrow bands at the periods of the building, 0.39 s and 0.12 s of
-    the model's time, under one synthetic motion; the second storey has two thirds of the first and more of the second
-    mode. A stand-in for simulations of the frame."""
+    """Deformations (2, samples) of both storeys, m: narrow bands at the periods of the building, 0.39 s and 0.12 s in
+    the time of the model, under one synthetic motion; in the second storey the first mode has two thirds of the
+    amplitude, and the second mode more. A substitute for simulations of the frame."""
     motion = synthetic_motion(key, duration=seconds, rate=RATE, pga=1.0)
     ground = motion.data[:, 0]
     modes = []
@@ -56,40 +56,42 @@ def storeys(key: int, seconds: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pairs(keys, capacities, seconds: float) -> list[DeviceTest]:
-    """Both storeys imposed on one specimen: heard is the first (with the noise of its sensor), asked is the second."""
-    made = []
+    """Both storeys imposed on one specimen: the first is measured (with sensor noise), the second is predicted."""
+    tests = []
     for key, capacity in itertools.product(keys, capacities):
         device = BandedFrictionDamper(capacity).scattered(key)
         records = []
         for x in storeys(key, seconds):
             target = Record(x[:, None], [Channel("x", "imposed_displacement")], step=1 / RATE, name=f"storey, {key}")
             records.append((x, impose(device, target)))
-        (heard, first), (x, second) = records
-        noisy = heard + SENSOR * np.random.default_rng(key).standard_normal(len(heard))
-        said = np.column_stack([first["force"], noisy, first["band_1"], first["band_2"]])
+        (first_x, first), (x, second) = records
+        noisy = first_x + SENSOR * np.random.default_rng(key).standard_normal(len(first_x))
+        measured = np.column_stack([first["force"], noisy, first["band_1"], first["band_2"]])
         name = f"motion {key} at {capacity / 1e3:g} kN"
-        made.append(DeviceTest(name, x, np.gradient(x, 1 / RATE), second["force"], said, (capacity, capacity)))
-    return made
+        tests.append(DeviceTest(name, x, np.gradient(x, 1 / RATE), second["force"], measured, (capacity, capacity)))
+    return tests
 
 
 def updated_forces(devices: list[UpdatedLaw], tests: list[DeviceTest], rate: float = RATE) -> np.ndarray:
-    """(devices, tests, samples) N, all at once; devices differ in numbers only, and take the capacity of each test."""
+    """(devices, tests, samples) N, all at once; devices differ in values only, and have the capacity of each test."""
     histories = jax.tree.map(jnp.asarray, stack(tests))
     return np.asarray(_walk_all(jax.tree.map(lambda *leaves: jnp.stack(leaves), *devices), histories, 1.0 / rate))
 
 
 @eqx.filter_jit
 def _walk_all(devices, histories: Histories, dt):
-    def one(device, sample, capacity):
-        own = dataclasses.replace(device, capacity=jnp.asarray(capacity, float))
-        return walk(own, *drives(sample.x, sample.v, sample.heard, 1.0 / dt), dt).force
+    def force_of(device, sample, capacity):
+        with_capacity = dataclasses.replace(device, capacity=jnp.asarray(capacity, float))
+        return walk(with_capacity, *drives(sample.x, sample.v, sample.heard, 1.0 / dt), dt).force
 
-    along_tests = lambda device: jax.vmap(lambda s, c: one(device, s, c))(histories.sample, histories.setting.capacity)  # noqa: E731
-    return jax.vmap(along_tests)(devices)
+    def over_tests(device):
+        return jax.vmap(lambda s, c: force_of(device, s, c))(histories.sample, histories.setting.capacity)
+
+    return jax.vmap(over_tests)(devices)
 
 
 def errors(tests: list[DeviceTest], forces) -> np.ndarray:
-    """NRMSE, %, of each."""
+    """NRMSE, %, of each test."""
     missed = [f[: len(t.force)] - t.force for t, f in zip(tests, forces, strict=True)]
     return np.array([100 * np.sqrt(np.mean(m**2)) / np.ptp(t.force) for t, m in zip(tests, missed, strict=True)])
 
@@ -98,15 +100,15 @@ def errors(tests: list[DeviceTest], forces) -> np.ndarray:
 def cukf(run: Run) -> Outcome:
     seconds, capacities = (3.0, (18e3,)) if run.quick else (14.0, (13e3, 18e3, 23e3))
     sets = {"characterisation": (1,), "validation": (2, 3), "test": (4, 5)}
-    found = {words: pairs(keys, capacities, seconds) for words, keys in sets.items()}
+    pairs_by_use = {words: pairs(keys, capacities, seconds) for words, keys in sets.items()}
     quick = {"population": 2, "generations": 3, "polished": 1} if run.quick else {"population": 5, "generations": 25}
     run.progress.stage("LuGre for the filters")
-    law = characterise(lugre(), LUGRE, found["characterisation"], RATE, progress=run.progress, **quick).law
-    laws, both = {"Table 1": lugre(), "fitted": law}, found["validation"] + found["test"]
-    half = len(found["validation"])
+    law = characterise(lugre(), LUGRE, pairs_by_use["characterisation"], RATE, progress=run.progress, **quick).law
+    laws, both = {"Table 1": lugre(), "fitted": law}, pairs_by_use["validation"] + pairs_by_use["test"]
+    half = len(pairs_by_use["validation"])
     fixed = {
-        name: _means(updated_forces([UpdatedLaw(own, process_noise=1e-12, force_noise=1e9)], both)[0], both, half)
-        for name, own in laws.items()
+        name: _means(updated_forces([UpdatedLaw(fixed_law, process_noise=1e-12, force_noise=1e9)], both)[0], both, half)
+        for name, fixed_law in laws.items()
     }
     grid = list(itertools.product(laws, PROCESS, FORCE))
     grid = grid[:: len(grid) // 2] if run.quick else grid
@@ -119,10 +121,10 @@ def cukf(run: Run) -> Outcome:
             for start, process, force in grid
         ]
         for (start, process, force), forces in zip(grid, updated_forces(devices, both), strict=True):
-            own = _means(forces, both, half)
+            means = _means(forces, both, half)
             rows.append({
                 "law": start, "σ_N": process, "√R, N": force, "corner, Hz": corner, "memory": memory,
-                "validation NRMSE, %": own["validation"], "test NRMSE, %": own["test"],
+                "validation NRMSE, %": means["validation"], "test NRMSE, %": means["test"],
             })  # fmt: skip
         run.progress.update(i + 1, f"best {min(r['validation NRMSE, %'] for r in rows):.2f} %")
     best = min(rows, key=lambda r: r["validation NRMSE, %"])
@@ -137,23 +139,24 @@ def cukf(run: Run) -> Outcome:
               f"corner {best['corner, Hz']:g} Hz, memory {best['memory']})"),
     ]  # fmt: skip
     note = (
-        "Pairs on the virtual specimen (first storey heard, second asked), motions and specimens apart for "
-        "characterisation, choice and test; 0.02 mm and 0.3 kN of noise in what is heard. A filter can only be as good "
-        "as its law: following every ripple (large σ_N) fits the physical device and spoils the other place, whose "
-        "ripples come at other times. For each σ_N the row has the other settings that did best in validation."
+        "Pairs of tests on the virtual specimen (first storey measured, second predicted), with separate motions and "
+        "specimens for characterisation, validation and test; noise of 0.02 mm and 0.3 kN in the measurements. A "
+        "filter can only be as good as its law: with a large σ_N it follows every ripple of the tested device, which "
+        "increases the error of the modelled one, whose ripples come at other times. Each row has the other settings "
+        "that were best in validation for its σ_N."
     )
     kept = {}
     for row in rows:
-        own = row["law"], row["σ_N"]
-        if own not in kept or row["validation NRMSE, %"] < kept[own]["validation NRMSE, %"]:
-            kept[own] = row
+        setting = row["law"], row["σ_N"]
+        if setting not in kept or row["validation NRMSE, %"] < kept[setting]["validation NRMSE, %"]:
+            kept[setting] = row
     return Outcome(list(kept.values()), checks, note, _figure(rows, fixed))
 
 
 def _means(forces, tests: list[DeviceTest], half: int) -> dict[str, float]:
     """NRMSE, %, over the validation pairs, which come first, and over the test pairs."""
-    own = errors(tests, forces)
-    return {"validation": float(own[:half].mean()), "test": float(own[half:].mean())}
+    nrmse = errors(tests, forces)
+    return {"validation": float(nrmse[:half].mean()), "test": float(nrmse[half:].mean())}
 
 
 def _figure(rows, fixed):
@@ -161,10 +164,10 @@ def _figure(rows, fixed):
     with styled():
         axes = figure.subplots(1, 2, sharey=True)
         for ax, start in zip(axes, ("Table 1", "fitted"), strict=True):
-            own = [r for r in rows if r["law"] == start]
+            law_rows = [r for r in rows if r["law"] == start]
             for i, (corner, memory) in enumerate(itertools.product(CORNER, MEMORY)):
                 best = {}
-                for r in own:
+                for r in law_rows:
                     if r["corner, Hz"] == corner and r["memory"] == memory:
                         best[r["σ_N"]] = min(best.get(r["σ_N"], np.inf), r["validation NRMSE, %"])
                 if best:

@@ -16,7 +16,7 @@ from vibrid.records.record import Record
 
 TESTED, PLACE = STOREYS
 SPECIMENS = {"validation": 500, "held_out": 550, "training": 600}
-"""Key of the first specimen of the loops of a split; the pairs were made by others."""
+"""Key of the first specimen of the hybrid tests of a split; the training pairs have other specimens."""
 
 
 class Case(NamedTuple):
@@ -41,8 +41,8 @@ def cases(run: Run, split: str) -> list[Case]:
     """The motions of a split at three capacities."""
     motions = getattr(real_suite(run), split)
     motions = dict(list(motions.items())[:1]) if run.quick else motions
-    made = []
+    split_cases = []
     for i, (name, scaled) in enumerate(motions.items()):
         record = at_half_scale(scaled)
-        made += [Case(name, record, capacity, SPECIMENS[split] + i) for capacity in CAPACITIES]
-    return made
+        split_cases += [Case(name, record, capacity, SPECIMENS[split] + i) for capacity in CAPACITIES]
+    return split_cases

@@ -1,4 +1,4 @@
-"""Long trainings that are done once: interrupted ones are resumed, finished ones are read from `trained_folder()`."""
+"""Long trainings that run once: interrupted ones are resumed, finished ones are read from `trained_folder()`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def trained_once(
     """Networks of a recipe, one for each of its seeds, the best on the validation tests first.
 
     Arguments
-        name: begins the names of the files.
-        data: words that identify the tests; together with the recipe they decide what is the same training.
+        name: beginning of the file names.
+        data: identifies the tests; trainings with the same recipe and data are the same training.
     """
     purpose, folder = fingerprint(name, repr(recipe), data), make_folder(trained_folder())
     files = [folder / f"ocpnn-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]

@@ -1,9 +1,9 @@
-"""Training with histories from the loop: what a network met when it was in a test itself.
+"""Training with histories from the loop: the deformations and measurements of hybrid tests with a network.
 
-Recorded pairs come from a building with LuGre dampers; in the loop a network's own errors move it elsewhere. So every
-training motion is run once with the trained network in the second storey, the deformation it then had is imposed on the
-specimen afterwards, and training begins anew with those tests beside the pairs. A laboratory can do the same with its
-own device.
+Recorded pairs come from a building with LuGre dampers; in the loop the errors of a network change the deformation. So
+every training motion is run once with the trained network in the second storey, the resulting deformation is imposed on
+the specimen afterwards, and the training is repeated with these tests and the pairs. A laboratory can do the same with
+its own device.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from vibrid.papers.paper import Run
 
 
 def met(case: Case, device) -> Pair | None:
-    """What a model met and heard in a test, beside the specimen moved so afterwards; None where it broke down."""
-    found = run_or_break(hybrid_test(case, device), case.record)
-    if found is None:
+    """The inputs of a model in a test, and the specimen under the same motion afterwards; None if the test diverged."""
+    result = run_or_break(hybrid_test(case, device), case.record)
+    if result is None:
         return None
-    return pair_in_the_loop(f"{case.motion}, in the loop", case.capacity, case.key, found)
+    return pair_in_the_loop(f"{case.motion}, in the loop", case.capacity, case.key, result)
 
 
 def histories(run: Run) -> list[Pair]:
     """The training motions with the network that is best on recorded tests."""
-    best, some = run.once(networks, "real", "data-driven")[0], cases(run, "training")
-    run.progress.stage("training motions with the network in the loop", len(some))
-    made = side_by_side(met, [(case, best.device(RATE, case.capacity)) for case in some], run.progress)
-    return [pair for pair in made if pair is not None]
+    best, training_cases = run.once(networks, "real", "data-driven")[0], cases(run, "training")
+    run.progress.stage("training motions with the network in the loop", len(training_cases))
+    pairs = side_by_side(met, [(case, best.device(RATE, case.capacity)) for case in training_cases], run.progress)
+    return [pair for pair in pairs if pair is not None]
 
 
 def loop_trained(run: Run) -> list[SavedModel]:

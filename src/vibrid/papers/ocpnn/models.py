@@ -1,9 +1,9 @@
-"""What can stand for the damper of the second storey: networks trained on pairs of tests, and laws.
+"""Models of the damper of the second storey: networks trained on pairs of tests, and laws.
 
-Every network sees the same pairs. "data-driven" and "physics-based" are the recommended recipes (a network that gives
-the force, or σ₀ and σ₁ of the LuGre law that fits the training tests), "offline" hears nothing, and "corrected" adds a
-bounded correction to that law. The first-storey test of a pair is trained on as well: it is another test of the same
-specimen, under larger motions.
+Every network is trained on the same pairs. "data-driven" and "physics-based" are the recommended recipes (a network
+that predicts the force, or σ₀ and σ₁ of the LuGre law that fits the training tests), "offline" uses no measurements of
+the tested device, and "corrected" adds a bounded correction to that law. The first-storey test of a pair is used in
+training as well: it is another test of the same specimen, under larger motions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RECIPES = {
 
 
 class PairsByUse(NamedTuple):
-    """Pairs of tests by what they are for."""
+    """Pairs of tests by their use."""
 
     training: list[Pair]
     validation: list[Pair]
@@ -73,7 +73,7 @@ def recipe_of(run: Run, name: str) -> Recipe:
 
 
 def networks(run: Run, kind: str, name: str, seeds: tuple[int, ...] = ()) -> list[SavedModel]:
-    """A network trained on pairs, from several beginnings, the best on the validation tests first."""
+    """A network trained on pairs, from several initial weights, the best on the validation tests first."""
     return kept_networks(
         run, kind, recipe_of(run, name), lambda: training_tests(run.once(data, kind).training), seeds=seeds
     )
@@ -83,12 +83,12 @@ def kept_networks(
     run: Run, kind: str, recipe: Recipe, tests: Callable[[], list[DeviceTest]], *, seeds: tuple[int, ...] = (),
     words: tuple[str, ...] = (),
 ) -> list[SavedModel]:  # fmt: skip
-    """Networks from several beginnings, the best on the validation tests first.
+    """Networks from several initial weights, the best on the validation tests first.
 
-    Those that were trained before, with the same recipe on the same motions, are taken from `trained_folder()`; `words`
-    say what else `tests` gives beside the pairs.
+    Networks trained before, with the same recipe on the same motions, are read from `trained_folder()`; `words`
+    identify the tests that `tests` returns in addition to the pairs.
     """
-    motions = [f"{p.motion} {p.capacity:g}" for some in run.once(data, kind) for p in some]
+    motions = [f"{p.motion} {p.capacity:g}" for pairs in run.once(data, kind) for p in pairs]
     by_law = recipe.answer != "direct"
     purpose = (kind, repr(recipe), motions, HAZARD.name, *(["on the fitted law"] if by_law else []), *words)
     files = {
@@ -107,7 +107,7 @@ def kept_networks(
             try:
                 save_model(files[saved.facts["seed"]], saved)
             except FileProblem as problem:
-                warnings.warn(f"{problem} The model is used, and not kept.", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"{problem} The model is used, but not saved.", RuntimeWarning, stacklevel=2)
                 unsaved[saved.facts["seed"]] = saved
     with on_processor():
         models = [unsaved.get(seed) or load_model(file) for seed, file in files.items()]
@@ -115,7 +115,7 @@ def kept_networks(
 
 
 def fitted_lugre(run: Run, kind: str) -> ScaledLaw:
-    """The LuGre law that fits all training tests best."""
+    """The LuGre law fitted to all training tests."""
     tests = training_tests(run.once(data, kind).training)
     search = {"population": 2, "generations": 1, "polished": 1} if run.quick else {"population": 4, "generations": 12}
     with on_processor():
@@ -138,7 +138,7 @@ def laws(run: Run, kind: str) -> dict[str, Callable[[float], LoopDevice]]:
 
 
 def tuned_filter(run: Run, kind: str) -> Callable[[float], UpdatedLaw]:
-    """The Kalman filter whose settings err least on the validation pairs."""
+    """The Kalman filter with the smallest error on the validation pairs."""
     tests = [pair.test() for pair in run.once(data, kind).validation]
     sizes = list(itertools.product(PROCESS, FORCE))[:: 9 if run.quick else 1]
     best = None
@@ -146,24 +146,24 @@ def tuned_filter(run: Run, kind: str) -> Callable[[float], UpdatedLaw]:
         for law, (corner, memory) in itertools.product(
             (run.once(fitted_lugre, kind), lugre()), ((20.0, "each"), (60.0, "each"), (0.0, "mean"))
         ):
-            own = {"corner": corner, "memory": memory}
-            some = [UpdatedLaw(law, process_noise=q, force_noise=r, **own) for q, r in sizes]
-            missed = [np.mean(errors(tests, found)) for found in updated_forces(some, tests)]
+            settings = {"corner": corner, "memory": memory}
+            devices = [UpdatedLaw(law, process_noise=q, force_noise=r, **settings) for q, r in sizes]
+            missed = [np.mean(errors(tests, predicted)) for predicted in updated_forces(devices, tests)]
             i = int(np.nanargmin(missed))
             if best is None or missed[i] < best[0]:
-                best = missed[i], law, dict(process_noise=sizes[i][0], force_noise=sizes[i][1], **own)
+                best = missed[i], law, dict(process_noise=sizes[i][0], force_noise=sizes[i][1], **settings)
             run.progress.stage(f"filters: {best[0]:.2f} % with {best[2]}")
     return lambda capacity: UpdatedLaw(best[1], capacity, **best[2])
 
 
 def law_forces(run: Run, make: Callable[[float], LoopDevice], pairs: list[Pair]) -> list[np.ndarray]:
-    """What a law answers along pairs at 1024 Hz, at the samples that networks are scored at."""
+    """Forces of a law for pairs at 1024 Hz, at the samples at which networks are scored."""
 
-    def one(pair: Pair):
+    def force_of(pair: Pair):
         return np.asarray(along(make(pair.capacity), pair.test(), RATE).force)[EVERY - 1 :: EVERY]
 
-    run.progress.stage("laws along the tests", len(pairs))
-    return side_by_side(one, [(pair,) for pair in pairs], run.progress)
+    run.progress.stage("forces of the laws", len(pairs))
+    return side_by_side(force_of, [(pair,) for pair in pairs], run.progress)
 
 
 def network_forces(saved: SavedModel, tests: list[DeviceTest]) -> list[np.ndarray]:
@@ -171,5 +171,5 @@ def network_forces(saved: SavedModel, tests: list[DeviceTest]) -> list[np.ndarra
         return forces(saved.model, tests)
 
 
-def scores(found: list[np.ndarray], tests: list[DeviceTest]) -> list[ForceScores]:
-    return [force_scores(f, t.force, t.v) for f, t in zip(found, tests, strict=True)]
+def scores(predicted: list[np.ndarray], tests: list[DeviceTest]) -> list[ForceScores]:
+    return [force_scores(f, t.force, t.v) for f, t in zip(predicted, tests, strict=True)]

@@ -19,8 +19,8 @@ def figure_6(run: Run) -> Outcome:
     figure = new_figure(9.0, 3.6)
     with styled():
         left, right = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
-    for i, (split, some) in enumerate(suite._asdict().items()):
-        for j, (name, scaled) in enumerate(some.items()):
+    for i, (split, motions) in enumerate(suite._asdict().items()):
+        for j, (name, scaled) in enumerate(motions.items()):
             record = scaled.records[0]
             factors.append(scaled.factor)
             energy = np.cumsum(record.data[:, 0] ** 2)
@@ -47,9 +47,9 @@ def figure_6(run: Run) -> Outcome:
         right.set_xlabel(label("duration from 5 to 95 %", "s"))
         right.set_ylabel("scale factor")
     note = (
-        f"Target: {HAZARD.name}; matched over the shaded periods (first one of the full-scale building: "
+        f"Target: {HAZARD.name}; matched over the shaded periods (first period of the full-scale building: "
         f"{FULL_SCALE_PERIOD:.2f} s). Shear-wave velocities, distances and magnitudes, which the paper shows, are not "
-        "in the files at hand; durations and factors are shown instead."
+        "in the available files; durations and factors are shown instead."
     )
     return Outcome(rows, [Check("largest factor", f"{max(factors):.2f}", "≤ 3, as the paper", max(factors) <= 3)], note,
                    figure)  # fmt: skip

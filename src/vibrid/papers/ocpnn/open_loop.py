@@ -1,4 +1,4 @@
-"""Recorded tests predicted: Tables 3 and 4, Figures 9 to 12, and the same on synthetic motions."""
+"""Prediction of recorded tests: Tables 3 and 4, Figures 9 to 12, and Table 3 on synthetic motions."""
 
 from __future__ import annotations
 
@@ -41,53 +41,55 @@ PAPER_TABLE_4 = {
     "physics-based": {0: (2.61, 0.76), 5: (2.72, 0.77), 10: (2.94, 0.82), 15: (3.19, 0.87), 20: (3.43, 0.92)},
 }
 LIMITS = {"data-driven": (4.0, 2.5), "physics-based": (5.4, 4.0)}
-"""%, on held-out motions: what must be reached, and what is aimed at."""
+"""%, on held-out motions: the required NRMSE, and the aim."""
 
 
-def row_of(model: str, motions: str, some: list[ForceScores], seed: str = "") -> dict:
-    """Mean ± deviation over tests."""
+def row_of(model: str, motions: str, results: list[ForceScores], seed: str = "") -> dict:
+    """Mean ± standard deviation over tests."""
     columns = {"NRMSE, %": ("nrmse", 100), "strong part, %": ("strong", 100), "MAE, kN": ("mae", 1e-3),
                "R²": ("r2", 1), "TRAC": ("trac", 1), "energy": ("energy", 1), "peak": ("peak", 1)}  # fmt: skip
     row = {"model": model, "motions": motions, "seed": seed}
     for words, (name, factor) in columns.items():
-        values = factor * np.array([getattr(own, name) for own in some])
+        values = factor * np.array([getattr(result, name) for result in results])
         row[words] = f"{values.mean():.3g} ± {values.std():.2g}"
     return row
 
 
 def scored(run: Run, kind: str) -> dict[str, dict[str, list[list[ForceScores]]]]:
     """Scores of every model and seed on the validation and the held-out tests."""
-    pairs, made = run.once(data, kind), {}
+    pairs, by_split = run.once(data, kind), {}
     for split in ("validation", "held_out"):
-        some = getattr(pairs, split)
-        tests = [pair.test(EVERY) for pair in some]
-        own = made[split] = {}
+        split_pairs = getattr(pairs, split)
+        tests = [pair.test(EVERY) for pair in split_pairs]
+        by_model = by_split[split] = {}
         for name in RECIPES:
-            own[name] = [scores(network_forces(saved, tests), tests) for saved in run.once(networks, kind, name)]
+            by_model[name] = [scores(network_forces(saved, tests), tests) for saved in run.once(networks, kind, name)]
         for name, make in run.once(laws, kind).items():
-            own[name] = [scores(law_forces(run, make, some), tests)]
-        own["zero force"] = [scores([np.zeros(len(t.x)) for t in tests], tests)]
-    return made
+            by_model[name] = [scores(law_forces(run, make, split_pairs), tests)]
+        by_model["zero force"] = [scores([np.zeros(len(t.x)) for t in tests], tests)]
+    return by_split
 
 
 def _open_loop(run: Run, kind: str) -> tuple[list[dict], list[Check]]:
-    made, rows, checks = run.once(scored, kind), [], []
-    for split, models in made.items():
+    by_split, rows, checks = run.once(scored, kind), [], []
+    for split, models in by_split.items():
         for name, seeds in models.items():
-            for i, some in enumerate(seeds):
-                rows.append(row_of(name, split.replace("_", "-"), some, str(i) if len(seeds) > 1 else ""))
+            for i, results in enumerate(seeds):
+                rows.append(row_of(name, split.replace("_", "-"), results, str(i) if len(seeds) > 1 else ""))
     for name, (must, aim) in LIMITS.items():
-        each = [100 * ForceScores.mean(some).nrmse for some in made["held_out"][name]]
+        each = [100 * ForceScores.mean(results).nrmse for results in by_split["held_out"][name]]
         text = ", ".join(f"{value:.2f}" for value in each)
         checks.append(Check(f"{name}, held-out NRMSE of every seed, %", text, f"≤ {must}", max(each) <= must))
         checks.append(Check(f"{name}, held-out NRMSE, mean of the seeds, %", f"{np.mean(each):.2f}", f"≤ {aim} (aim)",
                             bool(np.mean(each) <= aim)))  # fmt: skip
-    order = sorted(made["held_out"], key=lambda n: np.mean([ForceScores.mean(s).nrmse for s in made["held_out"][n]]))
+    order = sorted(
+        by_split["held_out"], key=lambda n: np.mean([ForceScores.mean(s).nrmse for s in by_split["held_out"][n]])
+    )
     checks.append(Check("order on held-out motions, best first", ", ".join(order)))
     return rows, checks
 
 
-@PAPER.table(3, "Force predicted on tests that were not trained on", real_data=True, part="virtual")
+@PAPER.table(3, "Force predicted for tests that were not used in training", real_data=True, part="virtual")
 def table_3(run: Run) -> Outcome:
     rows, checks = _open_loop(run, "real")
     columns = ("NRMSE, %", "MAE, kN", "R²", "TRAC")
@@ -99,20 +101,20 @@ def table_3(run: Run) -> Outcome:
     note = (
         "Paper: one real device. Ours: virtual specimens, drawn anew for every pair of tests (stiffnesses and strength "
         "3 %, gaps 8 %), four validation and ten held-out motions at three capacities, 15 s of rest included. Networks "
-        "are the recommended recipes from three beginnings. NRMSE flatters records whose strong part is short, as zero "
-        "force shows; the strong part and R² do not."
+        "are the recommended recipes from three initial weights. NRMSE is small for records whose strong part is "
+        "short, even with zero force; the NRMSE of the strong part and R² show this error."
     )
     return Outcome([*paper, *rows], checks, note)
 
 
-@PAPER.study("synthetic-motions", "Table 3 with motions that need no data", part="synthetic")
+@PAPER.study("synthetic-motions", "Table 3 with synthetic motions", part="synthetic")
 def synthetic_motions(run: Run) -> Outcome:
     rows, checks = _open_loop(run, "synthetic")
-    return Outcome(rows, checks, "The same protocol with 14, 4 and 10 synthetic motions that are made by the package.")
+    return Outcome(rows, checks, "The same protocol with 14, 4 and 10 synthetic motions generated by the package.")
 
 
 def late(pair: Pair, milliseconds: float) -> DeviceTest:
-    """A test whose physical device is heard too late."""
+    """A test in which the measurements of the tested device arrive late."""
     test = pair.test()
     time = np.arange(len(test.x)) / RATE
     heard = np.stack([np.interp(time - 1e-3 * milliseconds, time, column) for column in test.heard.T], axis=1)
@@ -120,34 +122,34 @@ def late(pair: Pair, milliseconds: float) -> DeviceTest:
     return DeviceTest(test.name, test.x[cut], test.v[cut], test.force[cut], heard[cut], test.capacity)
 
 
-@PAPER.table(4, "What is heard comes late", real_data=True, part="virtual")
+@PAPER.table(4, "Measurements of the tested device that arrive late", real_data=True, part="virtual")
 def table_4(run: Run) -> Outcome:
     pairs, rows, growth = run.once(data, "real").validation, [], {}
     for delay in (0, 5, 10, 15, 20):
         tests = [late(pair, delay) for pair in pairs]
         for name, numbers in PAPER_TABLE_4.items():
             each = [scores(network_forces(s, tests), tests) for s in run.once(networks, "real", name)]
-            mean = ForceScores.mean([own for some in each for own in some])
+            mean = ForceScores.mean([result for results in each for result in results])
             growth.setdefault(name, []).append(100 * mean.nrmse)
             rows.append({"delay, ms": delay, "model": name, "NRMSE, % (paper)": numbers[delay][0],
                          "NRMSE, % (ours)": 100 * mean.nrmse, "MAE, kN (paper)": numbers[delay][1],
                          "MAE, kN (ours)": 1e-3 * mean.mae})  # fmt: skip
     checks = [
-        Check(f"{name}: error at 20 ms / at none", f"{found[-1] / found[0]:.3f}",
+        Check(f"{name}: error at 20 ms / at none", f"{errors[-1] / errors[0]:.3f}",
               f"paper {numbers[20][0] / numbers[0][0]:.3f}")
-        for (name, found), numbers in zip(growth.items(), PAPER_TABLE_4.values(), strict=True)
+        for (name, errors), numbers in zip(growth.items(), PAPER_TABLE_4.values(), strict=True)
     ]  # fmt: skip
     return Outcome(rows, checks, "Validation motions, mean of three seeds.")
 
 
 def kobe(run: Run) -> Pair:
-    """The Kobe motion of the validation set at 18 kN (at another place than the paper's, see `suite`)."""
-    some = run.once(data, "real").validation
-    return next((p for p in some if p.motion.startswith("Kobe") and p.capacity == CAPACITIES[1]), some[1])
+    """The Kobe motion of the validation set at 18 kN (another station than the paper's, see `suite`)."""
+    pairs = run.once(data, "real").validation
+    return next((p for p in pairs if p.motion.startswith("Kobe") and p.capacity == CAPACITIES[1]), pairs[1])
 
 
 def learned_values(saved: SavedModel, test: DeviceTest) -> dict[str, np.ndarray]:
-    """What a network gives its law along a test, in SI units."""
+    """Parameters of the law that a network predicts over a test, in SI units."""
     model = saved.model
     if not isinstance(model.answer, LawLayer):
         return {}
@@ -161,10 +163,10 @@ def learned_values(saved: SavedModel, test: DeviceTest) -> dict[str, np.ndarray]
     return {name: float(paths.get(law, name)) * factors[:, i] for i, name in enumerate(model.answer.learned)}
 
 
-def _loops(ax, test: DeviceTest, found, words: str, color) -> None:
+def _loops(ax, test: DeviceTest, predicted, words: str, color) -> None:
     with styled():
         ax.plot(1e3 * test.x, 1e-3 * test.force, color=MEASURED, linewidth=0.7, label="measured")
-        ax.plot(1e3 * test.x, 1e-3 * np.asarray(found), color=color, linewidth=0.7, label=words)
+        ax.plot(1e3 * test.x, 1e-3 * np.asarray(predicted), color=color, linewidth=0.7, label=words)
         ax.set_xlabel(label("deformation", "mm"))
         ax.set_ylabel(label("force", "kN"))
         ax.legend(loc="upper left")
@@ -175,9 +177,9 @@ def figure_10(run: Run) -> Outcome:
     return _compared(run, ("data-driven", "physics-based", "CUKF"), "Kobe, Nishi-Akashi at 18 kN.")
 
 
-@PAPER.figure(12, "With and without hearing the physical device", real_data=True, part="virtual")
+@PAPER.figure(12, "With and without measurements of the tested device", real_data=True, part="virtual")
 def figure_12(run: Run) -> Outcome:
-    note = "The offline network sees its own motion alone; it has our features."
+    note = "The only input of the offline network is the motion of the modelled device, with our features."
     return _compared(run, ("data-driven", "offline"), note)
 
 
@@ -188,21 +190,21 @@ def _compared(run: Run, names: tuple[str, ...], note: str) -> Outcome:
     rows = []
     for i, name in enumerate(names):
         if name in RECIPES:
-            found = network_forces(run.once(networks, "real", name)[0], [test])[0]
+            predicted = network_forces(run.once(networks, "real", name)[0], [test])[0]
         else:
-            found = law_forces(run, run.once(laws, "real")[name], [pair])[0]
-        _loops(axes[i], test, found, name, CYCLE[i])
-        rows.append(row_of(name, pair.motion, scores([found], [test])))
+            predicted = law_forces(run, run.once(laws, "real")[name], [pair])[0]
+        _loops(axes[i], test, predicted, name, CYCLE[i])
+        rows.append(row_of(name, pair.motion, scores([predicted], [test])))
     return Outcome(rows, [], note, figure)
 
 
-def _parameters(ax, time, networks_say: dict, filter_says: np.ndarray, i: int, what: str, unit: float) -> None:
-    name = list(networks_say)[i]
+def _parameters(ax, time, from_network: dict, from_filter: np.ndarray, i: int, what: str, unit: float) -> None:
+    name = list(from_network)[i]
     with styled():
-        ax.plot(time, unit * networks_say[name], color=CYCLE[0], linewidth=0.8, label="physics-based network")
-        ax.plot(time, unit * filter_says[:, i], color=CYCLE[1], linewidth=0.8, label="CUKF")
+        ax.plot(time, unit * from_network[name], color=CYCLE[0], linewidth=0.8, label="physics-based network")
+        ax.plot(time, unit * from_filter[:, i], color=CYCLE[1], linewidth=0.8, label="CUKF")
         ax.set_ylabel(what)
-        if i == 0:  # once for both
+        if i == 0:  # one legend for both axes
             ax.legend(loc="upper right")
 
 
@@ -235,12 +237,12 @@ def figure_11(run: Run) -> Outcome:
 
 
 def sine_pair(capacity: float, seconds: float = 8.0) -> Pair:
-    """The sine of the paper, 16.5 mm at 0.5 Hz, on a specimen that hears itself."""
+    """The sine of the paper, 16.5 mm at 0.5 Hz, on a specimen whose own measurements are the inputs."""
     t, w = np.arange(int(seconds * RATE)) / RATE, 2 * np.pi * FREQUENCY
     data = AMPLITUDE * np.stack([np.sin(w * t), w * np.cos(w * t)], axis=1)
     channels = [Channel("displacement", "imposed_displacement"), Channel("velocity", "imposed_velocity")]
-    made = tested(specimen(900, capacity, 0), Record(data, channels, step=1 / RATE, name="sine"))
-    return Pair("sine", capacity, 900, made, made)
+    measured = tested(specimen(900, capacity, 0), Record(data, channels, step=1 / RATE, name="sine"))
+    return Pair("sine", capacity, 900, measured, measured)
 
 
 @PAPER.figure(9, "A sine of 16.5 mm and 0.5 Hz: CUKF and physics-based network", real_data=True, part="virtual")
@@ -251,10 +253,10 @@ def figure_9(run: Run) -> Outcome:
     with on_processor():
         read = along(run.once(laws, "real")["CUKF"](pair.capacity), pair.test(), RATE)
     force, filtered = np.asarray(read.force)[cut], np.asarray(read.signals)[cut]
-    found, learned = network_forces(saved, [test])[0], learned_values(saved, test)
+    predicted, learned = network_forces(saved, [test])[0], learned_values(saved, test)
     time = np.arange(len(test.x)) * EVERY / RATE
     figure, axes = grid_of(3, 3, width=10.5, height=3.0)
-    for words, values, color in (("CUKF", force, CYCLE[1]), ("physics-based network", found, CYCLE[0])):
+    for words, values, color in (("CUKF", force, CYCLE[1]), ("physics-based network", predicted, CYCLE[0])):
         with styled():
             axes[0].plot(1e3 * test.x, 1e-3 * values, color=color, linewidth=0.8, label=words)
             axes[1].plot(time, 1e-3 * values, color=color, linewidth=0.8, label=words)
@@ -268,6 +270,8 @@ def figure_9(run: Run) -> Outcome:
         axes[0].legend(loc="upper left")
         axes[2].set_xlabel(label("time", "s"))
     _parameters(axes[2], time, learned, filtered, 0, label("σ₀", "kN/m"), 1e-3)
-    rows = [row_of(n, "sine", scores([f], [test])) for n, f in (("CUKF", force), ("physics-based", found))]
-    note = "The device hears itself, as in the paper's characterisation. The network never saw a sine in training."
+    rows = [row_of(n, "sine", scores([f], [test])) for n, f in (("CUKF", force), ("physics-based", predicted))]
+    note = (
+        "The inputs are measurements of the device itself, as in the paper's characterisation. No sine in the training."
+    )
     return Outcome(rows, [], note, figure)

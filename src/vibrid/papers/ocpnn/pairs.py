@@ -1,8 +1,8 @@
 """Training pairs: the deformations of both storeys under one motion, imposed on one specimen, one after the other.
 
-The building is simulated with the LuGre model in both storeys (as in the paper). One drawn specimen makes both tests
-of a pair: what differs between them is where its drum starts, and the noise. The first test is what a network hears,
-the second what it has to answer.
+The building is simulated with the LuGre model in both storeys (as in the paper). Both tests of a pair are made on
+one drawn specimen; they differ in the starting angle of its drum and in the noise. Measurements of the first test are
+inputs of a network, the force of the second is its target.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from vibrid.records.motions.scale import ScaledMotion
 from vibrid.records.record import Channel, Record
 
 CAPACITIES = (13e3, 18e3, 23e3)
-"""N, friction force that the pretension is set for."""
+"""N, friction force for which the pretension is set."""
 SENSOR = 2e-5
-"""m, noise of the displacement that is heard."""
+"""m, noise of the measured displacement."""
 HEARD = ("force", "displacement", "band_1", "band_2")
-"""What a network hears of the first storey, as measured."""
+"""Measurements of the first storey that are inputs of a network."""
 STOREYS = ("first_storey", "second_storey")
 
 
@@ -45,25 +45,25 @@ class Pair(NamedTuple):
     second: Record
 
     def columns(self) -> np.ndarray:
-        """(samples, 12): what was measured in both tests."""
+        """(samples, 12): measurements of both tests."""
         return np.concatenate([self.first.data, self.second.data], axis=1)
 
     @staticmethod
     def of(motion: str, capacity: float, key: int, columns: np.ndarray) -> Pair:
-        """The pair whose `columns` these are."""
+        """The pair with these `columns`."""
         halves = np.split(columns.astype(float), 2, axis=1)
         return Pair(motion, capacity, key, *(_measured(half) for half in halves))
 
     def test(self, every: int = 1, swapped: bool = False) -> DeviceTest:
-        """The second storey as a network is trained on it, at every so many samples of 1024 Hz.
+        """The second storey as a training test, with every `every`-th sample of 1024 Hz.
 
-        `swapped`: the first storey, which hears the second: the same specimen under larger motions.
+        `swapped`: the first storey, with measurements of the second: the same specimen under larger motions.
         """
         cut = slice(every - 1, None, every)
-        own, other = (self.first, self.second) if swapped else (self.second, self.first)
+        record, other = (self.first, self.second) if swapped else (self.second, self.first)
         heard = np.column_stack([other[name] for name in HEARD])
         words = f"{self.motion}, {1e-3 * self.capacity:g} kN{', first storey' if swapped else ''}"
-        columns = (own[name][cut] for name in ("target", "velocity", "force"))
+        columns = (record[name][cut] for name in ("target", "velocity", "force"))
         return DeviceTest(words, *columns, heard[cut], (self.capacity, self.capacity))
 
 
@@ -75,10 +75,10 @@ def scaled_damper(capacity: float):
 
 
 def specimen(key: int, capacity: float, test: int) -> BandedFrictionDamper:
-    """A drawn specimen in its first, second … test: the drum starts elsewhere, and the noise is another."""
-    made = BandedFrictionDamper.drawn(key, capacity)
+    """A drawn specimen in its first, second … test: each has another starting angle of the drum and other noise."""
+    device = BandedFrictionDamper.drawn(key, capacity)
     phase = np.random.default_rng([key, test]).uniform(0, 2 * np.pi)
-    return dataclasses.replace(made, phase=phase, seed=1000 * test + key)
+    return dataclasses.replace(device, phase=phase, seed=1000 * test + key)
 
 
 def both_storeys(first, second, listens: bool = False) -> HybridTest:
@@ -97,23 +97,24 @@ def deformations(test: HybridTest, motion: Record) -> list[Record]:
 
 
 def imposed_by(result) -> list[Record]:
-    """The motion of every device of a result, as it can be imposed on a specimen."""
-    made = []
+    """The motion of every device of a result, as a target that can be imposed on a specimen."""
+    targets = []
     steps = np.arange(len(result.response.time)) * SUBSTEPS
     for part in result.test.parts:
         v = result.response.velocity @ part.row(result.test.structure)
         x = result.devices[f"{part.name}.target"]
         fine = np.interp(np.arange(1, len(x) + 1), steps, v)
         channels = [Channel("displacement", "imposed_displacement"), Channel("velocity", "imposed_velocity")]
-        made.append(Record(np.stack([x, fine], axis=1), channels, step=1 / RATE, name=part.name))
-    return made
+        targets.append(Record(np.stack([x, fine], axis=1), channels, step=1 / RATE, name=part.name))
+    return targets
 
 
 def tested(device: BandedFrictionDamper, target: Record) -> Record:
-    """What imposing a motion on a specimen shows, beside the velocity it was moved with."""
-    made = impose(device, target)
-    noise = SENSOR * np.random.default_rng([int(device.seed), 7]).standard_normal(len(made))
-    columns = made["target"], target["velocity"], made["displacement"] + noise, *(made[n] for n in _MEASURED[3:])
+    """Measurements of a specimen under an imposed motion, and the imposed velocity."""
+    response = impose(device, target)
+    noise = SENSOR * np.random.default_rng([int(device.seed), 7]).standard_normal(len(response))
+    displacement = response["displacement"] + noise
+    columns = response["target"], target["velocity"], displacement, *(response[n] for n in _MEASURED[3:])
     return _measured(np.column_stack(columns))
 
 
@@ -125,7 +126,7 @@ def _measured(data: np.ndarray) -> Record:
 
 
 def pair_in_the_loop(motion: str, capacity: float, key: int, result) -> Pair:
-    """What was heard in a hybrid test, and the specimen moved afterwards as the model in the second storey was."""
+    """Measurements of a hybrid test, and of the specimen moved afterwards as the model of the second storey was."""
     targets = imposed_by(result)
     name, velocity = STOREYS[0], targets[0]["velocity"]
     shown = {n: velocity if n == "velocity" else result.devices[f"{name}.{n}"] for n in _MEASURED}
@@ -144,9 +145,9 @@ def pair_of(motion: str, scaled: ScaledMotion, capacity: float, key: int) -> Pai
 
 
 def pairs_of(run: Run, suite: HazardSuite) -> dict[str, list[Pair]]:
-    """All pairs of a suite by split, at three capacities; every one is made by a specimen of its own.
+    """All pairs of a suite by split, at three capacities; each has a specimen of its own.
 
-    They are kept in `trained_folder()`, in 32 bits, for the next item that needs them.
+    They are saved in `trained_folder()`, in 32 bits, for the next item that needs them.
     """
     wanted = [
         (split, name, scaled, capacity)
@@ -157,12 +158,12 @@ def pairs_of(run: Run, suite: HazardSuite) -> dict[str, list[Pair]]:
     jobs = [(name, scaled, capacity, key + 1) for key, (_, name, scaled, capacity) in enumerate(wanted)]
     purpose = fingerprint([(name, f"{scaled.factor:.4f} {capacity:g} {key}") for name, scaled, capacity, key in jobs])
     make_folder(trained_folder())
-    kept = Checkpoint(trained_folder() / f"ocpnn-pairs-{purpose}.npz", purpose)
-    found = kept.load()
-    if found is None:
+    file = Checkpoint(trained_folder() / f"ocpnn-pairs-{purpose}.npz", purpose)
+    stored = file.load()
+    if stored is None:
         run.progress.stage("pairs of tests on one specimen", len(wanted))
-        made = side_by_side(pair_of, jobs, run.progress)
-        kept.keep({f"pair{i}": pair.columns().astype(np.float32) for i, pair in enumerate(made)})
+        pairs = side_by_side(pair_of, jobs, run.progress)
+        file.keep({f"pair{i}": pair.columns().astype(np.float32) for i, pair in enumerate(pairs)})
     else:
-        made = [Pair.of(name, capacity, key, found[0][f"pair{i}"]) for i, (name, _, capacity, key) in enumerate(jobs)]
-    return {split: [p for p, own in zip(made, wanted, strict=True) if own[0] == split] for split in suite._fields}
+        pairs = [Pair.of(name, capacity, key, stored[0][f"pair{i}"]) for i, (name, _, capacity, key) in enumerate(jobs)]
+    return {split: [p for p, entry in zip(pairs, wanted, strict=True) if entry[0] == split] for split in suite._fields}

@@ -1,4 +1,4 @@
-"""The paper, and what its items share."""
+"""The paper, and functions that its items share."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ PAPER = Paper(
 )
 
 SUBSTEPS = 4
-"""Commands at 1024 Hz in one step of the frame."""
+"""Number of commands, at 1024 Hz, in one step of the frame."""
 
 
 def trained_folder() -> Path:
-    """Where trained networks and their predictions are kept: `VIBRID_TRAINED`, or the user's cache."""
+    """Folder of trained networks and their predictions: `VIBRID_TRAINED`, or the user's cache."""
     chosen = os.environ.get("VIBRID_TRAINED")
     return Path(chosen) if chosen else Path.home() / ".cache" / "vibrid" / "trained"
 
 
 def side_by_side(function, jobs: list[tuple], progress: Progress) -> list:
-    """`function(*job)` of every job, on as many threads as there are processors: a test is one compiled program."""
+    """`function(*job)` of every job, on as many threads as there are cores: each test is one compiled program."""
 
-    def one(job):
+    def run_job(job):
         with on_processor():
             return function(*job)
 
-    made = []
-    first = [one(jobs[0])] if jobs else []  # compiles
+    results = []
+    first = [run_job(jobs[0])] if jobs else []  # the first job compiles the program
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, result in enumerate(itertools.chain(first, pool.map(one, jobs[1:]))):
-            made.append(result)
+        for done, result in enumerate(itertools.chain(first, pool.map(run_job, jobs[1:]))):
+            results.append(result)
             progress.update(done + 1)
-    return made
+    return results
 
 
 def substitute(seconds: float = 28.0) -> Record:
-    """A synthetic motion in the place of the paper's, for items that need no real records."""
+    """A synthetic motion instead of the paper's, for items that need no real records."""
     return synthetic_motion(3, duration=seconds, rate=1024.0, pga=4.0)
 
 

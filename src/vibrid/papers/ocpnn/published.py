@@ -1,8 +1,8 @@
 """The networks as published: the paper's layers, scaling, batches and training, to the end of its training.
 
-All three see the 42 second-storey tests that the paper's recipe is trained on, at 1024 Hz. A training that is
-interrupted goes on where it was; what is trained once is kept in `trained_folder()`. The epochs are our reading: the
-paper does not print how many it used.
+All three are trained on the 42 second-storey tests of the paper's recipe, at 1024 Hz. An interrupted training is
+resumed; trained networks are saved in `trained_folder()`. The number of epochs is our assumption: the paper does not
+state it.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ def published_networks(run: Run, name: str) -> list[SavedModel]:
 
 
 def as_published(run: Run, name: str) -> Outcome:
-    """Scores of one of the paper's networks on its validation motions and on motions that it has not seen."""
+    """Scores of one of the paper's networks on its validation motions and on motions that were not used in training."""
     pairs, rows, models = run.once(data, "real"), [], run.once(published_networks, name)
     means = []
     with on_processor():
-        for split, some in (("validation", pairs.validation), ("held-out", pairs.held_out)):
-            tests = [p.test() for p in some]
+        for split, split_pairs in (("validation", pairs.validation), ("held-out", pairs.held_out)):
+            tests = [p.test() for p in split_pairs]
             for saved in models:
                 model = jax.device_put(saved.model, jax.devices("cpu")[0])
-                found = scores(network_forces(dataclasses.replace(saved, model=model), tests), tests)
-                rows.append(row_of(name, split, found, str(saved.facts["seed"])))
-                means.append((split, 100 * float(np.mean([s.nrmse for s in found]))))
+                results = scores(network_forces(dataclasses.replace(saved, model=model), tests), tests)
+                rows.append(row_of(name, split, results, str(saved.facts["seed"])))
+                means.append((split, 100 * float(np.mean([s.nrmse for s in results]))))
     best, worst = (f([m for split, m in means if split == "validation"]) for f in (min, max))
     printed = PAPER_TABLE_3.get(name)
     words = f"{printed[0][0]} ± {printed[0][1]} (paper)" if printed else ""
     note = (
-        f"{models[0].facts['epochs']} epochs (our reading: the paper does not print how many), {len(models)} initial "
+        f"{models[0].facts['epochs']} epochs (our assumption: the paper does not state it), {len(models)} initial "
         f"weights trained at once, best on the validation tests first; trained on {len(pairs.training)} second-storey "
         "tests at 1024 Hz. The device, its tests and two of the four validation motions are not the paper's."
     )

@@ -1,4 +1,4 @@
-"""The real device: every model on tests that it has not seen."""
+"""The real device: every model on tests that were not used to fit it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ HERTZ = RATE / EVERY
 SEEDS = 3
 RECOMMENDED = "recommended: mean of both that know the companion's law"
 EARTHQUAKE_WEIGHT = 10.0
-"""How much an earthquake counts in training, beside 1 for a harmonic test: there are three of them."""
+"""Weight of an earthquake test in training; a harmonic test has 1. There are only three earthquakes."""
 WHOLE, STRONG, BELOW = 1.25, 1.4, 2.0
-"""How many times smaller than LuGre's the errors shall be."""
+"""Required ratios of the errors of LuGre to those of the network."""
 METRICS = {
     "NRMSE": "NRMSE, %", "strong": "strong part, %", "slow": "below 8 Hz, %", "MAE": "MAE, kN", "R2": "R²",
     "TRAC": "TRAC", "energy": "energy / measured", "peak": "peak / measured",
@@ -46,7 +46,7 @@ METRICS = {
 
 
 class DeviceTests:
-    """The tests as models see them, and how they are left out."""
+    """The tests as inputs of models, and the folds."""
 
     def __init__(self, run: Run):
         named = read_tests(run.real("brfd"))
@@ -70,7 +70,7 @@ def _data(run: Run) -> DeviceTests:
 
 
 def _of_laws(run: Run, make, *arguments):
-    """What laws need or give, made on the processor: their steps are too small for an accelerator."""
+    """`run.once` on the CPU, for laws: their steps are too small for an accelerator."""
     with on_processor():
         return run.once(make, *arguments)
 
@@ -78,7 +78,7 @@ def _of_laws(run: Run, make, *arguments):
 def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
     """Forces (tests, samples) of a law that is fitted for each fold on the tests it does not leave out, and the laws.
 
-    A law begins under the first force of a test, as the networks know it.
+    A law starts with the first force of a test, which the networks know too.
     """
     data = _of_laws(run, _data)
     law, free = candidates()[name]
@@ -86,20 +86,20 @@ def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
     forces, fitted = np.zeros(data.histories.force.shape), []
     for fold in data.main:
         run.progress.stage(f"{name} without {fold.name}")
-        made = characterise(
+        fit = characterise(
             law, free, data.histories, HERTZ, weights=~fold.left_out, reach=3.0, preloaded=True,
             progress=run.progress, **quick,
         )  # fmt: skip
-        fitted.append(made)
-        found = np.asarray(forces_of_law(made.law, data.histories, HERTZ, True))
-        forces[fold.left_out] = found[fold.left_out]
+        fitted.append(fit)
+        predicted = np.asarray(forces_of_law(fit.law, data.histories, HERTZ, True))
+        forces[fold.left_out] = predicted[fold.left_out]
     return forces, fitted
 
 
 def companion_forces(run: Run, name: str) -> np.ndarray:
-    """Forces (tests, samples) of a law that is fitted to the companion of each test alone: what was measured of the
-    physical device says not only how strong it grips, but how. An earthquake slips too briefly to show that; there the
-    harmonic tests of the set-up, none of which its fold leaves out, count as much as the companion.
+    """Forces (tests, samples) of a law that is fitted to the companion of each test alone: measurements of the
+    tested device show its strength and the shape of its loop. Under an earthquake it slips too briefly for that; there
+    the harmonic tests of the set-up, none of which its fold leaves out, have the same weight as the companion.
     """
     data = _of_laws(run, _data)
     law, free = candidates()[name]
@@ -111,19 +111,19 @@ def companion_forces(run: Run, name: str) -> np.ndarray:
         others = [t for t in data.named if t.setup == test.setup and not t.event] if test.event else []
         known = companion.name, bool(others)
         if known not in fitted:
-            own = stack([prepared(t, t, 2 * EVERY) for t in (companion, *others)], half)
+            known_tests = stack([prepared(t, t, 2 * EVERY) for t in (companion, *others)], half)
             weights = [max(len(others), 1), *[1] * len(others)]
             fitted[known] = characterise(
-                law, free, own, HERTZ / 2, weights=weights, reach=2.0, preloaded=True, **quick
+                law, free, known_tests, HERTZ / 2, weights=weights, reach=2.0, preloaded=True, **quick
             ).law  # fmt: skip
-        one = jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data.histories)
-        forces[i] = np.asarray(forces_of_law(fitted[known], one, HERTZ, True))[0]
+        history = jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data.histories)
+        forces[i] = np.asarray(forces_of_law(fitted[known], history, HERTZ, True))[0]
         run.progress.update(i + 1)
     return forces
 
 
 SETTINGS = tuple(itertools.product((1e-4, 1e-3, 1e-2), (1e3, 3e3), (0.0, 60.0)))
-"""σ_N, √R (N) and corner (Hz) of the filters that are tried."""
+"""σ_N, √R (N) and corner (Hz) of the filters in the grid."""
 
 
 def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
@@ -132,45 +132,45 @@ def filtered_forces(run: Run) -> tuple[np.ndarray, list]:
     data, (_, fitted) = _of_laws(run, _data), _of_laws(run, law_forces, "LuGre")
     forces, chosen = np.zeros(data.histories.force.shape), []
     grid = SETTINGS[:2] if run.quick else SETTINGS
-    for fold, made in zip(data.main, fitted, strict=True):
+    for fold, fit in zip(data.main, fitted, strict=True):
         run.progress.stage(f"Kalman filters without {fold.name}")
         devices = [
-            UpdatedLaw(made.law, process_noise=noise, force_noise=force, corner=corner, memory="mean")
+            UpdatedLaw(fit.law, process_noise=noise, force_noise=force, corner=corner, memory="mean")
             for noise, force, corner in grid
         ]
-        found, errors = updated_forces(devices, data.tests, HERTZ), []
-        for own in found:
-            own = [scores(t, f)["NRMSE"] for t, f in zip(data.tests, own, strict=True)]
-            errors.append(np.mean(np.array(own)[~fold.left_out]))
+        predicted, errors = updated_forces(devices, data.tests, HERTZ), []
+        for by_test in predicted:
+            nrmse = [scores(t, f)["NRMSE"] for t, f in zip(data.tests, by_test, strict=True)]
+            errors.append(np.mean(np.array(nrmse)[~fold.left_out]))
         best = int(np.nanargmin(errors))
         chosen.append(grid[best])
-        forces[fold.left_out, : found.shape[-1]] = found[best][fold.left_out]
+        forces[fold.left_out, : predicted.shape[-1]] = predicted[best][fold.left_out]
     return forces, chosen
 
 
 def trained(run: Run) -> dict[str, Predicted]:
     """Every kind of network, and the mean of those that know the law of the companion: the recommended committee."""
-    data, found = _of_laws(run, _data), {}
+    data, by_name = _of_laws(run, _data), {}
     for name, kind in kinds().items():
         if run.quick:
             if not kind.law:
                 continue
             kind = kind._replace(epochs=2)
-        found[name] = predictions(
+        by_name[name] = predictions(
             run, name, kind, data.tests, data.main, data.extra, 1 if run.quick else SEEDS, data.weights,
             _of_laws(run, companion_forces, "backlash"),
         )  # fmt: skip
-    both = [made for name, made in found.items() if kinds()[name].law]
-    means = [np.mean([made[i] for made in both], axis=0) for i in range(3)]
-    return {RECOMMENDED: Predicted(*means, sum(made.seconds for made in both)), **found}
+    both = [prediction for name, prediction in by_name.items() if kinds()[name].law]
+    means = [np.mean([prediction[i] for prediction in both], axis=0) for i in range(3)]
+    return {RECOMMENDED: Predicted(*means, sum(prediction.seconds for prediction in both)), **by_name}
 
 
 def _scored(run: Run, forces) -> list[dict[str, float]]:
-    return [scores(test, own) for test, own in zip(_of_laws(run, _data).tests, forces, strict=True)]
+    return [scores(test, force) for test, force in zip(_of_laws(run, _data).tests, forces, strict=True)]
 
 
 def _mean(scored: list[dict], which) -> dict[str, float]:
-    return {m: float(np.mean([s[m] for s, own in zip(scored, which, strict=True) if own])) for m in METRICS}
+    return {m: float(np.mean([s[m] for s, chosen in zip(scored, which, strict=True) if chosen])) for m in METRICS}
 
 
 @PAPER.study("real-device", "Unseen tests of a real device", real_data=True, part="networks")
@@ -185,8 +185,8 @@ def real_device(run: Run) -> Outcome:
     filtered, settings = _of_laws(run, filtered_forces)
     models["LuGre, Kalman filter"] = [_scored(run, filtered)]
     networks = run.once(trained)
-    for name, made in networks.items():
-        models[name] = [_scored(run, own) for own in made.forces]
+    for name, prediction in networks.items():
+        models[name] = [_scored(run, force) for force in prediction.forces]
     rows = []
     for group, which in groups.items():
         for name, runs in models.items():
@@ -203,39 +203,39 @@ def real_device(run: Run) -> Outcome:
     pairs = "; ".join(f"{t.name} ← {c.name}" for t, c in zip(data.named, data.companions, strict=True) if t.event)
     settings = "; ".join(f"{s[0]:g}, {s[1] / 1e3:g} kN, {s[2]:g} Hz" for s in dict.fromkeys(settings))
     note = (
-        "Each earthquake test is left out by itself, harmonic settings in three groups (in whatever data set and at "
-        "whatever tension); laws are fitted and filters chosen without the tests left out. What is heard is a "
-        f"companion, another test of the same set-up, which also gives the capacities: {pairs}; for a harmonic test "
-        "the nearest setting, amplitude before frequency. A test that is left out may be heard as the companion of one "
-        "that is not; where a test is the target, nothing of it is known but its motion and the force before it. "
+        "Each earthquake test is left out by itself, harmonic settings in three groups (all data sets and tensions); "
+        "laws are fitted and filters chosen without the tests left out. The measurements are those of a companion, "
+        f"another test of the same set-up, from which the capacities are measured too: {pairs}; for a harmonic test "
+        "the nearest setting, amplitude before frequency. A test that is left out may be the companion of one that is "
+        "not. Of a target test only the motion and the force before it are known. "
         "Kalman filters chosen (σ_N, √R, corner): "
-        f"{settings}. Every kind but the paper's is a committee of three networks. Two kinds know a law with backlash "
-        "that is fitted to the companion (for an earthquake, also to the harmonic tests of its set-up): one hears its "
-        "force, one corrects it; the mean of both is recommended. Means over tests; of the networks, over seeds too. "
-        "Sizes, epochs and the choice of these two kinds were made looking at errors of left-out tests of this very "
-        "set, so expect somewhat larger ones on another device."
+        f"{settings}. Every kind but the paper's is a committee of three networks. Two kinds use a law with backlash "
+        "that is fitted to the companion (for an earthquake, also to the harmonic tests of its set-up): one has its "
+        "force as an input, one corrects it; the mean of both is recommended. Means over tests; of the networks, over "
+        "seeds too. Sizes, epochs and the choice of these two kinds were made with knowledge of the errors of left-out "
+        "tests of this set, so expect somewhat larger errors for another device."
     )
     return Outcome(rows, checks, note, _figure(run, data, networks))
 
 
 def _event_rows(run: Run, data: DeviceTests, networks) -> list[dict]:
-    """Tests of an earthquake of which no scale was seen."""
+    """Tests of an earthquake that was left out of training at every scale."""
     rows = []
     for i, fold in enumerate(data.extra):
-        for name, made in networks.items():
-            own = [scores(data.tests[j], made.extra[s, i, j]) for s in range(len(made.extra))
+        for name, prediction in networks.items():
+            results = [scores(data.tests[j], prediction.extra[s, i, j]) for s in range(len(prediction.extra))
                    for j in np.flatnonzero(fold.left_out)]  # fmt: skip
             row = {"tests": f"{fold.name} left out", "model": name}
-            rows.append(row | {text: float(np.mean([s[key] for s in own])) for key, text in METRICS.items()})
+            rows.append(row | {text: float(np.mean([s[key] for s in results])) for key, text in METRICS.items()})
     return rows
 
 
 def _checks(models: dict, groups: dict) -> list[Check]:
-    """The recommended network against the better of the fitted LuGre laws in each metric: the worst seed counts."""
+    """The recommended network against the better of the fitted LuGre laws in each metric, for the worst seed."""
     checks = []
     for group, which in groups.items():
         laws = [_mean(models[name][0], which) for name in models if name.startswith("LuGre, fitted")]
-        law = {key: min(own[key] for own in laws) for key in METRICS}
+        law = {key: min(means[key] for means in laws) for key in METRICS}
         seeds = [_mean(scored, which) for scored in models[RECOMMENDED]]
         for key, wanted, words in (
             ("NRMSE", WHOLE, "whole records"), ("strong", STRONG, "strong parts"), ("slow", BELOW, "below 8 Hz"),
@@ -263,8 +263,8 @@ def _figure(run: Run, data: DeviceTests, networks):
                      ("recommended network", networks[RECOMMENDED].forces[0, i], CYCLE[1], 1.0))  # fmt: skip
             for name, force, colour, width in lines:
                 for ax, across in ((row[0], time), (row[1], 1e3 * test.x)):
-                    own = np.asarray(force)[: len(time)]
-                    ax.plot(across[part], 1e-3 * own[part], color=colour, linewidth=width, label=name)
+                    values = np.asarray(force)[: len(time)]
+                    ax.plot(across[part], 1e-3 * values[part], color=colour, linewidth=width, label=name)
             row[0].set_title(test.name.removeprefix("ds2__"))
             row[0].set_xlabel(label("time", "s"))
             row[1].set_xlabel(label("deformation", "mm"))

@@ -25,7 +25,7 @@ from vibrid.papers.ocpnn.real_tests import EVERY, RATE, Fold
 from vibrid.papers.paper import Run
 
 FORCE, DISPLACEMENT, VELOCITY = 2e4, 0.03, 0.2
-"""Sizes: N, m, m/s."""
+"""Scales: N, m, m/s."""
 PLAYS = (2.5e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3)
 STRETCH = 128
 SEEN = MotionFeatures(DISPLACEMENT, VELOCITY, PLAYS)
@@ -33,7 +33,7 @@ GRIP = ScaledLaw(
     Backlash(1.7e4, 1.7e4, 2e-3, 4.5e-3, 1.8, 1.0, stiffness=500.0, damping=50.0), 2e4,
     ("slip_positive",), ("slip_negative",),
 )  # fmt: skip
-"""A first guess from looking at loops: unloading over 2–3 mm, a play of 1–2.6 mm, grip again over 3–6 mm."""
+"""Initial values, read from measured loops: unloading over 2–3 mm, a play of 1–2.6 mm, grip again over 3–6 mm."""
 GRIP_LEARNED = ("slip_positive", "slip_negative", "play", "take_up", "release", "exponent")
 BRISTLES = ScaledLaw(
     LuGre(2.3e6, 2e3, 1.9e4, 1.9e4, 2e4, 2e4, 0.04), 2e4,
@@ -42,20 +42,20 @@ BRISTLES = ScaledLaw(
 
 
 class ModelKind(NamedTuple):
-    """How a kind of network is made and trained."""
+    """A kind of network and its training."""
 
     make: Callable
     epoch: dict
     epochs: int
-    members: int = 1  # networks whose mean is the answer
-    law: str = ""  # "heard": it hears the force of the law of the companion; "corrected": and adds to it
+    members: int = 1  # networks whose mean is the prediction
+    law: str = ""  # "heard": the force of the companion's law is an input; "corrected": and is corrected
 
 
 def network(
     features: MotionFeatures, answer: Answer, branch: int, joined: tuple[int, ...], listens: bool = True, *,
     small: float = 1.0, dropout: float = 0.0, sizes=(FORCE, DISPLACEMENT), rate: float = RATE / EVERY,
 ):  # fmt: skip
-    """A function from a key to a model; `small` scales the first weights of its end, `sizes` are of what is heard."""
+    """A function from a key to a model; `small` scales its initial output weights, `sizes` its measured inputs."""
     own, heard = DeviceModel.own_inputs(features), len(sizes) if listens else 0
     widths = {"branch": branch, "joined": joined, "dropout": dropout}
 
@@ -72,18 +72,18 @@ def kinds() -> dict[str, ModelKind]:
     displacement = MotionFeatures(DISPLACEMENT, VELOCITY, (), False)
     adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
     bristles = LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping"))
-    own, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
+    ours, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
     hears = (FORCE, DISPLACEMENT, FORCE)
     return {
         "hears the companion's law": ModelKind(
-            network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), own, 50, 3, "heard"
+            network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), ours, 50, 3, "heard"
         ),
         "corrects the companion's law": ModelKind(
-            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), own, 25, 3, "corrected"
+            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), ours, 25, 3, "corrected"
         ),
-        "one law, adapted": ModelKind(network(SEEN, adapted, 12, (12,), small=0.1), own, 50, 3),
-        "one law, adapted, not listening": ModelKind(network(SEEN, adapted, 12, (12,), False, small=0.1), own, 50, 3),
-        "physics layer (LuGre)": ModelKind(network(SEEN, bristles, 12, (12,), small=0.1), own, 50, 3),
+        "one law, adapted": ModelKind(network(SEEN, adapted, 12, (12,), small=0.1), ours, 50, 3),
+        "one law, adapted, not listening": ModelKind(network(SEEN, adapted, 12, (12,), False, small=0.1), ours, 50, 3),
+        "physics layer (LuGre)": ModelKind(network(SEEN, bristles, 12, (12,), small=0.1), ours, 50, 3),
         "network of the paper": ModelKind(network(displacement, Direct(), 16, (48, 48), dropout=0.1), paper, 50),
     }
 
@@ -99,10 +99,10 @@ class Predicted(NamedTuple):
 
 def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], main: list[Fold], extra: list[Fold],
                 seeds: int, weights: np.ndarray, law=None) -> Predicted:  # fmt: skip
-    """All seeds and folds of a kind, trained at once; kept on disk, so that scoring again costs nothing.
+    """All seeds and folds of a kind, trained at once; saved on disk, so that they can be scored again without training.
 
-    `weights` (tests,): how much each test counts in training. `law` (tests, samples): forces of the law of the
-    companion, for kinds that hear it as one more signal.
+    `weights` (tests,): weight of each test in training. `law` (tests, samples): forces of the law of the companion, for
+    kinds that have it as one more input.
     """
     shapes = jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), kind.make(jax.random.key(0)).trained)
     data = [(t.name, t.heard.shape, f"{t.capacity[0]:.3g} {t.capacity[1]:.3g}") for t in tests]
@@ -125,28 +125,31 @@ def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], m
     shares = np.tile([weights * ~fold.left_out for fold in everything], (drawn, 1))
     run.progress.stage(f"{name}: {len(keys)} networks at once", kind.epochs)
     started = time.perf_counter()
-    models, made = fit_models(
+    models, training = fit_models(
         kind.make, keys, shares, histories, {"stretch": STRETCH, **kind.epoch}, kind.epochs,
         key=jax.random.key(1), progress=run.progress,
     )  # fmt: skip
     seconds = time.perf_counter() - started
-    found = np.asarray(_follow_all(models[0].fixed, made.state.trained, jax.tree.map(jnp.asarray, histories)))
-    found = found.reshape(seeds, kind.members, len(everything), *found.shape[1:]).mean(axis=1).astype(np.float32) + base
-    forces = np.zeros((seeds, *found.shape[2:]), np.float32)
+    predicted = np.asarray(_follow_all(models[0].fixed, training.state.trained, jax.tree.map(jnp.asarray, histories)))
+    members = predicted.reshape(seeds, kind.members, len(everything), *predicted.shape[1:])
+    predicted = members.mean(axis=1).astype(np.float32) + base
+    forces = np.zeros((seeds, *predicted.shape[2:]), np.float32)
     for i, fold in enumerate(main):
-        forces[:, fold.left_out] = found[:, i, fold.left_out]
-    error = np.asarray(made.history[-1]).reshape(seeds, kind.members, -1).mean(axis=1)
-    file.keep({"forces": forces, "extra": found[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name})
+        forces[:, fold.left_out] = predicted[:, i, fold.left_out]
+    error = np.asarray(training.history[-1]).reshape(seeds, kind.members, -1).mean(axis=1)
+    file.keep(
+        {"forces": forces, "extra": predicted[:, len(main) :], "error": error}, {"seconds": seconds, "kind": name}
+    )
     run.progress.stage(f"{name}: trained in {seconds:.0f} s")
-    return Predicted(forces, found[:, len(main) :], error, seconds)
+    return Predicted(forces, predicted[:, len(main) :], error, seconds)
 
 
 @eqx.filter_jit
 def _follow_all(fixed, trained, histories):
     """(models, tests, samples)."""
 
-    def one(own):
-        model = eqx.combine(own, fixed)
+    def force_of(weights):
+        model = eqx.combine(weights, fixed)
         return follow(model, model.start((histories.tests,)), histories.sample, histories.setting)[0]
 
-    return jax.vmap(one)(trained)
+    return jax.vmap(force_of)(trained)

@@ -1,7 +1,7 @@
-"""Tests of a real banded rotary friction damper (Lehigh University, 1024 Hz), as device models see them.
+"""Tests of a real banded rotary friction damper (Lehigh University, 1024 Hz), prepared for device models.
 
-A companion is another test of the same set-up (same data set, same nominal tension): it plays the part of the physical
-device that is listened to, and the capacity for either direction is measured on it, never on the test itself.
+A companion is another test of the same set-up (same data set, same nominal tension): it serves as the tested device
+whose measurements are used, and the capacity for each direction is measured on it, never on the test itself.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from vibrid.hybrid.learned.histories import DeviceTest
 
 INCH, KIP, RATE, EVERY = 0.0254, 4448.2216, 1024.0, 4
 SMOOTH = 40.0  # Hz, of the velocity
-SLOW = 8.0  # Hz, below which errors are counted apart
+SLOW = 8.0  # Hz, below which errors are also reported separately
 HARMONIC_FOLDS = (
     {(0.25, 0.5), (0.5, 1.0), (1.0, 1.5), (2.0, 1.0)},
     {(0.25, 1.0), (0.5, 1.5), (1.0, 0.5), (2.0, 0.5)},
     {(0.25, 1.5), (0.5, 0.5), (1.0, 1.0)},
 )
-"""Settings (Hz, in) that are left out together, in whatever data set and at whatever tension."""
+"""Settings (Hz, in) that are left out together, in all data sets and at all tensions."""
 
 
 class Named(NamedTuple):
-    """A test and what its file name says."""
+    """A test, and the set-up and setting in its file name."""
 
     name: str
     setup: str
@@ -35,13 +35,13 @@ class Named(NamedTuple):
 
     @property
     def event(self) -> str:
-        """The earthquake, whatever its scale."""
+        """The earthquake, without its scale."""
         return re.sub("^ds2__|DBE$|MCE$", "", self.name) if self.setting is None else ""
 
 
 def read_tests(folder) -> list[Named]:
     """All passive tests that have a companion."""
-    found = []
+    tests = []
     for file in sorted(folder.glob("ds[123]__*.npz")):
         with np.load(file, allow_pickle=False) as stored:
             data = stored["data"].astype(float) * np.array([1.0, INCH, KIP, INCH, 4.448, 4.448])
@@ -49,16 +49,16 @@ def read_tests(folder) -> list[Named]:
         harmonic = re.fullmatch(r"(ds\d)__([\d.]+)Hz(\d+)lbtension(?:([\d.]+)amplitude)?", name)
         if harmonic:
             group, rate, tension, amplitude = harmonic.groups()
-            found.append(Named(name, f"{group} {tension} lb", (float(rate), float(amplitude or 1.0)), data))
+            tests.append(Named(name, f"{group} {tension} lb", (float(rate), float(amplitude or 1.0)), data))
         else:
-            found.append(Named(name, "ds2 36 lb", None, data))
-    setups = [t.setup for t in found]
-    return [t for t in found if setups.count(t.setup) > 1]
+            tests.append(Named(name, "ds2 36 lb", None, data))
+    setups = [t.setup for t in tests]
+    return [t for t in tests if setups.count(t.setup) > 1]
 
 
 def companion_of(test: Named, tests: list[Named]) -> Named:
     """Of the same set-up: for an earthquake another one (the same at another scale first), else the nearest setting,
-    amplitude before frequency: slack bands grip the more the farther they turn."""
+    amplitude before frequency: slack bands grip harder with larger rotation."""
 
     def far(other: Named) -> float:
         if test.setting is None or other.setting is None:
@@ -75,8 +75,8 @@ def velocity_of(x: np.ndarray) -> np.ndarray:
 
 
 def capacity_of(test: Named) -> tuple[float, float]:
-    """N, for either direction: the median of the force while the device slips that way (more than half of its 95th
-    percentile), which chatter does not raise."""
+    """N, for each direction: the median of the force while the device slips that way (more than half of its 95th
+    percentile), which chatter does not increase."""
     v, force = velocity_of(test.data[:, 1]), test.data[:, 2]
 
     def median(way: int) -> float:
@@ -87,17 +87,17 @@ def capacity_of(test: Named) -> tuple[float, float]:
 
 
 def first_place(first_force: float, capacity: tuple[float, float]) -> float:
-    """m, from the middle of the play, where a device stands that pushes back with this force (N) before it is moved.
+    """m, from the middle of the play, of a device with this force (N) before it is moved.
 
-    The zero of a displacement sensor says nothing of it, the first force does: a play of about 2.4 mm, and a grip that
-    grows over 4 mm.
+    The zero of a displacement sensor does not show this position; the first force does: a play of about 2.4 mm, and a
+    grip that grows over 4 mm.
     """
     share = min(abs(first_force) / capacity[0 if first_force > 0 else 1], 0.9)
     return float(np.sign(first_force)) * (1.2e-3 * min(share / 0.02, 1.0) + 4e-3 * (1.0 - (1.0 - share) ** 1.33))
 
 
 def prepared(test: Named, companion: Named, every: int = EVERY) -> DeviceTest:
-    """Every fourth sample (256 Hz), as measured; what is heard is the companion's force and displacement."""
+    """Every fourth sample (256 Hz), as measured, with force and displacement of the companion as measured inputs."""
     x, force = test.data[:, 1], test.data[:, 2]
     v, capacity = velocity_of(x), capacity_of(companion)
     heard = companion.data[:, [2, 1]]
@@ -109,7 +109,7 @@ def prepared(test: Named, companion: Named, every: int = EVERY) -> DeviceTest:
 
 
 class Fold(NamedTuple):
-    """Tests that a model does not see in its training and is then scored on."""
+    """Tests that are left out of the training of a model, which is then scored on them."""
 
     name: str
     left_out: np.ndarray  # (tests,) bool
@@ -133,19 +133,19 @@ def event_folds(tests: list[Named]) -> list[Fold]:
 
 
 def strong_part(v: np.ndarray) -> np.ndarray:
-    """Where 5 to 95 % of ∫v² dt arrive."""
+    """Mask of the samples between 5 and 95 % of ∫v² dt."""
     arrived = np.cumsum(v**2) / np.sum(v**2)
     return (arrived > 0.05) & (arrived < 0.95)
 
 
-def scores(test: DeviceTest, found: np.ndarray, rate: float = RATE / EVERY) -> dict[str, float]:
-    """How far a predicted force is from the measured one; NRMSE in % of its range."""
+def scores(test: DeviceTest, predicted: np.ndarray, rate: float = RATE / EVERY) -> dict[str, float]:
+    """Errors of a predicted force against the measured one; NRMSE in % of its range."""
     force, v = test.force, test.v
-    found = np.asarray(found, float)[: len(force)]
-    span, miss = np.ptp(force), found - force
+    predicted = np.asarray(predicted, float)[: len(force)]
+    span, miss = np.ptp(force), predicted - force
     strong = strong_part(v)
     low = signal.butter(4, SLOW, fs=rate, output="sos")
-    slow_force, slow = signal.sosfiltfilt(low, force), signal.sosfiltfilt(low, found)
+    slow_force, slow = signal.sosfiltfilt(low, force), signal.sosfiltfilt(low, predicted)
     work = np.sum(force * v)
     return {
         "NRMSE": 100 * float(np.sqrt(np.mean(miss**2)) / span),
@@ -153,7 +153,7 @@ def scores(test: DeviceTest, found: np.ndarray, rate: float = RATE / EVERY) -> d
         "slow": 100 * float(np.sqrt(np.mean((slow - slow_force) ** 2)) / np.ptp(slow_force)),
         "MAE": 1e-3 * float(np.mean(np.abs(miss))),
         "R2": float(1 - np.sum(miss**2) / np.sum((force - force.mean()) ** 2)),
-        "TRAC": float(np.dot(force, found) ** 2 / (np.dot(force, force) * np.dot(found, found) + 1e-30)),
-        "energy": float(np.sum(found * v) / work),
-        "peak": float(np.abs(found).max() / np.abs(force).max()),
+        "TRAC": float(np.dot(force, predicted) ** 2 / (np.dot(force, force) * np.dot(predicted, predicted) + 1e-30)),
+        "energy": float(np.sum(predicted * v) / work),
+        "peak": float(np.abs(predicted).max() / np.abs(force).max()),
     }

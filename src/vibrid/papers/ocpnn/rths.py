@@ -1,4 +1,4 @@
-"""The real-time hybrid simulations: the building, equality, and the tests with a law in the second storey."""
+"""The real-time hybrid simulations: the building, and the coordinator against a simulation of the whole."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from vibrid.structures.shear import ShearBuilding
 
 @PAPER.table(2, "Natural periods and participation of the building", part="rths")
 def table_2(run: Run) -> Outcome:
-    found = modes(two_storey_building(), 2)
-    shares = found.effective_mass / found.moving_mass
+    result = modes(two_storey_building(), 2)
+    shares = result.effective_mass / result.moving_mass
     rows = [
-        {"mode": i + 1, "period, s (paper)": PERIODS[i], "period, s (ours)": float(found.periods[i]),
+        {"mode": i + 1, "period, s (paper)": PERIODS[i], "period, s (ours)": float(result.periods[i]),
          "mass, % (paper)": 100 * SHARES[i], "mass, % (ours)": 100 * float(shares[i])}
         for i in range(2)
     ]  # fmt: skip
-    near = bool(np.allclose(found.periods, PERIODS, rtol=0.02))
+    near = bool(np.allclose(result.periods, PERIODS, rtol=0.02))
     return Outcome(
         rows,
-        [Check("periods", ", ".join(f"{p:.3f} s" for p in found.periods), "within 2 %", near)],
+        [Check("periods", ", ".join(f"{p:.3f} s" for p in result.periods), "within 2 %", near)],
         "Heights and masses are not in the paper; they were chosen to give these periods (vibrid.papers.two_storey).",
     )
 
 
-@PAPER.study("rths-equality", "The coordinator beside the building with its dampers inside", part="rths")
+@PAPER.study("rths-equality", "The coordinator against a simulation of the building with its dampers", part="rths")
 def equality(run: Run) -> Outcome:
-    """One scan against simulate() of the whole; a device outside, step by step, against one scan."""
+    """One scan against simulate() of the whole; an external device, step by step, against one scan."""
     record = substitute(6.0 if run.quick else 20.0).resample(256.0)
     scheme = MKRAlpha(0.75)
     whole = simulate(two_storey_building(dampers=True), record, integrator=scheme).displacement

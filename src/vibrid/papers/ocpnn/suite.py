@@ -1,14 +1,15 @@
-"""The ground motions: fourteen to train with, four to validate with, ten for tests that no network has seen.
+"""The ground motions: fourteen for training, four for validation, ten for tests that no network was trained on.
 
 The paper names its four validation motions and the two of its hybrid tests; the fourteen are not named. Records that
-are not at hand are replaced by others of the same earthquake:
+are not available are replaced by others of the same earthquake:
 
 - Loma Prieta, Hollister Differential Array: by Capitola;
 - Kobe, Kobe University: by Nishi-Akashi.
 
 Its target, the uniform hazard spectrum of Los Angeles for 475 years, is not printed either: ours is the design spectrum
-of ASCE 7 with S_DS = 1.3 g and S_D1 = 0.75 g, about what stiff soil there has in 475 years. Motions are scaled one by
-one (the paper: in pairs) over periods of 0.2 to 1.5 times the first one of the full-scale building, by three at most.
+of ASCE 7 with S_DS = 1.3 g and S_D1 = 0.75 g, about the 475-year spectrum of stiff soil there. Motions are scaled one
+by one (the paper: in pairs) over periods of 0.2 to 1.5 times the first period of the full-scale building, by three at
+most.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ LARGEST_FACTOR = 3.0
 FULL_SCALE_PERIOD = PERIODS[0] * Similitude(2.0).time
 RANGE = (0.2 * FULL_SCALE_PERIOD, 1.5 * FULL_SCALE_PERIOD)
 SECONDS = 40.0
-"""Of a motion at full scale; what is longer is cut."""
+"""Duration of a motion at full scale; longer motions are cut."""
 BEFORE, AFTER = 1.0, 10.0
-"""s of rest at half scale: a device that drifts shows it there."""
+"""s of rest at half scale; the rest shows whether a device drifts."""
 
 _FAR = "groundmotion/fema_p695_farfield"
 TRAINING = {
@@ -72,7 +73,7 @@ HELD_OUT = {
 }
 """The first two are those of the paper's hybrid tests."""
 _STEPS = {"tabasFN.txt": 0.02, "RSN72_SFERN_LakeHughes4_wxw115.acc": 0.01}
-"""s, of files that do not say theirs."""
+"""s, of files that do not state it."""
 
 
 class HazardSuite(NamedTuple):
@@ -84,21 +85,21 @@ class HazardSuite(NamedTuple):
 
     def first(self, training: int, validation: int, held_out: int) -> HazardSuite:
         """The first few of each."""
-        cut = lambda some, count: dict(list(some.items())[:count])  # noqa: E731
+        cut = lambda motions, count: dict(list(motions.items())[:count])  # noqa: E731
         return HazardSuite(cut(self.training, training), cut(self.validation, validation), cut(self.held_out, held_out))
 
 
 def real_suite(run: Run) -> HazardSuite:
     """Measured motions from the data folder."""
-    return HazardSuite(*({name: _scaled(_read(run, file)) for name, file in some.items()}
-                   for some in (TRAINING, VALIDATION, HELD_OUT)))  # fmt: skip
+    return HazardSuite(*({name: _scaled(_read(run, file)) for name, file in files.items()}
+                   for files in (TRAINING, VALIDATION, HELD_OUT)))  # fmt: skip
 
 
 def synthetic_suite() -> HazardSuite:
-    """As many synthetic ones, of several lengths and frequencies, which need no data."""
-    counts, made = [len(TRAINING), len(VALIDATION), len(HELD_OUT)], []
+    """The same numbers of synthetic motions, of several durations and frequencies; no data are needed."""
+    counts, splits = [len(TRAINING), len(VALIDATION), len(HELD_OUT)], []
     for split, count in enumerate(counts):
-        own = {}
+        motions = {}
         for i in range(count):
             key = 100 * split + i
             rng = np.random.default_rng(key)
@@ -107,19 +108,19 @@ def synthetic_suite() -> HazardSuite:
                 middle=rng.uniform(6, 14), frequency=rng.uniform(1.5, 6), frequency_slope=rng.uniform(-0.15, 0.0),
                 bandwidth=rng.uniform(0.2, 0.5), name=f"synthetic {key}",
             )  # fmt: skip
-            own[record.name] = _scaled(record)
-        made.append(own)
-    return HazardSuite(*made)
+            motions[record.name] = _scaled(record)
+        splits.append(motions)
+    return HazardSuite(*splits)
 
 
 def at_half_scale(scaled: ScaledMotion) -> Record:
-    """The motion in the time of the half-scale building, with rest before and after; every one is equally long."""
+    """The motion in the time of the half-scale building, with rest before and after; all have the same duration."""
     model = Similitude(2.0).to_model(scaled.records[0])
     rate = 200.0 * Similitude(2.0).time
     count = round((BEFORE + SECONDS / Similitude(2.0).time + AFTER) * rate)
     time = np.arange(count) / rate - BEFORE
-    own = np.interp(time, model.time - model.time[0], model.data[:, 0], left=0.0, right=0.0)
-    return model.replace("rest before and after", data=own[:, None], step=1.0 / rate, start=0.0, times=None)
+    acceleration = np.interp(time, model.time - model.time[0], model.data[:, 0], left=0.0, right=0.0)
+    return model.replace("rest before and after", data=acceleration[:, None], step=1.0 / rate, start=0.0, times=None)
 
 
 def _read(run: Run, file: str) -> Record:

@@ -1,4 +1,4 @@
-"""How well a machine follows, with each way of compensating its delay."""
+"""Tracking errors of a machine with each compensation of its delay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAG, NOISE, STEP = 0.018, 2e-5, 1 / 1024
 
 
 def deformation(run: Run) -> Record:
-    """What the first-storey damper is asked for in a simulation of the frame with LuGre dampers."""
+    """Deformation of the first-storey damper in a simulation of the frame with LuGre dampers."""
     record = substitute(10.0 if run.quick else 28.0).scale(1.6)
     moved = simulate(two_storey_building(dampers=True), record, integrator=MKRAlpha(0.75))
     row = two_storey_building().row(FLOOR)
@@ -47,9 +47,9 @@ def slow_deformation(run: Run) -> Record:
 
 
 def followed(target: Record, dynamics, compensator, noise: float) -> Tracking:
-    """Indicators of where the specimen was (a spring of 1 N/m shows it without the sensor's noise)."""
-    made = impose(Linear(1.0), target, Actuator(dynamics, noise=noise), compensator)
-    return tracking(made["target"], made["force"], STEP)
+    """Tracking indicators of the true displacement (the force of a 1 N/m spring, without sensor noise)."""
+    response = impose(Linear(1.0), target, Actuator(dynamics, noise=noise), compensator)
+    return tracking(response["target"], response["force"], STEP)
 
 
 @PAPER.study("rths-tracking", "Compensation of an 18 ms machine", part="rths")
@@ -68,44 +68,46 @@ def compensation(run: Run) -> Outcome:
         "ATS from 0 ms": AdaptiveTimeSeries(0.0),
         "ATS from 30 ms": AdaptiveTimeSeries(0.030),
     }
-    rows, found = [], {}
+    rows, results = [], {}
     for target, machine, way in itertools.product(targets, machines, ways):
         for noise in (0.0, NOISE) if isinstance(ways[way], AdaptiveTimeSeries) else (0.0,):
-            own = found[target, machine, way, noise] = followed(targets[target], machines[machine], ways[way], noise)
+            result = followed(targets[target], machines[machine], ways[way], noise)
+            results[target, machine, way, noise] = result
             rows.append(
                 {
                     "target": target,
                     "machine": machine,
                     "compensation": way,
                     "noise, mm": 1e3 * noise,
-                    "J₁ delay, ms": 1e3 * own.delay,
-                    "J₂ rms error, %": 100 * own.error,
-                    "J₃ peak error, %": 100 * own.peak_error,
-                    "rms error of range, %": 100 * own.of_range,
+                    "J₁ delay, ms": 1e3 * result.delay,
+                    "J₂ rms error, %": 100 * result.error,
+                    "J₃ peak error, %": 100 * result.peak_error,
+                    "rms error of range, %": 100 * result.of_range,
                 }
             )
     checks = []
     for target, machine in itertools.product(targets, list(machines)[:2]):
-        before = found[target, machine, "none", 0.0].error
-        worst = max(own.error for (t, m, w, _), own in found.items() if (t, m) == (target, machine) and w[:3] == "ATS")
+        before = results[target, machine, "none", 0.0].error
+        worst = max(
+            result.error for (t, m, w, _), result in results.items() if (t, m) == (target, machine) and w[:3] == "ATS"
+        )
         met = bool(before >= 0.07 and worst <= 0.005)
         text = f"{100 * before:.1f} % → {100 * worst:.2f} % at worst"
         what = f"{target}, {machine}: tracking error J₂, any first guess, with and without noise"
         checks.append(Check(what, text, "≥ 7 % → ≤ 0.5 %", met))
     note = (
         "Targets are the deformation of the first-storey damper in a simulation of the fibre frame with LuGre dampers, "
-        "and the drift of a slow linear building; errors are of where the specimen was, not of what a noisy sensor "
-        "says, over the whole history, the seconds of learning included. ATS has three coefficients: of a pure delay "
-        "it can follow motions "
-        "up to about ωτ = 0.5 (4 Hz at 18 ms); what a building with friction dampers moves at 8 Hz and above it "
-        "cannot make good. A machine of second order it can invert."
+        "and the drift of a slow linear building; errors are those of the true displacement of the specimen, not of "
+        "the noisy measurement, over the whole history, including the seconds of adaptation. ATS has three "
+        "coefficients: it compensates a pure delay up to about ωτ = 0.5 (4 Hz at 18 ms), but not the motion of a "
+        "building with friction dampers at 8 Hz and above. A machine of second order it can invert."
     )
     return Outcome(rows, checks, note)
 
 
-@PAPER.study("rths-stability", "What the delay of a machine does to a building: J₁ to J₉", part="rths")
+@PAPER.study("rths-stability", "Effect of the delay of a machine on a building: J₁ to J₉", part="rths")
 def stability(run: Run) -> Outcome:
-    """Three floors, a spring of a fifth of the first storey tested in a machine; the reference has it inside."""
+    """Three floors, a spring of a fifth of the first storey tested in a machine; the reference includes it."""
     record = substitute(10.0 if run.quick else 20.0)
 
     whole, share = 1e7, 2e6
@@ -128,8 +130,13 @@ def stability(run: Run) -> Outcome:
         result = HybridTest(building(whole - share), [Experimental(Linear(share), at=0, name="spring", **lab)]).run(
             record
         )
-        own, floors = result.tracking("spring"), floor_errors(result.response.displacement, reference)
-        row = {"machine": words, "J₁, ms": 1e3 * own.delay, "J₂, %": 100 * own.error, "J₃, %": 100 * own.peak_error}
+        indicators, floors = result.tracking("spring"), floor_errors(result.response.displacement, reference)
+        row = {
+            "machine": words,
+            "J₁, ms": 1e3 * indicators.delay,
+            "J₂, %": 100 * indicators.error,
+            "J₃, %": 100 * indicators.peak_error,
+        }
         row |= {f"J{'₄₅₆'[i]}, %": 100 * float(e) for i, e in enumerate(floors.error)}
         row |= {f"J{'₇₈₉'[i]}, %": 100 * float(e) for i, e in enumerate(floors.peak_error)}
         rows.append(row)

@@ -1,4 +1,4 @@
-"""Beyond the paper: other laws in the layer, the paper's own training, a search of sizes, and several devices."""
+"""Beyond the paper: other laws in the layer, the published training in one batch, a grid search, several devices."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ LAYERS = {
     "Bouc–Wen": ("stiffness",),
     "Masing": ("damping",),
 }
-"""Laws, and what the network gives of them. A law that remembers forces of turning points cannot have its stiffness
-moved under it: the force would not come back."""
+"""Laws, and the parameters that the network predicts. The stiffness of a law that stores forces of turning points
+cannot change during a test: the force would not return to the stored one."""
 EPOCHS = 300
-"""Of the paper's training, in our reading."""
+"""Epochs of the paper's training, our assumption."""
 
 
 @PAPER.study("layers", "Other laws in the physics layer", real_data=True, part="variants")
@@ -72,11 +72,11 @@ def layers(run: Run) -> Outcome:
         saved = train_models(recipe, training, [p.test(EVERY) for p in pairs.validation], law=law, heard_names=HEARD,
                              progress=run.progress)[0]  # fmt: skip
         seconds = time.perf_counter() - began
-        made = row_of(f"{name} layer", "held-out", scores(network_forces(saved, tests), tests))
-        rows.append({**made, "given by the network": ", ".join(learned), "training, s": seconds})
+        row = row_of(f"{name} layer", "held-out", scores(network_forces(saved, tests), tests))
+        rows.append({**row, "given by the network": ", ".join(learned), "training, s": seconds})
     note = (
-        f"Laws are fitted to a third of the training tests. {epochs} epochs, one beginning, second-storey tests alone. "
-        "The network gives the parameters named, the others stay as fitted. Any registered law can stand in the layer."
+        f"Laws are fitted to a third of the training tests. {epochs} epochs, one seed, second-storey tests only. "
+        "The network predicts the parameters named, the others stay as fitted. Any registered law can be used."
     )
     return Outcome(rows, [], note)
 
@@ -87,20 +87,22 @@ def recurrent(run: Run) -> Outcome:
     epochs, seeds = (1, 1) if run.quick else (60, 3)
     recipe = Recipe(network="lstm", branch=16, joined=(48, 48), epochs=epochs, every=max(epochs // 25, 1), seeds=seeds)
     began = time.perf_counter()
-    made = train_models(recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation],
-                        heard_names=HEARD, progress=run.progress)  # fmt: skip
+    models = train_models(recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation],
+                          heard_names=HEARD, progress=run.progress)  # fmt: skip
     seconds, rows = time.perf_counter() - began, []
-    for split, some in (("validation", pairs.validation), ("held-out", pairs.held_out)):
-        tests = [p.test(EVERY) for p in some]
-        for saved in made:
-            own = scores(network_forces(saved, tests), tests)
-            rows.append(row_of("LSTM 16 + 16, 48, 48", split, own, str(saved.facts["seed"])))
-    note = f"{epochs} epochs, {seeds} beginnings at once in {seconds:.0f} s; play operators and velocity at 256 Hz."
+    for split, split_pairs in (("validation", pairs.validation), ("held-out", pairs.held_out)):
+        tests = [p.test(EVERY) for p in split_pairs]
+        for saved in models:
+            results = scores(network_forces(saved, tests), tests)
+            rows.append(row_of("LSTM 16 + 16, 48, 48", split, results, str(saved.facts["seed"])))
+    note = (
+        f"{epochs} epochs, {seeds} initial weights at once in {seconds:.0f} s; play operators and velocity at 256 Hz."
+    )
     return Outcome(rows, [], note)
 
 
 class EpochClock(Progress):
-    """When which epochs had been trained."""
+    """Progress that also records the time of every update."""
 
     def __init__(self, shown: Progress):
         self.shown, self.ended = shown, []
@@ -113,7 +115,7 @@ class EpochClock(Progress):
         self.shown.update(done, note)
 
     def seconds_an_epoch(self) -> float:
-        """Epochs before the first word, which compile, do not count; zero when there was no other."""
+        """Without the epochs before the first update, which include compilation; zero if there was one update only."""
         (first, began), (last, ended) = self.ended[0], self.ended[-1]
         return (ended - began) / max(last - first, 1)
 
@@ -122,7 +124,7 @@ class EpochClock(Progress):
     "published-one-batch", "The published training with all tests in one batch", real_data=True, part="published"
 )
 def one_batch(run: Run) -> Outcome:
-    """The data-driven network as published but for its batches of ten; a few epochs where there is no accelerator."""
+    """The data-driven network as published, but in one batch instead of batches of ten; few epochs without a GPU."""
     epochs = 1 if run.quick else EPOCHS if accelerated() else 4
     pairs = run.once(data, "real")
     training, validation = [p.test() for p in pairs.training], [p.test() for p in pairs.validation]
@@ -143,9 +145,9 @@ def one_batch(run: Run) -> Outcome:
     judged = minutes < 20 if accelerated() and epochs == EPOCHS else None
     words = f"{len(training)} tests at 1024 Hz, {EPOCHS} epochs in one batch, minutes"
     note = (
-        f"{epochs} of {EPOCHS} epochs (our reading: the paper does not print how many). Seconds include compilation "
-        "and the scores on the validation tests, seconds of an epoch do not; the minutes of epochs that were not run "
-        "are estimated from them."
+        f"{epochs} of {EPOCHS} epochs (our assumption: the paper does not state it). Seconds include compilation "
+        "and the scores on the validation tests, seconds per epoch do not; the minutes of epochs that were not run "
+        "are estimated from the seconds per epoch."
     )
     return Outcome(rows, [Check(words, f"{minutes:.1f}", "< 20 on a GPU", judged)], note)
 
@@ -187,10 +189,10 @@ def four_storeys(run: Run) -> Outcome:
     ]
     run.progress.stage("four storeys", len(jobs))
 
-    def one(name, record, capacity, key, words):
+    def run_job(name, record, capacity, key, words):
         return run_or_break(test(key, capacity, kinds[words]), record)
 
-    results = dict(zip([(j[0], j[2], j[4]) for j in jobs], side_by_side(one, jobs, run.progress), strict=True))
+    results = dict(zip([(j[0], j[2], j[4]) for j in jobs], side_by_side(run_job, jobs, run.progress), strict=True))
     rows = []
     for words in list(kinds)[1:]:
         errors = {place: [] for place in heard}
@@ -199,18 +201,18 @@ def four_storeys(run: Run) -> Outcome:
                 true = results[name, capacity, "the specimens"]
                 for place in heard:
                     errors[place].append(loop_errors(result, true, place, "roof", AFTER))
-        for place, some in errors.items():
-            rows.append({"modelled": words, "storey": place, "heard": heard[place], "tests": len(some),
-                         "roof NRMSE, %": 100 * float(np.mean([e.displacement for e in some])),
-                         "force NRMSE, %": 100 * float(np.mean([e.force for e in some])),
-                         "residual roof, worst, mm": 1e3 * float(np.max([e.residual for e in some]))})  # fmt: skip
+        for place, at_place in errors.items():
+            rows.append({"modelled": words, "storey": place, "heard": heard[place], "tests": len(at_place),
+                         "roof NRMSE, %": 100 * float(np.mean([e.displacement for e in at_place])),
+                         "force NRMSE, %": 100 * float(np.mean([e.force for e in at_place])),
+                         "residual roof, worst, mm": 1e3 * float(np.max([e.residual for e in at_place]))})  # fmt: skip
     network = np.mean([r["roof NRMSE, %"] for r in rows if r["modelled"] == "data-driven network"])
     law = np.mean([r["roof NRMSE, %"] for r in rows if r["modelled"] == "LuGre, fitted"])
     return Outcome(
         rows,
         [Check("roof NRMSE, network / fitted LuGre, %", f"{network:.2f} / {law:.2f}", "smaller", bool(network < law))],
-        "Every storey has two dampers; the modelled ones hear the tested one below them. Four held-out motions, three "
-        "capacities. All four places have specimens of their own.",
+        "Every storey has two dampers; the modelled ones use measurements of the tested one below them. Four held-out "
+        "motions, three capacities. Each storey has its own specimen.",
     )
 
 
@@ -229,5 +231,5 @@ def search(run: Run) -> Outcome:
     rows = [{**trial.choice, "validation NRMSE, %": 100 * trial.scores.nrmse, "seconds": trial.seconds}
             for trial in trials]  # fmt: skip
     best: ForceScores = trials[0].scores
-    note = f"A full grid, {epochs} epochs each; the best first. Errors differ little: the sizes are not what matters."
+    note = f"A full grid, {epochs} epochs each; the best first. The errors differ little: the sizes hardly matter."
     return Outcome(rows, [Check("best validation NRMSE, %", f"{100 * best.nrmse:.2f}")], note)
