@@ -111,9 +111,9 @@ def held_out(run: Run) -> Outcome:
         rows,
         checks,
         "Tip displacement of the full beam with SIVA's coefficients against the exact ones. The phase is the delay "
-        "that best aligns the last half second. Pruned: terms that cannot be told from zero are zero and the others "
-        "moved accordingly; with all terms, what Guyan's reduction leaves over goes into k4 and k5 and grows with the "
-        "impact.",
+        "that best aligns the last half second. Pruned: terms that cannot be distinguished from zero are zero and the "
+        "others moved accordingly; with all terms, the error of Guyan's reduction goes into k4 and k5 and grows "
+        "with the impact.",
     )
 
 

@@ -127,8 +127,8 @@ def table_3(run: Run) -> Outcome:
         rows,
         checks,
         "Data of the reduced beam obey the model exactly; data of the full beam do not, because Guyan's reduction is "
-        "not exact. Pruned: terms that cannot be told from zero set to zero, the others moved accordingly. The tip MSE "
-        "simulates the full beam with the coefficients of each row over 4 s at 2 kN; the "
+        "not exact. Pruned: terms that cannot be distinguished from zero set to zero, the others moved accordingly. "
+        "The tip MSE simulates the full beam with the coefficients of each row over 4 s at 2 kN; the "
         "motion is sensitive, so an error of 0.1 % in k3 shows. The paper does not print the unit of its MSE: mm² "
         "fits the SINDy row. SIVA: one seed, 1000 epochs; seconds with "
         "compilation. The scatter over ten seeds is in the study of that name.",
@@ -148,7 +148,7 @@ def _spurious(fit: Identification, kind: str) -> list[Check]:
     """What the answer says about the terms that are not there."""
     made = []
     for i in (1, 3, 4):
-        said = [w for w in fit.warnings if f"coefficients[{i}]" in w and "cannot be told from zero" in w]
+        said = [w for w in fit.warnings if f"coefficients[{i}]" in w and "cannot be distinguished from zero" in w]
         found = said[0].split(": ")[-1] if said else f"taken for real at {fit.estimate[i]:.3g}"
         made.append(Check(f"{NAMES[i]}, {kind} beam", found, "not identifiable", bool(said)))
     return made

@@ -71,7 +71,8 @@ PAPER.judge(
         ),
         Claim(
             "Figure 6: unseen impacts of 1 and 3 kN are predicted",
-            f"{REPRODUCES} with our coefficients, terms pruned that cannot be told from zero; over 4 s phases drift",
+            f"{REPRODUCES} with our coefficients, terms pruned that cannot be distinguished from zero; over 4 s phases "
+            "drift",
             ours="full beam, pruned, L2 over 0.5 s: {study-held-out|2|L2, 0.5 s [%]|.2f}, "
             "{study-held-out|3|L2, 0.5 s [%]|.2f} %; over 4 s {study-held-out|2|L2, 4 s [%]|.2g}, "
             "{study-held-out|3|L2, 4 s [%]|.2g} %; all terms, 0.5 s: {study-held-out|6|L2, 0.5 s [%]|.2f}, "
