@@ -29,7 +29,7 @@ RATE = 10.0  # Γ/RT0
 PRINTED_PERIOD, TRUE_PERIOD = 1.19, 7.475  # s
 DURATION = 40.0  # s
 KOBE = "groundmotion/RSN1106_KOBE_KJM000.AT2"
-TARGET_SHORT, TARGET_ONE_SECOND = 2.0, 1.2  # g, near a fault; the paper does not say which target spectrum it used
+TARGET_SHORT, TARGET_ONE_SECOND = 2.0, 1.2  # g, near a fault; the paper does not state its target spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def kobe(run, period: float = PRINTED_PERIOD) -> Record:
 
 
 def synthetic(key: int = 0) -> Record:
-    """The motion that ships: 40 s, linear between samples at 50 Hz, largest acceleration 8.2 m/s²."""
+    """The synthetic motion: 40 s, linear between samples at 50 Hz, largest acceleration 8.2 m/s²."""
     return synthetic_motion(key=key, duration=DURATION + 0.02, rate=50.0, pga=8.2)
 
 
@@ -156,7 +156,7 @@ def synthetic(key: int = 0) -> Record:
 def respond(
     building: ShearBuilding, motion: Record, rate: float = 100.0, forces: float = 0.0, key: int = 0
 ) -> Response:
-    """How a building moves, from an error-controlled integrator that no method uses.
+    """The response of a building, from an error-controlled integrator that no method uses.
 
     Arguments
         forces: rms of unmodelled white forces on every floor, as a share of the rms of m ẍ_g; straight lines between
@@ -182,7 +182,7 @@ def measured(system: System, response: Response, noise: float, key: int = 0) -> 
 
 
 def bound(system: System, response: Response, noise: float) -> np.ndarray:
-    """Cramér–Rao bound of the relative error in per cent at the truth, with the true noise: one for each unknown."""
+    """Cramér–Rao bound of the relative error in per cent at the true values and noise: one for each unknown."""
     problem = make_problem(system.building, measured(system, response, 0.0), system.unknown)
     limits = identifiability(problem, problem.start, noise * problem.signal_size())
     return 100.0 * limits.relative_bound

@@ -78,7 +78,7 @@ class PIDynNet(Method):
     checkpoint: str | None = eqx.field(static=True, default=None)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples", "priors"})
-    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it integrates nothing
+    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # no time stepping
 
     retired: ClassVar[dict[str, str]] = {
         name: f"PIDynNet has no '{name}': the paper's recipe and its settings are the method 'pidynnet-as-published' "
