@@ -44,14 +44,14 @@ def fine_tuning(run: Run, system: str) -> Outcome:
         pass
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    tuned, simulated, seconds = zip(*scores, strict=True)
-    share, other = (float(np.mean(np.array(v) >= 0.95)) for v in (tuned, simulated))
-    rows = [{"motions": len(tuned), "fine-tuning: share ≥ 0.95 (%)": 100 * share,
-             "smallest": float(np.min(tuned)), "simulation: share ≥ 0.95 (%)": 100 * other,
+    by_tuning, simulated, seconds = zip(*scores, strict=True)
+    share, other = (float(np.mean(np.array(v) >= 0.95)) for v in (by_tuning, simulated))
+    rows = [{"motions": len(by_tuning), "fine-tuning: share ≥ 0.95 (%)": 100 * share,
+             "smallest": float(np.min(by_tuning)), "simulation: share ≥ 0.95 (%)": 100 * other,
              "smallest ": float(np.min(simulated)), "paper (%)": 90.0 if system == "cubic" else None,
              "median s of fine-tuning": float(np.median(seconds))}]  # fmt: skip
     checks = [Check(f"{system}, fine-tuning: share ≥ 0.95", f"{100 * share:.0f} %", "≥ 90 %", share >= 0.9)]
-    histogram_of_correlations(ax, {"fine-tuning": tuned, "simulation": simulated})
+    histogram_of_correlations(ax, {"fine-tuning": by_tuning, "simulation": simulated})
     ax.legend()
     return Outcome(
         rows, checks,
