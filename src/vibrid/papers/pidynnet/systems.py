@@ -1,4 +1,4 @@
-"""The two systems of Liu & Meidani, with their equations put right, the motions that shake them, and data of them.
+"""The two systems of Liu & Meidani, with corrected equations, their ground motions, and their data.
 
 Corrected, with drift d_i = x_i − x_{i−1} and w_i = ḋ_i (Eqs 18 and 20 as printed are unstable, or difference z twice):
 
@@ -34,7 +34,7 @@ TARGET_SHORT, TARGET_ONE_SECOND = 2.0, 1.2  # g, near a fault; the paper does no
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A building, what is unknown in it, and a first guess; `table` counts the unknowns of the paper's tables."""
+    """A building, its unknowns, and a first guess; `table` counts the unknowns of the paper's tables."""
 
     name: str
     building: ShearBuilding
@@ -68,8 +68,8 @@ def cubic(floors: int = 10, velocity: str = "drift", known_damping: bool = False
 
     Arguments
         floors: other heights keep the paper's shares of stiff and soft storeys (Fig. 4).
-        velocity: what drives the thermostats: the dashpot's own drift, or the floor's velocity as printed.
-        known_damping: c(0) known, as the paper has it.
+        velocity: input of the thermostats: that of the dashpot's drift, or the floor's velocity as printed.
+        known_damping: c(0) known, as in the paper.
     """
     share = np.arange(floors) / floors
     stiffness = np.select([share < 0.3, share < 0.6], [35.0, 30.0], 25.0)
@@ -104,7 +104,7 @@ def _system(name, building, unknown, guess, labels, known_damping) -> System:
         unknown, guess = [*unknown, "damping[*].initial"], guess | {"damping[*].initial": 1.0}
         labels = labels + [f"c{i + 1}(0)" for i in range(building.floors)]
     experiment = Experiment(building, (), (Initial.rest(building.floors),))
-    made = compile_unknowns(experiment, unknown)
+    unknowns = compile_unknowns(experiment, unknown)
     return System(
         name,
         building,
@@ -112,8 +112,8 @@ def _system(name, building, unknown, guess, labels, known_damping) -> System:
         tuple(unknown),
         table,
         tuple(labels),
-        made.names,
-        np.asarray(made.start),
+        unknowns.names,
+        np.asarray(unknowns.start),
     )
 
 

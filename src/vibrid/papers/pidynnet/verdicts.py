@@ -107,9 +107,9 @@ def summary(run: Run) -> Outcome:
     results, rows = Results(run.folder), []
     for (system, noise), (item, row) in _MEANS.items():
         ukf, network = PRINTED[system, noise]
-        found = {name: results.value(item, row, name) for name in COLUMNS}
+        errors = {name: results.value(item, row, name) for name in COLUMNS}
         rows.append(
-            {"system": system, "noise (%)": 100 * noise, "paper's UKF": ukf, "paper's network": network} | found
+            {"system": system, "noise (%)": 100 * noise, "paper's UKF": ukf, "paper's network": network} | errors
         )
     looks = {
         "paper's network": ("D-", style.INK), "paper's UKF": ("s:", style.INK), "as published": ("o-", style.RESIDUAL),
