@@ -137,7 +137,7 @@ def test_fine_tuning_predicts_what_simulation_does(hysteretic):
     tuned = METHOD.fine_tune(hysteretic, motion(3))
     simulated = hysteretic.predict(motion(3)).displacement[: len(tuned.time), 0]
     assert np.corrcoef(simulated, tuned.displacement[:, 0])[0, 1] > 0.99
-    with pytest.raises(VibridError, match="needs the answer of PIDynNet"):
+    with pytest.raises(VibridError, match="needs the result of PIDynNet"):
         METHOD.fine_tune(hysteretic.replace(history={}), motion(3))
 
 

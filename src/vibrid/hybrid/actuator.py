@@ -204,8 +204,8 @@ class Actuator(Parameterised):
         """Follow a command for one step of `dt` seconds."""
         reach = self.velocity_limit * dt
         asked = jnp.clip(jnp.clip(command, -self.stroke, self.stroke), state.asked - reach, state.asked + reach)
-        motion, own = self.dynamics.follow(constants, state.own, asked, dt)
+        motion, followed = self.dynamics.follow(constants, state.own, asked, dt)
         measured = motion.e + self.noise * gauss(self.seed, state.steps)[0]
         step = jnp.where(self.quantum > 0, self.quantum, 1.0)
         measured = jnp.where(self.quantum > 0, step * jnp.round(measured / step), measured)
-        return ImposedMotion(motion, measured), MachineState(own, asked, measured, state.steps + 1)
+        return ImposedMotion(motion, measured), MachineState(followed, asked, measured, state.steps + 1)

@@ -60,12 +60,12 @@ class Fit(eqx.Module):
             x, v = jnp.asarray(sample.x, float), jnp.asarray(sample.v, float)
 
             def step(carry, now):
-                own, before = carry
-                own = law.advance(own, before, now, self.dt)
-                return (own, now), law.force(now.e, now.w, own) * share
+                state, before = carry
+                state = law.advance(state, before, now, self.dt)
+                return (state, now), law.force(now.e, now.w, state) * share
 
-            own = preload(law, jnp.asarray(first_force, float) / share) if self.preloaded else law.start()
-            return jax.lax.scan(step, (own, Motion(x[0], v[0])), Motion(x, v))[1]
+            state = preload(law, jnp.asarray(first_force, float) / share) if self.preloaded else law.start()
+            return jax.lax.scan(step, (state, Motion(x[0], v[0])), Motion(x, v))[1]
 
         return jax.vmap(one)(histories.sample, *histories.setting)
 

@@ -91,9 +91,9 @@ class LawDevice(LoopDevice):
         return LawState(self.law.start(), Motion(rest, rest))
 
     def trial(self, state: LawState, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, LawState]:
-        own = self.law.advance(state.own, state.at, motion, dt)
-        force = jnp.where(self.law.overflowed(own), jnp.nan, self.law.force(motion.e, motion.w, own))
-        return Reading(force, jnp.zeros(0)), LawState(own, motion)
+        law_state = self.law.advance(state.own, state.at, motion, dt)
+        force = jnp.where(self.law.overflowed(law_state), jnp.nan, self.law.force(motion.e, motion.w, law_state))
+        return Reading(force, jnp.zeros(0)), LawState(law_state, motion)
 
     def initial_stiffness(self):
         return self.law.initial_stiffness()

@@ -148,16 +148,16 @@ class UpdatedLaw(LoopDevice):
         rest, still = Motion(zero, zero), Smoothed(zero, zero, zero)
         begun = jnp.zeros((), bool)
         covariance = jnp.square(self.process_noise) * jnp.eye(size)
-        own = LawState(self.law.law.start(), rest)
-        return UpdatedState(jnp.ones(size), covariance, copies, rest, still, still, begun, own)
+        law_state = LawState(self.law.law.start(), rest)
+        return UpdatedState(jnp.ones(size), covariance, copies, rest, still, still, begun, law_state)
 
-    def moved(self, x, own, before: Motion, after: Motion, dt):
+    def moved(self, x, law_state, before: Motion, after: Motion, dt):
         """State and force of the law with parameters x (in units of the characterised ones) after a step."""
         given = dict(zip(self.updated, self.characterised * x, strict=True))
         law, share = self.law.scaled(jnp.broadcast_to(self.capacity, (2,)), given)
-        own = law.advance(own, before, after, dt)
-        force = jnp.where(law.overflowed(own), jnp.nan, law.force(after.e, after.w, own) * share)
-        return own, force
+        law_state = law.advance(law_state, before, after, dt)
+        force = jnp.where(law.overflowed(law_state), jnp.nan, law.force(after.e, after.w, law_state) * share)
+        return law_state, force
 
     def listened(self, state: UpdatedState, heard: Heard, dt) -> tuple[Motion, jax.Array, Smoothed, Smoothed]:
         """Motion and force of the tested device after the low-pass."""

@@ -50,9 +50,9 @@
 
   function ticks(low, high, count) {
     const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].find((m) => m * power >= raw) * power, made = [];
-    for (let k = Math.ceil(low / step); k * step <= high; k++) made.push(k * step);
-    return [made, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))];
+    const step = [1, 2, 5, 10].find((m) => m * power >= raw) * power, places = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) places.push(k * step);
+    return [places, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))];
   }
 
   function panel(series, y0, y1, width, title) {

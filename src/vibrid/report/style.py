@@ -112,8 +112,8 @@ def legend_above(figure, *axes, columns: int = 4) -> None:
     """One legend for a whole figure, at its upper right, with the entries of the given axes, each label once."""
     entries = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     with styled():
-        made = figure.legend(entries.values(), entries.keys(), loc="outside upper right", ncols=columns)
-    for line in made.get_lines():
+        legend = figure.legend(entries.values(), entries.keys(), loc="outside upper right", ncols=columns)
+    for line in legend.get_lines():
         line.set_linewidth(max(line.get_linewidth(), 1.6))
 
 

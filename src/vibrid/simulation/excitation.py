@@ -154,14 +154,14 @@ def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:
             f"{where} moves the ground by {len(ground)} channels, and the direction of {', '.join(silent)} is not "
             f"known. {choose}"
         )
-    made = []
+    directions = []
     for channel in ground:
         try:
-            made.append(structure.ground_axis(channel.direction))
+            directions.append(structure.ground_axis(channel.direction))
         except InputError as problem:
             raise InputError(f"{where}, channel '{channel.name}': {problem} {choose}") from None
-    refuse_repeated([_spoken(c) for c in ground], made, owner, where)
-    return made
+    refuse_repeated([_spoken(c) for c in ground], directions, owner, where)
+    return directions
 
 
 def _choice(owner: str, ground: list[Channel], axes: Mapping[str, str]) -> str:

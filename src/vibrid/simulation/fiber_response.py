@@ -169,21 +169,21 @@ def frame_summary(response) -> FrameSummary:
 
 
 def _hinge(response, member: int, end: str) -> Hinge:
-    own = response.structure.section_of(response.structure.members[member])
+    fibers = response.structure.section_of(response.structure.members[member])
     section = 0 if end == "start" else -1
     history = section_history(response, member, section)
-    bars = np.asarray(own.bar_heights)
+    bars = np.asarray(fibers.bar_heights)
     steel = np.abs(history.strain[:, None] - bars * history.curvature[:, None]).max()
-    edge = 0.5 * float(own.depth) - float(own.cover)
+    edge = 0.5 * float(fibers.depth) - float(fibers.cover)
     core = (np.abs(edge * history.curvature) - history.strain).max()
     place = _Place(response, member)
     stiffness = np.asarray(place.states.stiffness)[:, place.row]
-    yield_strain = float(own.steel.yield_stress / own.steel.modulus)
+    yield_strain = float(fibers.steel.yield_stress / fibers.steel.modulus)
     return Hinge(
         member,
         end,
         float(np.abs(history.curvature).max()),
         float(steel / yield_strain),
-        float(core / own.core.crushing_strain),
+        float(core / fibers.core.crushing_strain),
         bool(~positive_definite(stiffness)[:, section].all()),
     )

@@ -105,17 +105,17 @@ class _WithLaw(Answer):
     def moved(self, state: LawState, learned, motion: Motion, capacity, dt) -> tuple[LawState, jax.Array]:
         """The law after a step, and its force; `learned` (…, n) are the factors on the parameters it is given."""
 
-        def one(own, before, factors, after, capacity):
+        def one(law_state, before, factors, after, capacity):
             given = {p: paths.get(self.law.law, p) * factors[i] for i, p in enumerate(self.names)}
             law, share = self.law.scaled(capacity, given)
-            own = law.advance(own, before, after, dt)
-            return own, law.force(after.e, after.w, own) * share
+            law_state = law.advance(law_state, before, after, dt)
+            return law_state, law.force(after.e, after.w, law_state) * share
 
         motion = Motion(jnp.asarray(motion.e, float), jnp.asarray(motion.w, float))
         for _ in jnp.shape(motion.e):
             one = jax.vmap(one)
-        own, force = one(state.own, state.at, learned, motion, jnp.asarray(capacity, float))
-        return LawState(own, motion), force
+        law_state, force = one(state.own, state.at, learned, motion, jnp.asarray(capacity, float))
+        return LawState(law_state, motion), force
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -164,11 +164,11 @@ def train_models(
     seeds = range(recipe.seeds) if seeds is None else seeds
     keys = jax.vmap(jax.random.key)(np.array(seeds))
     progress.stage(f"training {len(seeds)} × {recipe.network} on {len(training)} tests", recipe.epochs)
-    models, made = fit_models(
+    models, fitting = fit_models(
         make, keys, np.ones((len(seeds), len(training))), histories, recipe.epoch(), recipe.epochs,
         key=jax.random.key(1), block=max(recipe.epochs // 50, 1), progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
-    if checkpoint is not None and made.cut_short:
+    if checkpoint is not None and fitting.cut_short:
         raise KeyboardInterrupt  # the same call resumes from the checkpoint
     stiffness = steepest(training)
     ranked = []
@@ -179,8 +179,8 @@ def train_models(
             "tests": [t.name for t in training],
             "validation": [t.name for t in validation],
             "seed": int(seeds[i]),
-            "epochs": int(made.steps),
-            "training_error": float(np.asarray(made.history)[-1, i]),
+            "epochs": int(fitting.steps),
+            "training_error": float(np.asarray(fitting.history)[-1, i]),
             "scores": dataclasses.asdict(ForceScores.mean(scores)),
         }
         ranked.append(SavedModel(model, stiffness, facts))

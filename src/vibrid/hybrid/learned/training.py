@@ -179,10 +179,10 @@ def fit_models(
     fitting = jax.vmap(lambda trained: step.begin(trained, histories))(models)
     data = (jax.tree.map(jnp.asarray, histories), jnp.asarray(weights))
     note = lambda losses: f"error {100 * losses[-1].mean():.2f} %"  # noqa: E731
-    made = train(
+    training = train(
         Ensemble(step), fitting, key, epochs, block=block, data=data, progress=progress, note=note,
         checkpoint=checkpoint,
     )  # fmt: skip
-    trained = cast(Fitting, made.state).trained
+    trained = cast(Fitting, training.state).trained
     each = [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(len(keys))]
-    return [eqx.combine(arrays, fixed) for arrays in each], made
+    return [eqx.combine(arrays, fixed) for arrays in each], training

@@ -37,20 +37,20 @@ class JointLoads(Method):
     taken to have the same noise relative to their signals; it is estimated.
 
     Arguments
-        penalty: what keeps the loads in bounds where the sensors see them poorly: their "size", the "difference"
+        penalty: keeps the loads bounded where the sensors measure them poorly: on their "size", the "difference"
             between neighbouring samples, or the "second-difference".
-        weight: how strong that is: "evidence" (marginal likelihood), "gcv" or "l-curve", or a standard deviation of
+        weight: of that penalty: "evidence" (marginal likelihood), "gcv" or "l-curve", or a standard deviation of
             size (or differences) in the load's unit.
         looseness: while parameters move the loads may be this much larger than the penalty wants, so that it does not
             bias the parameters.
         initial: "rest" (or what the problem states), or "unknown": the motion at the first sample is found as well.
-        frequencies: what is known of natural frequencies: (mode from 1, Hz, standard deviation in Hz), …; a deviation
-            of 0 is a frequency that the answer must have.
-        starts: first guesses tried, as in `TrajectoryFit`, with the same spread; more than one looks for rivals.
+        frequencies: known natural frequencies: (mode from 1, Hz, standard deviation in Hz), …; a deviation
+            of 0 is a frequency that the result must have.
+        starts: first guesses tried, as in `TrajectoryFit`, with the same spread; more than one looks for other minima.
         iterations: the most steps in one descent.
         rounds: the most times the weights are chosen anew and the fit repeated.
-        tolerance: as in `TrajectoryFit`. Where much is left over, descents are slow at their end: 1e-7 of ½ χ² still is
-            a small part of a standard deviation unless there are millions of samples.
+        tolerance: as in `TrajectoryFit`. Where residuals are large, descents are slow at their end: 1e-7 of ½ χ² is
+            still a small part of a standard deviation unless there are millions of samples.
     """
 
     penalty: str = eqx.field(static=True, default="size")
@@ -102,12 +102,12 @@ class JointLoads(Method):
             progress.stage(f"fitting, round {again + 1}", self.iterations)
             evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, known)
             descents = self._fit(problem, starts, evaluate, progress)
-            made, known = descents[-1], evaluate.known
+            descent, known = descents[-1], evaluate.known
             rivals = descents[0] if rivals is None else rivals
-            histories += [pair for own in descents for pair in own.history]
-            if made.cut_short or not np.isfinite(made.cost[made.best]):
+            histories += [pair for each in descents for pair in each.history]
+            if descent.cut_short or not np.isfinite(descent.cost[descent.best]):
                 break
-            starts, before = made.free[made.best][None], weights
+            starts, before = descent.free[descent.best][None], weights
             weights = around = choose_weights(
                 problem,
                 starts[0],
@@ -120,8 +120,8 @@ class JointLoads(Method):
             ).weights
             if again > 0 and np.max(np.abs(np.log(weights.noise / before.noise))) < 0.05:
                 break
-        free, held = made.free[made.best], made.side[made.best] != 0
-        information = made.normal[made.best] - evaluate.prior_information(free)
+        free, held = descent.free[descent.best], descent.side[descent.best] != 0
+        information = descent.normal[descent.best] - evaluate.prior_information(free)
         covariance = covariance_of(information + evaluate.prior_information(free, known.rigid()), held)
         solutions = [
             solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i))
@@ -145,7 +145,7 @@ class JointLoads(Method):
                 "cost": np.array([c for _, c in histories]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in histories]),
             },
-            convergence=made.certificate(problem.unknowns.names)
+            convergence=descent.certificate(problem.unknowns.names)
             | {
                 "iterations": len(histories) - 1,
                 "innovation": weights.spread.tolist(),
@@ -155,7 +155,7 @@ class JointLoads(Method):
                 ),
             },
             seed=key,
-            cut_short=made.cut_short,
+            cut_short=descent.cut_short,
             loads=tuple(
                 estimate_of(problem, free, i, s, weights, self.penalty, covariance) for i, s in enumerate(solutions)
             ),
@@ -163,9 +163,9 @@ class JointLoads(Method):
 
     def _fit(self, problem: Problem, starts, evaluate: Projection, progress) -> list[Descent]:
         """Descents, each from the best end of the one before, until frequencies that must be met are met."""
-        made: list[Descent] = []
+        descents: list[Descent] = []
         while True:
-            own = descend(
+            descent = descend(
                 problem,
                 starts,
                 None,
@@ -174,12 +174,12 @@ class JointLoads(Method):
                 progress=progress,
                 evaluate=evaluate,
             )
-            made.append(own)
-            stop = own.cut_short or not np.isfinite(own.cost[own.best]) or len(made) == _MOST_DESCENTS
-            tighter = None if stop else evaluate.known.tightened(problem, own.free[own.best])
+            descents.append(descent)
+            stop = descent.cut_short or not np.isfinite(descent.cost[descent.best]) or len(descents) == _MOST_DESCENTS
+            tighter = None if stop else evaluate.known.tightened(problem, descent.free[descent.best])
             if tighter is None:
-                return made
-            evaluate.known, starts = tighter, own.free[own.best][None]
+                return descents
+            evaluate.known, starts = tighter, descent.free[descent.best][None]
 
     @property
     def _motion(self) -> float:
@@ -191,7 +191,7 @@ class Projection:
 
     def __init__(self, problem: Problem, weights, penalty: str, known: KnownFrequencies):
         self.problem, self.weights, self.penalty, self.known = problem, weights, penalty, known
-        self.loads: dict[int, np.ndarray] = {}  # where a nonlinear structure starts the next time
+        self.loads: dict[int, np.ndarray] = {}  # initial loads of the next solution of a nonlinear structure
         self._lowest: dict[int, float] = {}
 
     def __call__(self, free):
@@ -201,14 +201,14 @@ class Projection:
         p = len(free)
         cost, gradient, normal = 0.0, np.zeros(p), np.zeros((p, p))
         for record in range(len(self.problem.data)):
-            made = solve_loads(
+            solution = solve_loads(
                 self.problem, free, record, self.weights, self.penalty, self.loads.get(record), settled=_STEADY
             )
-            if made is None or not np.isfinite(made.cost):
+            if solution is None or not np.isfinite(solution.cost):
                 return np.inf, gradient, normal
-            if made.cost < self._lowest.get(record, np.inf):
-                self._lowest[record], self.loads[record] = made.cost, made.loads
-            c, g, n = projected(self.problem, free, record, made)
+            if solution.cost < self._lowest.get(record, np.inf):
+                self._lowest[record], self.loads[record] = solution.cost, solution.loads
+            c, g, n = projected(self.problem, free, record, solution)
             cost, gradient, normal = cost + c, gradient + g, normal + n
         if not np.isfinite(gradient).all():
             return np.inf, gradient, normal
@@ -216,6 +216,6 @@ class Projection:
         return cost + 0.5 * r @ r, gradient + slope.T @ r, normal + slope.T @ slope
 
     def prior_information(self, free, known: KnownFrequencies | None = None) -> np.ndarray:
-        """What priors, not data, say about φ."""
+        """Information on φ from priors, not from data."""
         slope = (known or self.known).residuals(self.problem, free)[1]
         return slope.T @ slope

@@ -23,7 +23,7 @@ _REMEMBERED_WINDOWS = 4  # how many windows the stated uncertainty looks back
 
 
 class OnlineDescent(NamedTuple):
-    """Where the descent stands. `values` are physical; directions and information are in units of the scales."""
+    """The state of the descent. `values` are physical; directions and information are in units of the scales."""
 
     values: jax.Array  # (p,) θ̂
     window: tuple
@@ -47,7 +47,7 @@ class DescentTrial(NamedTuple):
 
 @METHODS.register("online-masing")
 class OnlineMasing(Sequential):
-    """Steepest descent with random company, one step a sample, on the misfit of a shifting window.
+    """Steepest descent beside random directions, one step a sample, on the misfit of a shifting window.
 
     The motion must be measured: a device whose deformation is imposed, or a structure with displacement and velocity at
     every degree of freedom. Distributed-element laws are re-evaluated from snapshots of their memory; other laws run
@@ -56,7 +56,7 @@ class OnlineMasing(Sequential):
     λ_θ, the reduction of the step, is updated after the step and shrinks on rejection too, which ends closer than the
     paper's order (`masing-as-published`).
 
-    Parameters are divided by their `scale` (|first guess| unless `Unknown(scale=…)` says otherwise); steps are in these
+    Parameters are divided by their `scale` (|first guess| unless `Unknown(scale=…)` is given); steps are in these
     units. A step that increases the misfit is not taken.
 
     Arguments
@@ -67,7 +67,7 @@ class OnlineMasing(Sequential):
         increase, decrease: δ_i and δ_d of λ_θ.
         directions: random unit vectors tried beside the gradient.
         displacement_cut, velocity_cut, force_cut: (low, high) of the linear ramps λ_x, λ_v, λ_f; (0, 0) for none.
-        passes: how often a stored record is gone through; 1 is what a live run does.
+        passes: how often a stored record is processed; 1 as in a live run.
     """
 
     window: int = eqx.field(static=True, default=150)
@@ -124,7 +124,7 @@ class OnlineMasing(Sequential):
         )  # fmt: skip
 
     def step(self, problem: Problem, state: OnlineDescent, sample: Sample) -> OnlineDescent:
-        """Take one sample in and, once the window is full, one step."""
+        """Process one sample and, once the window is full, one step."""
         frame, u = self.frame(problem), problem.unknowns
         window = frame.push(problem, state.window, state.values, sample)
         low = jnp.where(jnp.isfinite(u.low), u.low, -jnp.inf)
@@ -144,10 +144,10 @@ class OnlineMasing(Sequential):
         gradient = 2.0 * jacobian.T @ r
         size = jnp.linalg.norm(gradient)
         steepest = jnp.where(size > 0, -gradient / jnp.where(size > 0, size, 1.0), still)
-        key, own = jax.random.split(state.key)
-        company = jax.random.normal(own, (self.directions, len(u)))
-        company = company / jnp.linalg.norm(company, axis=1, keepdims=True)
-        directions = steepest + jnp.concatenate([still[None], company])
+        key, draw = jax.random.split(state.key)
+        random = jax.random.normal(draw, (self.directions, len(u)))
+        random = random / jnp.linalg.norm(random, axis=1, keepdims=True)
+        directions = steepest + jnp.concatenate([still[None], random])
         level = frame.level(window)
         limit = self.largest_step * self._gate(level)
         tried = jax.vmap(misfit)(limit * state.reduction * directions)
@@ -193,14 +193,14 @@ class OnlineMasing(Sequential):
         larger = jnp.minimum(state.reduction * self.increase, 1.0)
         return jnp.where((last < 0) | rejected, smaller, jnp.where((last > 0) & (before > 0), larger, state.reduction))
 
-    # -- what a reader of the state wants ------------------------------------------------------------------------
+    # -- estimate and warnings -----------------------------------------------------------------------------------
 
     def estimate(self, problem: Problem, state: OnlineDescent):
-        """θ̂ and its standard deviation, physical. The deviation is what the last windows can tell apart at best."""
+        """θ̂ and its standard deviation, physical. The deviation is the least that the last windows allow."""
         return state.values, problem.unknowns.scale * jnp.sqrt(jnp.diag(_inverse(state.information)))
 
     def doubts(self, problem: Problem, state: OnlineDescent) -> list[str]:
-        """Reasons not to trust the estimate, as sentences."""
+        """Warnings: reasons not to trust the estimate."""
         notes = []
         if int(state.seen) < self.window:
             notes.append(f"Only {int(state.seen)} samples were seen; the window of {self.window} never filled.")
@@ -218,7 +218,7 @@ class OnlineMasing(Sequential):
         progress.stage("descending sample by sample (compiling)", self.passes * len(problem.data))
         try:
             for i in range(self.passes * len(problem.data)):
-                fresh = self.init(problem, key)  # every record begins at rest
+                fresh = self.init(problem, key)  # every record starts at rest
                 state = fresh._replace(values=state.values, information=state.information, key=state.key)
                 state, (path, band) = run_record(self, problem, state, i % len(problem.data))
                 paths.append(np.asarray(path))

@@ -37,14 +37,14 @@ class MeasuredMotion(eqx.Module):
         return self.to_displacement @ readings, self.to_velocity @ readings
 
     def known(self, sample: Sample):
-        """Whether the motion of a sample is there; 1 or 0."""
+        """Whether the motion of a sample was measured; 1 or 0."""
         if self.imposed:
             return jnp.all(jnp.isfinite(sample.inputs)).astype(float)
         used = (jnp.abs(self.to_displacement) + jnp.abs(self.to_velocity)).sum(axis=0) > 0
         return jnp.all((sample.present > 0) | ~used).astype(float)
 
     def predict(self, problem: Problem, experiment, x, v, s, inputs):
-        """What the compared sensors read at a motion with law states s."""
+        """Readings of the compared sensors at a motion with law states s."""
         model = experiment.structure.model(problem.data[0].loads)
         arrays = experiment.structure.sensor_arrays(model, experiment.sensors)
         y = model.output(arrays, x, v, model.acceleration(x, v, s, inputs), s, inputs)
@@ -52,7 +52,7 @@ class MeasuredMotion(eqx.Module):
 
 
 def measured_motion(problem: Problem, method) -> MeasuredMotion:
-    """Sort the sensors of a problem into motion and what is compared, or refuse with the reason."""
+    """Sort the sensors of a problem into motion and compared readings, or refuse with the reason."""
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)
     n, ny, name = model.size, len(sensors), type(method).__name__
@@ -60,24 +60,24 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
     if isinstance(structure, Device):
         nothing = jnp.zeros((1, ny))
         return MeasuredMotion(nothing, nothing, offset, True, tuple(range(ny)))
-    found = []
+    matrices = []
     for quantity in ("displacement", "velocity"):
-        own = [i for i, s in enumerate(sensors) if s.quantity == quantity]
-        rows = np.array([structure.row(sensors[i].place) for i in own]).reshape(-1, n)
-        if not own or np.linalg.matrix_rank(rows) < n:
+        channels = [i for i, s in enumerate(sensors) if s.quantity == quantity]
+        rows = np.array([structure.row(sensors[i].place) for i in channels]).reshape(-1, n)
+        if not channels or np.linalg.matrix_rank(rows) < n:
             raise Refusal(
                 f"{name} follows measured motion: it needs the {quantity} of every degree of freedom (or a device "
                 "whose motion is imposed). Use ukf or trajectory for fewer sensors."
             )
         matrix = np.zeros((n, ny))
-        matrix[:, own] = np.linalg.pinv(rows)
-        found.append(jnp.asarray(matrix) / gain)
+        matrix[:, channels] = np.linalg.pinv(rows)
+        matrices.append(jnp.asarray(matrix) / gain)
     compared = tuple(i for i, s in enumerate(sensors) if s.quantity not in ("displacement", "velocity"))
     if not compared:
         raise Refusal(
             f"{name} predicts forces or accelerations from measured motion; give it at least one such sensor."
         )
-    return MeasuredMotion(*found, offset, False, compared)
+    return MeasuredMotion(*matrices, offset, False, compared)
 
 
 def check_force(problem: Problem, method) -> None:
@@ -108,6 +108,6 @@ def memory_capacity(experiment) -> int:
 
 
 def force_read(problem: Problem, sample: Sample):
-    """The force that the first sensor means, its gain and offset taken off."""
+    """The force that the first sensor measures, its gain and offset removed."""
     sensor = problem.sensors[0]
     return (sample.readings[0] - sensor.offset) / sensor.gain

@@ -1,9 +1,8 @@
 """A shifting window of recent samples on which any parameters can be tried.
 
 `Snapshots` keeps the memory of a Masing-like law at every sample, so that the window is re-evaluated in one vector
-operation. `ReplayedWindow` serves every other law: it carries the state at the start of the window and runs through it
-again.
-Both give residuals (points, terms), weighted, zero where a sample is missing.
+operation. `ReplayedWindow` serves every other law: it keeps the state at the start of the window and integrates
+through it again. Both give residuals (points, terms), weighted, zero where a sample is missing.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from vibrid.laws.masing import Memory, begun, empty_memory, entry, remember
 
 
 class Level(NamedTuple):
-    """How strongly the window moves: what decides whether its data are worth learning from."""
+    """How strong the motion of the window is; it decides whether a step is taken."""
 
     displacement: jax.Array  # mean yield deformation x_yt of a Masing law, else standard deviation of x, m
     velocity: jax.Array  # standard deviation, m/s
@@ -106,7 +105,7 @@ class ReplayData(NamedTuple):
 
 
 class ReplayedWindow(eqx.Module):
-    """The window of any laws: the state at its start is carried along with the parameters of the time."""
+    """The window of any laws: the state at its start is advanced with the estimate of the time."""
 
     motion: MeasuredMotion
     length: int = eqx.field(static=True)
@@ -123,8 +122,8 @@ class ReplayedWindow(eqx.Module):
         known = self.motion.known(sample)
         x, v = self.motion.motion(sample)
         x, v = jnp.where(known > 0, x, data.x[-1]), jnp.where(known > 0, v, 0.0 * data.v[-1])
-        leaving, next_one = (data.x[0], data.v[0]), (data.x[1], data.v[1])
-        state = model.advance(data.state, leaving, next_one, data.steps[1])
+        leaving, entering = (data.x[0], data.v[0]), (data.x[1], data.v[1])
+        state = model.advance(data.state, leaving, entering, data.steps[1])
         kept = (data.x, data.v, data.inputs, data.readings, data.present, data.steps)
         which = jnp.asarray(self.motion.compared)
         new = (x, v, sample.inputs, sample.readings[which], sample.present[which] * known, sample.dt)

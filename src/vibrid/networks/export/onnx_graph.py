@@ -68,11 +68,11 @@ class _Builder:
         self.onnx = onnx
         self.nodes, self.initializers = [], []
         self.name: dict[str, str] = {}
-        self.made = 0
+        self.count = 0
 
     def fresh(self) -> str:
-        self.made += 1
-        return f"t{self.made}"
+        self.count += 1
+        return f"t{self.count}"
 
     def known(self, numbers) -> str:
         name = self.fresh()
@@ -93,12 +93,12 @@ class _Builder:
         for o in program.operations:
             special: Callable | None = getattr(self, f"do_{o.kind}", None)
             if special is not None:
-                made = special(o)
+                outputs = special(o)
             elif o.kind in NAMES:
-                made = self.node(NAMES[o.kind], [self.read(v) for v in o.arguments])
+                outputs = self.node(NAMES[o.kind], [self.read(v) for v in o.arguments])
             else:
                 raise Refusal(f"There is no ONNX for the operation '{o.kind}' of this step.")
-            names = made if isinstance(made, list) else [made]
+            names = outputs if isinstance(outputs, list) else [outputs]
             self.name |= dict(zip([r.name for r in o.results], names, strict=True))
 
     # -- operations that are not one node ------------------------------------------------------------------------

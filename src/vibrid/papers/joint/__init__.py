@@ -1,6 +1,6 @@
 """Bitro, Batou & Ouyang: structural parameters and dynamic loads together, in the time domain.
 
-The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+The items of the paper are imported when `PAPER` is first used, so that its method (`as_published`) needs none of them.
 """
 
 

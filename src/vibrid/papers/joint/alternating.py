@@ -28,12 +28,12 @@ from vibrid.identification.problem import Problem
 DIFFERENCE = 1e-6
 """Relative step of the forward difference, Eq. 22."""
 KEPT = 10
-"""Loads are kept at every so many iterations."""
+"""Loads are stored at every so many iterations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Alternation:
-    """Where the updates ended, and how they went."""
+    """Result and history of the updates."""
 
     theta: np.ndarray  # (p,)
     loads: np.ndarray  # (samples, loads)
@@ -64,7 +64,7 @@ def alternate(
     if len(problem.data) > 1 or not recursion.is_exact(problem) or not np.asarray(data.present).all():
         raise Refusal("The paper's updates take one complete record of a linear structure.")
     if np.any(np.asarray(data.drive.samples)):
-        raise Refusal("The paper's updates know no loads but the unknown ones; leave the measured excitation out.")
+        raise Refusal("The paper's updates have unknown loads only; leave the measured excitation out.")
     model = Markov(problem)
     y = np.asarray(data.readings)
     shape = np.sqrt(np.mean(y**2, axis=0) * y.size)

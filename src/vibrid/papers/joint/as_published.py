@@ -32,7 +32,7 @@ class JointAsPublished(Method):
         start_load: initial value of every load at every sample, N.
         share: λ of Eq. 26, between 0 and 1; not printed.
         tolerance: ε of Eq. 27; not printed.
-        iterations: the most that are made.
+        iterations: the largest number.
     """
 
     start_load: float = eqx.field(static=True, default=100.0)

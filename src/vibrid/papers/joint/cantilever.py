@@ -62,7 +62,7 @@ def truth(run):
 
 
 def fit(run, noise: float = 0.0, hold: str = "linear", same: bool = False, key: int = 0):
-    """JointLoads from Table 1's first guesses; `same` makes the data with the very recursion that is fitted."""
+    """JointLoads from Table 1's first guesses; with `same` the data come from the recursion that is fitted."""
     if same:
         response = vb.simulate(beam(), load_record(load(TIME), "12", STEP))
         record = measured(response, SENSORS, 1, noise, key)
@@ -74,7 +74,7 @@ def fit(run, noise: float = 0.0, hold: str = "linear", same: bool = False, key: 
 
 
 def newmark(run):
-    """The response by Newmark's method at the step of the record, as the paper makes its data."""
+    """The response by Newmark's method at the step of the record, as for the paper's data."""
     return vb.simulate(beam(), load_record(load(TIME), "12", STEP), integrator=vb.Newmark())
 
 
@@ -140,8 +140,8 @@ def table_2(run) -> Outcome:
                 + ("" if slow.converged else " without meeting ε"),
             ),
         ],
-        "Data come from a twenty times finer step, so the load between samples is not what the model assumes: that, "
-        "not noise, sets the errors of the linear hold, and a cubic hold removes it. The paper made its data with "
+        "Data come from a twenty times finer step, so the load between samples differs from the model's hold: "
+        "this, not noise, sets the errors of the linear hold; a cubic hold removes it. The paper made its data with "
         "the integrator it then used; the column 'same integrator' does so too. As published: the alternating updates "
         "with the linear hold, until Eq. 27 is below ε = 1e-6 (neither ε nor λ = 0.5 is printed).",
     )
@@ -153,17 +153,17 @@ def figure_3(run) -> Outcome:
 
 
 def loads_along(run, result, picks):
-    """The loads that fit best at some of the estimates on the way."""
+    """The loads that fit best at some of the estimates during the iterations."""
     p = result.problem
     bare = make_problem(
         p.experiment.structure, measured(run.once(truth), SENSORS, FINER), [*UNKNOWN, vb.UnknownLoad("12")]
     ).boxed()
     weights = choose_weights(bare, result.free).weights
-    found = {}
+    loads = {}
     for k in picks:
         free = bare.unknowns.to_free(result.history["estimate"][k])
-        found[k] = solve_loads(bare, free, 0, weights, "size").loads[:, 0]
-    return found
+        loads[k] = solve_loads(bare, free, 0, weights, "size").loads[:, 0]
+    return loads
 
 
 def way(run):
@@ -212,17 +212,17 @@ def figure_7(run) -> Outcome:
     true = run.once(truth).readings(other)[::FINER, 0]
     rows, axes = [], None
     for noise in (0.0, 0.01):
-        made = run.once(fit, noise).reconstruct(other)
-        inside = np.mean(np.abs(made.values[:, 0] - true) < 2 * made.deviation[:, 0])
-        error = 100 * np.linalg.norm(made.values[:, 0] - true) / np.linalg.norm(true)
+        reconstructed = run.once(fit, noise).reconstruct(other)
+        inside = np.mean(np.abs(reconstructed.values[:, 0] - true) < 2 * reconstructed.deviation[:, 0])
+        error = 100 * np.linalg.norm(reconstructed.values[:, 0] - true) / np.linalg.norm(true)
         rows.append({"noise (%)": 100 * noise, "error of the acceleration (%)": error, "inside ± 2σ (%)": 100 * inside})
     axes = style.new_axes(8.0, 3.0)
     axes.plot(TIME, true, color=style.TRUTH, lw=2.5, label="true")
-    axes.plot(TIME, made.values[:, 0], color=style.PREDICTED, lw=1, label="reconstructed, 1 % noise")
+    axes.plot(TIME, reconstructed.values[:, 0], color=style.PREDICTED, lw=1, label="reconstructed, 1 % noise")
     axes.set(xlabel="time [s]", ylabel="acceleration at 2 m [m/s²]", xlim=(0, 2))
     axes.legend()
     return Outcome(
-        rows, figure=axes.figure, note="Without noise the band holds rounding, not what a linear hold misses."
+        rows, figure=axes.figure, note="Without noise the band holds rounding, not the error of a linear hold."
     )
 
 
@@ -283,9 +283,11 @@ def seeds_figure(run, noise: float):
     _, loads, parameters, _, _ = run.once(noisy, noise)
     ax = style.new_axes()
     values = [*parameters.T, loads]
-    for i, own in enumerate(values):
-        ax.semilogy(np.full(len(own), i) + np.linspace(-0.15, 0.15, len(own)), own, "o", ms=4, color=style.CYCLE[i])
-        ax.plot([i - 0.3, i + 0.3], [np.median(own)] * 2, color=style.INK)
+    for i, errors in enumerate(values):
+        ax.semilogy(
+            np.full(len(errors), i) + np.linspace(-0.15, 0.15, len(errors)), errors, "o", ms=4, color=style.CYCLE[i]
+        )
+        ax.plot([i - 0.3, i + 0.3], [np.median(errors)] * 2, color=style.INK)
     ax.set_xticks(range(4), [*NAMES, "load"])
     ax.set(ylabel="error [%]", title=f"{100 * noise:g} % noise, {len(loads)} seeds; line: median")
     return Outcome(figure=ax.figure)
@@ -347,7 +349,7 @@ def figure_13(run) -> Outcome:
     )
 
 
-@PAPER.figure(14, "Fifty random first guesses between 0.5 and 5 times the truth")
+@PAPER.figure(14, "Fifty random first guesses between 0.5 and 5 times the true values")
 def figure_14(run) -> Outcome:
     count = 2 if run.quick else 50
     rng = np.random.default_rng(0)
@@ -378,7 +380,7 @@ def figure_14(run) -> Outcome:
 
 
 def published_row(result) -> dict:
-    """What the paper's updates ended with, in per cent."""
+    """Final errors of the paper's updates, in per cent."""
     errors = percent(result.theta * MODULUS, TRUE)
     way = [load_error(f[:, 0]) for f in result.kept]
     return {
@@ -447,7 +449,7 @@ def convergence_picture(result, ours: list[float]):
     return figure
 
 
-@PAPER.study("holds", "What the load is taken to do between samples, parameters known")
+@PAPER.study("holds", "Holds of the load between samples, parameters known")
 def holds(run) -> Outcome:
     data = {
         "a twenty times finer step": measured(run.once(truth), SENSORS, FINER),
@@ -461,6 +463,6 @@ def holds(run) -> Outcome:
     }
     rows = []
     for name, options in models.items():
-        found = {kind: vb.find_loads(beam(), record, ["12"], **options).values[:, 0] for kind, record in data.items()}
-        rows.append({"model": name, **{f"data by {kind} (%)": load_error(values) for kind, values in found.items()}})
+        loads = {kind: vb.find_loads(beam(), record, ["12"], **options).values[:, 0] for kind, record in data.items()}
+        rows.append({"model": name, **{f"data by {kind} (%)": load_error(values) for kind, values in loads.items()}})
     return Outcome(rows, note="Error of the load, Eq. 29, without noise, bending stiffness known.")

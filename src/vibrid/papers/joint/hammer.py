@@ -1,6 +1,6 @@
 """Section 4: a three-storey model struck by a hammer, 256 Hz, two sensors.
 
-The paper's measurements are not public. Data are made here: by the paper's own three masses, and by a plane frame with
+The paper's measurements are not public. Data are simulated here: by the paper's three masses, and by a plane frame with
 joints that rotate, whose chain of three springs is only an approximation. The hammer is a half sine of 15 ms and 100 N.
 """
 
@@ -60,13 +60,13 @@ def truth(run, kind: str):
 
 
 def record(run, kind: str, noise: float, key: int = 0) -> vb.Record:
-    """What the two sensors give; from the frame the displacement is integrated from acceleration, as in the paper."""
+    """Readings of the two sensors; from the frame the displacement is integrated from acceleration, as in the paper."""
     if kind == "chain":
         return measured(run.once(truth, kind), SENSORS, FINER, noise, key)
     raw = measured(run.once(truth, kind), vb.Sensors(acceleration=["6.x", "2.x"]), FINER, noise, key)
     high = raw.filter(low=2.0)
     moved = high.integrate().filter(low=2.0).integrate().filter(low=2.0)
-    alike = high.filter(low=2.0).filter(low=2.0)  # both sensors must have lost the same
+    alike = high.filter(low=2.0).filter(low=2.0)  # the same filters for both sensors
     data = np.stack([alike.data[:, 0], moved.data[:, 1]], axis=1)
     return vb.Record(data, SENSORS.channels(), step=1 / RATE, name="hammer test")
 
@@ -81,7 +81,7 @@ def fit(run, kind: str, noise: float = 0.0, key: int = 0):
 
 
 def known_force(run):
-    """The chain that fits the frame best when the blow is known: what `k` means for a frame with rotating joints."""
+    """The chain that fits the frame best when the blow is known: the reference of `k` for the frame."""
     sensors = vb.Sensors(acceleration=["2.x", "4.x", "6.x"])
     y = run.once(truth, "frame").readings(sensors)[::FINER]
     channels = [vb.Channel("load", "load", "N", "2"), *vb.Sensors(acceleration=[0, 1, 2]).channels()]
@@ -186,16 +186,16 @@ def figure_32(run) -> Outcome:
 
 @PAPER.figure(33, "The blow found from frame data")
 def figure_33(run) -> Outcome:
-    found = run.once(fit, "frame", 0.0).loads[0]
-    figure = found.plot(truth=blow(TIME))
+    load = run.once(fit, "frame", 0.0).loads[0]
+    figure = load.plot(truth=blow(TIME))
     figure.axes[0].set_xlim(0, 1)
     return Outcome(figure=figure)
 
 
 @PAPER.figure(34, "The load from accelerations alone drifts")
 def figure_34(run) -> Outcome:
-    own = vb.Sensors(acceleration=[0, 2])
-    data = measured(run.once(truth, "chain"), own, FINER, 0.01)
+    sensors = vb.Sensors(acceleration=[0, 2])
+    data = measured(run.once(truth, "chain"), sensors, FINER, 0.01)
     both = measured(run.once(truth, "chain"), SENSORS, FINER, 0.01)
     ax = style.new_axes(8.0, 3.0)
     rows = []
@@ -204,15 +204,15 @@ def figure_34(run) -> Outcome:
         "accelerations, size": (data, "size"),
         "acceleration and displacement": (both, "size"),
     }
-    for i, (name, (one, penalty)) in enumerate(cases.items()):
-        found = vb.find_loads(building(), one, ["2"], penalty=penalty)
-        ax.plot(TIME, found.values[:, 0], color=style.CYCLE[i], lw=1, label=name)
+    for i, (name, (record, penalty)) in enumerate(cases.items()):
+        load = vb.find_loads(building(), record, ["2"], penalty=penalty)
+        ax.plot(TIME, load.values[:, 0], color=style.CYCLE[i], lw=1, label=name)
         quiet = TIME > 0.2
         rows.append(
             {
                 "sensors, penalty": name,
-                "largest load after the blow (N)": float(np.abs(found.values[quiet, 0]).max()),
-                "its median 2σ (N)": float(2 * np.median(found.deviation[quiet, 0])),
+                "largest load after the blow (N)": float(np.abs(load.values[quiet, 0]).max()),
+                "its median 2σ (N)": float(2 * np.median(load.deviation[quiet, 0])),
             }
         )
     ax.set(xlabel="time [s]", ylabel="load [N]", xlim=(0, SECONDS))
@@ -222,13 +222,13 @@ def figure_34(run) -> Outcome:
 
 @PAPER.figure(35, "Acceleration of the second mass, reconstructed")
 def figure_35(run) -> Outcome:
-    made = run.once(fit, "chain", 0.01).reconstruct(vb.Sensors(acceleration=[1]))
+    reconstructed = run.once(fit, "chain", 0.01).reconstruct(vb.Sensors(acceleration=[1]))
     true = run.once(truth, "chain").readings(vb.Sensors(acceleration=[1]))[::FINER, 0]
-    inside = np.mean(np.abs(made.values[:, 0] - true) < 2 * made.deviation[:, 0])
-    error = 100 * np.linalg.norm(made.values[:, 0] - true) / np.linalg.norm(true)
+    inside = np.mean(np.abs(reconstructed.values[:, 0] - true) < 2 * reconstructed.deviation[:, 0])
+    error = 100 * np.linalg.norm(reconstructed.values[:, 0] - true) / np.linalg.norm(true)
     ax = style.new_axes(8.0, 3.0)
     ax.plot(TIME, true, color=style.TRUTH, lw=2.2, label="true")
-    ax.plot(TIME, made.values[:, 0], color=style.PREDICTED, lw=0.8, label="reconstructed, 1 % noise")
+    ax.plot(TIME, reconstructed.values[:, 0], color=style.PREDICTED, lw=0.8, label="reconstructed, 1 % noise")
     ax.set(xlabel="time [s]", ylabel="acceleration of mass 2 [m/s²]", xlim=(0, 1.5))
     ax.legend()
     return Outcome([{"error (%)": error, "inside ± 2σ (%)": 100 * inside}], figure=ax.figure)

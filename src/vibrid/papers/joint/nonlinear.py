@@ -101,12 +101,12 @@ def moving(run) -> Outcome:
     data = measured(response, sensors, finer, 0.01)
     unknown = [vb.Unknown("modulus", name="E"), vb.UnknownLoad("vehicle", speed=15.0, enters=0.1)]
     result = vb.identify(bridge.replace({"modulus": 25e9}), data, unknown, vb.JointLoads(penalty="difference"))
-    found, on = result.loads[0].values[:, 0], (x > 1.0) & (x < 19.0)
-    error = 100 * float(np.linalg.norm((found - load)[on]) / np.linalg.norm(load[on]))
+    axle, on = result.loads[0].values[:, 0], (x > 1.0) & (x < 19.0)
+    error = 100 * float(np.linalg.norm((axle - load)[on]) / np.linalg.norm(load[on]))
     modulus = float(percent(result.estimate, [33e9])[0])
     ax = style.new_axes(8.0, 3.0)
     ax.plot(time, load / 1e3, color=style.TRUTH, lw=2, label="true")
-    ax.plot(time, found / 1e3, color=style.PREDICTED, lw=1, label="found")
+    ax.plot(time, axle / 1e3, color=style.PREDICTED, lw=1, label="found")
     ax.set(xlabel="time [s]", ylabel="axle load [kN]")
     for edge in (0.0, 20.0):
         ax.axvline(0.1 + edge / 15.0, color=style.INK, ls=":", lw=0.8)

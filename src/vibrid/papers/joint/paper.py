@@ -1,4 +1,4 @@
-"""The paper, and what its experiments share."""
+"""The paper, and functions shared by its experiments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def percent(found, true) -> np.ndarray:
 
 
 def load_figure(time, values, title: str):
-    """A load as the paper draws it."""
+    """A load, drawn as in the paper."""
     ax = style.new_axes()
     ax.plot(time, values, color=style.TRUTH)
     ax.set(xlabel="time [s]", ylabel="load [N]", title=title)
@@ -41,7 +41,7 @@ def load_figure(time, values, title: str):
 
 
 def convergence_figure(estimates, true, names, ylabel: str):
-    """Estimates (iterations, parameters) on their way to the true values, which are dotted."""
+    """Estimates (iterations, parameters) over the iterations, and the true values (dotted)."""
     ax = style.new_axes()
     for i, name in enumerate(names):
         ax.plot(estimates[:, i], color=style.CYCLE[i], marker="o", ms=3, label=name)
@@ -52,7 +52,7 @@ def convergence_figure(estimates, true, names, ylabel: str):
 
 
 def errors_figure(errors: dict, title: str = ""):
-    """Errors in per cent over the iterations, by what they are of."""
+    """Errors in per cent over the iterations, by quantity."""
     ax = style.new_axes()
     for i, (name, values) in enumerate(errors.items()):
         ax.semilogy(np.maximum(values, 1e-6), color=style.CYCLE[i], marker="o", ms=3, label=name)

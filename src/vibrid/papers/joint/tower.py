@@ -1,6 +1,6 @@
-"""A real five-storey tower shaken by a mass damper: with its force known, and as if it were unknown.
+"""A real five-storey tower shaken by a mass damper: with its force known, and taken as unknown.
 
-Column order and factors are those published with the data; looking at them showed that the force acts at the channel
+Column order and factors are those published with the data; the data show that the force acts at the channel
 called 4F and that the displacement of 1F has the wrong sign and is in centimetres.
 """
 
@@ -48,17 +48,17 @@ def random_starts(count: int) -> np.ndarray:
 def guesses(run) -> list[np.ndarray]:
     """The first five chains found whose first three frequencies are the peaks of the output spectra; many exist."""
     low, high = np.log(STIFFNESS.bounds)
-    found = (
+    minima = (
         least_squares(lambda q: np.log(chain_modes(q)[0][:3] / PEAKS), start, bounds=(low, high))
         for start in random_starts(40)
     )
-    return [np.exp(m.x) for m in itertools.islice((m for m in found if m.cost < 1e-8), 2 if run.quick else 5)]
+    return [np.exp(m.x) for m in itertools.islice((m for m in minima if m.cost < 1e-8), 2 if run.quick else 5)]
 
 
 def output_shapes(accelerations) -> list[np.ndarray]:
     """Shapes at the first two peaks: first singular vectors of the spectral matrix there, turned to be real.
 
-    One mode rules these two peaks (the second singular value is below 1 % of the first); at the third it is 13 %.
+    One mode dominates these two peaks (the second singular value is below 1 % of the first); at the third it is 13 %.
     """
     frequencies, spectra = signal.csd(accelerations.T[:, None], accelerations.T[None], RATE, nperseg=1024, noverlap=768)
     shapes = []
@@ -75,8 +75,8 @@ def guess_from_modes(run) -> np.ndarray:
     shapes = output_shapes(signals(run, 0.3, 6.0)[: int(200 * RATE), 1:6])
 
     def misfit(q):
-        frequencies, own = chain_modes(q)
-        turned = [own[:, i] * np.sign(own[:, i] @ shape) - shape for i, shape in enumerate(shapes)]
+        frequencies, modes = chain_modes(q)
+        turned = [modes[:, i] * np.sign(modes[:, i] @ shape) - shape for i, shape in enumerate(shapes)]
         return np.concatenate([20 * np.log(frequencies[:2] / PEAKS[:2]), 3 * np.ravel(turned)])
 
     return np.exp(min((least_squares(misfit, start) for start in random_starts(10)), key=lambda m: m.cost).x)
@@ -151,7 +151,9 @@ def known_force(run) -> Outcome:
                 "gain and delay of the readings over the force",
                 f"{best.estimate[10]:.2f}, {1e3 * best.estimate[11]:.0f} ms",
             ),
-            Check("largest spread of a stiffness among fits within 10 % of the best", f"{100 * width:.0f} %", "told"),
+            Check(
+                "largest spread of a stiffness among fits within 10 % of the best", f"{100 * width:.0f} %", "reported"
+            ),
         ],
         f"Does the model fit? {best.verdict} {' '.join(best.warnings[:2])} Stiffness is not known to better than the "
         "spread shown: five springs are too simple for this tower.",
@@ -177,14 +179,14 @@ SETTINGS = {
 }
 RULE = (
     "The first row follows a rule that uses the readings alone, never the measured force. The first two frequencies "
-    "are imposed as the peaks of the output spectra show them, because one mode rules each of these peaks. Damping "
-    "ratios stay at 2 %: a force on a floor can do all that damping does, so readings without the force cannot tell "
-    "the two apart. The first guess is the chain nearest to the first two frequencies and shapes of the output spectra."
+    "are imposed as the peaks of the output spectra show them, because one mode dominates each of these peaks. Damping "
+    "ratios stay at 2 %: a force on a floor can do all that damping does, so readings without the force cannot "
+    "separate them. The first guess is the chain nearest to the first two frequencies and shapes of the output spectra."
 )
 
 
 def unknown(run, displacement: bool, setting: str, rivals: bool):
-    """JointLoads on 200 s: from the modes of the output spectra, perhaps from rival guesses too; the measured force."""
+    """JointLoads on 200 s: from the modes of the output spectra, or also from rival guesses; the measured force."""
     data = signals(run, 0.3, 6.0)[: int(200 * RATE)]
     frequencies, parameters = SETTINGS[setting]
     method = vb.JointLoads(frequencies=frequencies, initial="unknown", tolerance=1e-7)
@@ -201,14 +203,14 @@ def noise_left(result) -> float:
 @PAPER.study("tower-unknown-force", "The same tower with its force taken as unknown", True)
 def unknown_force(run) -> Outcome:
     main, *others = SETTINGS
-    rows, made = [], {}
+    rows, fits = [], {}
     for displacement, setting in ((False, main), *((False, other) for other in others), (True, main)):
-        (own, *rivals), force = run.once(unknown, displacement, setting, setting == main and not displacement)
-        made[displacement, setting] = own, rivals
-        rows.append(_row(own, force, displacement, setting))
-    own, rivals = made[False, main]
-    near = [f for f in rivals if noise_left(f) < 1.1 * noise_left(own)]
-    spread = np.array([f.estimate[:5] for f in (own, *near)])
+        (first, *rivals), force = run.once(unknown, displacement, setting, setting == main and not displacement)
+        fits[displacement, setting] = first, rivals
+        rows.append(_row(first, force, displacement, setting))
+    first, rivals = fits[False, main]
+    near = [f for f in rivals if noise_left(f) < 1.1 * noise_left(first)]
+    spread = np.array([f.estimate[:5] for f in (first, *near)])
     scores = ", ".join(f"{compare(f.loads[0].values[:, 0], force)[0]:.2f}" for f in near)
     correlation, ratio = rows[0]["correlation"], rows[-1]["rms found / measured"]
     freed = rows[2]
@@ -220,12 +222,12 @@ def unknown_force(run) -> Outcome:
             "1/1.5 to 1.5",
             1 / 1.5 <= ratio <= 1.5,
         ),
-        Check("rivals that fit as well or within 10 %", f"{len(near)} of {len(rivals)}", "told"),
-        Check("their correlations with the measured force", scores or "none", "told"),
+        Check("rivals that fit as well or within 10 %", f"{len(near)} of {len(rivals)}", "reported"),
+        Check("their correlations with the measured force", scores or "none", "reported"),
         Check(
             "spread of a stiffness among them",
             f"{100 * np.max(spread.max(axis=0) / spread.min(axis=0) - 1):.0f} %",
-            "told",
+            "reported",
         ),
     ]
     return Outcome(
@@ -233,11 +235,11 @@ def unknown_force(run) -> Outcome:
         checks,
         f"{RULE} With nothing imposed the noise left is {freed['noise left']:.3f} of the signals instead of "
         f"{rows[0]['noise left']:.3f}, and the correlation {freed['correlation']:.2f} instead of {correlation:.2f}: "
-        "the misfit cannot choose. Five springs are too simple for this tower, and what they lack goes into the force. "
+        "the misfit cannot decide. Five springs are too simple for this tower; the model error goes into the force. "
         "Rivals start from chains that share three frequencies only. The force is found too small because the readings "
-        "are too small for the masses assumed: see the gain in tower-known-force. Of the first row the result says: "
-        f"{own.certificate} {' '.join(own.warnings)}",
-        _figure(own, force),
+        "are too small for the masses assumed: see the gain in tower-known-force. Messages of the first row's result: "
+        f"{first.certificate} {' '.join(first.warnings)}",
+        _figure(first, force),
     )
 
 
@@ -258,9 +260,9 @@ def _row(result, force, displacement: bool, setting: str) -> dict:
 
 def _figure(result, force):
     ax = style.new_axes(8.0, 3.0)
-    time, found = result.loads[0].time, result.loads[0].values[:, 0]
-    ax.plot(time, found.std() / force.std() * force / 1e3, color=style.TRUTH, lw=1.5, label="measured, scaled")
-    ax.plot(time, found / 1e3, color=style.PREDICTED, lw=0.9, label="found")
+    time, load = result.loads[0].time, result.loads[0].values[:, 0]
+    ax.plot(time, load.std() / force.std() * force / 1e3, color=style.TRUTH, lw=1.5, label="measured, scaled")
+    ax.plot(time, load / 1e3, color=style.PREDICTED, lw=0.9, label="found")
     ax.set(xlabel="time [s]", ylabel="force [kN]", xlim=(60, 80))
     ax.legend()
     return ax.figure

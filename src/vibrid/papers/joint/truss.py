@@ -1,7 +1,7 @@
 """Sections 3.2 to 3.2.2: a plane truss of 21 bars with one and two unknown loads, and five sets of sensors.
 
-The paper does not say how the bars run, which nodes are held, how degrees of freedom are numbered, or the time step.
-Taken here: seven bottom and five top nodes, parallel diagonals, both ends pinned; frequencies 7.50, 16.16, 24.95 and
+The paper does not state the layout of the bars, the supports, how degrees of freedom are numbered, or the time step.
+Assumed here: seven bottom and five top nodes, parallel diagonals, both ends pinned; frequencies 7.50, 16.16, 24.95 and
 31.12 Hz (the paper's 7.59, 16.42, 27.35 and 30.47). Nodes are numbered from 1, the bottom row first; degrees of freedom
 are counted over the free nodes (x odd, y even), because Table 5 reads number 1, which a support would hold;
 Δt = 0.5 ms.
@@ -28,7 +28,7 @@ TABLE_5 = {
 
 
 def place(dof: int) -> str:
-    """What the structure calls degree of freedom number `dof` of Table 5."""
+    """Place in the structure of degree of freedom number `dof` of Table 5."""
     return f"{FREE[(dof - 1) // 2]}.{'xy'[(dof - 1) % 2]}"
 
 
@@ -64,8 +64,8 @@ TIME = np.arange(2001) * STEP
 def truth(run, both: bool, at_once: bool = False):
     """Loads act downwards: at node 2 (and node 6), numbered from 1.
 
-    The load that drops at 0.3 s does so within one step of the sensors, or `at_once`, as Eq. 31 says: within a
-    twentieth of it. Data come from Newmark's method with twenty times finer steps, the model's own step is exact.
+    The load that drops at 0.3 s does so within one step of the sensors, or `at_once`, as in Eq. 31: within a
+    twentieth of it. Data come from Newmark's method with twenty times finer steps, the model's step is exact.
     """
     fine = np.arange(2000 * FINER + 1) * STEP / FINER
     dropping = second_load(fine) if at_once else np.interp(fine, TIME, second_load(TIME))
@@ -111,7 +111,7 @@ def away(values, true) -> float:
 def table_4(run) -> Outcome:
     result = run.once(one_load)
     error = percent(result.estimate, [MODULUS, RATIO])
-    found = result.loads[0].values[:, 0]
+    load = result.loads[0].values[:, 0]
     sharp = percent(run.once(one_load, True).estimate, [MODULUS, RATIO])
     return Outcome(
         [
@@ -130,7 +130,7 @@ def table_4(run) -> Outcome:
                 "error (%)": float(error[1]),
             },
             {"": "load", "paper's error (%)": 0.075, "error (%)": float(result.loads[0].error(-second_load(TIME))[0])},
-            {"": "load away from its jump", "error (%)": away(found, -second_load(TIME))},
+            {"": "load away from its jump", "error (%)": away(load, -second_load(TIME))},
             {"": "E, the load drops at once", "error (%)": float(sharp[0])},
             {"": "ζ, the load drops at once", "error (%)": float(sharp[1])},
         ],
@@ -169,10 +169,10 @@ def figure_19(run) -> Outcome:
 @PAPER.figure(21, "Two loads: the first")
 def figure_21(run) -> Outcome:
     result = run.once(two_loads, 0)
-    found = result.loads[0]
-    errors = [away(found.values[:, 0], -first_load(TIME)), away(found.values[:, 1], -second_load(TIME))]
+    loads = result.loads[0]
+    errors = [away(loads.values[:, 0], -first_load(TIME)), away(loads.values[:, 1], -second_load(TIME))]
     error = float(percent(result.estimate, [MODULUS])[0])
-    figure = found.plot(truth=-np.stack([first_load(TIME), second_load(TIME)], axis=1))
+    figure = loads.plot(truth=-np.stack([first_load(TIME), second_load(TIME)], axis=1))
     return Outcome(
         [
             {"": "E", "paper's error (%)": 0.12, "error (%)": error},
@@ -195,10 +195,10 @@ def figure_21(run) -> Outcome:
 
 @PAPER.figure(22, "Two loads: the second, around its jump")
 def figure_22(run) -> Outcome:
-    found = run.once(two_loads, 0).loads[0]
+    loads = run.once(two_loads, 0).loads[0]
     ax = style.new_axes(8.0, 3.0)
     ax.plot(TIME, -second_load(TIME), color=style.TRUTH, lw=2.5, label="true")
-    ax.plot(TIME, found.values[:, 1], color=style.PREDICTED, lw=1, label="found")
+    ax.plot(TIME, loads.values[:, 1], color=style.PREDICTED, lw=1, label="found")
     ax.set(xlabel="time [s]", ylabel="load at node 6 [N]")
     ax.legend()
     return Outcome(figure=ax.figure)
@@ -217,16 +217,16 @@ def figure_24(run) -> Outcome:
 
 
 def placed(run, case: int) -> vb.Sensors:
-    """As many accelerometers as in Table 5, where they tell most about E beside the case's displacements, which stay:
+    """As many accelerometers as in Table 5, placed for the most information on E beside the case's displacements:
     without a displacement the loads drift."""
-    own = sensors_of(case)
-    standing = [s for s in own if s.quantity == "displacement"]
+    printed = sensors_of(case)
+    standing = [s for s in printed if s.quantity == "displacement"]
     candidates = vb.Sensors(acceleration=[place(d) for d in range(1, 21)])
     coarse = -np.stack([first_load(TIME), second_load(TIME)], axis=1)
     channels = [vb.Channel(f"load {n}", "load", "N", n) for n in ("1.y", "5.y")]
     expected = vb.Record(coarse, channels, step=STEP, name="expected loads")
     unknown = [E_AND_RATIO[0], vb.UnknownLoad("1.y"), vb.UnknownLoad("5.y")]
-    count = len(own) - len(standing)
+    count = len(printed) - len(standing)
     chosen = vb.place_sensors(
         truss(), candidates, count, excitation=expected, unknown=unknown, noise=0.01, standing=standing
     )
@@ -238,7 +238,7 @@ def table_5(run) -> Outcome:
     seeds = 1 if run.quick else 3
     rows, better = [], 0
     for case in TABLE_5:
-        own = sensors_of(case)
+        printed = sensors_of(case)
         chosen = run.once(placed, case)
         cells = {}
         for name, best in (("", False), ("placed, ", True)):
@@ -254,7 +254,7 @@ def table_5(run) -> Outcome:
         rows.append(
             {
                 "case": case,
-                "sensors": len(own),
+                "sensors": len(printed),
                 **cells,
                 "placed": ", ".join(s.label for s in chosen if s.quantity == "acceleration"),
             }

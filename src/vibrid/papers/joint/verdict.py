@@ -1,4 +1,4 @@
-"""The paper's claims beside its recipe as published, ours, and what the data allow."""
+"""The paper's claims beside its recipe as published, ours, and the limit of the data."""
 
 from vibrid.papers.joint.paper import PAPER
 from vibrid.papers.verdict import CORRECTED, DOES_NOT, REPRODUCES, UNTESTABLE, Claim, numbers

@@ -1,6 +1,6 @@
 """Ashrafi & Smyth (2007): deteriorating distributed elements with viscous damping, identified online.
 
-The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+The items of the paper are imported when `PAPER` is first used, so that its method (`as_published`) needs none of them.
 """
 
 

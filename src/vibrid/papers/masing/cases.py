@@ -31,7 +31,7 @@ TO_PAPER = np.array([1.0, 1.0, 1.0, 10.0])
 
 @dataclass(frozen=True, eq=False)
 class PaperTest:
-    """One of the paper's two tests: motion, truth, first guess, and the constants of its descent."""
+    """One of the paper's two tests: motion, true values, first guess, and the constants of its descent."""
 
     name: str
     peak: float  # largest displacement, as PEER lists it: 17.7 cm for Kobe, 9.3 mm for San Fernando

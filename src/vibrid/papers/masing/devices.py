@@ -36,7 +36,7 @@ def friction_test(run, name: str) -> Record:
 
 
 def mr_test(run, name: str) -> Record:
-    """One test, its position from where it began (mm read as such), its force about the middle of its range."""
+    """One test, its position from its first sample (taken as mm), its force about the middle of its range."""
     record = read_record(run.real(f"mr_damper/{name}.mat"))
     x, force = record["x_F_1"], record["x_F_3"]
     middle = 0.5 * (np.percentile(force, 98) + np.percentile(force, 2))
@@ -46,13 +46,13 @@ def mr_test(run, name: str) -> Record:
 def miss(law, record: Record) -> tuple[float, float]:
     """rms error of a free run over the range of the measured force, and the same of predicting zero."""
     force = record["force"]
-    found = simulate(Device(law), record).part("device")[1]
+    force_of_law = simulate(Device(law), record).part("device")[1]
     span = np.ptp(force)
-    return float(np.sqrt(np.mean((found - force) ** 2)) / span), float(np.sqrt(np.mean(force**2)) / span)
+    return float(np.sqrt(np.mean((force_of_law - force) ** 2)) / span), float(np.sqrt(np.mean(force**2)) / span)
 
 
 def compare(run, what: str, laws: dict, used: list[Record], unseen: list[Record], method: OnlineMasing):
-    """Every law identified online from `used`; the row of each, and the law that fits what was used best."""
+    """Every law identified online from `used`; the row of each, and the law that fits these tests best."""
     rows, fitted = [], {}
     for name, (law, unknown) in laws.items():
         run.progress.stage(f"{what}: {name}")
@@ -111,9 +111,9 @@ def study(run) -> Outcome:
             strict=True,
         ):
             scale = 1e3 if np.ptp(record["force"]) > 5e3 else 1.0
-            x, found = 1e3 * record["displacement"], simulate(Device(law), record).part("device")[1]
+            x, predicted = 1e3 * record["displacement"], simulate(Device(law), record).part("device")[1]
             ax.plot(x, record["force"] / scale, color=MEASURED, linewidth=1.0, label="measured")
-            ax.plot(x, found / scale, color=RESIDUAL, linewidth=0.7, label="predicted")
+            ax.plot(x, predicted / scale, color=RESIDUAL, linewidth=0.7, label="predicted")
             title = record.name.replace("ds2__", "").replace("lbtension", " lb ").replace("amplitude", " in")
             ax.set(title=title, xlabel="displacement [mm]", ylabel=f"force [{'kN' if scale > 1 else 'N'}]")
             ax.legend(loc="lower right")

@@ -27,7 +27,7 @@ STEP = 0.02
 
 
 def states_of(theta, x, v):
-    """Memory of the paper's system along a motion: yield deformation x_yt, and whether it is on the virgin curve."""
+    """Memory of the paper's system over a motion: yield deformation x_yt, and whether it is on the virgin curve."""
     memory = simulate(device(theta), as_record(np.stack([x, v, x], axis=1))).states[0][0]
     count, extremes = memory.count[:, 0], memory.extremes[:, 0]
     top = np.where(count > 0, extremes[np.arange(len(x)), np.maximum(count - 1, 0)], 0.0)
@@ -104,17 +104,17 @@ def figure_7(run) -> Outcome:
         shown = ((1, KOBE, 1, 0.0), (4, KOBE, 1, 0.10), (8, KOBE, 2, 0.10), (10, SAN_FERNANDO, 1, 0.01))
         for ax, (case, system, objective, noise) in zip(axes, shown, strict=True):
             data = data_of(run, system, noise, 1, True)
-            _, _, (own, _) = identify_many(system.method(objective), device(system.guess), data)
+            _, _, (masing, _) = identify_many(system.method(objective), device(system.guess), data)
             _, _, (better, _) = identify_many(OnlineRecall(), device(system.guess), data)
-            t = np.arange(own.shape[1]) * STEP
+            t = np.arange(masing.shape[1]) * STEP
             for i, name in enumerate(("β", "k", "α", "c*")):
                 ax.axhline(system.truth[i], color=CYCLE[i], linewidth=0.6, linestyle=":")
-                ax.plot(t, own[0, :, i], color=CYCLE[i], linewidth=1.2, label=name)
+                ax.plot(t, masing[0, :, i], color=CYCLE[i], linewidth=1.2, label=name)
                 ax.plot(t, better[0, :, i], color=CYCLE[i], linewidth=0.8, linestyle="--")
             title = f"case {case}: {system.name}, objective {objective}, noise {100 * noise:g} %"
             ax.set(title=title, xlabel="time [s]", ylabel="estimate", ylim=(0, 8))
         axes[0].legend(ncols=4, loc="upper right")
-    note = "Solid: the paper's method; dashed: OnlineRecall; dotted: the truth. One noise seed."
+    note = "Solid: the paper's method; dashed: OnlineRecall; dotted: true values. One noise seed."
     return Outcome(figure=figure, note=note)
 
 
@@ -130,16 +130,18 @@ def figure_8(run) -> Outcome:
     figure = new_figure(9.0, 3.6)
     with styled():
         left, right = figure.subplots(1, 2, width_ratios=(1.8, 1))
-        t, own = np.arange(len(x)) * STEP, simulate_force(ends[middle], x, v)
+        t, identified = np.arange(len(x)) * STEP, simulate_force(ends[middle], x, v)
         for ax, horizontal in ((left, t), (right, x)):
             ax.plot(horizontal, f, color=TRUTH, linewidth=1.4, label="true (Weibull)")
-            ax.plot(horizontal, own, color=RESIDUAL, linewidth=0.8, linestyle="--", label="identified (Rayleigh)")
+            ax.plot(
+                horizontal, identified, color=RESIDUAL, linewidth=0.8, linestyle="--", label="identified (Rayleigh)"
+            )
         left.set(xlabel="time [s]", ylabel="force", title="San Fernando, not used for identification")
         right.set(xlabel="displacement", title=f"error {100 * wrong[middle]:.1f} %")
         left.legend(loc="upper right")
-    found = {"OnlineMasing": wrong, "OnlineRecall": wrong_better}
+    errors = {"OnlineMasing": wrong, "OnlineRecall": wrong_better}
     return Outcome(
-        rows=[{"method": n, "median": float(np.median(e)), "worst": float(np.max(e))} for n, e in found.items()],
+        rows=[{"method": n, "median": float(np.median(e)), "worst": float(np.max(e))} for n, e in errors.items()],
         checks=[Check("‖f − f̂‖/‖f‖ on the other earthquake, median", f"{100 * np.median(wrong):.1f} %", "≤ 5 %",
                       bool(np.median(wrong) <= 0.05))],
         figure=figure,

@@ -25,7 +25,7 @@ PAPER.study("table-1-synthetic", "Table 1 with synthetic motions that need no re
     lambda run: tables.table_1(run, real=False)
 )
 PAPER.study("spread", "Twenty seeds at 10 % noise: the spread of the paper's method", real_data=True)(tables.spread)
-PAPER.study("guard", "Fifty seeds at 10 % noise: is a wrong answer flagged?", real_data=True)(tables.guard)
+PAPER.study("guard", "Fifty seeds at 10 % noise: is a wrong result flagged?", real_data=True)(tables.guard)
 PAPER.study("stiffness-loss", "A storey loses 30 % of its stiffness during the test")(change.study)
 PAPER.study("devices", "Real devices identified online", real_data=True)(devices.study)
 PAPER.study("other-laws", "The paper's method on Bouc–Wen, bilinear and LuGre devices")(other_laws.study)

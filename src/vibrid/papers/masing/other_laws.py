@@ -1,4 +1,4 @@
-"""The paper's last sentence tried: its method on other hysteretic laws, whose state is carried with the window."""
+"""The extension that the paper proposes: its method on other hysteretic laws, whose state moves with the window."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def study(run) -> Outcome:
         run.progress.stage(name)
         between = np.arange(10 * (len(t) - 1) + 1) / 10.0
         fine = np.stack([np.interp(between, np.arange(len(t)), column) for column in (x, v)], axis=1)
-        truth = simulate(Device(law), Record(fine, motion, step=0.002)).part("device")[1][::10]
+        exact = simulate(Device(law), Record(fine, motion, step=0.002)).part("device")[1][::10]
         values = np.array([float(getattr(law, u)) for u in guess])
         first = Device(law).replace({f"law.{u}": g for u, g in guess.items()})
         ends = []
         for seed in range(seeds):
-            noisy = truth + 0.02 * truth.std() * np.random.default_rng(seed).standard_normal(len(truth))
+            noisy = exact + 0.02 * exact.std() * np.random.default_rng(seed).standard_normal(len(exact))
             record = Record(np.stack([x, v, noisy], axis=1), [*motion, force], step=0.02, name=name)
             ends.append(identify(first, record, [f"law.{u}" for u in guess], method, key=seed).estimate)
         off = 100 * np.abs(np.array(ends) / values - 1.0)

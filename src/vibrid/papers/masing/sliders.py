@@ -1,4 +1,4 @@
-"""A crowd of parallel sliders, followed one by one: the model that the Masing laws are the limit of."""
+"""Many parallel sliders, each followed: the model whose limit the Masing laws are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def sliders(strengths: np.ndarray, ductility: float, stiffness: float, deformation: np.ndarray) -> np.ndarray:
-    """Force of equal springs with sliders along a path that begins at rest.
+    """Force of equal springs with sliders over a path that starts at rest.
 
     Arguments
         strengths: yield deformation of every element, m.

@@ -68,11 +68,11 @@ def table_1(run, real: bool) -> Outcome:
             published = errors(identify_many(method, device(system.guess), data)[0], system.truth)
             printed = {"as printed": float(np.median(published)), "as printed, worst": float(published.max())}
         better, sure = run.once(recalled, system, noise, real)
-        own = errors(ends, system.truth)
-        other = errors(better, system.truth)
-        met["high" if noise == 0.10 else "low"].append(np.median(own))
+        masing = errors(ends, system.truth)
+        recall = errors(better, system.truth)
+        met["high" if noise == 0.10 else "low"].append(np.median(masing))
         if noise == 0.10:
-            met["better"].append(np.median(other))
+            met["better"].append(np.median(recall))
         rows.append(
             {
                 "case": case,
@@ -80,12 +80,12 @@ def table_1(run, real: bool) -> Outcome:
                 "objective": objective,
                 "noise": f"{100 * noise:g} %",
                 "paper": paper,
-                "OnlineMasing": float(np.median(own)),
-                "worst": float(own.max()),
+                "OnlineMasing": float(np.median(masing)),
+                "worst": float(masing.max()),
                 **printed,
                 "median θ̂": np.array2string(np.median(ends, axis=0), precision=2, separator=" "),
-                "OnlineRecall": float(np.median(other)),
-                "its worst": float(other.max()),
+                "OnlineRecall": float(np.median(recall)),
+                "its worst": float(recall.max()),
                 "its unsure": int(np.sum(~sure)),
             }
         )
@@ -107,17 +107,17 @@ def no_deterioration(run, real: bool) -> dict:
     guess = device(KOBE.guess, ductility=float("inf"))
     ends, _, _ = identify_many(KOBE.method(1), guess, data, UNKNOWN[1:])
     better, sure, _ = identify_many(OnlineRecall(), guess, data, UNKNOWN[1:])
-    own, other = errors(ends, KOBE.truth), errors(better, KOBE.truth)
+    masing, recall = errors(ends, KOBE.truth), errors(better, KOBE.truth)
     return {
         "case": "β = ∞",
         "motion": "Kobe",
         "objective": 1,
         "noise": "5 %",
-        "OnlineMasing": float(np.median(own)),
-        "worst": float(own.max()),
+        "OnlineMasing": float(np.median(masing)),
+        "worst": float(masing.max()),
         "median θ̂": np.array2string(np.median(ends, axis=0), precision=2, separator=" "),
-        "OnlineRecall": float(np.median(other)),
-        "its worst": float(other.max()),
+        "OnlineRecall": float(np.median(recall)),
+        "its worst": float(recall.max()),
         "its unsure": int(np.sum(~sure)),
     }
 
@@ -131,17 +131,17 @@ def spread(run) -> Outcome:
         run.progress.stage(f"case {case}, as printed")
         data = data_of(run, system, noise, seeds_of(run), True)
         method = system.method(objective, as_published=True)
-        found = errors(identify_many(method, device(system.guess), data)[0], system.truth)
-        dots[case] = found
+        by_seed = errors(identify_many(method, device(system.guess), data)[0], system.truth)
+        dots[case] = by_seed
         rows.append(
             {
                 "case": case,
                 "objective": objective,
                 "paper": paper,
-                "lowest": float(found.min()),
-                "median": float(np.median(found)),
-                "worst": float(found.max()),
-                "seeds not worse than the paper's run": int(np.sum(found <= paper)),
+                "lowest": float(by_seed.min()),
+                "median": float(np.median(by_seed)),
+                "worst": float(by_seed.max()),
+                "seeds not worse than the paper's run": int(np.sum(by_seed <= paper)),
             }
         )
     note = f"Kobe, 10 % noise, {seeds_of(run)} seeds, errors ‖θ̂ − θ‖/‖θ‖; window 150, stride 3."
@@ -152,9 +152,9 @@ def dots_figure(dots: dict):
     """Every seed of a case as a dot, its median as a line, the paper's single run dashed."""
     ax = new_axes(6.5, 3.6)
     papers = {case: paper for case, _, _, _, paper in TABLE_1}
-    for place, (case, found) in enumerate(dots.items()):
-        ax.semilogy(place + np.linspace(-0.2, 0.2, len(found)), found, "o", ms=4, color=CYCLE[0])
-        ax.plot([place - 0.3, place + 0.3], [np.median(found)] * 2, color=INK, lw=1.5)
+    for place, (case, by_seed) in enumerate(dots.items()):
+        ax.semilogy(place + np.linspace(-0.2, 0.2, len(by_seed)), by_seed, "o", ms=4, color=CYCLE[0])
+        ax.plot([place - 0.3, place + 0.3], [np.median(by_seed)] * 2, color=INK, lw=1.5)
         ax.plot([place - 0.4, place + 0.4], [papers[case]] * 2, color=BOUND, lw=1.5, ls="--")
     objectives = {case: objective for case, _, objective, _, _ in TABLE_1}
     ax.set_xticks(range(len(dots)), [f"case {case}, objective {objectives[case]}" for case in dots])
@@ -174,7 +174,7 @@ def note_1(run, real: bool) -> str:
     return (
         f"Errors ‖θ̂ − θ‖/‖θ‖, medians over {seeds_of(run)} noise seeds; the paper shows one run of each case. Motions: "
         f"{which}; at 50 Hz, scaled to peak displacements of {KOBE.peak:g} and {SAN_FERNANDO.peak:g} (the paper scales "
-        "too, and does not say by how much: these are the peaks that the PEER database lists for the two records, in "
+        "too, and does not state by how much: these are the peaks that the PEER database lists for the two records, in "
         "cm and mm"
         + ("; with a Kobe peak of 8, 12 or 21 the paper's method with objective 2 misses the targets" if real else "")
         + "). The true force comes from 20000 sliders followed one by one, not from the law that is identified. "
@@ -207,7 +207,7 @@ def table_2(run) -> Outcome:
     for case, objective, noise, paper, paper_error in TABLE_2:
         run.progress.stage(f"case {case}")
         ends, better = run.once(wrong_distribution, objective, noise)
-        own = [distribution_error(e[2]) for e in ends]
+        of_distribution = [distribution_error(e[2]) for e in ends]
         rows.append(
             {
                 "case": case,
@@ -216,7 +216,7 @@ def table_2(run) -> Outcome:
                 "paper θ̂": str(list(paper)),
                 "paper error": paper_error,
                 "median θ̂": np.array2string(np.median(ends, axis=0), precision=2, separator=" "),
-                "‖φ−φ̂‖/‖φ‖": float(np.median(own)),
+                "‖φ−φ̂‖/‖φ‖": float(np.median(of_distribution)),
                 "of the paper's θ̂": distribution_error(paper[2]),
                 "OnlineRecall θ̂": np.array2string(np.median(better, axis=0), precision=2, separator=" "),
                 "its ‖φ−φ̂‖/‖φ‖": float(np.median([distribution_error(e[2]) for e in better])),
@@ -225,25 +225,25 @@ def table_2(run) -> Outcome:
     note = (
         f"True system: Weibull, θ = {list(TRUTH_2)} (β, k, a, b, x₀, c*); identified with a Rayleigh law from "
         f"{list(GUESS_2)}; medians over {seeds_of(run)} noise seeds. The printed integral diverges (φ = 0 below x₀), "
-        "so ‖φ − φ̂‖/‖φ‖ is given, also for the paper's own θ̂."
+        "so ‖φ − φ̂‖/‖φ‖ is given, also for the paper's θ̂."
     )
     return Outcome(rows=rows, note=note)
 
 
 def guard(run) -> Outcome:
-    """Fifty seeds of the hardest case: does the better method know when it is wrong?"""
+    """Fifty seeds of the hardest case: does the better method flag its wrong results?"""
     seeds = 4 if run.quick else 50
     ends, sure, _ = identify_many(OnlineRecall(), device(KOBE.guess), data_of(run, KOBE, 0.10, seeds, True))
-    found = errors(ends, KOBE.truth)
-    worst_sure = float(found[sure].max()) if sure.any() else float("nan")
+    by_seed = errors(ends, KOBE.truth)
+    worst_sure = float(by_seed[sure].max()) if sure.any() else float("nan")
     flagged = float(np.mean(~sure))
     return Outcome(
         rows=[
             {
                 "seeds": seeds,
-                "median": float(np.median(found)),
-                "95 %": float(np.percentile(found, 95)),
-                "worst": float(found.max()),
+                "median": float(np.median(by_seed)),
+                "95 %": float(np.percentile(by_seed, 95)),
+                "worst": float(by_seed.max()),
                 "worst of the sure": worst_sure,
                 "unsure": int(np.sum(~sure)),
             }
@@ -257,6 +257,6 @@ def guard(run) -> Outcome:
 
 
 def simulate_force(theta, x, v):
-    """Force of a Rayleigh system of the paper's θ along a noise-free motion."""
+    """Force of a Rayleigh system of the paper's θ for a noise-free motion."""
     beta, k, alpha, c = np.asarray(theta, dtype=float)
     return simulate(device((beta, k, alpha, c)), as_record(np.stack([x, v, x], axis=1))).part("device")[1]

@@ -1,6 +1,6 @@
 """Liu & Meidani (2023): networks of the response and of hidden states, trained on readings and equations.
 
-The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+The items of the paper are imported when `PAPER` is first used, so that its method (`as_published`) needs none of them.
 """
 
 

@@ -25,10 +25,10 @@ MOTION, RATE = "Kobe", 100.0  # of the tables; study methods-kobe-1000 has the p
 
 MOTION_NOTE = (
     f"Kobe KJMA 000, 40 s, scaled to ASCE 7 with S_DS {TARGET_SHORT:g} g and S_D1 {TARGET_ONE_SECOND:g} g over 0.2 to "
-    "1.5 of a period (the paper states no target): of the printed T1 = 1.19 s, or of the true 7.475 s where said. The "
+    "1.5 of a period (the paper states no target): of the printed T1 = 1.19 s, or of the true 7.475 s if stated. The "
     "synthetic motion ships (8.2 m/s², linear between samples at 50 Hz). Data come from an error-controlled integrator "
     "that no method uses: x, ẋ, ẍ of all floors, noise over the standard deviation of each. c(0) is unknown to every "
-    "method here; the paper knows it. Errors are means over the unknowns of the paper's tables."
+    "method here; it is known in the paper. Errors are means over the unknowns of the paper's tables."
 )
 
 
@@ -56,7 +56,7 @@ def table(run: Run, system: str, noises) -> Outcome:
     rows = []
     for noise in noises:
         ukf, net = PRINTED_VALUES[system, noise]
-        found = {name: run.once(fit_of, system, MOTION, RATE, noise, 0, name).estimate for name in CLASSICAL}
+        classical = {name: run.once(fit_of, system, MOTION, RATE, noise, 0, name).estimate for name in CLASSICAL}
         networks = {name: run.once(network_of, name, system, MOTION, RATE, noise) for name in NETWORKS}
         for i in range(case.table):
             rows.append(
@@ -64,7 +64,7 @@ def table(run: Run, system: str, noises) -> Outcome:
                     "noise": f"{100 * noise:g} %", "unknown": case.labels[i], "true": float(case.truth[i]),
                     "paper's UKF": ukf[i], "paper's PIDynNet": net[i],
                     **{name: _with_spread(score.estimates[:, i]) for name, score in networks.items()},
-                    **{name: float(estimate[i]) for name, estimate in found.items()},
+                    **{name: float(estimate[i]) for name, estimate in classical.items()},
                 }
             )  # fmt: skip
         printed = PRINTED[system, noise]
@@ -73,7 +73,7 @@ def table(run: Run, system: str, noises) -> Outcome:
                 "noise": f"{100 * noise:g} %", "unknown": "mean error (%)",
                 "paper's UKF": printed[0], "paper's PIDynNet": printed[1],
                 **{name: score.error for name, score in networks.items()},
-                **{name: case.mean_error(estimate) for name, estimate in found.items()},
+                **{name: case.mean_error(estimate) for name, estimate in classical.items()},
                 "bound (%)": run.once(score_of, system, MOTION, RATE, noise, "WeakCollocation", 1).expected
                 if noise else None,
             }
@@ -106,7 +106,7 @@ def table_5(run: Run) -> Outcome:
 
 
 def methods(run: Run, system: str, motion: str, rate: float, seeds: int, others: int) -> Outcome:
-    """Mean errors of every method on one system and motion, and the promises of WeakCollocation."""
+    """Mean errors of every method on one system and motion, and the checks of WeakCollocation."""
     rows, checks = [], []
     seeds = 2 if run.quick else seeds
     if rate > RATE:  # ten times as long: nothing runs alone, each thread's fit is timed by the clock

@@ -29,11 +29,11 @@ from vibrid.records.record import Record
 
 @METHODS.register("pidynnet-as-published")
 class PIDynNetAsPublished(Method):
-    """PIDynNet as its paper prints it: two networks with time and ground acceleration as inputs, residuals at points.
+    """PIDynNet as printed in its paper: two networks with time and ground acceleration as inputs, residuals at points.
 
     Adam trains the networks and the unknowns on one subperiod after the other. The equations of motion are corrected;
-    `losses` lists what the paper leaves open. It needs displacement, velocity and acceleration of every degree of
-    freedom and a record without gaps, and its schedule wants an accelerator. Use `PIDynNet` for results.
+    `losses` lists settings not stated in the paper. It needs displacement, velocity and acceleration of every degree of
+    freedom and a record without gaps, and its schedule needs an accelerator. Use `PIDynNet` for results.
 
     Arguments
         seeds: initialisations trained side by side; the estimate is their mean.
@@ -47,8 +47,8 @@ class PIDynNetAsPublished(Method):
         check, patience, tolerance: a subperiod ends when unknowns, looked at every `check` iterations, stay within
             `tolerance` for `patience` looks (Eq. 16).
         width, layers: of both networks.
-        ground_input: whether networks see the ground acceleration beside time, as in the paper.
-        checkpoint: file in which training is kept, so that it resumes after Ctrl-C or a kill; removed at the end.
+        ground_input: whether the ground acceleration is an input beside time, as in the paper.
+        checkpoint: file of the state of training, which resumes from it after Ctrl-C or a kill; removed at the end.
     """
 
     seeds: int = eqx.field(static=True, default=1)
@@ -69,7 +69,7 @@ class PIDynNetAsPublished(Method):
     checkpoint: str | None = eqx.field(static=True, default=None)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"latent states"})
-    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not go step by step
+    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # no time stepping
 
     def __check_init__(self):
         for name in ("seeds", "iterations", "batch", "pool", "check", "patience", "width"):
@@ -100,7 +100,7 @@ class PIDynNetAsPublished(Method):
         """Algorithm 2: the response to another motion, by Adam on the losses of the equations alone.
 
         The networks continue from their trained weights, from subperiod to subperiod; the unknowns stay. `imposed` adds
-        the state at the start of each subperiod, which the printed losses leave open.
+        the state at the start of each subperiod, which the printed losses leave undetermined.
         """
         started = time.perf_counter()
         problem = with_record(fit.problem, record)
@@ -110,8 +110,8 @@ class PIDynNetAsPublished(Method):
         n, m = model.size, int(flat_start(model).size)
         widths = (2, *[self.width] * (self.layers - 1), n)
         learner = new_learners(jax.random.key(0), 1, widths, m, len(share))
-        one, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], learner))
-        if fit.history.get("learner", np.zeros(0)).size != one.size:
+        vector, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], learner))
+        if fit.history.get("learner", np.zeros(0)).size != vector.size:
             raise InputError("Fine-tuning as published needs a result of PIDynNetAsPublished with these networks.")
         learner = jax.tree.map(
             lambda leaf: leaf[None], unravel(jnp.asarray(fit.history["learner"]))._replace(share=share)
@@ -135,13 +135,13 @@ class PIDynNetAsPublished(Method):
             progress.stage(f"fine-tuning, subperiod {k + 1} of {count}", iterations)
             block = min(self.check, iterations)
             begun = begin_training(iteration, learner)
-            made = train(iteration, begun, jax.random.key(k), iterations, block=block, data=part, progress=progress)
-            learner = made.state.learner
+            trained = train(iteration, begun, jax.random.key(k), iterations, block=block, data=part, progress=progress)
+            learner = trained.state.learner
             z, x, ends = (np.asarray(a) for a in along(iteration, learner, part))
             v0 = np.gradient(x, data.step, axis=0)[-1]
             x0, states = x[-1], ends
             parts.append((z[: None if k + 1 == count else -1], x[: None if k + 1 == count else -1]))
-            left.append(made.history[1][-1, 0, 1])
+            left.append(trained.history[1][-1, 0, 1])
         z, x = (np.concatenate([p[i] for p in parts]) for i in range(2))
         rms = float(np.sqrt(np.mean(left) / (self.batch * n)) / (np.sqrt(np.mean(inputs[:, 0] ** 2)) + 1e-300))
         return Tuned(data.step * np.arange(len(x)), x, z, rms, iterations, time.perf_counter() - started)

@@ -36,12 +36,12 @@ _SMALLEST = 1e-3  # of the first guess: where an unknown that must be positive s
 
 @dataclass
 class Course:
-    """How far training has come; a checkpoint holds it whole. Unknowns are multiples of their first guess."""
+    """The state of training, as stored in a checkpoint. Unknowns are multiples of their first guess."""
 
     state: PublishedState
     low: np.ndarray  # (seeds, p) where unknowns may lie in this subperiod
     high: np.ndarray
-    states: np.ndarray  # (seeds, m) hidden states where it begins
+    states: np.ndarray  # (seeds, m) hidden states at its start
     deviation: np.ndarray  # (seeds, p) of the unknowns in the second half of the one before
     subperiod: int = 0
     done: int = 0  # iterations in it
@@ -70,14 +70,14 @@ class Course:
         checkpoint.keep(arrays | tree_arrays(self.state, "state"), facts)
 
     def resumed(self, arrays: dict, facts: dict) -> Course:
-        """A course that a checkpoint holds; this one, at its beginning, says what it looks like."""
-        made = {name: arrays[name] for name in self._ARRAYS}
-        made |= {name: [arrays[name]] for name in self._LISTS if name in arrays}
-        return Course(tree_from(arrays, "state", self.state), **made, **{name: facts[name] for name in self._FACTS})
+        """The course stored in a checkpoint; this one, untrained, gives the structure of its state."""
+        fields = {name: arrays[name] for name in self._ARRAYS}
+        fields |= {name: [arrays[name]] for name in self._LISTS if name in arrays}
+        return Course(tree_from(arrays, "state", self.state), **fields, **{name: facts[name] for name in self._FACTS})
 
 
 def learn(method, iteration: PublishedIteration, key: int, progress: Progress, checkpoint: Checkpoint | None) -> Course:
-    """Train as the method states; Ctrl-C keeps what was learned once the first subperiod is done."""
+    """Train as the method states; after Ctrl-C the finished subperiods are used, once there is one."""
     training = SubperiodTraining(method, iteration, key, progress, checkpoint)
     saved = checkpoint.load() if checkpoint else None
     if saved is not None:
@@ -86,7 +86,7 @@ def learn(method, iteration: PublishedIteration, key: int, progress: Progress, c
 
 
 class SubperiodTraining:
-    """Subperiods in turn: each is begun, iterated and ended."""
+    """Subperiods in turn: each is started, iterated and ended."""
 
     def __init__(
         self, method, iteration: PublishedIteration, key: int, progress: Progress, checkpoint: Checkpoint | None
@@ -137,28 +137,28 @@ class SubperiodTraining:
         return subperiod_of(self.iteration.problem, self.motion, inside, draw, course.low, course.high, course.states)
 
     def compile(self, state: PublishedState, part: Subperiod) -> None:
-        """Have the iterations compiled while the pretraining is: on an accelerator each takes longer than it runs."""
+        """Compile the iterations beside the pretraining: on an accelerator compilation takes longer than the run."""
         if accelerated() and not self.course.calls:
             look, looks = self.looks()
             train(look, state, jax.random.key(0), looks, block=looks, data=part)
 
     def begin(self, part: Subperiod) -> None:
-        """The response network is pretrained; at first the latent one then begins as it."""
+        """The response network is pretrained; in the first subperiod the latent one starts with its weights."""
         course, count = self.course, self.method.pretraining
         learner = course.state.learner
         if count:
             ahead = dataclasses.replace(self.iteration, pretraining=True, iterations=count)
             block = count if accelerated() else min(self.method.check, count)
-            own = jax.random.key(self.key + 7919 * (course.subperiod + 1))
-            made = train(ahead, begin_training(ahead, learner), own, count, block=block, data=part, tuned=False)
-            learner = made.state.learner
+            key = jax.random.key(self.key + 7919 * (course.subperiod + 1))
+            trained = train(ahead, begin_training(ahead, learner), key, count, block=block, data=part, tuned=False)
+            learner = trained.state.learner
         if course.subperiod == 0:
             sizes = self.motion[0].shape[1], course.states.shape[1]
             learner = learner._replace(networks=latent_as_response(learner.networks, *sizes))
         course.state = begin_training(self.iteration, learner)
 
     def looks(self) -> tuple[Look, int]:
-        """What goes on until the unknowns are looked at, and how many such looks one program makes."""
+        """The iterations until the unknowns are checked, and the number of such checks in one program."""
         left = self.iteration.iterations - self.course.done
         more = min(self.method.check, left)
         look = Look(self.iteration, more, self.method.patience, self.method.tolerance)
@@ -167,12 +167,12 @@ class SubperiodTraining:
     def iterate(self, part: Subperiod) -> None:
         """One compiled program of iterations."""
         course, (look, looks) = self.course, self.looks()
-        own = jax.random.fold_in(jax.random.key(self.key), course.calls)
-        made = train(look, course.state, own, looks, block=looks, data=part)
-        course.state = made.state
+        key = jax.random.fold_in(jax.random.key(self.key), course.calls)
+        trained = train(look, course.state, key, looks, block=looks, data=part)
+        course.state = trained.state
         course.calls += 1
         course.done += looks * look.count
-        share, parts = made.history  # (looks, iterations, …), (looks, four, …)
+        share, parts = trained.history  # (looks, iterations, …), (looks, four, …)
         course.shares.append(np.concatenate(share))
         course.trace.append(np.concatenate(share[:, :: max(look.count // 4, 1)]))
         course.losses.append(np.concatenate(parts))
@@ -185,7 +185,7 @@ class SubperiodTraining:
             self.last_saved = time.monotonic()
 
     def end(self, part: Subperiod) -> None:
-        """The next subperiod keeps the unknowns near where this one left them, and begins with its hidden states."""
+        """The next subperiod keeps the unknowns near their values here, and starts from these hidden states."""
         course, constraint = self.course, self.method.constraint
         whole = course.along("shares")
         course.deviation = whole[len(whole) // 2 :].std(axis=0)
@@ -194,9 +194,9 @@ class SubperiodTraining:
             course.low = np.maximum(self.floor, last - constraint * course.deviation)
             course.high = last + constraint * course.deviation
         z, x, course.states = (np.asarray(a) for a in along(self.iteration, course.state.learner, part))
-        last_one = course.subperiod + 2 == len(self.edges)
-        course.hidden.append(z if last_one else z[:-1])  # the next one begins with the sample at which this one ends
-        course.response.append(x if last_one else x[:-1])
+        final = course.subperiod + 2 == len(self.edges)
+        course.hidden.append(z if final else z[:-1])  # the next one starts with the sample at which this one ends
+        course.response.append(x if final else x[:-1])
         course.iterations.append(course.done)
         course.subperiod, course.done, course.shares = course.subperiod + 1, 0, []
         if self.checkpoint:

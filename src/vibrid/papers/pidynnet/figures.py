@@ -35,7 +35,7 @@ def convergence(run: Run, system: str) -> Outcome:
         column[0].plot(steps, weak.history["estimate"][:, i], "o-", ms=3, label="WeakCollocation")
         column[1].plot(time, ukf.history["estimate"][:, i], color=style.RESIDUAL, label="UKF, last pass")
         for ax, xlabel in zip(column, ("Gauss–Newton step", "time [s]"), strict=True):
-            ax.axhline(case.truth[i], color=style.TRUTH, lw=1.0, ls="--", label="truth")
+            ax.axhline(case.truth[i], color=style.TRUTH, lw=1.0, ls="--", label="true")
             ax.set(xlabel=xlabel, ylabel=case.labels[i])
     style.legend_above(figure, axes[0, 0], axes[1, 0])
     rows = [
@@ -54,13 +54,16 @@ PAPER.figure(7, "Convergence, Bouc–Wen system", real_data=True)(lambda run: co
 
 
 def loops(run: Run, system: str, printed: float) -> Outcome:
-    """The first storey's force against its drift: truth, and the identified structure simulated."""
+    """The first storey's force against its drift: true, and of the identified structure simulated."""
     case, fit = SYSTEMS[system](), best(run, system)
-    true, found = run.once(response_of, system, MOTION, RATE), fit.predict(at_rate(run.once(motion_of, MOTION), RATE))
-    (d0, f0), (d1, f1) = (_storey(r) for r in (true, found))
+    true, predicted = (
+        run.once(response_of, system, MOTION, RATE),
+        fit.predict(at_rate(run.once(motion_of, MOTION), RATE)),
+    )
+    (d0, f0), (d1, f1) = (_storey(r) for r in (true, predicted))
     ax = style.new_axes(5.2, 3.8)
     figure = ax.figure
-    ax.plot(d0, f0, color=style.MEASURED, lw=3.4, label="truth")
+    ax.plot(d0, f0, color=style.MEASURED, lw=3.4, label="true")
     ax.plot(d1, f1, color=style.PREDICTED, lw=0.8, label="identified")
     ax.set(xlabel="drift of the first storey [m]", ylabel="its force, dashpot included [N]")
     ax.legend()
@@ -93,19 +96,19 @@ PAPER.figure(9, "Hysteresis of the first storey, Bouc–Wen system", real_data=T
 def figure_8(run: Run) -> Outcome:
     case, fit = SYSTEMS["bouc-wen"](), best(run, "bouc-wen")
     true = np.asarray(run.once(response_of, "bouc-wen", MOTION, RATE).states[0])
-    found = fit.history["states_0"][:, :3]
-    true = true[: len(found)]
-    time = np.arange(len(found)) / RATE
+    identified = fit.history["states_0"][:, :3]
+    true = true[: len(identified)]
+    time = np.arange(len(identified)) / RATE
     figure = style.new_figure(9.0, 5.0)
     with style.styled():
         axes = figure.subplots(3, 1, sharex=True)
     rows = []
     for i, ax in enumerate(axes):
-        ax.plot(time, true[:, i], color=style.MEASURED, lw=3.4, label="truth")
-        ax.plot(time, found[:, i], color=style.PREDICTED, lw=0.8, label="identified")
+        ax.plot(time, true[:, i], color=style.MEASURED, lw=3.4, label="true")
+        ax.plot(time, identified[:, i], color=style.PREDICTED, lw=0.8, label="identified")
         ax.set_ylabel(f"z{i + 1} [m]")
         rows.append(
-            {"storey": i + 1, "correlation of z": correlation(true[:, i], found[:, i]), "paper (mean)": 0.992,
+            {"storey": i + 1, "correlation of z": correlation(true[:, i], identified[:, i]), "paper (mean)": 0.992,
              "error of k (%)": float(case.error(fit.estimate)[i])}
         )  # fmt: skip
     axes[-1].set_xlabel("time [s]")
@@ -130,15 +133,15 @@ def unseen(run: Run) -> list:
 
 
 def predictions(run: Run, system: str):
-    """(true, identified) responses to every unseen motion; the truth with steps ten times finer."""
+    """(true, identified) responses to every unseen motion; the true ones with steps ten times finer."""
     case, fit = SYSTEMS[system](), best(run, system)
-    made = []
+    pairs = []
     for motion in run.once(unseen):
         run.progress.stage(f"{system} under {motion.name}")
-        made.append(
+        pairs.append(
             (simulate(case.building, motion, integrator=RungeKutta4(), substeps=10), simulate(fit.structure, motion))
         )
-    return made
+    return pairs
 
 
 def _correlations(pairs) -> np.ndarray:
@@ -165,14 +168,14 @@ def histories(run: Run, system: str) -> Outcome:
     with style.styled():
         axes = figure.subplots(3, 1, sharex=True)
     rows = []
-    for ax, (true, found) in zip(axes, pairs, strict=False):
+    for ax, (true, identified) in zip(axes, pairs, strict=False):
         name = true.excitation.name
         x, y = (
-            (true.displacement[:, 0], found.displacement[:, 0])
+            (true.displacement[:, 0], identified.displacement[:, 0])
             if system == "cubic"
-            else (np.asarray(true.states[0])[:, 0], np.asarray(found.states[0])[:, 0])
+            else (np.asarray(true.states[0])[:, 0], np.asarray(identified.states[0])[:, 0])
         )
-        ax.plot(true.time, x, color=style.MEASURED, lw=3.4, label="truth")
+        ax.plot(true.time, x, color=style.MEASURED, lw=3.4, label="true")
         ax.plot(true.time, y, color=style.PREDICTED, lw=0.8, label="identified structure, simulated")
         ax.set_ylabel("x1 [m]" if system == "cubic" else "z1 [m]")
         ax.set_title(name)
@@ -182,12 +185,12 @@ def histories(run: Run, system: str) -> Outcome:
     return Outcome(rows, [], "WeakCollocation at 5 % noise on the Kobe record; the first three of thirty.", figure)
 
 
-def histogram_of_correlations(ax, found: dict) -> None:
+def histogram_of_correlations(ax, correlations: dict) -> None:
     """How far correlations are from one, by the way they were reached, and where 0.95 lies."""
     colours = {"simulation": style.MEASURED, "fine-tuning": style.PREDICTED}
-    away = [np.maximum(1.0 - np.array(v), 1e-12) for v in found.values()]
+    away = [np.maximum(1.0 - np.array(v), 1e-12) for v in correlations.values()]
     bins = np.geomspace(min(map(np.min, away)) / 2, max(0.06, 2 * max(map(np.max, away))), 25)
-    ax.hist(away, bins=bins, label=list(found), color=[colours[name] for name in found])
+    ax.hist(away, bins=bins, label=list(correlations), color=[colours[name] for name in correlations])
     ax.axvline(0.05, color=style.TRUTH, lw=1.0, ls="--", label="correlation 0.95")
     ax.set(xlabel="1 − correlation of the first floor's displacement", ylabel="motions", xscale="log")
     style.log_axis(ax.xaxis)
@@ -200,13 +203,13 @@ def figure_6(run: Run) -> Outcome:
     with style.styled():
         axes = figure.subplots(1, 2)
     for ax, system in zip(axes, SYSTEMS, strict=True):
-        found = _correlations(run.once(predictions, system))
-        share = float(np.mean(found[:, 0] >= 0.95))
-        histogram_of_correlations(ax, {"simulation": found[:, 0]})
+        correlations = _correlations(run.once(predictions, system))
+        share = float(np.mean(correlations[:, 0] >= 0.95))
+        histogram_of_correlations(ax, {"simulation": correlations[:, 0]})
         ax.set_title(system)
         rows.append(
-            {"system": system, "motions": len(found), "share ≥ 0.95, first floor (%)": 100 * share,
-             "smallest, first floor": float(found[:, 0].min()), "smallest, any floor": float(found.min()),
+            {"system": system, "motions": len(correlations), "share ≥ 0.95, first floor (%)": 100 * share,
+             "smallest, first floor": float(correlations[:, 0].min()), "smallest, any floor": float(correlations.min()),
              "paper (%)": 90.0 if system == "cubic" else None}
         )  # fmt: skip
         checks.append(
@@ -229,9 +232,9 @@ def figure_11(run: Run) -> Outcome:
     rows = []
     with style.styled():
         axes = figure.subplots(1, 3)
-    for ax, (true, found) in zip(axes, pairs, strict=False):
-        (d0, f0), (d1, f1) = (_storey(r) for r in (true, found))
-        ax.plot(d0, f0, color=style.MEASURED, lw=3.0, label="truth")
+    for ax, (true, identified) in zip(axes, pairs, strict=False):
+        (d0, f0), (d1, f1) = (_storey(r) for r in (true, identified))
+        ax.plot(d0, f0, color=style.MEASURED, lw=3.0, label="true")
         ax.plot(d1, f1, color=style.PREDICTED, lw=0.7, label="identified")
         ax.set(xlabel="drift [m]", ylabel="force [N]", title=true.excitation.name)
         rows.append({"motion": true.excitation.name, "correlation of force": correlation(f0, f1), "paper": 0.961})

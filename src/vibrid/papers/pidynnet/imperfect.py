@@ -1,4 +1,4 @@
-"""Where soft physics earns its place: forces that nobody modelled, and a wrong law."""
+"""Imperfect models, for which soft physics is useful: unmodelled forces, and a wrong law."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ METHODS = {label: CLASSICAL[label] for label in ("WeakCollocation", "TrajectoryF
 
 @dataclass(frozen=True, eq=False)
 class Imperfect:
-    """A model that did not make the data: what it lacks, the model itself, and which unknowns keep their meaning."""
+    """A model other than that of the data: its error, the model, and the unknowns that keep their meaning."""
 
     label: str
     system: System
     guess: ShearBuilding
     unknown: tuple
     forces: float
-    kept: tuple[str, ...]  # names of unknowns whose true value the model can be asked for
+    kept: tuple[str, ...]  # names of unknowns that have a true value in the model
 
 
 def cases(name: str) -> list[Imperfect]:
     """Unmodelled floor forces of 10 and 30 % of m ẍ_g, and a law that is wrong."""
     system = SYSTEMS[name]()
-    made = [
+    models = [
         Imperfect(f"white floor forces, {100 * f:g} % of m ẍ_g", system, system.guess, system.unknown, f, ())
         for f in (0.1, 0.3)
     ]
@@ -41,13 +41,13 @@ def cases(name: str) -> list[Imperfect]:
         straight = ShearBuilding(g.masses, [Linear(25.0), *g.storeys[1:]], damping=g.damping)
         unknown = tuple(u for u in system.unknown if u != "storeys[0].cubic")
         kept = tuple(f"storeys[{i}].stiffness" for i in range(1, 10))
-        made.append(Imperfect("a linear first storey for a cubic one", system, straight, unknown, 0.0, kept))
+        models.append(Imperfect("a linear first storey for a cubic one", system, straight, unknown, 0.0, kept))
     else:
         sharp = system.guess.replace({"storeys[*].exponent": 2.0})
         unknown = tuple(u for u in system.unknown if getattr(u, "path", "") != "storeys[*].exponent")
         kept = tuple(f"storeys[{i}].stiffness" for i in range(3))
-        made.append(Imperfect("n = 2 for n = 1", system, sharp, unknown, 0.0, kept))
-    return made
+        models.append(Imperfect("n = 2 for n = 1", system, sharp, unknown, 0.0, kept))
+    return models
 
 
 def fits(run: Run, name: str, number: int, key: int) -> dict:
@@ -73,11 +73,11 @@ def study(run: Run, name: str) -> Outcome:
     rows, checks = [], []
     seeds = 2 if run.quick else 10
     for number, case in enumerate(cases(name)):
-        made = [run.once(fits, name, number, key) for key in range(seeds)]
-        score = {label: np.array([judged(case, one[label]) for one in made]) for label in METHODS}
+        results = [run.once(fits, name, number, key) for key in range(seeds)]
+        score = {label: np.array([judged(case, fits_of_seed[label]) for fits_of_seed in results]) for label in METHODS}
         weak, hard = score["WeakCollocation"], score["TrajectoryFit"]
-        reached = [one["WeakCollocation"].convergence["softness_reached"] for one in made]
-        wrong = [not one["WeakCollocation"].convergence["right"] for one in made]
+        reached = [fits_of_seed["WeakCollocation"].convergence["softness_reached"] for fits_of_seed in results]
+        wrong = [not fits_of_seed["WeakCollocation"].convergence["right"] for fits_of_seed in results]
         ratio = float(np.mean(weak[:, 0]) / np.mean(hard[:, 0]))
         rows.append(
             {

@@ -3,8 +3,8 @@
     x̃ = RPN(t, ẍ_g),  z̃ = LNN(t, ẍ_g);     loss = w_S L_S + w_N L_N + w_Z L_Z                      (Eq. 12)
     L_S = Σ ‖x̃ − x‖² + ‖dx̃/dt − ẋ‖²        L_N = Σ ‖M d²x̃/dt² + f − L u‖²       L_Z = Σ ‖dz̃/dt − g‖²
 
-Derivatives are taken in t with the ground acceleration held, as printed. Where the paper is silent: L_Z holds the
-hidden states where a subperiod begins (without it c(0) is free), unknowns are trained as multiples of their first
+Derivatives are taken in t with the ground acceleration held, as printed. Not stated in the paper: L_Z holds the
+hidden states at the start of a subperiod (without it c(0) is free), unknowns are trained as multiples of their first
 guess, the learning rate falls to a tenth over a subperiod, and the response network is pretrained in every subperiod.
 Networks are trained in 32-bit numbers, the physics computed in 64.
 """
@@ -41,14 +41,14 @@ class Subperiod(eqx.Module):
     pools: jax.Array  # (seeds, pool) indices
     low: jax.Array  # (seeds, p) as multiples of the first guess
     high: jax.Array
-    states: jax.Array  # (seeds, m) where it begins; NaN in the first, where they follow from the unknowns
+    states: jax.Array  # (seeds, m) at its start; NaN in the first, where they follow from the unknowns
     duration: float
 
 
 class Learner(NamedTuple):
-    """What one initialisation learns."""
+    """The trained quantities of one initialisation."""
 
-    networks: Dense  # (2, …) response and latent, one width of outputs: of those not needed nothing is asked
+    networks: Dense  # (2, …) response and latent, one width of outputs: surplus ones are not used
     share: jax.Array  # (p,) θ over its first guess
 
 
@@ -73,7 +73,7 @@ class PublishedIteration(eqx.Module):
     pretraining: bool = eqx.field(static=True, default=False)
     fixed: bool = eqx.field(static=True, default=False)  # unknowns stay: fine-tuning
     imposed: bool = eqx.field(static=True, default=False)  # fine-tuning with the motion imposed at the start
-    ground_input: bool = eqx.field(static=True, default=True)  # else networks see zero in its place
+    ground_input: bool = eqx.field(static=True, default=True)  # else zero is the input in its place
 
     @property
     def optimiser(self):
@@ -105,8 +105,8 @@ class PublishedIteration(eqx.Module):
         """The loss of the pretraining."""
         response = jax.tree.map(lambda leaf: leaf[:1], learner.networks)
         x, v, _ = self.carried(response, at, data)[0, ..., : data.x.shape[-1]]
-        made = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
-        return made, (made, 0.0 * made, 0.0 * made)
+        loss = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
+        return loss, (loss, 0.0 * loss, 0.0 * loss)
 
     def loss(self, learner: Learner, at, data: Subperiod, states):
         """The loss on samples `at` (batch,), and its three parts."""
@@ -118,7 +118,7 @@ class PublishedIteration(eqx.Module):
         more = 1 + (-count - 1) % (ROWS if accelerated() else 1)
         first_too = jnp.concatenate([at, jnp.zeros(more, at.dtype)])
         outputs = self.outputs(learner, first_too, data)
-        (x, v, a), (z, dz) = (made[:, :count] for made in outputs)
+        (x, v, a), (z, dz) = (output[:, :count] for output in outputs)
         supervised = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
         model = self.model(learner.share)
         first = flat_start(model)
@@ -127,7 +127,7 @@ class PublishedIteration(eqx.Module):
             x, v, a, z, dz, data.inputs[at]
         )
         flat = jax.vmap(lambda tree: ravel_pytree(tree)[0])(latent)
-        (x0, v0, _), (z0, _) = (made[:, count] for made in outputs)
+        (x0, v0, _), (z0, _) = (output[:, count] for output in outputs)
         begun = jnp.where(jnp.isfinite(states), states, first)
         start = count * jnp.sum((z0 - begun) ** 2)
         if self.fixed and self.imposed:
@@ -140,7 +140,7 @@ class PublishedIteration(eqx.Module):
         size = data.pools.shape[1]
         starts = jax.random.randint(key, (data.pools.shape[0],), 0, size)
 
-        def one(learner, memory, done, start, pool, low, high, states):
+        def of_seed(learner, memory, done, start, pool, low, high, states):
             at = jnp.take(pool, start + jnp.arange(min(self.batch, size)), mode="wrap")
             slope, parts = jax.grad(self.loss, has_aux=True)(learner, at, data, states)
             change, after = self.optimiser.update(slope, memory)
@@ -148,16 +148,16 @@ class PublishedIteration(eqx.Module):
             share = jnp.clip(learner.share, low, high)
             return learner._replace(share=share), _where(done, memory, after), jnp.stack(parts)
 
-        learner, memory, parts = jax.vmap(one)(
+        learner, memory, parts = jax.vmap(of_seed)(
             state.learner, state.memory, state.done, starts, data.pools, data.low, data.high, data.states
         )
         return state._replace(learner=learner, memory=memory), (learner.share, parts)
 
 
 class Look(eqx.Module):
-    """`count` iterations, and then a look at the unknowns: early stopping (Eq. 16, on scaled unknowns).
+    """`count` iterations, and then a check of the unknowns: early stopping (Eq. 16, on scaled unknowns).
 
-    Gives the unknowns of every iteration, and the losses of four.
+    Returns the unknowns of every iteration, and the losses of four.
     """
 
     iteration: PublishedIteration
@@ -167,11 +167,11 @@ class Look(eqx.Module):
 
     def __call__(self, state: PublishedState, key, data: Subperiod):
         keys = jax.random.split(key, self.count)
-        state, (shares, parts) = jax.lax.scan(lambda state, own: self.iteration(state, own, data), state, keys)
+        state, (shares, parts) = jax.lax.scan(lambda state, key: self.iteration(state, key, data), state, keys)
         return self.evaluated(state), (shares, parts[:: max(self.count // 4, 1)])
 
     def evaluated(self, state: PublishedState) -> PublishedState:
-        """Training ends when unknowns are near the reference for `patience` looks in a row."""
+        """Training ends when unknowns are near the reference for `patience` checks in a row."""
         share = state.learner.share
         away = jnp.linalg.norm(share - state.reference, axis=1) / jnp.linalg.norm(state.reference, axis=1)
         near = away < self.tolerance
@@ -186,13 +186,13 @@ def _where(done, old, new):
 
 @eqx.filter_jit
 def new_learners(key, seeds: int, widths, states: int, unknowns: int) -> Learner:
-    def one(key):
+    def new(key):
         a, b = jax.random.split(key)
         like = {"activation": "tanh", "skip": True, "dtype": jnp.float32}
         response, latent = Dense.make(a, widths, **like), Dense.make(b, (*widths[:-1], states), **like)
         return Learner(_side_by_side(response, latent), jnp.ones(unknowns))
 
-    return jax.vmap(one)(jax.random.split(key, seeds))
+    return jax.vmap(new)(jax.random.split(key, seeds))
 
 
 def _side_by_side(response: Dense, latent: Dense) -> Dense:
@@ -202,15 +202,15 @@ def _side_by_side(response: Dense, latent: Dense) -> Dense:
     def last(leaf):
         return jnp.pad(leaf, [(0, 0)] * (leaf.ndim - 1) + [(0, widest - leaf.shape[-1])])
 
-    made = []
+    layers = []
     for parts, axis in (((response.weights, latent.weights), -3), ((response.biases, latent.biases), -2)):
-        hidden = [jnp.stack(own, axis) for own in zip(*(p[:-1] for p in parts), strict=True)]
-        made.append((*hidden, jnp.stack([last(p[-1]) for p in parts], axis)))
-    return Dense(*made, response.activation, response.skip)
+        hidden = [jnp.stack(pair, axis) for pair in zip(*(p[:-1] for p in parts), strict=True)]
+        layers.append((*hidden, jnp.stack([last(p[-1]) for p in parts], axis)))
+    return Dense(*layers, response.activation, response.skip)
 
 
 def latent_as_response(networks: Dense, outputs: int, states: int) -> Dense:
-    """The latent network begins as the response network with its `outputs`, repeated where there are more states."""
+    """The latent network starts as the response network with its `outputs`, repeated where there are more states."""
     w, b = [leaf[..., 0, :, :] for leaf in networks.weights], [leaf[..., 0, :] for leaf in networks.biases]
 
     def giving(places):
@@ -240,8 +240,8 @@ def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, state
 
 @partial(eqx.filter_jit, compiler_options=UNTUNED)
 def along(iteration: PublishedIteration, learner: Learner, part: Subperiod):
-    """Hidden states and displacements of the first initialisation along a subperiod, and all states at its end."""
-    one, every = jax.tree.map(lambda leaf: leaf[0], learner), jnp.arange(part.time.size)
-    (x, _, _), (z, _) = iteration.outputs(one, every, part)
-    ends = jax.vmap(lambda own: iteration.outputs(own, every[-1:], part)[1][0, 0])(learner)
+    """Hidden states and displacements of the first initialisation over a subperiod, and all states at its end."""
+    first, every = jax.tree.map(lambda leaf: leaf[0], learner), jnp.arange(part.time.size)
+    (x, _, _), (z, _) = iteration.outputs(first, every, part)
+    ends = jax.vmap(lambda each: iteration.outputs(each, every[-1:], part)[1][0, 0])(learner)
     return z, x, ends

@@ -1,7 +1,7 @@
-"""What the networks give: columns of the tables, and studies of the default setting.
+"""Results of the networks: columns of the tables, and studies of the default setting.
 
 `PIDynNet` is our default setting over ten initialisations; `as published` is the paper's recipe, equations corrected.
-Its schedule of 8 × 11 000 iterations wants an accelerator: without one it is cut short, and its column says so. All
+Its schedule of 8 × 11 000 iterations needs an accelerator: without one it is cut short, and its column states it. All
 else runs on the processor.
 """
 
@@ -27,14 +27,14 @@ SEEDS = 10
 MOTION, RATE = "synthetic", 100.0
 PAPER_RATE = 1000.0
 SHORT = {"iterations": 200, "pretraining": 100, "seeds": 1}  # without an accelerator
-SHORTEST = {"iterations": 20, "pretraining": 10, "seeds": 2}  # to see that it runs
+SHORTEST = {"iterations": 20, "pretraining": 10, "seeds": 2}  # of a quick run
 STUDY = {"iterations": 3000}  # of studies with many trainings, on an accelerator
 TARGETS = {("cubic", 0.0): 0.94, ("cubic", 0.025): 1.58, ("cubic", 0.05): 1.42,
            ("bouc-wen", 0.0): 1.58, ("bouc-wen", 0.025): 1.41, ("bouc-wen", 0.05): 1.26}  # fmt: skip
 
 
 def paper_rate(run: Run) -> float:
-    """Samples a second of the paper's data; fewer where it is only to be seen that it runs."""
+    """Samples a second of the paper's data; fewer in a quick run."""
     return RATE if run.quick else PAPER_RATE
 
 
@@ -48,7 +48,7 @@ def as_published(run: Run, **settings) -> PIDynNetAsPublished:
 
 
 def few_steps(run: Run) -> dict:
-    """A short training where it is only to be seen that it runs."""
+    """A short training for a quick run."""
     return {"softness": (0.3,), "steps": 2} if run.quick else {}
 
 
@@ -78,7 +78,7 @@ NETWORKS["as published" if accelerated() else f"as published, {SHORT['iterations
 
 
 def fit_of_network(run: Run, system: str, noise: float, settings: tuple = ()):
-    """The default setting on the motion that ships."""
+    """The default setting on the synthetic motion."""
     return trained(run, default(run, **dict(settings)), SYSTEMS[system](), data_of(run, system, MOTION, RATE, noise, 0))
 
 
@@ -89,7 +89,7 @@ def initialisations(run: Run, system: str) -> Outcome:
         target = TARGETS[system, noise]
         try:
             case, fit = SYSTEMS[system](), run.once(fit_of_network, system, noise)
-        except KeyboardInterrupt:  # Ctrl-C keeps the levels that are done
+        except KeyboardInterrupt:  # after Ctrl-C the finished levels are used
             break
         if fit.cut_short:
             break
@@ -117,7 +117,7 @@ def initialisations(run: Run, system: str) -> Outcome:
         "100 Hz, x, ẋ, ẍ of all floors, c(0) unknown, one noise seed. σ is that of the information about the unknowns "
         "(Schur complement of the Gauss–Newton matrix) and the spread of the initialisations together. Initialisations "
         "differ in their small networks alone and nearly agree: their spread, which the paper reports as the "
-        "uncertainty, says nothing of the error that noise makes. Seconds: all initialisations, compilation included, "
+        "uncertainty, does not include the error from noise. Seconds: all initialisations, compilation included, "
         "on shared cores.",
     )  # fmt: skip
 
@@ -141,7 +141,7 @@ def schedule(run: Run, **settings) -> str:
     """How long the recipe as published is trained, in words."""
     method, printed = as_published(run, **settings), PIDynNetAsPublished().iterations
     cut = "" if method.iterations == printed else f" (the paper's schedule: {printed})"
-    cut += "" if accelerated() else ", cut short for want of an accelerator"
+    cut += "" if accelerated() else ", cut short without an accelerator"
     return f"{method.seeds} initialisation(s), {method.iterations} iterations a subperiod{cut}"
 
 
@@ -161,8 +161,8 @@ def kinds_of_networks(run: Run, system: str) -> Outcome:
                      "seconds": fit.seconds})  # fmt: skip
     return Outcome(
         rows, [],
-        "Synthetic motion, 100 Hz, one initialisation. The linear skip path does the work; what a network adds to it "
-        "lowers the loss a little and leaves the unknowns where they are.",
+        "Synthetic motion, 100 Hz, one initialisation. The linear skip path is enough; a network beside it "
+        "lowers the loss a little and does not change the unknowns.",
     )  # fmt: skip
 
 
@@ -179,9 +179,9 @@ def traces(run: Run) -> Outcome:
         shown = [(0, ours), (case.table - 1, ours), (0, printed), (case.table - 1, printed)]
         for ax, (i, fit) in zip(row, shown, strict=True):
             each = fit.history["traces"][:, :, i]
-            along = np.arange(1, len(each) + 1) if fit is ours else fit.history["trace_time"]
-            ax.plot(along, each, color=style.MEASURED, lw=0.7)
-            ax.plot(along, each.mean(axis=1), color=style.PREDICTED, lw=1.2)
+            places = np.arange(1, len(each) + 1) if fit is ours else fit.history["trace_time"]
+            ax.plot(places, each, color=style.MEASURED, lw=0.7)
+            ax.plot(places, each.mean(axis=1), color=style.PREDICTED, lw=1.2)
             ax.axhline(case.truth[i], color=style.TRUTH, lw=1.0, ls="--")
             ax.set(xlabel="L-BFGS step" if fit is ours else "time in the record [s]", ylabel=case.labels[i],
                    title=f"{system}, {'PIDynNet' if fit is ours else 'as published'}")  # fmt: skip
@@ -189,7 +189,7 @@ def traces(run: Run) -> Outcome:
             rows.append({"system": system, "setting": name,
                          "error (%)": float(np.mean([case.mean_error(v) for v in fit.history["seeds"]])),
                          "seconds": fit.seconds})  # fmt: skip
-    note = "5 % noise, synthetic motion. Grey: every initialisation; blue: their mean; dashed: truth. "
+    note = "5 % noise, synthetic motion. Grey: every initialisation; blue: their mean; dashed: true. "
     return Outcome(rows, [], note + f"As published: {schedule(run)}.", figure)
 
 
@@ -199,20 +199,20 @@ def hidden(run: Run) -> Outcome:
     true = run.once(response_of, "bouc-wen", MOTION, RATE)
     count = len(fit.history["time"])
     z = np.asarray(true.states[0])[:count]
-    found = fit.history["states"][:, :3]
+    latent = fit.history["states"][:, :3]
     predicted = simulate(fit.structure, true.excitation)
     figure = style.new_figure(10.0, 3.4)
     with style.styled():
         left, right = figure.subplots(1, 2, width_ratios=(2, 1))
-    left.plot(fit.history["time"], z[:, 0], color=style.MEASURED, lw=3.4, label="truth")
-    left.plot(fit.history["time"], found[:, 0], color=style.PREDICTED, lw=0.8, label="latent network")
+    left.plot(fit.history["time"], z[:, 0], color=style.MEASURED, lw=3.4, label="true")
+    left.plot(fit.history["time"], latent[:, 0], color=style.PREDICTED, lw=0.8, label="latent network")
     left.set(xlabel="time [s]", ylabel="z of the first storey [m]")
     loops = [r.part("storeys[0]") for r in (true, predicted)]
     right.plot(*loops[0], color=style.MEASURED, lw=3.0)
     right.plot(*loops[1], color=style.PREDICTED, lw=0.7)
     right.set(xlabel="drift [m]", ylabel="force of the spring [N]")
     style.legend_above(figure, left)
-    rows = [{"storey": i + 1, "correlation of z": correlation(z[:, i], found[:, i]), "paper (mean)": 0.992}
+    rows = [{"storey": i + 1, "correlation of z": correlation(z[:, i], latent[:, i]), "paper (mean)": 0.992}
             for i in range(3)]  # fmt: skip
     same = correlation(loops[0][1], loops[1][1])
     rows.append({"storey": "force of the first", "correlation of z": same, "paper (mean)": 0.962})
@@ -225,13 +225,13 @@ def coverage(run: Run, system: str) -> Outcome:
     case = SYSTEMS[system]()
     t = case.table
     inside, near, errors, ratio, seconds = [], [], [], [], []
-    truth, limit = run.once(response_of, system, MOTION, RATE), run.once(bound_of, system, MOTION, RATE, 0.05)[:t]
+    response, limit = run.once(response_of, system, MOTION, RATE), run.once(bound_of, system, MOTION, RATE, 0.05)[:t]
 
-    def one(key: int):
-        return trained(run, PIDynNet(seeds=2, **few_steps(run)), case, measured(case, truth, 0.05, key))
+    def fit_of_key(key: int):
+        return trained(run, PIDynNet(seeds=2, **few_steps(run)), case, measured(case, response, 0.05, key))
 
     with ThreadPoolExecutor(cores()) as pool:
-        fits = [one(0), *pool.map(one, range(1, trials))]  # the first compiles for all others
+        fits = [fit_of_key(0), *pool.map(fit_of_key, range(1, trials))]  # the first compiles for all others
     for fit in fits:
         low, high = fit.interval()[:t].T
         off = np.abs(fit.estimate - case.truth)[:t]
@@ -249,8 +249,8 @@ def coverage(run: Run, system: str) -> Outcome:
 
 
 for _name, _title, _make in (
-    ("networks", "PIDynNet: which network stands beside the skip path, 5 % noise", kinds_of_networks),
-    ("coverage", "PIDynNet: which interval holds the truth, over noise seeds", coverage),
+    ("networks", "PIDynNet: which network beside the skip path, 5 % noise", kinds_of_networks),
+    ("coverage", "PIDynNet: which interval holds the true values, over noise seeds", coverage),
 ):
     for _system in SYSTEMS:
         PAPER.study(f"{_name}-{_system}", f"{_title}, {_system}")(partial(_make, system=_system))

@@ -1,4 +1,4 @@
-"""The paper, its printed numbers, and what its tables and figures share: responses, data, fits over noise seeds."""
+"""The paper, its printed numbers, and functions of its tables and figures: responses, data, fits over noise seeds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAPER = Paper(
     "multiphysics damping model (2023).",
 )
 
-PRINTED = {  # mean error in per cent as the text and the tables print it: (UKF, PIDynNet)
+PRINTED = {  # mean error in per cent as printed in the text and the tables: (UKF, PIDynNet)
     ("cubic", 0.0): (2.94, 0.94), ("cubic", 0.025): (1.97, 1.58), ("cubic", 0.05): (3.07, 1.42),
     ("bouc-wen", 0.0): (4.53, 1.58), ("bouc-wen", 0.025): (4.36, 1.41), ("bouc-wen", 0.05): (4.53, 1.26),
 }  # fmt: skip
@@ -101,13 +101,13 @@ def fit_of(run: Run, system: str, motion: str, rate: float, noise: float, key: i
 
 
 def fits_side_by_side(run: Run, system: str, motion: str, rate: float, jobs) -> None:
-    """Fits of (noise, key, method) on all cores, kept for the tables that ask for them."""
+    """Fits of (noise, key, method) on all cores, stored for the tables that use them."""
     run.once(response_of, system, motion, rate)
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(lambda job: run.once(fit_of, system, motion, rate, *job), jobs))
 
 
-_TIMED = 2  # fits that run alone, so that their seconds mean something
+_TIMED = 2  # fits that run alone, for their seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Score:
     estimates: np.ndarray  # (seeds, unknowns)
     seconds: np.ndarray  # of the processor, for the seeds that ran alone
     bound: np.ndarray | None = None  # per cent, each unknown
-    held: np.ndarray | None = None  # (seeds, unknowns) whether the 95 % interval holds the truth
+    held: np.ndarray | None = None  # (seeds, unknowns) whether the 95 % interval holds the true value
 
     @property
     def error(self) -> float:
@@ -138,7 +138,7 @@ class Score:
 
     @property
     def coverage(self) -> float:
-        """Share of 95 % intervals that hold the truth, unknowns of the table."""
+        """Share of 95 % intervals that hold the true value, unknowns of the table."""
         return float(np.mean(self.held[:, : self.system.table]))
 
     @property
@@ -148,7 +148,7 @@ class Score:
 
 
 def score_of(run: Run, system: str, motion: str, rate: float, noise: float, method: str, seeds: int) -> Score:
-    """A classical method over noise seeds, on all cores after the first two, whose seconds are told.
+    """A classical method over noise seeds, on all cores after the first two, whose seconds are reported.
 
     A fit is not repeated for another table of the same call.
     """

@@ -84,7 +84,7 @@ def batch(run: Run) -> Outcome:
     return _study(run, "batch", {n: {"batch": n} for n in ((100, 1000) if run.quick else (100, 250, 500, 1000))})
 
 
-@PAPER.study("constraint", "As published: how tightly a subperiod binds the next")
+@PAPER.study("constraint", "As published: how tightly a subperiod constrains the next")
 def constraint(run: Run) -> Outcome:
     kinds = {"1σ": 1.0, "3σ": 3.0, "5σ": 5.0, "none": None}
     chosen = {k: kinds[k] for k in ("3σ", "none")} if run.quick else kinds
@@ -92,7 +92,7 @@ def constraint(run: Run) -> Outcome:
 
 
 class Alone:
-    """One subperiod of the cubic system trained alone: damping known and true where it begins, no early stop."""
+    """One subperiod of the cubic system trained alone: damping known and true at its start, no early stop."""
 
     def __init__(self, run: Run):
         self.case = cubic(known_damping=True)
@@ -101,34 +101,34 @@ class Alone:
         states = [np.asarray(s).reshape(len(self.true.time), -1) for s in jax.tree.leaves(self.true.states)]
         self.damping = np.concatenate(states, axis=1)
 
-    def inside(self, begin: float) -> slice:
-        return slice(at := round(begin / self.record.step), at + round(SUBPERIOD / self.record.step))
+    def inside(self, start: float) -> slice:
+        return slice(at := round(start / self.record.step), at + round(SUBPERIOD / self.record.step))
 
-    def train(self, run: Run, method: PIDynNetAsPublished, begin: float):
-        """(fit, errors of every initialisation and unknown, mean error along the training) in per cent."""
-        found = self.damping[self.inside(begin).start]
-        guess = self.case.guess.replace({f"damping[{i}].initial": float(c) for i, c in enumerate(found)})
-        run.progress.stage(f"subperiod from {begin:g} s")
-        fit = identify(guess, self.record.cut(begin, begin + SUBPERIOD), self.case.unknown, method)
+    def train(self, run: Run, method: PIDynNetAsPublished, start: float):
+        """(fit, errors of every initialisation and unknown, mean error over the training) in per cent."""
+        damping = self.damping[self.inside(start).start]
+        guess = self.case.guess.replace({f"damping[{i}].initial": float(c) for i, c in enumerate(damping)})
+        run.progress.stage(f"subperiod from {start:g} s")
+        fit = identify(guess, self.record.cut(start, start + SUBPERIOD), self.case.unknown, method)
         errors = np.array([self.case.error(v) for v in fit.history["seeds"]])
-        along = np.array([[self.case.mean_error(v) for v in step] for step in fit.history["traces"]]).mean(axis=1)
-        return fit, errors, along
+        history = np.array([[self.case.mean_error(v) for v in step] for step in fit.history["traces"]]).mean(axis=1)
+        return fit, errors, history
 
 
 @PAPER.study("subperiods", "As published: every subperiod alone, cubic, no noise")
 def subperiods(run: Run) -> Outcome:
     alone, method = Alone(run), as_published(run, window=SUBPERIOD, tolerance=0.0)
     true, rows = alone.true, []
-    for begin in np.arange(0.0, true.time[-1] - SUBPERIOD / 2, SUBPERIOD)[: 1 if run.quick else None]:
-        inside = alone.inside(begin)
-        fit, errors, along = alone.train(run, method, begin)
+    for start in np.arange(0.0, true.time[-1] - SUBPERIOD / 2, SUBPERIOD)[: 1 if run.quick else None]:
+        inside = alone.inside(start)
+        fit, errors, history = alone.train(run, method, start)
         rows.append(
             {
-                "from (s)": float(begin),
+                "from (s)": float(start),
                 "rms of the ground (m/s²)": float(np.std(true.excitation.data[inside, 0])),
                 "drift of the first storey, rms (m)": float(np.std(true.displacement[inside, 0])),
-                "error after a tenth (%)": float(along[len(along) // 10]),
-                "after a half (%)": float(along[len(along) // 2]),
+                "error after a tenth (%)": float(history[len(history) // 10]),
+                "after a half (%)": float(history[len(history) // 2]),
                 "at the end (%)": float(errors.mean()),
                 "best initialisation (%)": float(errors.mean(axis=1).min()),
                 "stiffnesses (%)": float(errors[:, :-1].mean()), "k_nl (%)": float(errors[:, -1].mean()),
@@ -137,35 +137,35 @@ def subperiods(run: Run) -> Outcome:
         )  # fmt: skip
     note = (
         f"Synthetic motion at {paper_rate(run):g} Hz; {method.seeds} initialisation(s), {method.iterations} iterations "
-        "on every subperiod from the same first guess, no early stop, no constraint from the one before; damping where "
-        "it begins is known and true. What remains is the recipe's own error: the derivative in time at a held ground "
-        "acceleration is not that along the record, and residuals at points weigh every equation alike."
+        "on every subperiod from the same first guess, no early stop, no constraint from the one before; damping at "
+        "its start is known and true. The error left is that of the recipe: the derivative in time at a held ground "
+        "acceleration is not that of the record, and residuals at points weigh every equation alike."
     )
     return Outcome(rows, [], note)
 
 
 @PAPER.study("inputs", "As published: with the ground acceleration as an input of the networks, and without")
 def inputs(run: Run) -> Outcome:
-    """The strongest subperiod alone: which loss falls, and where the unknowns go."""
-    alone, rows, begin = Alone(run), [], 10.0
+    """The strongest subperiod alone: the losses and the errors of the unknowns."""
+    alone, rows, start = Alone(run), [], 10.0
     long = SHORTEST if run.quick else {"seeds": SEEDS if accelerated() else 1, "iterations": 5000}
     for label, seen in (("time and ground acceleration", True), ("time alone", False)):
         method = PIDynNetAsPublished(window=SUBPERIOD, tolerance=0.0, ground_input=seen, **long)
-        fit, errors, along = alone.train(run, method, begin)
+        fit, errors, history = alone.train(run, method, start)
         readings, equations, latent = np.mean(fit.history["losses"][-1], axis=0)
         rows.append(
             {
                 "inputs": label,
                 "loss of the readings": float(readings), "of the equations": float(equations),
                 "of the hidden states": float(latent),
-                "error after one iteration (%)": float(along[0]),
-                "smallest on the way (%)": float(along.min()), "at the end (%)": float(errors.mean()),
+                "error after one iteration (%)": float(history[0]),
+                "smallest on the way (%)": float(history.min()), "at the end (%)": float(errors.mean()),
                 "seconds": fit.seconds,
             }
         )  # fmt: skip
     note = (
-        f"From {begin:g} to {begin + SUBPERIOD:g} s, {method.seeds} initialisation(s), {method.iterations} iterations, "
+        f"From {start:g} to {start + SUBPERIOD:g} s, {method.seeds} initialisation(s), {method.iterations} iterations, "
         f"synthetic motion at {paper_rate(run):g} Hz, no noise, c(0) known. Losses are sums over a batch. With the "
-        "ground as an input, derivatives at held ground are not those along the record; with time alone they are."
+        "ground as an input, derivatives at held ground are not those of the record; with time alone they are."
     )
     return Outcome(rows, [], note)

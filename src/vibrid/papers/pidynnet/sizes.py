@@ -27,18 +27,18 @@ CORES = 2  # of a method while others run beside it
 
 
 def methods(floors: int, quick: bool) -> dict[str, Method]:
-    """What is tried on a building of so many floors, the slowest first."""
-    made = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
-    made |= CLASSICAL | {"TrajectoryFit": TrajectoryFit()}  # without stages: quicker where there are many floors
-    return made | ({"as published": as_published(Run(quick), **STUDY)} if accelerated() or quick else {})
+    """Methods for a building of so many floors, the slowest first."""
+    chosen = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
+    chosen |= CLASSICAL | {"TrajectoryFit": TrajectoryFit()}  # without stages: quicker where there are many floors
+    return chosen | ({"as published": as_published(Run(quick), **STUDY)} if accelerated() or quick else {})
 
 
 def tried(floors: int, name: str, quick: bool = False) -> dict:
     """One method on a building of so many floors: seconds and mean error."""
     run, system, method = Run(quick), cubic(floors), methods(floors, quick)[name]
     with on_processor():
-        truth = simulate(system.building, at_rate(synthetic(), 100.0), integrator=RungeKutta4(), substeps=10)
-    record = measured(system, truth, NOISE, 1)
+        response = simulate(system.building, at_rate(synthetic(), 100.0), integrator=RungeKutta4(), substeps=10)
+    record = measured(system, response, NOISE, 1)
     if isinstance(method, PIDynNet | PIDynNetAsPublished):
         fit = trained(run, method, system, record)
         error = float(np.mean([system.mean_error(v) for v in fit.history["seeds"]]))
@@ -51,39 +51,39 @@ def tried(floors: int, name: str, quick: bool = False) -> dict:
 
 
 def own_cores(places) -> None:
-    """A process of the pool keeps to cores of its own, and ends with Ctrl-C."""
+    """A process of the pool runs on its own cores, and ends with Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if place := places.get():
         os.sched_setaffinity(0, place)
 
 
 def all_tried(jobs: list[tuple[int, str]], side_by_side: int, run: Run) -> dict[tuple[int, str], dict]:
-    """What every method gave at every height; Ctrl-C keeps what is done."""
+    """Results of every method at every height; after Ctrl-C the finished ones."""
     spawn = multiprocessing.get_context("spawn")
     mine = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     places = spawn.Queue()
     for place in np.array_split(mine, side_by_side):
         places.put(place.tolist())
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # they share one accelerator
-    alone = int(accelerated() and side_by_side > 1)  # what uses an accelerator has it for itself, one after the other
+    alone = int(accelerated() and side_by_side > 1)  # methods on an accelerator run one after the other
     pools = [ProcessPoolExecutor(n, spawn, own_cores, (places,)) for n in (side_by_side - alone, alone) if n]
-    made = {job: pools[-1 if job[1] == "as published" else 0].submit(tried, *job, run.quick) for job in jobs}
+    futures = {job: pools[-1 if job[1] == "as published" else 0].submit(tried, *job, run.quick) for job in jobs}
     try:
-        jobs_of = {own: job for job, own in made.items()}
-        for i, own in enumerate(as_completed(jobs_of), 1):
-            own.result()
-            run.progress.update(i, "{1} at {0} floors done".format(*jobs_of[own]))
+        jobs_of = {future: job for job, future in futures.items()}
+        for i, future in enumerate(as_completed(jobs_of), 1):
+            future.result()
+            run.progress.update(i, "{1} at {0} floors done".format(*jobs_of[future]))
     except (KeyboardInterrupt, BrokenProcessPool):
-        if not any(_finished(own) for own in made.values()):
+        if not any(_finished(future) for future in futures.values()):
             raise
     finally:
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
-    return {job: own.result() for job, own in made.items() if _finished(own)}
+    return {job: future.result() for job, future in futures.items() if _finished(future)}
 
 
-def _finished(own: Future) -> bool:
-    return own.done() and not own.cancelled() and own.exception() is None
+def _finished(future: Future) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 @PAPER.figure(4, "Time and error against the number of floors")
@@ -102,12 +102,12 @@ def figure_4(run: Run) -> Outcome:
     with style.styled():
         left, right = figure.subplots(1, 2)
     for name in ("as published", "PIDynNet", *CLASSICAL):
-        own = [row for row in rows if f"{name} (s)" in row]
-        if not own:
+        shown = [row for row in rows if f"{name} (s)" in row]
+        if not shown:
             continue
-        count = [row["floors"] for row in own]
-        left.plot(count, [row[f"{name} (s)"] for row in own], "o-", ms=4, label=name)
-        right.plot(count, [row[f"{name}, error (%)"] for row in own], "o-", ms=4)
+        count = [row["floors"] for row in shown]
+        left.plot(count, [row[f"{name} (s)"] for row in shown], "o-", ms=4, label=name)
+        right.plot(count, [row[f"{name}, error (%)"] for row in shown], "o-", ms=4)
     left.plot([10], [892], "x", color=style.RESIDUAL, label="paper's UKF")
     left.plot([10], [432], "+", color=style.INK, ms=8, label="paper's PIDynNet, two A100")
     left.set(xlabel="floors", ylabel="time [s]", yscale="log")
@@ -118,7 +118,7 @@ def figure_4(run: Run) -> Outcome:
     style.legend_above(figure, left)
     method = as_published(run, **STUDY)
     published = f"as published: {method.seeds} initialisation(s) at once, {method.iterations} iterations a subperiod"
-    published = published if accelerated() or run.quick else "as published: left out for want of an accelerator"
+    published = published if accelerated() or run.quick else "as published: left out without an accelerator"
     note = (
         "Cubic system with the paper's shares of stiff and soft storeys, synthetic motion at 100 Hz, 5 % noise, c(0) "
         "unknown; data from a ten times finer Runge–Kutta step. PIDynNet: one initialisation; "

@@ -1,4 +1,4 @@
-"""The two systems of Liu & Meidani, with their equations put right, the motions that shake them, and data of them.
+"""The two systems of Liu & Meidani, with corrected equations, their ground motions, and their data.
 
 Corrected, with drift d_i = x_i − x_{i−1} and w_i = ḋ_i (Eqs 18 and 20 as printed are unstable, or difference z twice):
 
@@ -29,12 +29,12 @@ RATE = 10.0  # Γ/RT0
 PRINTED_PERIOD, TRUE_PERIOD = 1.19, 7.475  # s
 DURATION = 40.0  # s
 KOBE = "groundmotion/RSN1106_KOBE_KJM000.AT2"
-TARGET_SHORT, TARGET_ONE_SECOND = 2.0, 1.2  # g, near a fault; the paper does not say which target spectrum it used
+TARGET_SHORT, TARGET_ONE_SECOND = 2.0, 1.2  # g, near a fault; the paper does not state its target spectrum
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A building, what is unknown in it, and a first guess; `table` counts the unknowns of the paper's tables."""
+    """A building, its unknowns, and a first guess; `table` counts the unknowns of the paper's tables."""
 
     name: str
     building: ShearBuilding
@@ -68,8 +68,8 @@ def cubic(floors: int = 10, velocity: str = "drift", known_damping: bool = False
 
     Arguments
         floors: other heights keep the paper's shares of stiff and soft storeys (Fig. 4).
-        velocity: what drives the thermostats: the dashpot's own drift, or the floor's velocity as printed.
-        known_damping: c(0) known, as the paper has it.
+        velocity: input of the thermostats: that of the dashpot's drift, or the floor's velocity as printed.
+        known_damping: c(0) known, as in the paper.
     """
     share = np.arange(floors) / floors
     stiffness = np.select([share < 0.3, share < 0.6], [35.0, 30.0], 25.0)
@@ -104,7 +104,7 @@ def _system(name, building, unknown, guess, labels, known_damping) -> System:
         unknown, guess = [*unknown, "damping[*].initial"], guess | {"damping[*].initial": 1.0}
         labels = labels + [f"c{i + 1}(0)" for i in range(building.floors)]
     experiment = Experiment(building, (), (Initial.rest(building.floors),))
-    made = compile_unknowns(experiment, unknown)
+    unknowns = compile_unknowns(experiment, unknown)
     return System(
         name,
         building,
@@ -112,8 +112,8 @@ def _system(name, building, unknown, guess, labels, known_damping) -> System:
         tuple(unknown),
         table,
         tuple(labels),
-        made.names,
-        np.asarray(made.start),
+        unknowns.names,
+        np.asarray(unknowns.start),
     )
 
 
@@ -146,7 +146,7 @@ def kobe(run, period: float = PRINTED_PERIOD) -> Record:
 
 
 def synthetic(key: int = 0) -> Record:
-    """The motion that ships: 40 s, linear between samples at 50 Hz, largest acceleration 8.2 m/s²."""
+    """The synthetic motion: 40 s, linear between samples at 50 Hz, largest acceleration 8.2 m/s²."""
     return synthetic_motion(key=key, duration=DURATION + 0.02, rate=50.0, pga=8.2)
 
 
@@ -156,7 +156,7 @@ def synthetic(key: int = 0) -> Record:
 def respond(
     building: ShearBuilding, motion: Record, rate: float = 100.0, forces: float = 0.0, key: int = 0
 ) -> Response:
-    """How a building moves, from an error-controlled integrator that no method uses.
+    """The response of a building, from an error-controlled integrator that no method uses.
 
     Arguments
         forces: rms of unmodelled white forces on every floor, as a share of the rms of m ẍ_g; straight lines between
@@ -182,7 +182,7 @@ def measured(system: System, response: Response, noise: float, key: int = 0) -> 
 
 
 def bound(system: System, response: Response, noise: float) -> np.ndarray:
-    """Cramér–Rao bound of the relative error in per cent at the truth, with the true noise: one for each unknown."""
+    """Cramér–Rao bound of the relative error in per cent at the true values and noise: one for each unknown."""
     problem = make_problem(system.building, measured(system, response, 0.0), system.unknown)
     limits = identifiability(problem, problem.start, noise * problem.signal_size())
     return 100.0 * limits.relative_bound

@@ -26,37 +26,37 @@ def fine_tuning(run: Run, system: str) -> Outcome:
     case, fit = SYSTEMS[system](), run.once(fit_of_network, system, 0.05, (("seeds", 1),))
     motions = run.once(unseen)
 
-    def one(motion):
-        """Correlation with the truth by fine-tuning and by simulation, and the seconds of the first."""
-        truth = simulate(case.building, motion, integrator=RungeKutta4(), substeps=10).displacement[:, 0]
+    def compared(motion):
+        """Correlation with the true response by fine-tuning and by simulation, and the seconds of the first."""
+        true = simulate(case.building, motion, integrator=RungeKutta4(), substeps=10).displacement[:, 0]
         tuned = PIDynNet().fine_tune(fit, motion, rounds=2 if run.quick else ROUNDS)
-        same = correlation(truth[: len(tuned.time)], tuned.displacement[:, 0])
-        return same, correlation(truth, fit.predict(motion).displacement[:, 0]), tuned.seconds
+        same = correlation(true[: len(tuned.time)], tuned.displacement[:, 0])
+        return same, correlation(true, fit.predict(motion).displacement[:, 0]), tuned.seconds
 
     run.progress.stage(f"fine-tuning {system}", len(motions))
-    made = [one(motions[0])]  # it compiles for all others
+    scores = [compared(motions[0])]  # it compiles for all others
     pool = ThreadPoolExecutor(cores())
     try:
-        for own in pool.map(one, motions[1:]):
-            made.append(own)
-            run.progress.update(len(made), f"correlation {own[0]:.4f}")
-    except KeyboardInterrupt:  # Ctrl-C keeps the motions that are done
+        for score in pool.map(compared, motions[1:]):
+            scores.append(score)
+            run.progress.update(len(scores), f"correlation {score[0]:.4f}")
+    except KeyboardInterrupt:  # after Ctrl-C the finished motions are used
         pass
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    found, simulated, seconds = zip(*made, strict=True)
-    share, other = (float(np.mean(np.array(v) >= 0.95)) for v in (found, simulated))
-    rows = [{"motions": len(found), "fine-tuning: share ≥ 0.95 (%)": 100 * share,
-             "smallest": float(np.min(found)), "simulation: share ≥ 0.95 (%)": 100 * other,
+    by_tuning, simulated, seconds = zip(*scores, strict=True)
+    share, other = (float(np.mean(np.array(v) >= 0.95)) for v in (by_tuning, simulated))
+    rows = [{"motions": len(by_tuning), "fine-tuning: share ≥ 0.95 (%)": 100 * share,
+             "smallest": float(np.min(by_tuning)), "simulation: share ≥ 0.95 (%)": 100 * other,
              "smallest ": float(np.min(simulated)), "paper (%)": 90.0 if system == "cubic" else None,
              "median s of fine-tuning": float(np.median(seconds))}]  # fmt: skip
     checks = [Check(f"{system}, fine-tuning: share ≥ 0.95", f"{100 * share:.0f} %", "≥ 90 %", share >= 0.9)]
-    histogram_of_correlations(ax, {"fine-tuning": found, "simulation": simulated})
+    histogram_of_correlations(ax, {"fine-tuning": by_tuning, "simulation": simulated})
     ax.legend()
     return Outcome(
         rows, checks,
         "Identified on the synthetic motion at 5 % noise. Fine-tuning here trains networks with new initial weights on "
-        "the equations alone (the paper carries its weights over), from a structure that rides on the ground, its rest "
+        "the equations alone (the paper keeps its weights), from a structure that moves with the ground, its rest "
         f"at the start imposed, at most {ROUNDS} rounds; it is a slow way to "
         "integrate the equations of the identified model. Simulation is the default.",
         ax.figure,

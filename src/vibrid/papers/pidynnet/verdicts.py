@@ -1,4 +1,4 @@
-"""The verdict on PIDynNet: its claims beside the recipe as published, ours and a filter; and the picture of it."""
+"""The verdict on PIDynNet: its claims beside the recipe as published, ours and a filter; and a picture of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vibrid.papers.pidynnet.paper import PAPER, PRINTED
 from vibrid.papers.verdict import DOES_NOT, REPRODUCES, UNTESTABLE, Claim, Results
 from vibrid.report import style
 
-_CONDITIONS = "Kobe at 100 Hz with c(0) unknown; the paper samples at 1000 Hz and knows c(0)"
+_CONDITIONS = "Kobe at 100 Hz with c(0) unknown; the paper has 1000 Hz and c(0) known"
 _MEANS = {  # rows "mean error (%)" of the tables
     ("cubic", 0.0): ("table-1", "11"), ("cubic", 0.025): ("table-3", "11"), ("cubic", 0.05): ("table-3", "23"),
     ("bouc-wen", 0.0): ("table-4", "6"), ("bouc-wen", 0.025): ("table-5", "6"), ("bouc-wen", 0.05): ("table-5", "13"),
@@ -26,7 +26,7 @@ def _accuracy(table: str, system: str, noise: float) -> Claim:
     limit = {"limit": f"bound {_mean(system, noise, 'bound (%)')} %"} if noise else {}
     return Claim(
         f"{table}, {100 * noise:g} % noise: network {network} %, UKF {ukf} %",
-        f"{DOES_NOT} the recipe does not reach it on {_CONDITIONS}; a run under the paper's conditions is not made yet",
+        f"{DOES_NOT} the recipe does not reach it on {_CONDITIONS}; a run under the paper's conditions is not done yet",
         published=f"{_mean(system, noise, 'as published')} %",
         ours=f"`PIDynNet` {_mean(system, noise, 'PIDynNet')} %, "
         f"`WeakCollocation` {_mean(system, noise, 'WeakCollocation')} %",
@@ -77,7 +77,7 @@ PAPER.judge(
         ),
         Claim(
             "Figure 6, cubic: 90 % of unseen motions with a correlation of 0.95 or more (Bouc–Wen: not printed)",
-            f"{REPRODUCES} with networks trained anew on the equations (they do not carry the weights over, as "
+            f"{REPRODUCES} with networks trained anew on the equations (they do not keep the weights, as "
             "Algorithm 2 does; FEMA P695 motions in place of the paper's)",
             ours="{study-fine-tuning-cubic|0|fine-tuning: share ≥ 0.95 (%)|.0f} % in "
             "{study-fine-tuning-cubic|0|median s of fine-tuning|.0f} s a motion",
@@ -107,9 +107,9 @@ def summary(run: Run) -> Outcome:
     results, rows = Results(run.folder), []
     for (system, noise), (item, row) in _MEANS.items():
         ukf, network = PRINTED[system, noise]
-        found = {name: results.value(item, row, name) for name in COLUMNS}
+        errors = {name: results.value(item, row, name) for name in COLUMNS}
         rows.append(
-            {"system": system, "noise (%)": 100 * noise, "paper's UKF": ukf, "paper's network": network} | found
+            {"system": system, "noise (%)": 100 * noise, "paper's UKF": ukf, "paper's network": network} | errors
         )
     looks = {
         "paper's network": ("D-", style.INK), "paper's UKF": ("s:", style.INK), "as published": ("o-", style.RESIDUAL),

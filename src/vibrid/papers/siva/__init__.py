@@ -1,6 +1,6 @@
 """López, Herzlieb & Moore (2025): SIVA on the nonlinear cantilever.
 
-The items of the paper are imported when `PAPER` is asked for, so that its method (`as_published`) can be used without.
+The items of the paper are imported when `PAPER` is first used, so that its method (`as_published`) needs none of them.
 """
 
 

@@ -45,11 +45,11 @@ class PublishedValues(eqx.Module):
 
 @METHODS.register("siva-as-published")
 class SIVAAsPublished(Method):
-    """SIVA as its paper prints it: `a · 10^b` without a scale, raw accelerations, γ = 1, Adam at 1e-4 throughout.
+    """SIVA as printed in its paper: `a · 10^b` without a scale, raw accelerations, γ = 1, Adam at 1e-4 throughout.
 
-    Two readings are ours, because the paper does not state them: z has ten entries, and numbers have 32 bits (PyTorch's
+    Two settings are ours, because the paper does not state them: z has ten entries, and numbers have 32 bits (PyTorch's
     default). The estimate is the paper's approach I, the mean of `samples` draws; approach II is in `fit.convergence`.
-    ± 2σ is the spread of the draws, as in the paper; it does not measure what the data know. Use `SIVA` for results.
+    ± 2σ is the spread of the draws, as in the paper, not the uncertainty that the data leave. Use `SIVA` for results.
 
     Arguments
         epochs: passes over the training samples; the paper takes 1000.
@@ -62,7 +62,7 @@ class SIVAAsPublished(Method):
         validation: numbers of the records kept for validation; by default all but the first.
         noise_dimension: length of the noise vector z.
         samples: draws of the trained generator.
-        checkpoint: file in which training is kept; the same call resumes from it, also with more epochs.
+        checkpoint: file of the state of training; the same call resumes from it, also with more epochs.
     """
 
     epochs: int = eqx.field(static=True, default=1000)
@@ -109,7 +109,9 @@ class SIVAAsPublished(Method):
             free,
             started=started,
             covariance=np.diag((np.maximum(first.deviation, 1e-12 * np.abs(first.mean)) / slope) ** 2),
-            warnings=("± 2σ is the spread of the generator, as in the paper; it does not measure what the data know.",),
+            warnings=(
+                "± 2σ is the spread of the generator, as in the paper, not the uncertainty that the data leave.",
+            ),
             history={
                 "estimate": means[:, chosen],
                 "spread": spreads[:, chosen],

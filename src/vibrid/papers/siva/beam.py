@@ -1,4 +1,4 @@
-"""The beam of the paper, its impacts, and the answers that tables, figures and studies share."""
+"""The beam of the paper, its impacts, and the results that tables, figures and studies share."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ def tip(response: Response) -> np.ndarray:
 
 
 def truth(run: Run, kilonewton: float) -> Response:
-    """What the exact full beam does."""
+    """Response of the exact full beam."""
     return strike(beam(), kilonewton)
 
 
 def truth_of_reduced(run: Run, kilonewton: float) -> Response:
-    """What Guyan's reduction of the exact beam does."""
+    """Response of Guyan's reduction of the exact beam."""
     return strike(reduce(beam(), TRANSLATIONS), kilonewton)
 
 
 def guess(method: str = "guyan", **changes):
-    """The model to be updated: the beam reduced to its translations, nothing known of the spring."""
+    """The model to be updated: the beam reduced to its translations, with an unknown spring."""
     return reduce(beam(np.zeros(5), **changes), TRANSLATIONS, method)
 
 

@@ -39,10 +39,10 @@ def draw_time(ax, time, displacement, **style):
 
 def draw_wavelet(ax, displacement):
     """Amplitude of the wavelet transform, its maximum 1."""
-    made = wavelet_transform(as_record(displacement), FREQUENCIES, cycles=12.0)
-    size = np.abs(made.coefficients)[:, ::8]
+    transform = wavelet_transform(as_record(displacement), FREQUENCIES, cycles=12.0)
+    size = np.abs(transform.coefficients)[:, ::8]
     look = {"cmap": "viridis", "shading": "nearest", "vmin": 0, "vmax": 1, "rasterized": True}
-    mesh = ax.pcolormesh(made.times[::8], FREQUENCIES, size / size.max(), **look)
+    mesh = ax.pcolormesh(transform.times[::8], FREQUENCIES, size / size.max(), **look)
     ax.set_xlabel("time [s]")
     ax.set_ylabel("frequency [Hz]")
     ax.grid(False)
@@ -50,9 +50,9 @@ def draw_wavelet(ax, displacement):
 
 
 def draw_spectrum(ax, displacement, **style):
-    made = fourier_spectrum(as_record(displacement))
-    kept = (made.frequencies > 1.0) & (made.frequencies < 150.0)
-    ax.semilogy(made.frequencies[kept], 1e3 * made.amplitude[kept], **({"linewidth": 0.8} | style))
+    spectrum = fourier_spectrum(as_record(displacement))
+    kept = (spectrum.frequencies > 1.0) & (spectrum.frequencies < 150.0)
+    ax.semilogy(spectrum.frequencies[kept], 1e3 * spectrum.amplitude[kept], **({"linewidth": 0.8} | style))
     log_axis(ax.yaxis)
     ax.set_xlabel("frequency [Hz]")
     ax.set_ylabel("Fourier amplitude [mm s]")
@@ -101,8 +101,8 @@ def figure_4(run: Run) -> Outcome:
         lines = [*right.get_lines(), *misfit.get_lines()]
         right.legend(lines, [line.get_label() for line in lines], loc="upper right", ncols=3)
         left.set_title("(a) losses")
-        two = fit.convergence["approach_2"].values()
-        for i, (name, fitted) in enumerate(zip(NAMES, two, strict=True)):
+        fits = fit.convergence["approach_2"].values()
+        for i, (name, fitted) in enumerate(zip(NAMES, fits, strict=True)):
             ax = figure.add_subplot(grid[1, 2 * i : 2 * i + 2])
             ax.plot(path[:, i], color=PREDICTED, linewidth=0.7)
             ax.axhline(EXACT[i], color=INK, linewidth=0.9)
@@ -117,8 +117,8 @@ def figure_4(run: Run) -> Outcome:
     words = "has not settled" if first is None else f"settles at epoch {first}, dotted"
     return Outcome(
         figure=figure,
-        note=f"The seed of ten that serves the validation records best, data of the full beam; training {words}. (c): "
-        "normal fits to the epochs after that (approach II); they show the optimiser's scatter, not the data's.",
+        note=f"The seed of ten with the least validation misfit, data of the full beam; training {words}. (c): normal "
+        "fits to the epochs after that (approach II); they show the scatter of the optimiser, not that of the data.",
     )
 
 
@@ -147,8 +147,8 @@ def drawn_tips(run: Run) -> np.ndarray:
     structure, hammer = beam(), impact(2.0)
     sensors = structure.sensor_arrays(structure.model((("load", "tip"),)), Sensors(displacement=["tip"]))
     changes = {"attachments[0].law.coefficients": drawn}
-    made = simulate_many(structure, hammer, changes, integrator=RungeKutta4(), substeps=16, observe=Readings(sensors))
-    return np.asarray(made)[:, :, 0]
+    tips = simulate_many(structure, hammer, changes, integrator=RungeKutta4(), substeps=16, observe=Readings(sensors))
+    return np.asarray(tips)[:, :, 0]
 
 
 @PAPER.figure(5, "Exact and identified response to 2 kN, by both approaches")
@@ -162,17 +162,17 @@ def figure_5(run: Run) -> Outcome:
     with styled():
         axes = figure.subplots(2, 3)
         for row, (name, k) in zip(axes, (("(a) approach I", fit.estimate), ("(b) approach II", second)), strict=True):
-            found = tip(strike(beam(k), 2.0))
-            for ax, (begin, end) in zip(row[:2], ((0.0, 0.5), (3.5, 4.0)), strict=True):
-                part = (time >= begin) & (time <= end)
+            identified = tip(strike(beam(k), 2.0))
+            for ax, (start, end) in zip(row[:2], ((0.0, 0.5), (3.5, 4.0)), strict=True):
+                part = (time >= start) & (time <= end)
                 draw_time(ax, time[part], exact[part], color=INK, linewidth=1.4, label="exact")
                 if name.endswith(" I"):
                     ax.fill_between(time[part], 1e3 * low[part], 1e3 * high[part], color=BOUND, alpha=0.5, linewidth=0,
                                     label="95 % of the draws")  # fmt: skip
-                draw_time(ax, time[part], found[part], color=PREDICTED, linestyle="--", label="identified")
+                draw_time(ax, time[part], identified[part], color=PREDICTED, linestyle="--", label="identified")
             draw_spectrum(row[2], exact, color=INK, linewidth=1.4)
-            draw_spectrum(row[2], found, color=PREDICTED, linestyle="--")
-            error = np.linalg.norm(found - exact) / np.linalg.norm(exact)
+            draw_spectrum(row[2], identified, color=PREDICTED, linestyle="--")
+            error = np.linalg.norm(identified - exact) / np.linalg.norm(exact)
             row[0].set_title(f"{name}: L2 error over 4 s {100 * error:.2g} %")
         legend_above(figure, axes[0, 0])
     return Outcome(figure=figure, note=f"Band: {len(draws)} draws of the generator, each simulated with the full beam.")
@@ -186,16 +186,16 @@ def figure_6(run: Run) -> Outcome:
         axes = figure.subplots(2, 4)
         for row, kilonewton in zip(axes, (1.0, 3.0), strict=True):
             response = run.once(truth, kilonewton)
-            exact, found = tip(response), tip(strike(beam(k), kilonewton))
+            exact, predicted = tip(response), tip(strike(beam(k), kilonewton))
             part = response.time <= 0.5
             draw_time(row[0], response.time[part], exact[part], color=MEASURED, linewidth=1.8, label="exact")
-            draw_time(row[0], response.time[part], found[part], color=PREDICTED, linestyle="--", label="predicted")
+            draw_time(row[0], response.time[part], predicted[part], color=PREDICTED, linestyle="--", label="predicted")
             row[0].set_title(f"{kilonewton:g} kN")
-            for ax, x, name in ((row[1], exact, "exact"), (row[2], found, "predicted")):
+            for ax, x, name in ((row[1], exact, "exact"), (row[2], predicted, "predicted")):
                 mesh = draw_wavelet(ax, x)
                 ax.set_title(f"wavelet amplitude, {name}")
             draw_spectrum(row[3], exact, color=MEASURED, linewidth=1.4)
-            draw_spectrum(row[3], found, color=PREDICTED, linestyle="--")
+            draw_spectrum(row[3], predicted, color=PREDICTED, linestyle="--")
         figure.colorbar(mesh, ax=axes[:, 2], shrink=0.6)
         legend_above(figure, axes[0, 0])
     return Outcome(figure=figure)

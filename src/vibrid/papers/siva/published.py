@@ -1,4 +1,4 @@
-"""The recipe as published, run to its own end and beyond; the adversary left out; SINDy as printed."""
+"""The recipe as published, with its epochs and more; the adversary left out; SINDy as printed."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ PRINTED_ERRORS = {"approach I": (0.0, -0.059), "approach II": (-0.0091, -0.026)}
 def as_published(run: Run, kind: str) -> Identification:
     """The recipe as published on data of the full or of the reduced beam."""
     epochs, seeds = (20, 2) if run.quick else (END, SEEDS)
-    kept = run.checkpoint(f"as-published-{kind}")
-    return update(run, kind, SIVAAsPublished(epochs=epochs, seeds=seeds, checkpoint=kept))
+    checkpoint = run.checkpoint(f"as-published-{kind}")
+    return update(run, kind, SIVAAsPublished(epochs=epochs, seeds=seeds, checkpoint=checkpoint))
 
 
 @PAPER.study("as-published", "The recipe as published: k1 and k3 over the epochs, both beams")
@@ -85,7 +85,7 @@ def published(run: Run) -> Outcome:
         f"`siva-as-published`: a · 10^b, γ = 1 on raw accelerations, Adam at 1e-4, batches of 500, {SEEDS} seeds (ten "
         f"would take 80 minutes of one core), {epochs} epochs; the paper trains {PAPER_EPOCHS}. Its learning rate "
         "moves the exponents b from about 0 to 4 and 8 in small steps, so the number of epochs decides; the recipe "
-        "itself arrives. The reduced beam obeys the model exactly; the full beam is the paper's data. k2, k4, k5: "
+        "itself converges. The reduced beam obeys the model exactly; the full beam is the paper's data. k2, k4, k5: "
         "means of 1000 draws; a coefficient of 0.1 N/m⁴ makes a force below 1e-7 N at 0.03 m, which no data can show.",
         _picture(run, fits),
     )
@@ -216,17 +216,17 @@ def sindy(run: Run) -> Outcome:
         x, v, a = (np.stack([shot[f"{q}_{t}"] for t in TRANSLATIONS], axis=1) for q in ("displacement", "velocity",
                                                                                        "acceleration"))  # fmt: skip
         library = np.concatenate([x, v, x[:, -1:] ** np.arange(2, 6)], axis=1)
-        for begin, when in ((0.0, "whole record"), (0.01, "after the impact")):
-            used = slice(round(begin * RATE), None)
+        for start, when in ((0.0, "whole record"), (0.01, "after the impact")):
+            used = slice(round(start * RATE), None)
             for threshold in _THRESHOLDS:
-                found = sparse_rows(library[used], a[used], threshold)
-                force = -(mass @ found.T)[-1]  # of the tip's equation, by the mass matrix of the reduced model
+                coefficients = sparse_rows(library[used], a[used], threshold)
+                force = -(mass @ coefficients.T)[-1]  # of the tip's equation, by the mass matrix of the reduced model
                 k1, rest = force[14], force[30:]
                 rows.append(
                     {"data": f"{kind} beam, {when}, threshold {threshold:g}",
                      "K_NN + k1 [N/m]": float(k1), "k1 = that − K_NN [N/m]": float(k1 - stiffness[-1, -1]),
                      **{name: float(v) for name, v in zip(NAMES[1:], rest, strict=True)},
-                     "terms kept in the tip's equation": int(np.sum(found[:, -1] != 0))}
+                     "terms kept in the tip's equation": int(np.sum(coefficients[:, -1] != 0))}
                 )  # fmt: skip
     k1 = [row["k1 = that − K_NN [N/m]"] for row in rows]
     k3 = [row["k3"] for row in rows]

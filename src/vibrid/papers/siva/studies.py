@@ -1,4 +1,4 @@
-"""Beyond the paper: ten seeds, speed, held-out impacts, noise and honest intervals, missing physics."""
+"""Beyond the paper: ten seeds, speed, held-out impacts, noise and intervals, missing physics."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def seeds(run: Run) -> Outcome:
 @PAPER.study("speed", "Seconds for 1000 epochs")
 def speed(run: Run) -> Outcome:
     fit = run.once(one_seed, "reduced")
-    one, epochs = fit.convergence["training_seconds"], len(fit.history["losses"])
+    elapsed, epochs = fit.convergence["training_seconds"], len(fit.history["losses"])
     busy = fit.convergence["training_processor_seconds"]
     short = max(epochs // 10, 10)
     seconds = {}
@@ -69,18 +69,21 @@ def speed(run: Run) -> Outcome:
     ratio = seconds[10] / seconds[1]
     return Outcome(
         [
-            {"training": f"one seed, {epochs} epochs, compilation included", "seconds": one, "of a processor": busy},
+            {
+                "training": f"one seed, {epochs} epochs, compilation included",
+                "seconds": elapsed,
+                "of a processor": busy,
+            },
             {"training": f"one seed, {short} epochs, compiled before", "seconds": seconds[1]},
             {"training": f"ten seeds, {short} epochs, compiled before", "seconds": seconds[10]},
             {"training": "paper: 1000 epochs on an i7-8700", "seconds": 7500.0},
         ],
         [
-            Check(f"{epochs} epochs, one seed", f"{one:.0f} s", "under 120 s (paper: 2 h 5 min)", one < 120),
+            Check(f"{epochs} epochs, one seed", f"{elapsed:.0f} s", "under 120 s (paper: 2 h 5 min)", elapsed < 120),
             Check("ten seeds at once / one seed", f"{ratio:.1f}", "under 4", ratio < 4),
         ],
-        f"On {jax.default_backend()}; seconds by the clock count other work that ran beside it. A step of "
-        "one seed keeps a core busy with "
-        "arithmetic, so ten seeds at once gain little without a GPU.",
+        f"On {jax.default_backend()}; elapsed seconds include other work on the machine. A step of one seed "
+        "keeps a core busy with arithmetic, so ten seeds at once gain little without a GPU.",
     )
 
 
@@ -92,38 +95,38 @@ def held_out(run: Run) -> Outcome:
         k = np.array(list(fit.convergence["pruned"].values())) if pruned else fit.estimate
         name = "pruned" if pruned else "all terms"
         for kilonewton, role in ((2.5, "held out"), (4.0, "held out"), (1.0, "validation"), (3.0, "validation")):
-            exact, found = tip(run.once(truth, kilonewton)), tip(strike(beam(k), kilonewton))
+            exact, predicted = tip(run.once(truth, kilonewton)), tip(strike(beam(k), kilonewton))
             early = 1001
             row = {
                 "data": f"{kind} beam", "answer": name, "impact [kN]": kilonewton, "role": role,
-                "L2, 0.5 s [%]": 100 * _relative(found[:early], exact[:early]),
-                "L2, 4 s [%]": 100 * _relative(found, exact),
-                "rms / range, 4 s [%]": 100 * np.sqrt(np.mean((found - exact) ** 2)) / np.ptp(exact),
-                "phase at 4 s [ms]": 1e3 * _late(found, exact),
+                "L2, 0.5 s [%]": 100 * _relative(predicted[:early], exact[:early]),
+                "L2, 4 s [%]": 100 * _relative(predicted, exact),
+                "rms / range, 4 s [%]": 100 * np.sqrt(np.mean((predicted - exact) ** 2)) / np.ptp(exact),
+                "phase at 4 s [ms]": 1e3 * _late(predicted, exact),
             }  # fmt: skip
             rows.append(row)
             if role == "held out":
                 first = row["L2, 0.5 s [%]"]
                 what = f"{kilonewton} kN, {kind}-beam data, {name}, L2 over 0.5 s"
-                promised = ("≤ 2 %", bool(first <= 2)) if pruned else ()
-                checks.append(Check(what, f"{first:.2f} %", *promised))
+                required = ("≤ 2 %", bool(first <= 2)) if pruned else ()
+                checks.append(Check(what, f"{first:.2f} %", *required))
     return Outcome(
         rows,
         checks,
         "Tip displacement of the full beam with SIVA's coefficients against the exact ones. The phase is the delay "
-        "that best aligns the last half second. Pruned: terms that cannot be told from zero are zero and the others "
-        "moved accordingly; with all terms, what Guyan's reduction leaves over goes into k4 and k5 and grows with the "
-        "impact.",
+        "that best aligns the last half second. Pruned: terms that cannot be distinguished from zero are zero and the "
+        "others moved accordingly; with all terms, the error of Guyan's reduction goes into k4 and k5 and grows "
+        "with the impact.",
     )
 
 
-def _relative(found, exact) -> float:
-    return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+def _relative(predicted, exact) -> float:
+    return float(np.linalg.norm(predicted - exact) / np.linalg.norm(exact))
 
 
-def _late(found, exact, step: float = 1 / 2000) -> float:
-    """Seconds by which `found` lags behind at the end, from the cross-correlation of the last half second."""
-    a, b = found[-1000:] - found[-1000:].mean(), exact[-1000:] - exact[-1000:].mean()
+def _late(predicted, exact, step: float = 1 / 2000) -> float:
+    """Seconds by which `predicted` lags behind at the end, from the cross-correlation of the last half second."""
+    a, b = predicted[-1000:] - predicted[-1000:].mean(), exact[-1000:] - exact[-1000:].mean()
     product = np.correlate(a, b, "full")
     i = int(np.argmax(product))
     if 0 < i < len(product) - 1:
@@ -132,14 +135,14 @@ def _late(found, exact, step: float = 1 / 2000) -> float:
     return (i - (len(b) - 1)) * step
 
 
-@PAPER.study("noise", "1 % noise: accuracy, and which interval holds the truth")
+@PAPER.study("noise", "1 % noise: accuracy, and which interval holds the true values")
 def noise(run: Run) -> Outcome:
     trials, epochs = (3, 40) if run.quick else (50, 150)
     fits = []
     run.progress.stage(f"{trials} noise seeds", trials)
     for key in range(trials):
         fit = update(run, "full", SIVA(epochs=epochs), noise=0.01, key=key, seed=key, seconds=2.0)
-        if fit.cut_short:  # Ctrl-C keeps the trials that are done
+        if fit.cut_short:  # after Ctrl-C the finished trials are used
             break
         fits.append(fit)
         run.progress.update(key + 1)
@@ -153,14 +156,14 @@ def noise(run: Run) -> Outcome:
     }
     rows, checks = [], []
     for name, deviations in kinds.items():
-        own = 100 * np.array(deviations) / EXACT[[0, 2]]
-        inside = np.mean(np.abs(errors) < 1.96 * own, axis=0)
+        relative = 100 * np.array(deviations) / EXACT[[0, 2]]
+        inside = np.mean(np.abs(errors) < 1.96 * relative, axis=0)
         rows.append(
-            {"interval": name, "σ of k1 [%]": np.median(own[:, 0]), "σ of k3 [%]": np.median(own[:, 1]),
+            {"interval": name, "σ of k1 [%]": np.median(relative[:, 0]), "σ of k3 [%]": np.median(relative[:, 1]),
              "holds k1": f"{100 * inside[0]:.0f} %", "holds k3": f"{100 * inside[1]:.0f} %"}
         )  # fmt: skip
-        said = "covers" if np.all(inside >= 0.85) else "does not cover"
-        checks.append(Check(f"95 % interval: {name}", f"{said}: {100 * inside[0]:.0f} %, {100 * inside[1]:.0f} %"))
+        verdict = "covers" if np.all(inside >= 0.85) else "does not cover"
+        checks.append(Check(f"95 % interval: {name}", f"{verdict}: {100 * inside[0]:.0f} %, {100 * inside[1]:.0f} %"))
     trials = len(fits)
     worst = np.max(np.abs(errors), axis=0)
     scatter = errors.std(axis=0, ddof=1)
@@ -177,12 +180,12 @@ def noise(run: Run) -> Outcome:
         f"Noise of 1 % of each signal's deviation on all 45 channels of the full beam's data, two seconds of "
         f"them, {epochs} epochs, {trials} noise seeds. The "
         "generator's spread is set by the optimiser and its schedule, not by the data; the Cramér–Rao bound is that "
-        "of the reduced model simulated over the same time, which no method that looks at one "
+        "of the reduced model simulated over the same time, which no method that uses one "
         "instant at a time can reach.",
     )
 
 
-@PAPER.study("missing", "Physics that the model lacks, and whether SIVA says so")
+@PAPER.study("missing", "Physics that the model lacks, and whether SIVA reports it")
 def missing(run: Run) -> Outcome:
     epochs = 40 if run.quick else 200
     spring = Attachment(Polynomial(EXACT), at="tip")
@@ -198,17 +201,17 @@ def missing(run: Run) -> Outcome:
     }  # fmt: skip
     rows, right = [], 0
     for name, (true, model, unknown, is_missing) in cases.items():
-        made = reduce(true, TRANSLATIONS)
-        shot = [strike(made, kn).measure(SENSORS) for kn in (2.0, 1.0, 3.0)]
+        reduced = reduce(true, TRANSLATIONS)
+        shot = [strike(reduced, kn).measure(SENSORS) for kn in (2.0, 1.0, 3.0)]
         fit = identify(
             model, shot, unknown or ("full.attachments[0].law.coefficients",), SIVA(epochs=epochs),
             integrator=RungeKutta4(), substeps=4, progress=run.progress,
         )  # fmt: skip
-        words = [w for w in fit.warnings if "no explanation" in w]
-        right += bool(words) == is_missing
+        messages = [w for w in fit.warnings if "no explanation" in w]
+        right += bool(messages) == is_missing
         rows.append(
             {"data": name, "unexplained [%]": 100 * fit.convergence["unexplained"],
-             "what it says": words[0] if words else "nothing is missing"}
+             "what it says": messages[0] if messages else "nothing is missing"}
         )  # fmt: skip
     return Outcome(
         rows, [Check("cases told rightly", f"{right} of {len(cases)}", "all", right == len(cases))],
@@ -263,11 +266,11 @@ def hysteresis(run: Run) -> Outcome:
     ]
     method = SIVA(epochs=20 if run.quick else 200)
     fit = identify(building((30.0,) * 3, 1.0, 1.0), shaken, unknown, method, progress=run.progress)
-    truth = np.array([50.0, 45.0, 40.0, 2.0, 1.5])
+    true = np.array([50.0, 45.0, 40.0, 2.0, 1.5])
     rows = [
         {"unknown": n, "exact": t, "first guess": g, "SIVA": e, "± 2σ": 2 * s, "off [%]": 100 * (e / t - 1)}
         for n, t, g, e, s in zip(
-            fit.names, truth, (30.0, 30.0, 30.0, 1.0, 1.0), fit.estimate, fit.deviation, strict=True
+            fit.names, true, (30.0, 30.0, 30.0, 1.0, 1.0), fit.estimate, fit.deviation, strict=True
         )
     ]
     worst = max(abs(r["off [%]"]) for r in rows)
@@ -275,11 +278,11 @@ def hysteresis(run: Run) -> Outcome:
         rows,
         [Check("worst of five unknowns", f"{worst:.2g} %")],
         "Two synthetic earthquakes of 10 s at 100 Hz, one for training; data from a finer integrator than the one that "
-        "follows z along the measured motion.",
+        "integrates z over the measured motion.",
     )
 
 
-@PAPER.study("reduction", "What the reduction alone costs: least squares on data of the full beam")
+@PAPER.study("reduction", "The error of the reduction alone: least squares on data of the full beam")
 def reduction(run: Run) -> Outcome:
     rows = []
     for method in ("guyan", "irs", "serep"):
@@ -290,4 +293,4 @@ def reduction(run: Run) -> Outcome:
             {"reduction": method, "k1 off [%]": error[0], "k3 off [%]": error[1],
              "seconds": round(time.perf_counter() - started, 1)}
         )  # fmt: skip
-    return Outcome(rows, note="Constrained least squares answers at once where the unknowns only multiply forces.")
+    return Outcome(rows, note="Constrained least squares needs no iterations where the unknowns only multiply forces.")

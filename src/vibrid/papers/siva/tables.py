@@ -37,16 +37,16 @@ PRINTED_ROWS = {
 
 @PAPER.table(2, "Frequencies and damping ratios of the beam with its tip mass, springs off")
 def table_2(run: Run) -> Outcome:
-    found, stated = (modes(beam(attachments=[], density=rho), 7) for rho in (7694.0, 7800.0))
+    ours, stated = (modes(beam(attachments=[], density=rho), 7) for rho in (7694.0, 7800.0))
     rows = [
         {
             "mode": i + 1,
             "paper [Hz]": PRINTED[i],
-            "ours [Hz]": found.frequencies[i],
-            "off [%]": 100 * (found.frequencies[i] / PRINTED[i] - 1),
+            "ours [Hz]": ours.frequencies[i],
+            "off [%]": 100 * (ours.frequencies[i] / PRINTED[i] - 1),
             "with the printed density, off [%]": 100 * (stated.frequencies[i] / PRINTED[i] - 1),
             "paper ratio": RATIOS[i],
-            "our ratio": found.ratios[i],
+            "our ratio": ours.ratios[i],
         }
         for i in range(7)
     ]
@@ -61,13 +61,13 @@ def table_2(run: Run) -> Outcome:
 
 @PAPER.canary("table-2")
 def frequencies(run: Run) -> dict[str, tuple[float, float]]:
-    found = modes(beam(attachments=[]), 7).frequencies
-    return {"frequency of mode 1 [Hz]": (found[0], 1e-6), "frequency of mode 7 [Hz]": (found[6], 1e-6)}
+    hertz = modes(beam(attachments=[]), 7).frequencies
+    return {"frequency of mode 1 [Hz]": (hertz[0], 1e-6), "frequency of mode 7 [Hz]": (hertz[6], 1e-6)}
 
 
 @PAPER.canary("table-3", "study-seeds", "study-as-published", "study-adversary", "study-sindy", "study-reduction")
 def first_instants(run: Run) -> dict[str, tuple[float, float]]:
-    """The data, and what least squares makes of them: the first 0.05 s after an impact of 2 kN, reduced beam."""
+    """The data, and least squares on them: the first 0.05 s after an impact of 2 kN, reduced beam."""
     shot = strike(reduce(beam(), TRANSLATIONS), 2.0, 0.05)
     fit = identify(guess(), shot.measure(SENSORS), UNKNOWN, LeastSquares(), integrator=RungeKutta4(), substeps=4)
     rms = float(np.sqrt(np.mean(tip(shot) ** 2)))
@@ -75,13 +75,13 @@ def first_instants(run: Run) -> dict[str, tuple[float, float]]:
 
 
 def fit_of_trajectory(run: Run) -> Identification:
-    """`TrajectoryFit` of the full beam to the first quarter of a second at 2 kN, from where SIVA ended."""
-    begin = run.once(one_seed, "full").estimate
+    """`TrajectoryFit` of the full beam to the first quarter of a second at 2 kN, from the result of SIVA."""
+    start = run.once(one_seed, "full").estimate
     record = data(run, "full", 2.0)
     short = record.replace(data=record.data[:501])
-    sizes = np.maximum(np.abs(begin), 1e-3 * np.abs(begin[0]) / 0.03 ** np.arange(5))
+    sizes = np.maximum(np.abs(start), 1e-3 * np.abs(start[0]) / 0.03 ** np.arange(5))
     return identify(
-        beam(begin),
+        beam(start),
         short,
         [Unknown(f"attachments[0].law.coefficients[{i}]", scale=float(sizes[i])) for i in range(5)],
         TrajectoryFit(iterations=15, rounds=1),
@@ -92,7 +92,7 @@ def fit_of_trajectory(run: Run) -> Identification:
     )
 
 
-@PAPER.table(3, "Coefficients of the attachment and what the tip then does")
+@PAPER.table(3, "Coefficients of the attachment and the response of the tip")
 def table_3(run: Run) -> Outcome:
     rows = [{"data": "", "method": "exact", **dict(zip(NAMES, EXACT, strict=True)), "tip MSE [mm²]": 0.0}]
     for name, (k, mse) in PRINTED_ROWS.items():
@@ -127,8 +127,8 @@ def table_3(run: Run) -> Outcome:
         rows,
         checks,
         "Data of the reduced beam obey the model exactly; data of the full beam do not, because Guyan's reduction is "
-        "not exact. Pruned: terms that cannot be told from zero set to zero, the others moved accordingly. The tip MSE "
-        "simulates the full beam with the coefficients of each row over 4 s at 2 kN; the "
+        "not exact. Pruned: terms that cannot be distinguished from zero set to zero, the others moved accordingly. "
+        "The tip MSE simulates the full beam with the coefficients of each row over 4 s at 2 kN; the "
         "motion is sensitive, so an error of 0.1 % in k3 shows. The paper does not print the unit of its MSE: mm² "
         "fits the SINDy row. SIVA: one seed, 1000 epochs; seconds with "
         "compilation. The scatter over ten seeds is in the study of that name.",
@@ -140,15 +140,15 @@ def _named(k) -> dict:
 
 
 def _row(run: Run, kind: str, name: str, k, seconds) -> dict:
-    made = {"data": f"{kind} beam", "method": name, **_named(k), "tip MSE [mm²]": mean_square(run, k)}
-    return made | ({} if seconds is None else {"seconds": round(float(seconds), 1)})
+    row = {"data": f"{kind} beam", "method": name, **_named(k), "tip MSE [mm²]": mean_square(run, k)}
+    return row | ({} if seconds is None else {"seconds": round(float(seconds), 1)})
 
 
 def _spurious(fit: Identification, kind: str) -> list[Check]:
-    """What the answer says about the terms that are not there."""
-    made = []
+    """Messages of the result on the terms that are truly zero."""
+    checks = []
     for i in (1, 3, 4):
-        said = [w for w in fit.warnings if f"coefficients[{i}]" in w and "cannot be told from zero" in w]
-        found = said[0].split(": ")[-1] if said else f"taken for real at {fit.estimate[i]:.3g}"
-        made.append(Check(f"{NAMES[i]}, {kind} beam", found, "not identifiable", bool(said)))
-    return made
+        messages = [w for w in fit.warnings if f"coefficients[{i}]" in w and "cannot be distinguished from zero" in w]
+        outcome = messages[0].split(": ")[-1] if messages else f"taken for real at {fit.estimate[i]:.3g}"
+        checks.append(Check(f"{NAMES[i]}, {kind} beam", outcome, "not identifiable", bool(messages)))
+    return checks

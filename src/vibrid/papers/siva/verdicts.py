@@ -1,4 +1,4 @@
-"""The verdict on SIVA: its claims beside the recipe as published, ours and least squares; and the picture of it."""
+"""The verdict on SIVA: its claims beside the recipe as published, ours and least squares; and a picture of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PAPER.judge(
     [
         Claim(
             "Table 3, approach I, full beam, 1000 epochs: k1 11000 (0.00 %), k3 9.9941e7 (−0.06 %)",
-            f"{DOES_NOT} 1000 epochs at a rate of 1e-4 do not carry the exponents of a · 10^b from about 0 to 4 and 8 "
-            "(reduced beam, one seed; the study as-published, to 6000 epochs on both beams, is not made yet)",
+            f"{DOES_NOT} 1000 epochs at a rate of 1e-4 do not bring the exponents of a · 10^b from about 0 to 4 and 8 "
+            "(reduced beam, one seed; the study as-published, to 6000 epochs on both beams, has not been run yet)",
             published="k1 {study-adversary|as published|worst k1 off [%]} %, "
             "k3 {study-adversary|as published|worst k3 off [%]} % off after 1000 epochs",
             ours="{table-3|check: k1, k3 from data of the full|measured}; ten seeds: "
@@ -50,8 +50,8 @@ PAPER.judge(
         Claim(
             "Table 3: SINDy struggles (k1 1.17e5, k3 7.8e8)",
             f"{REPRODUCES} for k1 on data of the full beam, although k3 comes out right after the impact. Data that "
-            "obey the model give the exact values without a threshold: the reduction is what fails, and knowing M, C, "
-            "K helps",
+            "obey the model give the exact values without a threshold: the reduction causes the failure, and knowing "
+            "M, C, K helps",
             published="after the impact, thresholds 0, 0.001, 0.01: k1 {study-sindy|4|k1 = that − K_NN [N/m]|.2g}, "
             "{study-sindy|5|k1 = that − K_NN [N/m]|.2g}, {study-sindy|6|k1 = that − K_NN [N/m]|.2g}, "
             "k3 {study-sindy|4|k3|.3g} to {study-sindy|6|k3|.3g}",
@@ -71,7 +71,8 @@ PAPER.judge(
         ),
         Claim(
             "Figure 6: unseen impacts of 1 and 3 kN are predicted",
-            f"{REPRODUCES} with our coefficients, terms pruned that cannot be told from zero; over 4 s phases drift",
+            f"{REPRODUCES} with our coefficients, terms pruned that cannot be distinguished from zero; over 4 s phases "
+            "drift",
             ours="full beam, pruned, L2 over 0.5 s: {study-held-out|2|L2, 0.5 s [%]|.2f}, "
             "{study-held-out|3|L2, 0.5 s [%]|.2f} %; over 4 s {study-held-out|2|L2, 4 s [%]|.2g}, "
             "{study-held-out|3|L2, 4 s [%]|.2g} %; all terms, 0.5 s: {study-held-out|6|L2, 0.5 s [%]|.2f}, "
@@ -109,9 +110,9 @@ def summary(run: Run) -> Outcome:
     )  # fmt: skip
     for first, kind in ((0, "reduced"), (10, "full")):
         for i in range(first, first + 10):
-            own = {k: results.value("study-seeds", str(i), f"{k} off [%]") for k in ("k1", "k3")}
+            errors = {k: results.value("study-seeds", str(i), f"{k} off [%]") for k in ("k1", "k3")}
             rows.append(
-                {"result": f"ours, {kind} beam, seed {i - first}"} | {f"{k} off [%]": v for k, v in own.items()}
+                {"result": f"ours, {kind} beam, seed {i - first}"} | {f"{k} off [%]": v for k, v in errors.items()}
             )
     for row, kind in ((7, "reduced"), (12, "full")):
         k1, k3 = (results.value("table-3", str(row), k) for k in ("k1", "k3"))
@@ -133,7 +134,7 @@ def _errors(k1: float, k3: float) -> dict[str, float]:
 
 
 def _picture(rows: list[dict]):
-    least = 1e-4  # %, what is smaller is drawn there
+    least = 1e-4  # %, smaller values are drawn there
     groups = list(dict.fromkeys(row["result"].split(", seed")[0] for row in rows))
     colours = {"ours": PREDICTED, "least": RESIDUAL, "as pu": MEASURED}
     figure = new_figure(9.0, 4.0)

@@ -47,7 +47,7 @@ _RETIRED = (
 class PIDynNet(Method):
     """Physics-informed networks for the response and for the hidden states, with the unknowns trained beside them.
 
-    The default is the strongest network we know how to train: one network a window of time, blended where windows
+    The default is the most accurate network we can train: one network a window of time, blended where windows
     overlap, each a linear skip path over damped Fourier features beside a small network; outputs are the absolute
     displacement of the first floor, the drifts and the hidden states, time is the only input, and the ground motion
     enters analytically. Equations count integrated over short intervals (weak form) and are tightened stage by stage;
@@ -55,16 +55,16 @@ class PIDynNet(Method):
     by the Gauss–Newton matrix of skip weights and unknowns, whose Schur complement is the uncertainty.
 
     Arguments
-        network: "mlp", "recurrent" (long short-term memory) or "convolution": what stands beside the skip path.
+        network: "mlp", "recurrent" (long short-term memory) or "convolution": the network beside the skip path.
         hidden: widths of its layers; () leaves the skip path alone.
-        seeds: initialisations trained side by side; the answer is their mean.
+        seeds: initialisations trained side by side; the result is their mean.
         window: length of a window in s; 0.9 by default.
         bandwidth: highest frequency of the features in Hz; six a shortest period of the structure by default, fewer
             where a record has few samples in it.
-        softness: how far equations are believed in each stage, as a share of their size; falling.
+        softness: residual allowed in the equations in each stage, as a share of their size; falling.
         steps: L-BFGS steps after each factorisation.
-        polish: hand the answer over to a trajectory fit, for a model that is believed to be right.
-        checkpoint: file in which training is kept, so that it goes on after Ctrl-C or a kill; removed at the end.
+        polish: start a trajectory fit from the result, for a model that is believed to be right.
+        checkpoint: file of the state of training, which resumes from it after Ctrl-C or a kill; removed at the end.
     """
 
     network: str = eqx.field(static=True, default="mlp")
@@ -78,7 +78,7 @@ class PIDynNet(Method):
     checkpoint: str | None = eqx.field(static=True, default=None)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"partial sensors", "latent states", "missing samples", "priors"})
-    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not go step by step
+    independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # no time stepping
 
     retired: ClassVar[dict[str, str]] = {
         name: f"PIDynNet has no '{name}': the paper's recipe and its settings are the method 'pidynnet-as-published' "
@@ -97,21 +97,21 @@ class PIDynNet(Method):
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
         check_rates(problem)
-        begin, notes = WeakCollocation().begin(problem, progress)
-        layout = self.layout(problem, begin.free)
-        piece = begin.pieces[0]
-        task = make_task(problem, piece.ground, layout, piece.readings, begin.noise)
+        start, notes = WeakCollocation().begin(problem, progress)
+        layout = self.layout(problem, start.free)
+        piece = start.pieces[0]
+        task = make_task(problem, piece.ground, layout, piece.readings, start.noise)
         motion = piece.motion(task.grid.time)
-        task, skip = begin_at(task, sizes_of(task, begin.free, motion), motion)
+        task, skip = begin_at(task, sizes_of(task, start.free, motion), motion)
         seeds = Seeds(self.descent(task, skip))
-        x = np.asarray(_begin(seeds, jnp.asarray(skip), jnp.asarray(begin.free), self.seeds, jax.random.key(key)))
+        x = np.asarray(_begin(seeds, jnp.asarray(skip), jnp.asarray(start.free), self.seeds, jax.random.key(key)))
         given, size = problem.given_deviations(), problem.signal_size()
         keep = self._keep(problem, key)
-        made = anneal(seeds, x, task, self.softness, self.steps, given, size, progress, keep)
-        fit = self._answer(problem, seeds, made, tuple(notes), key, started)
-        if keep and not made.cut_short:
+        trained = anneal(seeds, x, task, self.softness, self.steps, given, size, progress, keep)
+        fit = self._result(problem, seeds, trained, tuple(notes), key, started)
+        if keep and not trained.cut_short:
             keep.remove()
-        if not self.polish or made.cut_short:
+        if not self.polish or trained.cut_short:
             return fit
         return polished(self, fit, problem, key, progress, started).replace(history=fit.history)
 
@@ -121,7 +121,7 @@ class PIDynNet(Method):
         return WindowLayout(self.window or _WINDOW, bandwidth)
 
     def _bandwidth(self, problem: Problem, free) -> float:
-        """Hz: as the structure needs it, and no more than the readings hold."""
+        """Hz: as the structure needs it, and no more than the readings allow."""
         period, step = shortest_period(problem, free), problem.data[0].step
         readings = max(len(problem.sensors) / problem.experiment.initial[0].displacement.shape[0], 1.0)
         most = 0.5 * _FEATURES_A_READING * readings / step
@@ -143,7 +143,7 @@ class PIDynNet(Method):
     def fine_tune(self, fit, record: Record, progress=SILENT, **keywords) -> Tuned:
         """The response to another excitation by training the networks on the equations alone (Algorithm 2).
 
-        The unknowns stay as identified and the motion where the record begins is imposed. `fit.predict(record)`
+        The unknowns stay as identified and the motion at the start of the record is imposed. `fit.predict(record)`
         simulates the identified structure instead: that is quicker and more accurate, and the default.
         """
         return tune(self, fit, record, progress, **keywords)
@@ -155,17 +155,17 @@ class PIDynNet(Method):
         data = [(d.readings, d.present, d.drive.samples) for d in problem.data]
         return Checkpoint(self.checkpoint, fingerprint(settings, key, data, problem.unknowns.start))
 
-    def _answer(self, problem: Problem, seeds: Seeds, made: TrainedTask, notes, key: int, started: float):
-        motion, frees = jax.tree.map(np.asarray, seeds.mean_motion(jnp.asarray(made.x), made.task))
+    def _result(self, problem: Problem, seeds: Seeds, trained: TrainedTask, notes, key: int, started: float):
+        motion, frees = jax.tree.map(np.asarray, seeds.mean_motion(jnp.asarray(trained.x), trained.task))
         values = np.asarray(_physical(problem.unknowns, frees))
-        traces = np.asarray(_physical(problem.unknowns, made.trace))
+        traces = np.asarray(_physical(problem.unknowns, trained.trace))
         free = frees.mean(axis=0)
-        covariance = covariance_of(np.asarray(made.factor.information))
+        covariance = covariance_of(np.asarray(trained.factor.information))
         if self.seeds > 1:
             covariance = covariance + np.cov(frees.T, bias=False).reshape(covariance.shape)
-        if made.stopped:
+        if trained.stopped:
             notes += (
-                f"The equations are met to {100 * made.held:.2g} % of their size but not closer: the model is not "
+                f"The equations are met to {100 * trained.held:.2g} % of their size but not closer: the model is not "
                 "quite right, or the features are too few (give a larger bandwidth).",
             )
         spread = values.std(axis=0, ddof=1) if self.seeds > 1 else 0 * values[0]
@@ -175,26 +175,26 @@ class PIDynNet(Method):
             free,
             started=started,
             covariance=covariance,
-            noise=np.asarray(made.task.noise),
+            noise=np.asarray(trained.task.noise),
             warnings=notes,
             history={
-                "cost": made.losses.mean(axis=1),
+                "cost": trained.losses.mean(axis=1),
                 "estimate": traces.mean(axis=1),
                 "traces": traces,
                 "seeds": values,
-                "time": made.task.grid.time,
+                "time": trained.task.grid.time,
                 "states": motion.s,
                 "response": motion.y,
             },
             convergence={
                 "spread_of_seeds": dict(zip(problem.unknowns.names, map(float, spread), strict=True)),
-                "equations_met_to": made.held,
-                "stages": made.stages,
-                "windows": made.task.windows.count,
-                "features": made.task.windows.features,
+                "equations_met_to": trained.held,
+                "stages": trained.stages,
+                "windows": trained.task.windows.count,
+                "features": trained.task.windows.features,
             },
             seed=key,
-            cut_short=made.cut_short,
+            cut_short=trained.cut_short,
         )
 
 

@@ -27,7 +27,7 @@ from vibrid.identification.methods.pidynnet.task import BENT_RIDGE, RIDGE, STEPS
 from vibrid.identification.methods.pidynnet.windows import Windows
 from vibrid.identification.weak.equations import model_at, residual_at
 
-_CAUTION = 0.01  # network weights act together: a step along one must not spoil that of the skip path
+_CAUTION = 0.01  # network weights act together: a step in one must not spoil that of the skip path
 _BESIDE, _AHEAD = 3, 4  # threads beside the elimination, and windows they assemble ahead of it
 
 
@@ -39,14 +39,14 @@ class Factor(eqx.Module):
     coupling: jax.Array
     border: jax.Array  # (windows, w, p)
     corner: jax.Array  # (p, p) lower
-    bent: jax.Array  # what one step of the networks' own weights is worth
+    bent: jax.Array  # scale of a step in the networks' weights
     information: jax.Array
 
     def solve(self, weights, unknowns):
         """(windows, w) and (p,): the inverse of the whole matrix times a right side."""
 
-        def forward(before, own):
-            inverse, coupling, g = own
+        def forward(before, row):
+            inverse, coupling, g = row
             z = inverse @ (g - coupling @ before)
             return z, z
 
@@ -58,9 +58,9 @@ class Factor(eqx.Module):
         phi = jax.scipy.linalg.solve_triangular(self.corner.T, left, lower=False)
         z = z - self.border @ phi
 
-        def backward(carry, own):
+        def backward(carry, row):
             coupling_after, after = carry
-            inverse, coupling, z = own
+            inverse, coupling, z = row
             w = inverse.T @ (z - coupling_after.T @ after)
             return (coupling, w), w
 
@@ -81,17 +81,17 @@ def _linearised(task: Task, skip, networks, free):
 
     def equations(q, ground, inputs):
         """From outputs in physical units but in drifts."""
-        own = type(at)(q[0, :n], q[1, :n], q[2, :n], q[0, n:], q[1, n:])
-        return residual_at(model_at(task.problem, free, task.record), own, ground, inputs)
+        motion_at = type(at)(q[0, :n], q[1, :n], q[2, :n], q[0, n:], q[1, n:])
+        return residual_at(model_at(task.problem, free, task.record), motion_at, ground, inputs)
 
-    def slope(own, ground, inputs):
-        s, ds = scaled(own)
-        q = jnp.stack([s, ds, jnp.concatenate([own.ddy, jnp.zeros_like(own.s)])])
+    def slope(motion_at, ground, inputs):
+        s, ds = scaled(motion_at)
+        q = jnp.stack([s, ds, jnp.concatenate([motion_at.ddy, jnp.zeros_like(motion_at.s)])])
         return jax.jacfwd(equations)(q, ground, inputs)
 
-    made = jax.vmap(jax.vmap(slope))(at, task.intervals.ground, task.intervals.inputs)  # (i, g, e, 3, n + m)
-    response = jnp.einsum("igeax,xo->igeao", made[..., :n], task.mix * task.sizes[:n])
-    latent = made[..., n:] * task.sizes[n:]
+    slopes = jax.vmap(jax.vmap(slope))(at, task.intervals.ground, task.intervals.inputs)  # (i, g, e, 3, n + m)
+    response = jnp.einsum("igeax,xo->igeao", slopes[..., :n], task.mix * task.sizes[:n])
+    latent = slopes[..., n:] * task.sizes[n:]
     weighted = jnp.concatenate([response, latent], axis=-1) * task.intervals.weights[:, None, None, None]
     weighted = weighted / (task.equations * task.eps)[:, None, None]
     in_free = jax.jacfwd(lambda phi: task.equation_residuals(phi, motion))(free)
@@ -121,7 +121,7 @@ class Assembly:
     start: np.ndarray  # (rows, size) of the start of the record in the weights of the first window
     start_free: np.ndarray  # (rows, p) and in φ
     corner: np.ndarray  # (p, p)
-    heavy: list[np.ndarray]  # (o, o) what readings of displacement, velocity and acceleration weigh
+    heavy: list[np.ndarray]  # (o, o) weights of readings of displacement, velocity and acceleration
     inside: np.ndarray  # (points,) 1 where there is a record
     at_nodes: np.ndarray  # (own, features, points · 3) features at the points of a window's intervals
     windows: Windows
@@ -168,8 +168,8 @@ class Assembly:
         """The block of window k (size, size), its border (size, p), and its coupling to the window after (size, size);
         None for the last."""
         w, size = self.windows, self.size
-        made, thetas = self.rows(k)
-        flat = made.reshape(-1, size)
+        slopes, thetas = self.rows(k)
+        flat = slopes.reshape(-1, size)
         block = flat.T @ flat + self.readings(k, slice(0, w.length), slice(0, w.length))
         side = flat.T @ thetas.reshape(len(flat), -1)
         if k == 0:
@@ -180,7 +180,7 @@ class Assembly:
             return block, side, None
         shared = w.overlap // STEPS + 1
         later, _ = self.rows(k + 1, shared)
-        cross = later.reshape(-1, size).T @ made[-shared:].reshape(-1, size)
+        cross = later.reshape(-1, size).T @ slopes[-shared:].reshape(-1, size)
         cross += self.readings(k, slice(w.hop, w.length), slice(0, w.overlap)).T
         return block, side, cross
 
@@ -191,11 +191,11 @@ class Assembly:
         index = (k * w.hop - STEPS - w.overlap) // STEPS + np.arange(len(nodes))
         good = ((index >= 0) & (index < intervals))[:, None, None]
         index = np.clip(index, 0, intervals - 1)
-        made = (nodes @ self.slopes[index]).reshape(len(nodes), w.features, equations, -1).transpose(0, 2, 1, 3)
-        return made.reshape(len(nodes), equations, self.size) * good, self.in_free[index] * good
+        slopes = (nodes @ self.slopes[index]).reshape(len(nodes), w.features, equations, -1).transpose(0, 2, 1, 3)
+        return slopes.reshape(len(nodes), equations, self.size) * good, self.in_free[index] * good
 
     def readings(self, k: int, left: slice, right: slice):
-        """What readings say of a pair of stretches (of window k) of the basis."""
+        """Information of the readings on two stretches (of window k) of the basis."""
         w = self.windows
         read = np.asarray(w.basis if w.averaged is None else w.averaged)
         mask = self.inside[k * w.hop + left.start : k * w.hop + left.stop]
@@ -208,7 +208,7 @@ class Assembly:
 
     @property
     def typical(self) -> float:
-        """Curvature along a weight whose activity is about one throughout its window."""
+        """Curvature for a weight whose activity is about one throughout its window."""
         by_equations = np.mean(np.sum(self.slopes**2, axis=(0, 1)))
         return float(np.mean(np.diag(self.heavy[0])) * self.windows.length + by_equations)
 
@@ -216,8 +216,8 @@ class Assembly:
 def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
     """Assemble and factorise the Gauss–Newton matrix at one point; with `fixed` unknowns it is that of the weights.
 
-    Windows are eliminated in turn; what does not wait for the window before (the assembly, and the inverse of a block
-    that is done) is made beside it on the other cores.
+    Windows are eliminated in turn; work that does not depend on the window before (the assembly, and the inverse
+    of a finished block) runs in parallel on the other cores.
     """
     whole = Assembly.at(task, skip, networks, free, fixed)
     count, size, corner = whole.windows.count, whole.size, whole.corner
@@ -237,15 +237,15 @@ def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
             corner = corner - border[-1].T @ border[-1]
             if cross is not None:
                 coupling[k + 1] = solve_triangular(lower, cross.T, lower=True, check_finite=False).T
-        blocks = jnp.asarray(np.stack([made.result() for made in inverse]))
+        blocks = jnp.asarray(np.stack([each.result() for each in inverse]))
     corner = 0.5 * (corner + corner.T)
     scale = np.sqrt(np.maximum(np.diag(corner), 1e-12 * np.max(np.diag(corner)) + 1e-300))
     safe = corner / np.outer(scale, scale)
     shift = max(0.0, 1e-10 - np.linalg.eigvalsh(safe)[0])
     lower = np.linalg.cholesky(safe + shift * np.eye(len(safe))) * scale[:, None]
     bent = _CAUTION / (BENT_RIDGE**2 + whole.typical)
-    made = (coupling, np.stack(border), lower, np.asarray(bent), corner)
-    return Factor(blocks, *(jnp.asarray(part) for part in made))
+    arrays = (coupling, np.stack(border), lower, np.asarray(bent), corner)
+    return Factor(blocks, *(jnp.asarray(part) for part in arrays))
 
 
 def _inverse(lower: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the default setting minimises: readings, weak equations and the start of the record, on one grid.
+"""The objective of the default setting: readings, weak equations and the start of the record, on one grid.
 
 ½ Σ ((reading − network)/σ)²  +  ½ Σ (weak equation / (size · eps))²  +  start of the record  +  ridge
 """
@@ -33,11 +33,11 @@ STEPS = len(_BOOLE) - 1
 _FIRST_HELD = 1e-3  # how tightly the known start is held, as a share of the size of each output
 _PACE = 2 * np.pi  # rad/s: usual size of a velocity over that of a displacement
 RIDGE, BENT_RIDGE = 1e-2, 1e-2
-"""1/(size of a weight that is nothing unusual), of skip paths and of networks."""
+"""1/(usual size of a weight), of skip paths and of networks."""
 
 
 class Grid(eqx.Module):
-    """The points at which the networks meet readings and equations."""
+    """The points at which networks are compared with readings and equations."""
 
     step: float = eqx.field(static=True)  # s
     fine: int = eqx.field(static=True)  # samples of the record in a step
@@ -76,7 +76,7 @@ class Task(eqx.Module):
     intervals: Intervals
     targets: jax.Array  # (points, sensors)
     counts: jax.Array  # (points, sensors)
-    first: tuple[jax.Array, jax.Array]  # y and its rate when the record begins
+    first: tuple[jax.Array, jax.Array]  # y and its rate at the start of the record
     mix: jax.Array  # (n, n) from drifts to displacements
     sizes: jax.Array  # (n + m,) of the outputs
     noise: jax.Array  # (sensors,)
@@ -123,7 +123,7 @@ class Task(eqx.Module):
         return jax.tree.map(cut, motion)
 
     def equation_residuals(self, free, motion: AbsoluteMotion):
-        """(intervals, n + m): weak equations over what is allowed of them."""
+        """(intervals, n + m): weak equations over their allowed size."""
         model = model_at(self.problem, free, self.record)
         return weak_residuals(model, self.at_intervals(motion), self.intervals) / (self.equations * self.eps)
 
@@ -133,7 +133,7 @@ class Task(eqx.Module):
         return (self.targets - y) * jnp.sqrt(self.counts) / self.noise
 
     def start_residuals(self, free, motion: AbsoluteMotion):
-        """The record begins as is known (or unknown in φ)."""
+        """Misfit of the initial motion, known (or unknown in φ)."""
         n = self.freedoms
         experiment = self.problem.unknowns.apply(self.problem.experiment, free)
         initial = experiment.initial[self.record]
@@ -173,7 +173,7 @@ class WindowLayout:
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """What is usual: of the outputs (n + m,), and of the terms of every weak equation (n + m,)."""
+    """Usual sizes: of the outputs (n + m,), and of the terms of every weak equation (n + m,)."""
 
     outputs: np.ndarray
     equations: np.ndarray
@@ -182,7 +182,7 @@ class Sizes:
 def make_task(
     problem: Problem, ground: Ground, layout: WindowLayout, readings: SensorEquations | None, noise, record: int = 0
 ) -> Task:
-    """The task of one record; without readings the equations and the start are all there is. Sizes are still one."""
+    """The task of one record; without readings it has the equations and the start alone. Sizes are still one."""
     data = problem.data[record]
     grid = Grid.of(data.samples, data.step, layout.step)
     hop = max(STEPS * round(layout.window * (1 - layout.overlap) / grid.step / STEPS), 2 * STEPS)
@@ -203,16 +203,16 @@ def make_task(
     else:
         targets, counts = averaged_readings(readings, grid)
         rows, orders = readings.rows, tuple(int(o) for o in readings.orders)
-    one = jnp.ones(n + m)
+    unit = jnp.ones(n + m)
     arrays = (targets, counts), tuple(jnp.asarray(p) for p in ground.motion(0.0)[:2]), mix
     return Task(
-        problem, windows, intervals, *map(jnp.asarray, arrays[0]), arrays[1], jnp.asarray(mix), one,
-        jnp.asarray(noise), one, jnp.ones(()), jnp.asarray(rows), orders, grid, record,
+        problem, windows, intervals, *map(jnp.asarray, arrays[0]), arrays[1], jnp.asarray(mix), unit,
+        jnp.asarray(noise), unit, jnp.ones(()), jnp.asarray(rows), orders, grid, record,
     )  # fmt: skip
 
 
 def sizes_of(task: Task, free, motion: AbsoluteMotion) -> Sizes:
-    """What is usual in a motion at the points of the grid."""
+    """Usual sizes in a motion at the points of the grid."""
     drifts = np.linalg.solve(np.asarray(task.mix), np.asarray(motion.y).T).T
     outputs = np.sqrt(np.mean(np.concatenate([drifts, np.asarray(motion.s)], axis=1) ** 2, axis=0))
     model = model_at(task.problem, jnp.asarray(free), task.record)
@@ -232,7 +232,7 @@ def begin_at(task: Task, sizes: Sizes, motion: AbsoluteMotion) -> tuple[Task, np
 def drift_basis(problem: Problem, record: int) -> np.ndarray:
     """(n, n) from deformations of parts to displacements where they fix each other, else the identity.
 
-    In a shear building y_1 and the drifts d_2 … d_n: what the laws see is then an output, not a difference of outputs.
+    In a shear building y_1 and the drifts d_2 … d_n: the deformation of a law is then an output, not a difference.
     """
     model = problem.experiment.structure.model(problem.data[record].loads)
     rows = np.zeros((0, model.size)) if model.rows is None else np.asarray(model.rows)

@@ -1,7 +1,7 @@
 """Training of the default setting: the physics is tightened stage by stage, all initialisations at once.
 
-In every stage the Gauss–Newton matrix of skip weights and unknowns is factorised where training stands, and L-BFGS in
-64-bit numbers goes on from there with it as its preconditioner, until the loss stops falling.
+In every stage the Gauss–Newton matrix of skip weights and unknowns is factorised at the current point, and L-BFGS in
+64-bit numbers continues with it as its preconditioner, until the loss stops falling.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from vibrid.networks import Checkpoint, QuasiNewton, train
 _SMALLEST_NOISE = 1e-3  # of a signal's rms: better than this the networks need not follow a reading
 _ROUNDS = 4
 _SETTLED = 0.05  # fall of the loss in a round below which training is done: half a squared standard deviation is 0.5
-_PASSABLE = 3.0  # the same in one step of the stages on the way, in which the small networks wait
+_PASSABLE = 3.0  # the same in one step of the stages on the way, in which the small networks are held
 BROKEN = 0.4
-"""Mean square of the equations over what is allowed of them, above which they are not met: tightening stops."""
+"""Mean square of the equations over their allowed size, above which they are not met: tightening stops."""
 
 
 class NetworkDescent(QuasiNewton):
@@ -50,11 +50,11 @@ class NetworkDescent(QuasiNewton):
         if not self.widths:
             return skip.reshape(self.skip), None, free
         leaves, structure = jax.tree.flatten(eqx.filter_eval_shape(self.networks, jax.random.key(0)))
-        made, place = [], 0
+        arrays, place = [], 0
         for leaf in leaves:
-            made.append(rest[place : place + leaf.size].reshape(leaf.shape))
+            arrays.append(rest[place : place + leaf.size].reshape(leaf.shape))
             place += leaf.size
-        return skip.reshape(self.skip), jax.tree.unflatten(structure, made), free
+        return skip.reshape(self.skip), jax.tree.unflatten(structure, arrays), free
 
     def objective(self, x, data: tuple[Task, Factor]):
         skip, networks, free = self.split(x)
@@ -86,8 +86,8 @@ class Seeds(eqx.Module):
     @eqx.filter_jit
     def mean_motion(self, x, task: Task):
         """The motion at the points of the grid, averaged over initialisations; and φ of each."""
-        frees = jax.vmap(lambda own: self.one.split(own)[2])(x)
-        motions = jax.vmap(lambda own: task.motion(*self.one.split(own)[:2])[0])(x)
+        frees = jax.vmap(lambda each: self.one.split(each)[2])(x)
+        motions = jax.vmap(lambda each: task.motion(*self.one.split(each)[:2])[0])(x)
         return jax.tree.map(lambda leaf: leaf.mean(axis=0), motions), frees
 
     @eqx.filter_jit
@@ -98,12 +98,12 @@ class Seeds(eqx.Module):
     @eqx.filter_jit
     def parts(self, x, task: Task):
         """Of every initialisation: sums of squares of readings (sensors,), equations, start, ridge."""
-        return jax.vmap(lambda own: task.parts(*self.one.split(own)))(x)
+        return jax.vmap(lambda each: task.parts(*self.one.split(each)))(x)
 
 
 @dataclass
 class TrainedTask:
-    """What training reached: vectors of all initialisations, the task with its last noise and eps, and how it went."""
+    """The end of training: vectors of all initialisations, the task with its last noise and eps, and the history."""
 
     x: np.ndarray  # (seeds, …)
     task: Task
@@ -130,23 +130,23 @@ def anneal(
     """Train at every eps of the ladder in turn, noise re-estimated in between where it is not given.
 
     Arguments
-        x: (seeds, …) where to begin.
+        x: (seeds, …) starting points.
         steps: L-BFGS steps after each factorisation.
         given: (sensors,) stated noise, NaN where there is none.
         size: (sensors,) rms of the readings.
     """
     noise = np.maximum(np.asarray(task.noise), _SMALLEST_NOISE * size)
-    begin, losses, trace, stages, best = 0, [], [], [], None
+    first, losses, trace, stages, best = 0, [], [], [], None
     saved = checkpoint.load() if checkpoint else None
     if saved is not None:
         arrays, facts = saved
         x, noise, losses, trace = arrays["x"], arrays["noise"], [arrays["losses"]], [arrays["trace"]]
-        begin, stages = facts["stage"], facts["stages"]
+        first, stages = facts["stage"], facts["stages"]
     cut_short = stopped = False
     number = task.intervals.times.shape[0] * task.equations.shape[0]
     factor = None
     try:
-        for i in range(begin, len(ladder)):
+        for i in range(first, len(ladder)):
             task = with_weights(task, noise, ladder[i])
             progress.stage(f"training, equations to {100 * ladder[i]:.2g} %", _ROUNDS)
             final, last = i + 1 == len(ladder), np.inf
@@ -154,9 +154,9 @@ def anneal(
                 factor = factorise(task, *seeds.middle(x))
                 if not (final and turn):  # skip paths and unknowns first: the preconditioner alone nearly solves them
                     factor = eqx.tree_at(lambda f: f.bent, factor, jnp.zeros(()))
-                made = train(seeds, seeds.start(x), jax.random.key(0), steps, block=steps, data=(task, factor))
-                x = np.asarray(made.state.x)
-                values, frees = made.history
+                trained = train(seeds, seeds.start(x), jax.random.key(0), steps, block=steps, data=(task, factor))
+                x = np.asarray(trained.state.x)
+                values, frees = trained.history
                 losses.append(values)
                 trace.append(frees)
                 progress.update(turn + 1, f"loss {values[-1].mean():.6g}")

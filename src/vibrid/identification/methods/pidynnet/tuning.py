@@ -1,8 +1,8 @@
 """Prediction by training on the equations alone, after Algorithm 2: networks learn the response to another motion.
 
 The unknowns stay fixed and the state at the start of the record is imposed: without it the equations leave the phase
-open. The networks start from new initial weights, and the structure from rest; the paper's Algorithm 2, which carries
-the weights over, is `fine_tune` of the method `pidynnet-as-published`.
+undetermined. The networks start from new initial weights, and the structure from rest; the paper's Algorithm 2,
+which keeps the weights, is `fine_tune` of the method `pidynnet-as-published`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Tuned:
 
 
 def with_record(problem: Problem, record: Record) -> Problem:
-    """The problem with another excitation and no readings, at rest where it begins."""
+    """The problem with another excitation and no readings, at rest at its start."""
     structure = problem.experiment.structure
     inputs = inputs_of(structure, record)
     none = jnp.zeros((len(record), len(problem.sensors)))
@@ -68,7 +68,7 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     """Fine-tuning of the default setting: the loss of training without readings, in the sizes training had."""
     started = time.perf_counter()
     if "states" not in fit.history:
-        raise InputError("Fine-tuning needs the answer of PIDynNet; use fit.predict(record) with other methods.")
+        raise InputError("Fine-tuning needs the result of PIDynNet; use fit.predict(record) with other methods.")
     problem = with_record(fit.problem, record)
     free = jnp.asarray(fit.free)
     ground = ground_of(problem)
@@ -93,9 +93,9 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     for turn in range(rounds):
         factor = factorise(task, *seeds.middle(x), fixed=True)
         factor = eqx.tree_at(lambda f: f.bent, factor, factor.bent * (after < _NEAR))
-        made = train(seeds, seeds.start(x), jax.random.key(0), method.steps, block=method.steps, data=(task, factor))
-        after = float(made.history[0][-1, 0])
-        x = made.state.x
+        trained = train(seeds, seeds.start(x), jax.random.key(0), method.steps, block=method.steps, data=(task, factor))
+        after = float(trained.history[0][-1, 0])
+        x = trained.state.x
         progress.update(turn + 1, f"loss {after:.4g}")
         if before - after < _SETTLED * before:
             break

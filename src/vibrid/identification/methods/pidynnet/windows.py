@@ -20,7 +20,7 @@ from vibrid.core.errors import unknown_name
 from vibrid.networks import Convolution, Dense, Recurrent, carried
 
 _LONGER = 1.25  # period of the slowest feature over the length of a window
-_MARGIN = 16  # points before and after a window that a network over a sequence sees, so that it feels no ends
+_MARGIN = 16  # points before and after a window that a network over a sequence takes as input, against end effects
 _VISIBLE = 1e-6  # share of the largest combination of features below which one is not used
 _CORNER = 6.0  # rad/s beyond which features are damped by 1/(1 + (ω/6)²)
 NETWORKS = {
@@ -28,13 +28,13 @@ NETWORKS = {
     "recurrent": lambda key, widths: Recurrent.make(key, widths),
     "convolution": lambda key, widths: Convolution.make(key, widths),
 }
-"""What stands beside the linear skip path."""
+"""Networks beside the linear skip path."""
 
 
 class Windows(eqx.Module):
     """Where the windows lie on a grid of equal steps, and their features there with two derivatives in time.
 
-    Window k covers the points k·hop … k·hop + hop + overlap − 1 of a grid that begins `overlap` points before the
+    Window k covers the points k·hop … k·hop + hop + overlap − 1 of a grid that starts `overlap` points before the
     record, so that all windows are alike.
     """
 
@@ -73,15 +73,15 @@ class Windows(eqx.Module):
             t = (index - middle) * step
             tau = t / (0.5 * length * step)
             line = np.stack([np.ones_like(t), tau, tau**2], axis=-1)
-            one = np.stack([0 * t, np.ones_like(t), 2 * tau], axis=-1) / (0.5 * length * step)
-            two = np.stack([0 * t, 0 * t, 2 * np.ones_like(t)], axis=-1) / (0.5 * length * step) ** 2
+            rate = np.stack([0 * t, np.ones_like(t), 2 * tau], axis=-1) / (0.5 * length * step)
+            second = np.stack([0 * t, 0 * t, 2 * np.ones_like(t)], axis=-1) / (0.5 * length * step) ** 2
             angle = t[..., None] * omega
             c, s = damping * np.cos(angle), damping * np.sin(angle)
             return np.stack(
                 [
                     np.concatenate([line, c, s], axis=-1),
-                    np.concatenate([one, -omega * s, omega * c], axis=-1),
-                    np.concatenate([two, -(omega**2) * c, -(omega**2) * s], axis=-1),
+                    np.concatenate([rate, -omega * s, omega * c], axis=-1),
+                    np.concatenate([second, -(omega**2) * c, -(omega**2) * s], axis=-1),
                 ]
             )
 
@@ -112,7 +112,7 @@ class Windows(eqx.Module):
         return cls(hop, overlap, count, *(jnp.asarray(a) for a in arrays), averaged)
 
     def blend(self, parts):
-        """(points, …): the sum of what every window (count, length, …) gives."""
+        """(points, …): the sum of the windows' parts (count, length, …)."""
         tail = parts[:, self.hop :]
         rest = self.hop - self.overlap
         tail = jnp.pad(tail, ((0, 0), (0, rest), *[(0, 0)] * (parts.ndim - 2)))
@@ -149,15 +149,15 @@ def _smooth_step(u):
 
 
 def make_networks(kind: str, key, count: int, widths):
-    """Networks of all windows with a leading axis over them; they begin at zero."""
+    """Networks of all windows with a leading axis over them; their outputs start at zero."""
     if kind not in NETWORKS:
         raise unknown_name("network", kind, NETWORKS)
 
-    def one(key):
-        made = NETWORKS[kind](key, widths)
-        return made.with_output(jnp.zeros(widths[-1]), shrink=0.0)
+    def of_window(key):
+        network = NETWORKS[kind](key, widths)
+        return network.with_output(jnp.zeros(widths[-1]), shrink=0.0)
 
-    return jax.vmap(one)(jax.random.split(key, count))
+    return jax.vmap(of_window)(jax.random.split(key, count))
 
 
 def evaluate(windows: Windows, skip, networks):
@@ -173,8 +173,8 @@ def evaluate(windows: Windows, skip, networks):
         return at, read
     inside = slice(_MARGIN, _MARGIN + windows.length)
     x, first, second = windows.inputs[:, inside] if isinstance(networks, Dense) else windows.inputs
-    made = jax.vmap(partial(carried, x=x, first=first, second=second))(networks)
-    n0, n1, n2 = made if isinstance(networks, Dense) else (part[:, inside] for part in made)
+    outputs = jax.vmap(partial(carried, x=x, first=first, second=second))(networks)
+    n0, n1, n2 = outputs if isinstance(networks, Dense) else (part[:, inside] for part in outputs)
     p0, p1, p2 = windows.shape[:, None, :, None]
     bent = jnp.stack([windows.blend(p) for p in (p0 * n0, p1 * n0 + p0 * n1, p2 * n0 + 2 * p1 * n1 + p0 * n2)])
     return at + bent, read + bent

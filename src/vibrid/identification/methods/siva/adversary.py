@@ -87,7 +87,7 @@ class Players(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """What an epoch needs: training and validation samples, and the map to values."""
+    """Data of an epoch: training and validation samples, and the map to values."""
 
     training: eqx.Module
     validation: eqx.Module
@@ -136,13 +136,13 @@ class AdversaryEpoch(eqx.Module):
         def body(players, step):
             at, val, key, first = step
 
-            def one(players, shift):
+            def of_seed(players, shift):
                 z = jnp.take(noise, first + shift + jnp.arange(batch), axis=0, mode="wrap")
                 return self.play(players, at, val, z, key, samples)
 
             if seeds > 1:
-                return jax.vmap(one)(players, shifts)
-            alone = one(jax.tree.map(lambda leaf: leaf[0], players), shifts[0])  # plain products are twice as fast
+                return jax.vmap(of_seed)(players, shifts)
+            alone = of_seed(jax.tree.map(lambda leaf: leaf[0], players), shifts[0])  # plain products are twice as fast
             return jax.tree.map(lambda leaf: leaf[None], alone)
 
         steps = (index, other, jax.random.split(mix, number), batch * jnp.arange(number))

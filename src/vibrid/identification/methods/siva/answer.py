@@ -1,4 +1,4 @@
-"""From trained networks to numbers: convergence, the two approaches to uncertainty, and what data can really hold."""
+"""From trained networks to numbers: convergence, the two approaches to uncertainty, and the information in the data."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def converged_at(losses: np.ndarray) -> int | None:
 
 @dataclass(frozen=True)
 class Held:
-    """What the training samples hold of the unknowns: the regression that SIVA's misfit is."""
+    """Information of the training samples on the unknowns: the regression that SIVA's misfit is."""
 
     deviation: np.ndarray  # (p,) of the minimum of the misfit
     covariance: np.ndarray  # (p, p)
     normal: np.ndarray  # (p, p) Gauss–Newton matrix of the misfit
-    distance: np.ndarray  # (p,) from the estimate to that minimum: what training left undone
-    share: np.ndarray  # (m,) rms of what stays unexplained, by compared column, over the rms of the signal
+    distance: np.ndarray  # (p,) from the estimate to that minimum, which training did not reach
+    share: np.ndarray  # (m,) rms of the residual, by compared column, over the rms of the signal
 
 
 def held_by(samples, values: np.ndarray) -> Held:
@@ -98,10 +98,10 @@ def held_by(samples, values: np.ndarray) -> Held:
 def without(values: np.ndarray, dropped: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """The values with some set to zero, the others moved to where the misfit is then least: `H_kk δ_k = H_kd θ_d`."""
     kept = ~dropped
-    made = np.where(dropped, 0.0, values)
+    pruned = np.where(dropped, 0.0, values)
     if kept.any() and dropped.any():
         scale = np.sqrt(np.diag(normal)) + 1e-300
         h = normal / np.outer(scale, scale)
         push = h[np.ix_(kept, dropped)] @ (values * scale)[dropped]
-        made[kept] += np.linalg.lstsq(h[np.ix_(kept, kept)], push, rcond=None)[0] / scale[kept]
-    return made
+        pruned[kept] += np.linalg.lstsq(h[np.ix_(kept, kept)], push, rcond=None)[0] / scale[kept]
+    return pruned

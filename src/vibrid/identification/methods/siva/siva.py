@@ -35,24 +35,24 @@ class SIVA(Method):
     """A generator network turns noise into parameters; their accelerations must match the training records and
     deceive a discriminator on the validation records.
 
-    Needs displacement, velocity and acceleration of every degree of freedom. Law states are integrated along the
+    Needs displacement, velocity and acceleration of every degree of freedom. Law states are integrated over the
     measured motion, so nothing is simulated while it learns. Where the unknowns only multiply forces, `LeastSquares`
     finds the same minimum at once; SIVA adds validation while it learns, and works for any law.
 
-    The answer is the mean of `samples` draws from the trained generator (the paper's approach I); its spread, and that
-    over epochs after convergence (approach II), are in `fit.convergence`. They say how far training has come, not how
-    much the data know, so ± 2σ of the answer comes from the misfit itself: the covariance of its minimum, from what it
-    leaves unexplained, widened by the distance that training left to go.
+    The result is the mean of `samples` draws from the trained generator (the paper's approach I); its spread, and that
+    over epochs after convergence (approach II), are in `fit.convergence`. They show how far training has come, not
+    the information in the data, so ± 2σ of the result comes from the misfit itself: the covariance of its minimum, from
+    its residuals, widened by the remaining distance to that minimum.
 
     Arguments
         epochs: passes over the training samples.
         batch: time samples in a step; fewer where there are not eight batches.
-        seeds: networks trained side by side from different beginnings; the one that serves the validation records
-            best answers.
-        gamma: weight γ of the misfit beside the adversary. Both begin at size one, but the adversary stays there: with
-            γ = 1 it outweighs a misfit of noise, and what noise does to made accelerations draws the answer away (by
+        seeds: networks trained side by side from different initial weights; the result is that with the least misfit on
+            the validation records.
+        gamma: weight γ of the misfit beside the adversary. Both start at size one, but the adversary stays there: with
+            γ = 1 it outweighs a misfit of noise, and noise in computed accelerations biases the result (by
             3 % in k3 of the beam at 1 % noise; at γ = 100 still by 1 %).
-        rate, last_rate: Adam's learning rate, falling along half a cosine.
+        rate, last_rate: Adam's learning rate, falling over half a cosine.
         adversary: "standard" (the paper's), "wasserstein" (critic with gradient penalty: stabler, slower) or "none"
             (the misfit alone, for comparison).
         validation: numbers of the records kept for validation; by default all but the first, or the last 30 % of a
@@ -61,10 +61,10 @@ class SIVA(Method):
         noise_dimension: length of the noise vector z.
         draws: parameter sets in a step where law states must be integrated.
         samples: draws of the trained generator.
-        select: so many draws are simulated and the best of them answers, in place of the mean.
-        prune: set terms that cannot be told from zero to zero, and move the others to where the misfit is then least;
-            better for prediction beyond the data. `fit.convergence["pruned"]` holds this answer in any case.
-        polish: hand the answer to `TrajectoryFit`.
+        select: so many draws are simulated; the result is the best of them, in place of the mean.
+        prune: set terms that cannot be distinguished from zero to zero, and move the others to the least misfit;
+            better for prediction beyond the data. `fit.convergence["pruned"]` holds this result in any case.
+        polish: start `TrajectoryFit` from the result.
     """
 
     epochs: int = eqx.field(static=True, default=300)
@@ -113,17 +113,17 @@ class SIVA(Method):
         misfits, chosen = judged(drawn, table)
         losses, means, spreads = (np.asarray(h)[:, chosen] for h in trained.history)
         first = converged_at(losses)
-        one, two = Normal.fit(drawn[chosen]), Normal.fit(means[(first or len(means) // 2) :])
-        estimate, notes = one.mean, []
+        generated, averaged = Normal.fit(drawn[chosen]), Normal.fit(means[(first or len(means) // 2) :])
+        estimate, notes = generated.mean, []
         if self.select:
             estimate = self._best(problem, drawn[chosen], progress)
         held = held_by(table.training, estimate)
         covariance = held.covariance + np.outer(held.distance, held.distance)
-        share, words = missing_physics(problem, measured, columns, estimate, _noise_share(columns, problem, measured))
-        notes += self._notes(measured, losses, first, one, held, modes) + words
-        doubt = np.sqrt(np.diag(covariance) + one.deviation**2)
-        vague, doubts = not_identifiable(problem, measured, estimate, doubt)
-        notes += [] if words else doubts
+        share, missing = missing_physics(problem, measured, columns, estimate, _noise_share(columns, problem, measured))
+        notes += self._notes(measured, losses, first, generated, held, modes) + missing
+        deviation = np.sqrt(np.diag(covariance) + generated.deviation**2)
+        vague, uncertain = not_identifiable(problem, measured, estimate, deviation)
+        notes += [] if missing else uncertain
         pruned = without(estimate, vague, held.normal)
         if self.prune:
             estimate = pruned
@@ -144,8 +144,8 @@ class SIVA(Method):
                 "converged_at_epoch": first,
                 "training_seconds": seconds[0],
                 "training_processor_seconds": seconds[1],
-                "approach_1": one.table(names),
-                "approach_2": two.table(names),
+                "approach_1": generated.table(names),
+                "approach_2": averaged.table(names),
                 "pruned": dict(zip(names, map(float, pruned), strict=True)),
                 "left_undone": dict(zip(names, map(float, held.distance), strict=True)),
                 "unexplained": share,
@@ -168,7 +168,7 @@ class SIVA(Method):
     # -- the steps ---------------------------------------------------------------------------------------------------
 
     def _train(self, problem: Problem, table: AccelerationMap, key: int, progress):
-        """Train all seeds. Returns what was trained, the map to values, and seconds: by the clock, of the processor."""
+        """Train all seeds. Returns the trained networks, the map to values, and seconds: elapsed, of the processor."""
         count = table.training.real.shape[0]
         batch = min(self.batch, max(count // 8, 32))
         epoch = AdversaryEpoch(
@@ -187,8 +187,8 @@ class SIVA(Method):
         samples = Samples(table.training, table.validation, values)
         if table.linear:
             samples = samples._replace(training=single(table.training), validation=single(table.validation))
-        made = train(epoch, begun, second, self.epochs, data=samples, progress=progress, note=losses_note)
-        return made, values, (time.perf_counter() - began, time.process_time() - busy)
+        trained = train(epoch, begun, second, self.epochs, data=samples, progress=progress, note=losses_note)
+        return trained, values, (time.perf_counter() - began, time.process_time() - busy)
 
     def _best(self, problem: Problem, drawn: np.ndarray, progress) -> np.ndarray:
         """The draw whose simulated response is nearest to the readings of all records, weighed by their size."""
@@ -201,7 +201,7 @@ class SIVA(Method):
         return tried[int(np.nanargmin(cost))]
 
     def _polished(self, problem, estimate, key, progress, notes, started, rest):
-        """`TrajectoryFit` from here, on the same records; its answer, with SIVA's history."""
+        """`TrajectoryFit` from this estimate, on the same records; its result, with SIVA's history."""
         u = problem.unknowns
         begun = dataclasses.replace(
             u,
@@ -218,14 +218,15 @@ class SIVA(Method):
             cut_short=rest["cut_short"] or fit.cut_short,
         )
 
-    def _notes(self, measured: Measured, losses, first, one: Normal, held: Held, modes) -> list[str]:
+    def _notes(self, measured: Measured, losses, first, generated: Normal, held: Held, modes) -> list[str]:
         notes = []
         if first is None:
             notes.append("The misfit was still falling when training ended: give more epochs, or seeds.")
         elif self.adversary == "standard" and not near_equilibrium(losses):
             notes.append(
-                f"The discriminator still tells measured from made accelerations (its loss is {losses[-1, 0]:.2f}, not "
-                "ln 4 = 1.39): they differ by noise in the measured states, or the model lacks something."
+                "The discriminator still distinguishes measured from computed accelerations (its loss is "
+                f"{losses[-1, 0]:.2f}, not ln 4 = 1.39): they differ by noise in the measured states, or the model "
+                "lacks something."
             )
         if modes is not None:
             how = "made consistent and " if measured.smoothed else ""
@@ -233,13 +234,13 @@ class SIVA(Method):
                 f"Noise is {100 * measured.level:.2g} % of the measured states: they were {how}compared in the "
                 f"{modes} lowest-noise modes of the structure."
             )
-        narrow = one.deviation < 0.5 * held.deviation
-        wide = one.deviation > 2 * held.deviation
+        narrow = generated.deviation < 0.5 * held.deviation
+        wide = generated.deviation > 2 * held.deviation
         if narrow.any() or wide.any():
-            ratio = one.deviation / np.maximum(held.deviation, 1e-300)
+            ratio = generated.deviation / np.maximum(held.deviation, 1e-300)
             notes.append(
                 "The generator's spread is not a posterior: its deviation is "
-                f"{_range(ratio)} times what the misfit itself holds; ± 2σ here is the latter."
+                f"{_range(ratio)} times that of the misfit itself; ± 2σ here is the latter."
             )
         return notes
 
@@ -288,7 +289,7 @@ def _range(ratio: np.ndarray) -> str:
 
 
 def _noise_share(columns: np.ndarray, problem: Problem, measured: Measured) -> float:
-    """rms of noise over signal in compared accelerations: that of the readings, and that which the states carry."""
+    """rms of noise over signal in compared accelerations: that of the readings, and that from the states."""
     model = problem.experiment.structure.model(problem.data[0].loads)
     mass, damping, stiffness = (np.asarray(part) for part in model.initial_matrices())
     inverse = np.linalg.inv(mass)

@@ -1,4 +1,4 @@
-"""What the unknown terms can contribute at most, and what no term of the model explains."""
+"""Largest contributions of the unknown terms, and the residual that no term of the model explains."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ def largest_forces(problem: Problem, measured: Measured, values) -> np.ndarray:
     return np.max([np.abs(s).max(axis=(0, 1)) for s in slopes], axis=0)
 
 
-def not_identifiable(problem: Problem, measured: Measured, values, doubt) -> tuple[np.ndarray, list[str]]:
-    """Which unknowns cannot be told from zero (p,), and a sentence on the force each could at most contribute.
+def not_identifiable(problem: Problem, measured: Measured, values, deviation) -> tuple[np.ndarray, list[str]]:
+    """Which unknowns cannot be distinguished from zero (p,), and messages with the largest force each could contribute.
 
-    `doubt` (p,) is one standard deviation. Only unknowns that may be zero (no sign, no bounds) are judged.
+    `deviation` (p,) is one standard deviation. Only unknowns that may be zero (no sign, no bounds) are judged.
     """
     unit = largest_forces(problem, measured, values)
-    most = unit * (np.abs(values) + 2 * np.asarray(doubt))
+    most = unit * (np.abs(values) + 2 * np.asarray(deviation))
     total = np.max(unit * np.abs(values))
-    vague = (np.array(problem.unknowns.kinds) == "linear") & (np.abs(values) < 2 * np.asarray(doubt))
+    vague = (np.array(problem.unknowns.kinds) == "linear") & (np.abs(values) < 2 * np.asarray(deviation))
     return vague, [
-        f"'{problem.unknowns.names[i]}' is not identifiable, it cannot be told from zero: it could contribute at most "
-        f"{most[i]:.2g} N, {100 * most[i] / total:.2g} % of the largest term."
+        f"'{problem.unknowns.names[i]}' is not identifiable, it cannot be distinguished from zero: it could "
+        f"contribute at most {most[i]:.2g} N, {100 * most[i] / total:.2g} % of the largest term."
         for i in np.flatnonzero(vague)
     ]
 
 
 @eqx.filter_jit
-def _leftover(problem: Problem, values, motion, record: int):
+def _residual(problem: Problem, values, motion, record: int):
     """Unexplained acceleration (nt, n), and deformations, rates and rows of every part at values θ."""
     x, v, a = motion
     model = problem.unknowns.place(problem.experiment, values).structure.model(problem.data[record].loads)
@@ -62,34 +62,36 @@ def _leftover(problem: Problem, values, motion, record: int):
 
 
 def missing_physics(problem: Problem, measured: Measured, columns: np.ndarray, values, noise_share: float):
-    """(share, sentences): what part of the accelerations is neither explained nor noise, and words when it matters.
+    """(share, messages): the part of the accelerations that is neither explained nor noise; a message if it matters.
 
-    The leftover is laid on every part as the force there that would explain most of it, and that force is compared with
+    The residual is expressed at every part as the force there that explains most of it, and that force is compared with
     functions of the part's deformation and of its rate.
     """
     theta = jnp.asarray(values)
-    made = [_leftover(problem, theta, m, r) for r, m in enumerate(measured.motions)]
-    left, e, w = (np.concatenate([np.asarray(part[i]) for part in made]) for i in range(3))
-    rows, inverse = np.asarray(made[0][3]), np.asarray(made[0][4])
+    parts = [_residual(problem, theta, m, r) for r, m in enumerate(measured.motions)]
+    left, e, w = (np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(3))
+    rows, inverse = np.asarray(parts[0][3]), np.asarray(parts[0][4])
     seen = left @ columns
     signal = np.concatenate([np.asarray(m[2]) for m in measured.motions]) @ columns
     share = float(np.sqrt(max(np.mean(seen**2) / np.mean(signal**2) - noise_share**2, 0.0)))
     if share < MISSING:
         return share, []
-    words = f"{100 * share:.2g} % of the measured accelerations have no explanation: physics is missing from the model"
+    message = (
+        f"{100 * share:.2g} % of the measured accelerations have no explanation: physics is missing from the model"
+    )
     model = problem.experiment.structure.model(problem.data[0].loads)
-    found = []
+    candidates = []
     for name, i in model.parts:
         through = columns.T @ inverse @ rows[i]
         force = seen @ through / max(through @ through, 1e-300)
         explained = 1.0 - np.mean((seen - force[:, None] * through) ** 2) / np.mean(seen**2)
-        found.append((explained, name, force, e[:, i], w[:, i]))
-    if not found:
-        return share, [f"{words}, and it has no part with a law to look at."]
-    explained, name, force, e, w = max(found, key=lambda f: f[0])
+        candidates.append((explained, name, force, e[:, i], w[:, i]))
+    if not candidates:
+        return share, [f"{message}, and it has no part with a law to look at."]
+    explained, name, force, e, w = max(candidates, key=lambda f: f[0])
     if explained < 0.5:
         return share, [
-            f"{words}, and no force at one of its parts would supply it (the best, at {name}, supplies "
+            f"{message}, and no force at one of its parts would supply it (the best, at {name}, supplies "
             f"{100 * explained:.0f} %): look for a force at another place, or at the masses and damping."
         ]
     by = {"deformation": _followed(force, _shapes(e)), "rate of deformation": _followed(force, _velocities(w))}
@@ -98,7 +100,7 @@ def missing_physics(problem: Problem, measured: Measured, columns: np.ndarray, v
     if by[best] < 0.5:
         follows = "follows neither deformation nor rate alone: a law with memory, or what a reduction leaves out."
     return share, [
-        f"{words}. A force at {name}, {np.sqrt(np.mean(force**2)):.3g} N rms, would supply "
+        f"{message}. A force at {name}, {np.sqrt(np.mean(force**2)):.3g} N rms, would supply "
         f"{100 * explained:.0f} % of it and {follows}"
     ]
 
