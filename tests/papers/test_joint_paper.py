@@ -78,7 +78,7 @@ def test_what_the_updates_cannot_use_is_refused():
     known = np.column_stack([loads()[:, 0], record().data])
     channels = [vb.Channel("load", "load", "N", "0"), *record().channels]
     beside = vb.Record(known, channels, step=STEP, name="one load known")
-    with pytest.raises(Refusal, match="no loads but the unknown ones"):
+    with pytest.raises(Refusal, match="have unknown loads only"):
         vb.identify(GUESS, beside, [UNKNOWN[0], UNKNOWN[2]], JointAsPublished())
 
 
