@@ -53,7 +53,7 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def unit(text: str) -> str:
-    return unit_text(text) or "–"
+    return unit_text(text).replace(" ", "\N{NO-BREAK SPACE}") or "–"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence], *, numbers: Sequence[int] = (), caption: str = "") -> Html:

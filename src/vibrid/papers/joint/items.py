@@ -2,6 +2,7 @@
 
 from vibrid.papers.joint import (  # noqa: F401  (they add items, and the verdict)
     cantilever,
+    cantilever_updates,
     hammer,
     nonlinear,
     overpass,
