@@ -165,8 +165,8 @@ def test_a_server_that_stalls_ends_the_test_when_patience_does(protocol, tmp_pat
     device = Spring(stall_at=50, stall=600.0)
     with serving(device, protocol) as served:
         began = time.monotonic()
-        with pytest.raises(WireProblem, match=r"did not answer within 0\.2 s"):
-            drive(remote(served, protocol, timeout=0.2), 100)
+        with pytest.raises(WireProblem, match=r"did not answer within 2 s"):
+            drive(remote(served, protocol, timeout=2.0), 100)
         assert time.monotonic() - began < 60.0
         device.released.set()
         assert served.end().steps == 49
@@ -352,10 +352,11 @@ def test_a_fuzzer_on_the_port_before_and_during_a_test(protocol):
 def test_a_client_that_turns_to_nonsense_in_mid_test(seed):
     """Random messages of the right size: the test ends with a reason, whatever they hold."""
     random = np.random.default_rng(seed)
-    with serving(None, limits=SafetyLimits(1.0, 10.0, 1e9), idle=0.3) as served:
-        client = PlainClient("tcp", served.port, timeout=0.05)
+    with serving(None, limits=SafetyLimits(1.0, 10.0, 1e9), idle=5.0) as served:
+        client = PlainClient("tcp", served.port)
         client.tell(3, 0.001, 0.0, 0.0, 0.1)
         client.ask(10, 0.001, 0.0, 0.0, 0.1)
+        client.socket.settimeout(0.05)  # nobody reads the server's replies from here on
         try:
             for _ in range(20):
                 if random.random() < 0.5:

@@ -39,7 +39,7 @@ def test_it_says_what_was_found(page, fit):
     assert "The model fits" in page
     assert page.index("The model fits") < page.index("<h2>Inputs</h2>")
     assert "TrajectoryFit" in page and "tolerance = " in page
-    assert "floor masses" in page and "N s²/m³" in page
+    assert "floor masses" in page and "N\N{NO-BREAK SPACE}s²/m³" in page
     assert re.search(r"ground acceleration: 6 m/s² \(0.612 g\)", page)
     assert "held out" in page and "seed" in page and "version of jax" in page
     assert "Rezaeian" in page  # the history of the record
