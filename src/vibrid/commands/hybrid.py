@@ -7,6 +7,7 @@ import typer
 from vibrid.commands.hybrid_clock import clock
 from vibrid.commands.hybrid_evaluate import evaluate
 from vibrid.commands.hybrid_export import export
+from vibrid.commands.hybrid_rehearse import rehearse
 from vibrid.commands.hybrid_run import run
 from vibrid.commands.hybrid_serve import serve
 from vibrid.commands.hybrid_train import train
@@ -19,6 +20,7 @@ def _hybrid() -> None:
     """A group of commands, even while it has only one."""
 
 
+hybrid.command("rehearse")(rehearse)
 hybrid.command("run")(run)
 hybrid.command("serve")(serve)
 hybrid.command("clock")(clock)

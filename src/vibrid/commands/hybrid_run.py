@@ -69,6 +69,8 @@ def run(
     with quiet_stdout(as_json), watching(test, place, loaded.title, as_json) as view:
         result = test.run(excitation, view, **outside, **{"in_c": False} if no_c else {})
     answer = result.summary(place)
+    judgement = _judgement(result, loaded.hybrid.limits)
+    answer |= {"judgement": str(judgement.level), "reasons": judgement.reasons}
     wanted = [] if out is None else [out / "structure.h5", kept[0].path if kept else out / "devices.h5"]
     files = [str(f) for f in (*wanted, report) if f is not None]
     with Delivery(quiet=as_json) as deliver:
@@ -77,6 +79,7 @@ def run(
             deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: print_summary(loaded.title, place, answer))
+            print_judgement(str(judgement.level), judgement.reasons)
         if out is not None:
             deliver.file(wanted[0], lambda: output.write_record(_readings(loaded, result), wanted[0]))
             deliver.file(wanted[1], lambda: _kept(kept[0]) if kept else output.write_record(result.devices, wanted[1]))
@@ -86,6 +89,12 @@ def run(
 def _readings(loaded, result):
     """Readings of the project's sensors; the motion of the structure where there are none."""
     return loaded.measure(result.response) if loaded.sensors else result.motion()
+
+
+def _judgement(result, limits):
+    from vibrid.hybrid.rehearsal import judge
+
+    return judge(result, limits)
 
 
 def _kept(recorder) -> None:
@@ -141,3 +150,10 @@ def print_summary(title: str, place: str, answer: dict) -> None:
         typer.echo(f"{answer['timing']}\nsteps were computed by {answer['computed_by']}")
     if answer["stopped"]:
         typer.echo(f"The test was stopped at {answer['seconds']:.4g} s: {answer['stopped']}")
+
+
+def print_judgement(level: str, reasons: list[str]) -> None:
+    """The judgement of a test and its reasons, one line each."""
+    typer.echo(f"Judgement: {level}." + ("" if reasons else " Nothing was found against the test."))
+    for reason in reasons:
+        typer.echo(f"  - {reason.rstrip('.')}.")

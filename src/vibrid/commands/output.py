@@ -105,7 +105,7 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
 
     table = Table(title=Text(title), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
+        table.add_column(Text(heading), justify="right" if heading in right else "left", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, row))
     console = Console()

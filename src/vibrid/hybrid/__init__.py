@@ -20,9 +20,10 @@ from vibrid.hybrid.impose import impose
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
-from vibrid.hybrid.parts import Experimental, Modelled, Scaling
+from vibrid.hybrid.parts import Experimental, Modelled, Scaling, StandIn
 from vibrid.hybrid.realtime import RealTime
 from vibrid.hybrid.recorder import Recorder
+from vibrid.hybrid.rehearsal import Rehearsal, judge, rehearse
 from vibrid.hybrid.replay import Replay
 from vibrid.hybrid.result import Glimpse, HybridResult
 from vibrid.hybrid.substructure import Connection, DeviceSubstructure, Substructure
@@ -67,12 +68,14 @@ __all__ = [
     "Reading",
     "RealTime",
     "Recorder",
+    "Rehearsal",
     "Remote",
     "RemoteSubstructure",
     "Replay",
     "SafetyLimits",
     "Scaling",
     "SecondOrder",
+    "StandIn",
     "Substructure",
     "Tracking",
     "UpdatedLaw",
@@ -80,5 +83,7 @@ __all__ = [
     "WireProblem",
     "floor_errors",
     "impose",
+    "judge",
+    "rehearse",
     "tracking",
 ]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
 from vibrid.core.errors import InputError
@@ -41,6 +42,10 @@ class Dynamics(Parameterised):
         """Position and velocity at the end of a step towards `command`, and the state there."""
         raise NotImplementedError
 
+    def transfer(self, s: complex) -> complex | None:
+        """Position / command at the complex frequency `s` (1/s, laboratory time); None if it is not linear."""
+        return None
+
 
 @DYNAMICS.register("ideal")
 class IdealMachine(Dynamics):
@@ -51,6 +56,9 @@ class IdealMachine(Dynamics):
 
     def follow(self, constants, state, command, dt):
         return Motion(command, (command - state) / dt), command
+
+    def transfer(self, s):
+        return 1.0
 
 
 @DYNAMICS.register("delay")
@@ -69,6 +77,9 @@ class PureDelay(Dynamics):
         ring = push(state, command)
         value, slope = past(ring, constants)
         return Motion(value, slope / dt), ring
+
+    def transfer(self, s):
+        return np.exp(-s * float(self.delay))
 
 
 class LinearMachine(Dynamics):
@@ -95,6 +106,10 @@ class LinearMachine(Dynamics):
         z, before = state
         z = matvec(moved, z) + first * before + last * command
         return Motion(z[0], velocity[:-1] @ z + velocity[-1] * command), (z, command)
+
+    def transfer(self, s):
+        a, b = self.polynomial()
+        return float(b) / np.polyval([1.0, *map(float, reversed(a))], s)
 
 
 @DYNAMICS.register("first-order")

@@ -83,6 +83,10 @@ class AdaptiveTimeSeries(Compensator):
         u = coefficients @ jnp.stack([target.x, target.v, target.a])
         return u, AtsState(coefficients, u, inputs, filtered, window, moments)
 
+    def transfer(self, s):
+        """With the initial coefficients."""
+        return 1.0 + float(self.delay) * s + 0.5 * float(self.delay) ** 2 * s * s
+
     def _learn(self, now, moments, dt):
         """Least squares about the present coefficients, within limits."""
         information, right = moments[:3, :3], moments[:3, 3]

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
+import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, Parameterised, parameter
@@ -46,6 +47,10 @@ class Compensator(Parameterised):
         """The command (m) for this step; `measured` is the measured displacement (m) after the last one."""
         raise NotImplementedError
 
+    def transfer(self, s: complex) -> complex | None:
+        """Command / target at the complex frequency `s` (1/s, laboratory time); None if it is not linear."""
+        return None
+
 
 @COMPENSATORS.register("none")
 class NoCompensation(Compensator):
@@ -53,6 +58,9 @@ class NoCompensation(Compensator):
 
     def command(self, constants, state, target, measured, dt):
         return target.x, state
+
+    def transfer(self, s):
+        return 1.0
 
 
 @COMPENSATORS.register("polynomial")
@@ -80,6 +88,10 @@ class PolynomialExtrapolation(Compensator):
         terms = [(-1.0) ** i * comb(n + 1, i + 1) * past(ring, i * constants)[0] for i in range(n + 1)]
         return sum(terms[1:], start=terms[0]), ring
 
+    def transfer(self, s):
+        n, z = self.order, np.exp(-s * float(self.delay))
+        return sum((-1.0) ** i * comb(n + 1, i + 1) * z**i for i in range(n + 1))
+
 
 @COMPENSATORS.register("inverse")
 class Inverse(Compensator):
@@ -90,3 +102,6 @@ class Inverse(Compensator):
 
     def command(self, constants, state, target, measured, dt):
         return target.x + self.first * target.v + self.second * target.a, state
+
+    def transfer(self, s):
+        return 1.0 + float(self.first) * s + float(self.second) * s * s

@@ -57,16 +57,25 @@ class Part(Parameterised):
         return structure.row(self.at) - (structure.row(self.to) if self.to else 0.0)
 
 
+class StandIn(Parameterised):
+    """A virtual specimen with its actuator, which replaces an external device in a rehearsal."""
+
+    device: LoopDevice = eqx.field(converter=as_device)
+    actuator: Actuator | None = None
+
+
 class Experimental(Part):
     """A tested device, virtual or in a laboratory.
 
     Arguments (beside those of `Part`)
         actuator: the actuator that moves a virtual specimen; moved exactly without one.
         compensator: compensation of the actuator's delay.
+        rehearsal: the virtual specimen and actuator that replace an external device in `rehearse`.
     """
 
     actuator: Actuator | None = None
     compensator: Compensator | None = None
+    rehearsal: StandIn | None = None
 
     def __check_init__(self):
         if self.actuator is not None and self.is_outside:

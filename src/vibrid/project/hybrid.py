@@ -45,6 +45,16 @@ def read_files(device: Any, keys: Keys, folder: Path, notes: Notes) -> Any:
     return device
 
 
+def _with_files(part, keys: Keys, folder: Path, notes: Notes):
+    """The part, its device and the stand-in of its rehearsal read from their files."""
+    changes: dict[str, Any] = {"device": read_files(part.device, (*keys, "device"), folder, notes)}
+    stand_in = getattr(part, "rehearsal", None)
+    if stand_in is not None:
+        device = read_files(stand_in.device, (*keys, "rehearsal", "device"), folder, notes)
+        changes["rehearsal"] = dataclasses.replace(stand_in, device=device)
+    return dataclasses.replace(part, **changes)
+
+
 def make_hybrid(table: HybridTable, structure: Structure, folder: Path, notes: Notes) -> HybridPlan | None:
     """The test that a table describes; problems are noted at their keys. Files are named relative to `folder`."""
     before = len(notes.problems)
@@ -59,8 +69,7 @@ def make_hybrid(table: HybridTable, structure: Structure, folder: Path, notes: N
             for name in filter(None, (part.at, part.to)):
                 with notes.at(*keys):
                     structure.row(name)
-            device = read_files(part.device, (*keys, "device"), folder, notes)
-            parts[kind].append(part if device is part.device else dataclasses.replace(part, device=device))
+            parts[kind].append(_with_files(part, keys, folder, notes))
     integrator = make(table.integrator, ("hybrid", "integrator"), notes) if table.integrator else MKRAlpha(0.75)
     watch = table.watch or top_of(structure)
     with notes.at("hybrid", "watch"):

@@ -1,0 +1,132 @@
+"""The judgement of a rehearsal or of a finished test: go, go with care, or no go, with its reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.hybrid.limits import SafetyLimits
+from vibrid.hybrid.rehearsal.demands import Demand, demands, first_beyond
+from vibrid.hybrid.rehearsal.energy import energy_error, input_energy
+from vibrid.hybrid.result import HybridResult
+from vibrid.hybrid.tracking import Tracking
+
+
+class Readiness(IntEnum):
+    """How a finding counts; the highest level of all findings is the judgement."""
+
+    GO = 0
+    CARE = 1
+    NO_GO = 2
+
+    def __str__(self) -> str:
+        return ("go", "go with care", "no go")[self]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason of a judgement."""
+
+    level: Readiness
+    message: str
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """Values from which a test is to be run with care (first number), or not at all (second).
+
+    Arguments
+        response: change of the largest displacement of the place of interest by actuators, delay and noise, as a
+            share; also that of the whole history (rms of the difference / rms).
+        energy: largest energy fed in by tracking errors / largest input energy.
+        tracking: J₂, rms of the tracking error / rms of the target.
+        use: share of a limit of stroke, velocity or force.
+        stop: probability that the test stops.
+        margin: share of the critical delay by which the delay may still grow; below it.
+    """
+
+    response: tuple[float, float] = (0.05, 0.2)
+    energy: tuple[float, float] = (0.05, 0.2)
+    tracking: tuple[float, float] = (0.05, 0.3)
+    use: tuple[float, float] = (0.8, 1.0)
+    stop: tuple[float, float] = (0.05, 0.2)
+    margin: tuple[float, float] = (0.5, 0.0)
+
+    def __post_init__(self):
+        for name in ("response", "energy", "tracking", "use", "stop"):
+            care, worst = getattr(self, name)
+            if not 0 <= care <= worst:
+                raise InputError(f"The criterion '{name}' is two shares, the smaller first, not {(care, worst)}.")
+
+    def level(self, name: str, value: float) -> Readiness:
+        """The level of a value; one that is not a number is a no go."""
+        care, worst = getattr(self, name)
+        return Readiness.GO if value <= care else Readiness.CARE if value <= worst else Readiness.NO_GO
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceQuality:
+    """How one tested device followed its target."""
+
+    name: str
+    tracking: Tracking
+    energy: np.ndarray  # (substeps,) J, fed in by the tracking error
+    energy_share: float  # largest size of it / largest input energy
+    level: Readiness
+    """by the criteria of tracking and energy"""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """The judgement of one test, rehearsed or run."""
+
+    findings: tuple[Reason, ...]
+    devices: tuple[DeviceQuality, ...]
+    demands: tuple[Demand, ...]
+
+    @property
+    def level(self) -> Readiness:
+        return max((finding.level for finding in self.findings), default=Readiness.GO)
+
+    @property
+    def reasons(self) -> list[str]:
+        """The findings above `go`, the worst first."""
+        return [f.message for f in sorted(self.findings, key=lambda f: -f.level) if f.level > Readiness.GO]
+
+
+def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Criteria | None = None) -> Judgement:
+    """Judge a finished test by its own record: tracking, energy of the tracking errors, and the use of its limits."""
+    criteria = criteria or Criteria()
+    findings, devices = [], []
+    if result.stopped:
+        findings.append(Reason(Readiness.NO_GO, f"the test was stopped: {result.stopped}"))
+    given = float(np.abs(input_energy(result)).max())
+    for part in result.test.experimental:
+        target = result.devices[f"{part.name}.target"]
+        if not (part.is_outside or part.actuator is not None) or not target.any() or len(target) < 3:
+            continue
+        tracking, energy = result.tracking(part.name), energy_error(result, part.name)
+        share = float(np.abs(energy).max()) / given if given > 0 else np.inf
+        of_tracking, of_energy = criteria.level("tracking", tracking.error), criteria.level("energy", share)
+        if of_tracking:
+            findings.append(
+                Reason(of_tracking, f"'{part.name}' follows its target with an error of {100 * tracking.error:.1f} %")
+            )
+        if of_energy:
+            text = f"the tracking error of '{part.name}' brings in {100 * share:.1f} % of the input energy"
+            findings.append(Reason(of_energy, text))
+        devices.append(DeviceQuality(part.name, tracking, energy, share, max(of_tracking, of_energy)))
+    rows = demands(result, limits)
+    first = first_beyond(rows)
+    if first is not None:
+        text = f"{first}; it is the first device beyond a limit, at {first.beyond_at:.4g} s"
+        findings.append(Reason(Readiness.NO_GO, text))
+    findings += [
+        Reason(criteria.level("use", row.share), str(row))
+        for row in rows
+        if row is not first and criteria.level("use", row.share)
+    ]
+    return Judgement(tuple(findings), tuple(devices), tuple(rows))
