@@ -43,11 +43,9 @@ class Scatter:
     @property
     def at_most(self) -> float:
         """The probability of a stop is below this with 95 % confidence (Clopper & Pearson)."""
-        return (
-            1.0
-            if self.stops == self.runs
-            else float(scipy.stats.beta.ppf(0.95, self.stops + 1, self.runs - self.stops))
-        )
+        if self.stops == self.runs:
+            return 1.0
+        return float(scipy.stats.beta.ppf(0.95, self.stops + 1, self.runs - self.stops))
 
 
 def uncertain_parameters(test: HybridTest) -> tuple[str, ...]:
