@@ -18,6 +18,7 @@ from vibrid.commands import (
     hybrid,
     identify,
     loads,
+    motions,
     new,
     online,
     plugins,
@@ -107,7 +108,7 @@ app.command("predict")(identify.predict)
 app.command("loads")(loads.loads)
 app.command("spectrum")(records.spectrum)
 app.add_typer(records.record, name="record")
-app.add_typer(records.motions, name="motions")
+app.add_typer(motions.motions, name="motions")
 app.add_typer(hybrid.hybrid, name="hybrid")
 app.command("reproduce")(reproduce.reproduce)
 app.command("schema")(schema.schema)

@@ -8,6 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from vibrid.commands import records as commands
+from vibrid.commands.motions import motions
 from vibrid.core.errors import VibridError
 from vibrid.records import read_record, synthetic_motion
 
@@ -16,7 +17,7 @@ from vibrid.records import read_record, synthetic_motion
 def app():
     app = typer.Typer()
     app.add_typer(commands.record, name="record")
-    app.add_typer(commands.motions, name="motions")
+    app.add_typer(motions, name="motions")
     app.command("spectrum")(commands.spectrum)
     return app
 

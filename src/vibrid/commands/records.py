@@ -1,4 +1,4 @@
-"""Commands about records and ground motions: `vibrid record`, `vibrid spectrum`, `vibrid motions`.
+"""Commands about records: `vibrid record`, `vibrid spectrum`.
 
 Thin: every command reads its arguments, calls the library and prints. Errors are `VibridError`s, which the main program
 prints as one message.
@@ -6,7 +6,6 @@ prints as one message.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -15,14 +14,11 @@ import typer
 from vibrid.commands.delivery import Delivery, quiet_stdout
 from vibrid.commands.output import print_json
 from vibrid.core.errors import FileProblem, InputError
-from vibrid.core.files import make_folder
 
 record = typer.Typer(no_args_is_help=True, help="Show, convert and plot measured records.")
-motions = typer.Typer(no_args_is_help=True, help="Select, scale and synthesise ground motions.")
 
 Files = Annotated[list[Path], typer.Argument(help="Files of any known format.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)]
-Folder = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the scaled motions, as CSV files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Step = Annotated[float | None, typer.Option(help="Seconds between samples, if the file does not contain it.")]
 Units = Annotated[str | None, typer.Option(help="Unit of all columns, or one for each, separated by commas.")]
@@ -30,14 +26,6 @@ Columns = Annotated[str | None, typer.Option(help="Names of the columns, separat
 Quantities = Annotated[str | None, typer.Option(help="Quantity of all columns, or one for each, by commas.")]
 Sidecar = Annotated[Path | None, typer.Option(help="TOML file that describes the columns.")]
 Band = Annotated[str, typer.Option("--periods", help="Period range in s, as LOW:HIGH.")]
-TargetText = Annotated[
-    str,
-    typer.Option(
-        "--target",
-        help="asce7:SDS,SD1 | ec8:AG,SOIL | a CSV file of period [s], sa [unit] and perhaps deviation.",
-        show_default=False,
-    ),
-]
 
 
 def _split(text: str | None):
@@ -45,7 +33,7 @@ def _split(text: str | None):
     return parts[0] if parts is not None and len(parts) == 1 else parts
 
 
-def _read(path: Path, step=None, units=None, columns=None, quantities=None, sidecar=None):
+def read_files(path: Path, step=None, units=None, columns=None, quantities=None, sidecar=None):
     from vibrid.records import read_records
 
     names = None if columns is None else [c.strip() for c in columns.split(",")]
@@ -55,34 +43,18 @@ def _read(path: Path, step=None, units=None, columns=None, quantities=None, side
 
 
 def _one(path: Path, **options):
-    records = _read(path, **options)
+    records = read_files(path, **options)
     if len(records) > 1:
         raise FileProblem(path, f"it holds {len(records)} records with different sampling; convert it first.")
     return records[0]
 
 
-def _range(text: str) -> tuple[float, float]:
+def period_range(text: str) -> tuple[float, float]:
     try:
         low, high = (float(x) for x in text.split(":"))
     except ValueError:
         raise InputError(f"A range is written LOW:HIGH, as in 0.1:2, not '{text}'.") from None
     return low, high
-
-
-def _target(text: str):
-    from vibrid.records.motions import asce7_target, eurocode8_target
-    from vibrid.records.motions.tables import read_target
-
-    kind, _, rest = text.partition(":")
-    words = [w.strip() for w in rest.split(",")]
-    try:
-        if kind == "asce7" and len(words) == 2:
-            return asce7_target(float(words[0]), float(words[1]))
-        if kind == "ec8" and len(words) == 2:
-            return eurocode8_target(float(words[0]), words[1])
-    except ValueError:
-        raise InputError(f"'{text}' is not a target; write asce7:1.0,0.6 or ec8:0.3,C or the name of a file.") from None
-    return read_target(text)
 
 
 def _summary(r) -> dict:
@@ -135,7 +107,7 @@ def record_info(
     Example: vibrid record info RSN1106_KOBE_KJM000.AT2
     """
     with quiet_stdout(as_json):
-        found = [_summary(r) for path in files for r in _read(path, step, units, columns, quantities, sidecar)]
+        found = [_summary(r) for path in files for r in read_files(path, step, units, columns, quantities, sidecar)]
     if as_json:
         print_json(found)
         return
@@ -178,7 +150,7 @@ def record_convert(
     endings = {".csv": "write_csv", ".h5": "write_hdf5", ".hdf5": "write_hdf5", ".nc": "write_hdf5"}
     if output.suffix.lower() not in endings:
         raise InputError(f"'{output}' should end in .csv, .h5, .hdf5 or .nc.")
-    records = _read(file, step, units, columns, quantities, sidecar)
+    records = read_files(file, step, units, columns, quantities, sidecar)
     with Delivery(quiet=True) as deliver:
         for number, r in enumerate(records, 1):
             r = r if rate is None else r.resample(rate)
@@ -204,7 +176,7 @@ def record_plot(
     """
     from vibrid.report.record_plots import plot_record, save
 
-    records = [r for path in files for r in _read(path, step, units, columns, quantities, sidecar)]
+    records = [r for path in files for r in read_files(path, step, units, columns, quantities, sidecar)]
     with Delivery() as deliver:
         for number, r in enumerate(records, 1):
             path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
@@ -233,14 +205,14 @@ def spectrum(
     from vibrid.records.motions.tables import write_spectra
     from vibrid.report.record_plots import plot_spectrum, save
 
-    low, high = _range(periods)
+    low, high = period_range(periods)
     if not (0 < low < high and 2 <= count <= 10_000):
         raise InputError("The periods must rise from a positive value, and there must be 2 to 10000 of them.")
     axis = np.geomspace(low, high, count)
     found = []
     with quiet_stdout(as_json):
         for path in files:
-            for r in _read(path, step, units, columns, quantities, sidecar):
+            for r in read_files(path, step, units, columns, quantities, sidecar):
                 for c in r.channels:
                     if c.quantity in ("ground_acceleration", "absolute_acceleration"):
                         part = r.select([c.name]).replace(name=r.name if len(r.channels) == 1 else f"{r.name} {c.name}")
@@ -283,116 +255,3 @@ def _trimmed(r):
 
     known = np.flatnonzero(np.isfinite(r.data[:, 0]))
     return r if not known.size else r.cut(float(r.time[known[0]]), float(r.time[known[-1]]))
-
-
-@motions.command("scale")
-def motions_scale(
-    files: Files,
-    target: TargetText,
-    periods: Band = "0.1:2",
-    limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
-    pair: Annotated[bool, typer.Option(help="The two files are components of one motion.")] = False,
-    output: Folder = None,
-    step: Step = None,
-    units: Units = None,
-    quantities: Quantities = None,
-    as_json: Json = False,
-):
-    """Scale motions to a target spectrum over a range of periods, by least squares in logarithms.
-
-    Example: vibrid motions scale a.AT2 b.AT2 --target asce7:1.0,0.6 --periods 0.2:1.5
-    """
-    from vibrid.records.motions import scale_to_target
-
-    with quiet_stdout(as_json):
-        records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
-        if pair and len(records) != 2:
-            raise InputError("--pair needs exactly two files.")
-        wanted = _target(target)
-        groups = [records] if pair else records
-        found = [scale_to_target(g, wanted, _range(periods), limit=_range(limit)) for g in groups]
-    with Delivery(quiet=True) as deliver:
-        _deliver(deliver, found, output, as_json)
-
-
-@motions.command("select")
-def motions_select(
-    files: Files,
-    target: TargetText,
-    count: Annotated[int, typer.Option(help="Motions to choose.")] = 7,
-    periods: Band = "0.1:2",
-    limit: Annotated[str, typer.Option(help="Smallest and largest factor, LOW:HIGH.")] = "0.25:4",
-    key: Annotated[int, typer.Option(help="Seed.")] = 0,
-    output: Folder = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture of the suite.")] = None,
-    step: Step = None,
-    units: Units = None,
-    quantities: Quantities = None,
-    as_json: Json = False,
-):
-    """Choose a suite from many files that matches a target in mean and, where it has one, in scatter.
-
-    Example: vibrid motions select *.AT2 --target ec8:0.3,C --count 7 --plot suite.png
-    """
-    from vibrid.records.motions import select_suite
-    from vibrid.report.record_plots import save
-
-    with quiet_stdout(as_json):
-        records = [_one(path, step=step, units=units, quantities=quantities) for path in files]
-        suite = select_suite(records, _target(target), count, _range(periods), _range(limit), key=key)
-    errors = {"mean_error": suite.mean_error, "deviation_error": suite.deviation_error}
-    with Delivery(quiet=True) as deliver:
-        _deliver(deliver, suite.motions, output, as_json, **errors)
-        deliver.file(plot, lambda: save(suite.plot(), plot))
-
-
-def _deliver(deliver: Delivery, scalings, output: Path | None, as_json: bool, **errors) -> None:
-    """Print factors and misfits, then write the scaled motions to a folder."""
-    rows = [{"name": s.name, "factor": s.factor, "misfit": s.misfit, "limited": s.limited} for s in scalings]
-    numbers = {k: v for k, v in errors.items() if math.isfinite(v)}
-    deliver.answer(lambda: print_json({"motions": rows, **numbers}) if as_json else _print_scalings(rows, errors))
-    if output is None or not deliver.work(f"'{output}' was not made", lambda: make_folder(output)):
-        return
-    for number, s in enumerate(scalings, 1):
-        for r in s.records:
-            path = output / f"{number:02d}_{Path(r.name).name or 'motion'}.csv"
-            deliver.file(path, lambda r=r, path=path: r.write_csv(path))
-
-
-def _print_scalings(rows: list[dict], errors: dict) -> None:
-    for row in rows:
-        at_limit = " (at the limit)" if row["limited"] else ""
-        typer.echo(f"{row['name']}: factor {row['factor']:.4g}{at_limit}, misfit {row['misfit']:.3f} in ln Sa")
-    if errors:
-        text = f"largest error of the mean {errors['mean_error']:.3f}"
-        if math.isfinite(errors["deviation_error"]):
-            text += f", of the deviation {errors['deviation_error']:.3f}"
-        typer.echo(f"suite of {len(rows)}: {text} (ln Sa)")
-
-
-@motions.command("synthesise")
-def motions_synthesise(
-    output: Output,
-    key: Annotated[int, typer.Option(help="Seed of the first motion.")] = 0,
-    count: Annotated[int, typer.Option(help="How many motions.")] = 1,
-    duration: Annotated[float, typer.Option(help="Length in s.")] = 30.0,
-    rate: Annotated[float, typer.Option(help="Samples per second.")] = 200.0,
-    pga: Annotated[float, typer.Option(help="Peak acceleration in g.")] = 0.3,
-    frequency: Annotated[float, typer.Option(help="Predominant frequency in Hz.")] = 4.0,
-    bandwidth: Annotated[float, typer.Option(help="Damping ratio of the filter.")] = 0.25,
-):
-    """Write synthetic ground motions as CSV (Rezaeian–Der Kiureghian 2010); the same seed gives the same motion.
-
-    Example: vibrid motions synthesise -o motion.csv --key 1 --pga 0.4
-    """
-    from vibrid.records import STANDARD_GRAVITY, synthetic_motion
-
-    if not 1 <= count <= 10_000:
-        raise InputError(f"Between 1 and 10000 motions can be made, not {count}.")
-    for number in range(count):
-        motion = synthetic_motion(
-            key + number, duration, rate, pga=pga * STANDARD_GRAVITY, frequency=frequency, bandwidth=bandwidth
-        )
-        path = output if count == 1 else output.with_stem(f"{output.stem}_{number + 1:03d}")
-        motion.write_csv(path)  # where one cannot be written, the next cannot either
-        typer.echo(f"wrote {path}: {len(motion)} samples, seed {key + number}")

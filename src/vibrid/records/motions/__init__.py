@@ -1,6 +1,9 @@
 """Ground motions: synthetic ones, targets, scaling, selection and the similitude of model tests."""
 
 from vibrid.core.moved import moved
+from vibrid.records.motions.catalogue import Candidate, Catalogue, candidates_from
+from vibrid.records.motions.rotated import rotated_spectrum
+from vibrid.records.motions.rules import RuleCheck, check_rules
 from vibrid.records.motions.scale import ScaledMotion, scale_to_target
 from vibrid.records.motions.scenario import scenario_parameters
 from vibrid.records.motions.select import Suite, select_suite
@@ -17,14 +20,20 @@ from vibrid.records.motions.targets import (
 )
 
 __all__ = [
+    "Candidate",
+    "Catalogue",
+    "RuleCheck",
     "ScaledMotion",
     "Similitude",
     "Suite",
     "Target",
     "asce7_target",
+    "candidates_from",
+    "check_rules",
     "conditional_mean_target",
     "correlation",
     "eurocode8_target",
+    "rotated_spectrum",
     "scale_to_target",
     "scenario_parameters",
     "select_suite",

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.core.arguments import Numbers, checked
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, unknown_name
+from vibrid.records.motions.rotated import rotated_spectrum
 from vibrid.records.motions.targets import Target
 from vibrid.records.record import Record
 from vibrid.records.spectra import response_spectrum
+
+MEASURES: dict[str, float | None] = {"geometric": None, "rotd50": 50.0, "rotd100": 100.0}
+"""Spectra of a pair of components: the geometric mean, or the percentile over all directions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +24,7 @@ class ScaledMotion:
 
     records: one, or the two components of a pair, scaled by the same factor; factor; misfit: weighted root mean square
     of ln(Sa/target) after scaling; limited: whether the limit on the factor was reached; periods in s and acceleration
-    in m/s²: the scaled spectrum (of a pair: the geometric mean).
+    in m/s²: the scaled spectrum (of a pair: by the measure that was asked for).
     """
 
     records: tuple[Record, ...]
@@ -44,11 +48,21 @@ def matching_periods(target: Target, period_range: tuple[float, float] | None, c
     return np.geomspace(low, high, count)
 
 
-def motion_spectrum(motion: Record | Sequence[Record], periods: np.ndarray, damping: float = 0.05) -> np.ndarray:
-    """Pseudo-acceleration in m/s² of a motion; of a pair, the geometric mean of its two components."""
+def motion_spectrum(
+    motion: Record | Sequence[Record], periods: np.ndarray, damping: float = 0.05, measure: str = "geometric"
+) -> np.ndarray:
+    """Pseudo-acceleration in m/s² of a motion; of a pair, by `measure`: the geometric mean, RotD50 or RotD100."""
     components = (motion,) if isinstance(motion, Record) else tuple(motion)
     if len(components) not in (1, 2):
         raise InputError(f"A motion is one record or a pair of them, not {len(components)}.")
+    if measure not in MEASURES:
+        raise unknown_name("measure of a pair", measure, MEASURES)
+    percentile = MEASURES[measure]
+    if percentile is not None and len(components) == 2:
+        values = rotated_spectrum(components[0], components[1], periods, percentile, damping)
+        if not np.all(values > 0):
+            raise InputError(f"Records '{components[0].name}' and '{components[1].name}' are zero.")
+        return values
     logs = []
     for component in components:
         values = response_spectrum(component, periods, damping).pseudo_acceleration
@@ -82,8 +96,9 @@ def scale_to_target(
     weights: Numbers | Callable | None = None,
     limit: tuple[float, float] = (0.25, 4.0),
     space: str = "log",
+    measure: str = "geometric",
 ) -> ScaledMotion:
-    """One motion, or a pair by its geometric mean, scaled to the target over a range of periods.
+    """One motion or a pair, scaled to the target over a range of periods.
 
     Arguments
         motion: a record, or two that keep their ratio.
@@ -91,13 +106,14 @@ def scale_to_target(
         weights: one for each of the 60 matching periods (see `matching_periods`), or a function of the period.
         limit: smallest and largest factor; a factor outside is cut to it and `limited` is True.
         space: 'log' or 'linear' least squares (see `best_factor`).
+        measure: spectrum of a pair: 'geometric' (mean of the two), 'rotd50' or 'rotd100'.
     """
     low, high = limit
     if not 0 < low <= high:
         raise InputError(f"The limits on the factor must be positive and in order, not {limit!r}.")
     periods = matching_periods(target, period_range)
     weights = weights(periods) if callable(weights) else weights
-    spectrum, wanted = motion_spectrum(motion, periods), target.at(periods)
+    spectrum, wanted = motion_spectrum(motion, periods, measure=measure), target.at(periods)
     free = float(best_factor(spectrum, wanted, weights, space))
     factor = float(np.clip(free, low, high))
     components = (motion,) if isinstance(motion, Record) else tuple(motion)

@@ -36,6 +36,8 @@ class Suite:
     target: Target
     mean_error: float
     deviation_error: float
+    measure: str = "geometric"
+    """spectrum of a pair: the geometric mean, RotD50 or RotD100"""
 
     @attached
     def plot(self, ax: Any = None, **options: Any) -> Any:
@@ -52,6 +54,8 @@ def select_suite(
     deviation_weight: float = 1.0,
     rounds: int = 3,
     key: Seed = 0,
+    measure: str = "geometric",
+    events: Sequence[str] | None = None,
 ) -> Suite:
     """Choose `count` motions from the candidates (records, or pairs of them) and scale each.
 
@@ -60,13 +64,19 @@ def select_suite(
         period_range: s; limit: smallest and largest factor.
         deviation_weight: weight of the scatter against the mean; rounds: how often every place is reconsidered.
         key: seed of the spectra drawn from the target.
+        measure: spectrum of a pair: 'geometric' (mean of the two), 'rotd50' or 'rotd100'.
+        events: of each candidate: no two motions of one event are chosen; empty where unknown.
     """
     candidates = list(candidates)
     if not 1 <= count <= len(candidates):
         raise InputError(f"{count} motions cannot be chosen from {len(candidates)} candidates.")
+    alike = _alike(events, len(candidates))
+    different = len({tuple(row) for row in alike.tolist()})
+    if count > different:
+        raise InputError(f"{count} motions of different events cannot be chosen: the candidates are of {different}.")
     periods = matching_periods(target, period_range)
     wanted, scatter = np.log(target.at(periods)), target.deviation_at(periods)
-    spectra = np.log([motion_spectrum(c, periods) for c in candidates])
+    spectra = np.log([motion_spectrum(c, periods, measure=measure) for c in candidates])
     goals = _drawn_spectra(wanted, scatter, periods, count, key)
     free = (goals[:, None, :] - spectra).mean(axis=2)  # ln of the factor, (places, candidates)
     shifts = np.clip(free, *np.log(limit))
@@ -82,7 +92,7 @@ def select_suite(
     chosen: list[int] = []
     for place in range(count):
         distance = np.sum((spectra + shifts[place, :, None] - goals[place]) ** 2, axis=1) + too_much[place]
-        distance[chosen] = np.inf
+        distance[alike[chosen].any(axis=0)] = np.inf
         chosen.append(int(np.argmin(distance)))
     for _ in range(rounds):
         before = list(chosen)
@@ -91,7 +101,8 @@ def select_suite(
             trials = np.repeat(suite[None], len(candidates), axis=0)
             trials[:, place] = spectra + shifts[place][:, None]
             wrong = error(trials) + too_much[place]
-            wrong[[c for i, c in enumerate(chosen) if i != place]] = np.inf
+            others = [c for i, c in enumerate(chosen) if i != place]
+            wrong[alike[others].any(axis=0)] = np.inf
             chosen[place] = int(np.argmin(wrong))
         if chosen == before:
             break
@@ -108,7 +119,18 @@ def select_suite(
         target,
         float(np.abs(suite.mean(axis=0) - wanted).max()),
         float(np.abs(deviation - scatter).max()) if weight else float("nan"),
+        measure,
     )
+
+
+def _alike(events: Sequence[str] | None, count: int) -> np.ndarray:
+    """(candidates, candidates): which exclude each other, as every candidate does itself."""
+    if events is None:
+        return np.eye(count, dtype=bool)
+    if len(events) != count:
+        raise InputError(f"There are {count} candidates and {len(events)} events; give one for each.")
+    names = [name or f"unknown {i}" for i, name in enumerate(events)]
+    return np.array([[a == b for b in names] for a in names])
 
 
 def _drawn_spectra(mean, scatter, periods, count: int, key: int) -> np.ndarray:
