@@ -191,7 +191,8 @@ def predict(
             files = [str(out)] if out else []
             content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
             deliver.answer(lambda: output.print_json(content))
-        deliver.file(out, lambda: output.write_record(readings, out))
+        if out is not None:
+            deliver.file(out, lambda: output.write_record(readings, out))
 
 
 def answer_of(fit, checks) -> dict:
