@@ -77,7 +77,7 @@ def gauss_newton(problem, free, deviations, batch_size=8):
 def descend(
     problem,
     starts: np.ndarray,
-    deviations: np.ndarray,
+    deviations: np.ndarray | None,
     *,
     active: np.ndarray | None = None,
     box: Box | None = None,
@@ -93,6 +93,7 @@ def descend(
     too large. Ctrl-C keeps the best so far.
 
     Arguments
+        deviations: (sensors,) noise of the readings; None where `evaluate` is given.
         active: which unknowns may move; all by default.
         box: bounds and longest steps; those of the problem's unknowns by default.
         evaluate: free (starts, p) → cost, gradient, normal matrix; that of the problem by default.

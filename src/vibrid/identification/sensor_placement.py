@@ -55,7 +55,7 @@ def place_sensors(
     excitation: Record,
     unknown,
     noise: float = 0.02,
-    standing: Sensors | tuple = (),
+    standing: Sensors | Sequence[Sensor] = (),
     hold: str = "linear",
     substeps: int = 1,
 ) -> Placement:

@@ -18,7 +18,7 @@ from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.find import estimate_of
 from vibrid.identification.loads.recursion import PENALTIES
 from vibrid.identification.loads.regularisation import choose_weights, free_weights
-from vibrid.identification.loads.solution import projected, put_loads, solve_loads, unloaded_innovations
+from vibrid.identification.loads.solution import followed, projected, put_loads, solve_loads, unloaded_innovations
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.trajectory import TrajectoryFit, first_guesses, second_minimum
 from vibrid.identification.problem import Problem
@@ -81,6 +81,8 @@ class JointLoads(Method):
             raise InputError(f"The penalty on loads is one of {', '.join(PENALTIES)}, not '{self.penalty}'.")
         if self.initial not in ("rest", "unknown"):
             raise InputError(f"The initial motion is 'rest' or 'unknown', not '{self.initial}'.")
+        if self.rounds < 0:
+            raise InputError(f"The rounds of JointLoads are 0 or more, not {self.rounds}.")
         check_frequencies(self.frequencies)
 
     def solve(self, problem: Problem, key=0, progress=SILENT):
@@ -98,7 +100,8 @@ class JointLoads(Method):
         starts = first_guesses(problem, self.starts, self.spread, key)
         weights = free_weights(problem, starts[0], self._motion)
         around, histories, rivals = None, [], None
-        for again in range(self.rounds + 1):
+        again = 0
+        while True:
             progress.stage(f"fitting, round {again + 1}", self.iterations)
             evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, known)
             descents = self._fit(problem, starts, evaluate, progress)
@@ -120,11 +123,14 @@ class JointLoads(Method):
             ).weights
             if again > 0 and np.max(np.abs(np.log(weights.noise / before.noise))) < 0.05:
                 break
+            if again == self.rounds:
+                break
+            again += 1
         free, held = descent.free[descent.best], descent.side[descent.best] != 0
         information = descent.normal[descent.best] - evaluate.prior_information(free)
         covariance = covariance_of(information + evaluate.prior_information(free, known.rigid()), held)
         solutions = [
-            solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i))
+            followed(solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i)))
             for i in range(len(problem.data))
         ]
         whole = problem

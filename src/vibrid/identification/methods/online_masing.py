@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,17 +17,25 @@ from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Sample, Sequential
 from vibrid.identification.online.measured import check_force, has_snapshots, measured_motion
 from vibrid.identification.online.runs import run_record
-from vibrid.identification.online.windows import Level, ReplayedWindow, Snapshots
+from vibrid.identification.online.windows import Level, ReplayedWindow, ShiftingWindow, Snapshots
 from vibrid.identification.problem import Problem
 
 _REMEMBERED_WINDOWS = 4  # how many windows the stated uncertainty looks back
+
+
+def _pair(values: Iterable[float]) -> tuple[float, float]:
+    """The ends of a ramp."""
+    ends = tuple(values)
+    if len(ends) != 2:
+        raise InputError(f"A cut is two numbers (low, high), not {len(ends)}.")
+    return ends[0], ends[1]
 
 
 class OnlineDescent(NamedTuple):
     """The state of the descent. `values` are physical; directions and information are in units of the scales."""
 
     values: jax.Array  # (p,) θ̂
-    window: tuple
+    window: Any  # what the window keeps
     seen: jax.Array  # samples so far
     reduction: jax.Array  # λ_θ
     direction: jax.Array  # (2, p) ε s' of the last two samples, zero where nothing moved
@@ -78,9 +87,9 @@ class OnlineMasing(Sequential):
     increase: float = eqx.field(static=True, default=1.2)
     decrease: float = eqx.field(static=True, default=0.95)
     directions: int = eqx.field(static=True, default=3)
-    displacement_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
-    velocity_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
-    force_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
+    displacement_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=_pair)
+    velocity_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=_pair)
+    force_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=_pair)
     passes: int = eqx.field(static=True, default=1)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
@@ -104,7 +113,7 @@ class OnlineMasing(Sequential):
 
     # -- sample by sample ----------------------------------------------------------------------------------------
 
-    def frame(self, problem: Problem):
+    def frame(self, problem: Problem) -> ShiftingWindow[Any]:
         """The kind of window that suits the problem."""
         motion = measured_motion(problem, self)
         if has_snapshots(problem):
@@ -181,7 +190,7 @@ class OnlineMasing(Sequential):
     def _gate(self, level: Level):
         """λ_x λ_v λ_f."""
         cuts = (self.displacement_cut, self.velocity_cut, self.force_cut)
-        gate = 1.0
+        gate = jnp.ones(())
         for value, (low, high) in zip(level, cuts, strict=True):
             gate = gate * (jnp.clip((value - low) / (high - low), 0.0, 1.0) if high > low else 1.0)
         return gate

@@ -60,7 +60,7 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
     if isinstance(structure, Device):
         nothing = jnp.zeros((1, ny))
         return MeasuredMotion(nothing, nothing, offset, True, tuple(range(ny)))
-    matrices = []
+    matrices: dict[str, jax.Array] = {}
     for quantity in ("displacement", "velocity"):
         channels = [i for i, s in enumerate(sensors) if s.quantity == quantity]
         rows = np.array([structure.row(sensors[i].place) for i in channels]).reshape(-1, n)
@@ -71,13 +71,13 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
             )
         matrix = np.zeros((n, ny))
         matrix[:, channels] = np.linalg.pinv(rows)
-        matrices.append(jnp.asarray(matrix) / gain)
+        matrices[quantity] = jnp.asarray(matrix) / gain
     compared = tuple(i for i, s in enumerate(sensors) if s.quantity not in ("displacement", "velocity"))
     if not compared:
         raise Refusal(
             f"{name} predicts forces or accelerations from measured motion; give it at least one such sensor."
         )
-    return MeasuredMotion(*matrices, offset, False, compared)
+    return MeasuredMotion(matrices["displacement"], matrices["velocity"], offset, False, compared)
 
 
 def check_force(problem: Problem, method) -> None:

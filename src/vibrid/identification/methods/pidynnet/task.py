@@ -190,10 +190,11 @@ def make_task(
     windows = Windows.over(grid.points, grid.step, hop, shared, layout.bandwidth, grid.fine)
     time = grid.time
     times = np.concatenate([time[:-1].reshape(-1, STEPS), time[STEPS::STEPS, None]], axis=1)
+    displacement, velocity, acceleration = ground.motion(times)
     intervals = Intervals(
         jnp.asarray(times),
         jnp.asarray(STEPS * grid.step * _BOOLE),
-        tuple(jnp.asarray(p) for p in ground.motion(times)),
+        (jnp.asarray(displacement), jnp.asarray(velocity), jnp.asarray(acceleration)),
         jnp.asarray(ground.inputs(times)),
     )
     mix = drift_basis(problem, record)
@@ -204,10 +205,11 @@ def make_task(
         targets, counts = averaged_readings(readings, grid)
         rows, orders = readings.rows, tuple(int(o) for o in readings.orders)
     unit = jnp.ones(n + m)
-    arrays = (targets, counts), tuple(jnp.asarray(p) for p in ground.motion(0.0)[:2]), mix
+    first_y, first_rate, _ = ground.motion(0.0)
     return Task(
-        problem, windows, intervals, *map(jnp.asarray, arrays[0]), arrays[1], jnp.asarray(mix), unit,
-        jnp.asarray(noise), unit, jnp.ones(()), jnp.asarray(rows), orders, grid, record,
+        problem, windows, intervals, jnp.asarray(targets), jnp.asarray(counts),
+        (jnp.asarray(first_y), jnp.asarray(first_rate)), jnp.asarray(mix), unit, jnp.asarray(noise), unit,
+        jnp.ones(()), jnp.asarray(rows), orders, grid, record,
     )  # fmt: skip
 
 
@@ -217,7 +219,9 @@ def sizes_of(task: Task, free, motion: AbsoluteMotion) -> Sizes:
     outputs = np.sqrt(np.mean(np.concatenate([drifts, np.asarray(motion.s)], axis=1) ** 2, axis=0))
     model = model_at(task.problem, jnp.asarray(free), task.record)
     there = task.at_intervals(AbsoluteMotion(*(jnp.asarray(getattr(motion, k)) for k in ("y", "dy", "ddy", "s", "ds"))))
-    return Sizes(np.maximum(outputs, 1e-6 * outputs.max() + 1e-12), equation_sizes(model, there, task.intervals))
+    return Sizes(
+        np.maximum(outputs, 1e-6 * outputs.max() + 1e-12), np.asarray(equation_sizes(model, there, task.intervals))
+    )
 
 
 def begin_at(task: Task, sizes: Sizes, motion: AbsoluteMotion) -> tuple[Task, np.ndarray]:

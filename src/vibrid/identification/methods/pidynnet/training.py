@@ -149,7 +149,7 @@ def anneal(
         for i in range(first, len(ladder)):
             task = with_weights(task, noise, ladder[i])
             progress.stage(f"training, equations to {100 * ladder[i]:.2g} %", _ROUNDS)
-            final, last = i + 1 == len(ladder), np.inf
+            final, last, turn = i + 1 == len(ladder), np.inf, 0
             for turn in range(_ROUNDS):
                 factor = factorise(task, *seeds.middle(x))
                 if not (final and turn):  # skip paths and unknowns first: the preconditioner alone nearly solves them

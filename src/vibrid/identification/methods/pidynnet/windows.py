@@ -108,8 +108,10 @@ class Windows(eqx.Module):
             averaged = jnp.asarray(mean @ turn)
         count = -(-(points + overlap) // hop)
         longer = np.arange(-_MARGIN, length + _MARGIN, dtype=float)
-        arrays = (shape(index), features(longer), blended(index) @ turn)
-        return cls(hop, overlap, count, *(jnp.asarray(a) for a in arrays), averaged)
+        basis = blended(index) @ turn
+        return cls(
+            hop, overlap, count, jnp.asarray(shape(index)), jnp.asarray(features(longer)), jnp.asarray(basis), averaged
+        )
 
     def blend(self, parts):
         """(points, …): the sum of the windows' parts (count, length, …)."""

@@ -20,7 +20,7 @@ from vibrid.core.progress import SILENT
 from vibrid.identification.acceleration import AccelerationMap, Measured, acceleration_map, compared, measure
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Method
-from vibrid.identification.methods.siva.adversary import ADVERSARIES, AdversaryEpoch, Samples, Values
+from vibrid.identification.methods.siva.adversary import ADVERSARIES, AdversaryEpoch, Samples, ValueMap, Values
 from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
 from vibrid.identification.methods.trajectory import TrajectoryFit
@@ -259,19 +259,19 @@ def validation_records(problem: Problem, chosen: tuple[int, ...] | None):
 
 
 @eqx.filter_jit
-def begin_players(epoch: AdversaryEpoch, values: Values, channels: int, seeds: int, key):
+def begin_players(epoch: AdversaryEpoch, values: ValueMap, channels: int, seeds: int, key):
     """The players of every seed before training, and the key of the training."""
     first, second = jax.random.split(key)
     return jax.vmap(lambda k: epoch.players(k, channels, values))(jax.random.split(first, seeds)), second
 
 
-def draws(generators, values: Values, key: int, shape: tuple[int, int]) -> np.ndarray:
+def draws(generators, values: ValueMap, key: int, shape: tuple[int, int]) -> np.ndarray:
     """(seeds, count, p): values that trained generators make of noise of a shape (count, noise dimension)."""
     return np.asarray(_drawn(generators, values, jax.random.key(key), shape))
 
 
 @eqx.filter_jit
-def _drawn(generators, values: Values, key, shape: tuple[int, int]):
+def _drawn(generators, values: ValueMap, key, shape: tuple[int, int]):
     noise = jax.random.normal(jax.random.fold_in(key, 1), shape, jnp.float32)
     return jax.vmap(lambda generator: values(generator(noise)))(generators)
 
