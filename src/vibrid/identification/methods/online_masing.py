@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
@@ -19,6 +20,10 @@ from vibrid.identification.online.measured import check_force, has_snapshots, me
 from vibrid.identification.online.runs import run_record
 from vibrid.identification.online.windows import Level, ReplayedWindow, ShiftingWindow, Snapshots
 from vibrid.identification.problem import Problem
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 _REMEMBERED_WINDOWS = 4  # how many windows the stated uncertainty looks back
 
@@ -101,7 +106,7 @@ class OnlineMasing(Sequential):
         "(vibrid.papers.masing.as_published.MasingAsPublished).",
     }
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not (self.window >= 2 * self.stride >= 2 and self.window % self.stride == 0):
             raise InputError(
                 f"The window ({self.window} samples) must be a multiple of the stride ({self.stride}), twice at least."
@@ -123,7 +128,7 @@ class OnlineMasing(Sequential):
             raise InputError("Objective 2 needs the turning points of a Masing law; use objective 1 for other laws.")
         return ReplayedWindow(motion, self.window, self.stride)
 
-    def init(self, problem: Problem, key: int = 0, *, values=None) -> OnlineDescent:
+    def init(self, problem: Problem, key: int = 0, *, values: Array | None = None) -> OnlineDescent:
         p = len(problem.unknowns)
         values = jnp.asarray(problem.unknowns.start if values is None else values)
         zero = jnp.zeros(())
@@ -204,7 +209,7 @@ class OnlineMasing(Sequential):
 
     # -- estimate and warnings -----------------------------------------------------------------------------------
 
-    def estimate(self, problem: Problem, state: OnlineDescent):
+    def estimate(self, problem: Problem, state: OnlineDescent) -> tuple[jax.Array, jax.Array]:
         """θ̂ and its standard deviation, physical. The deviation is the least that the last windows allow."""
         return state.values, problem.unknowns.scale * jnp.sqrt(jnp.diag(_inverse(state.information)))
 
@@ -221,7 +226,7 @@ class OnlineMasing(Sequential):
 
     # -- a whole record ------------------------------------------------------------------------------------------
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         state, paths, bands, cut_short = self.init(problem, key), [], [], False
         progress.stage("descending sample by sample (compiling)", self.passes * len(problem.data))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -26,6 +26,10 @@ from vibrid.identification.methods.siva.unexplained import missing_physics, not_
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
 from vibrid.networks import train
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 _LAST_PART = 0.3  # of a single record, kept for validation
 
@@ -94,7 +98,7 @@ class SIVA(Method):
         "(vibrid.papers.siva.as_published.SIVAAsPublished)."
     }
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.adversary not in ADVERSARIES:
             raise unknown_name("adversary", self.adversary, ADVERSARIES)
         for name in ("epochs", "batch", "seeds", "noise_dimension", "draws", "samples"):
@@ -103,7 +107,7 @@ class SIVA(Method):
         if not 0 < self.last_rate <= self.rate or self.gamma <= 0:
             raise InputError("SIVA needs gamma > 0 and learning rates with 0 < last_rate <= rate.")
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         measured = measure(problem, self.smooth)
         columns, modes = compared(problem, measured)
@@ -300,7 +304,7 @@ def _noise_share(columns: np.ndarray, problem: Problem, measured: Measured) -> f
     return float(np.sqrt(np.mean(power) / np.mean(signal**2)))
 
 
-def single(tree):
+def single(tree: Any):
     """Tables in 32-bit numbers: networks learn from them no worse, in half the time."""
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), tree)
 
