@@ -68,7 +68,7 @@ class Method(eqx.Module):
         super().__init_subclass__(**keywords)
         check_values = cls.__dict__.get("__check_init__")
 
-        def check(self):
+        def check(self: Method) -> None:
             check_fields(self)
             if check_values is not None:
                 check_values(self)

@@ -39,7 +39,7 @@ class ConstantArray:
     """An array that never changes, so that programs can be compiled for it."""
 
     def __init__(self, values: Numbers) -> None:
-        self.values = np.array(values, dtype=float)
+        self.values: np.ndarray = np.array(values, dtype=float)
         self.values.flags.writeable = False
         self._key = hashlib.sha256(self.values.tobytes()).digest(), self.values.shape
 
