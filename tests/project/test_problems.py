@@ -185,3 +185,18 @@ def test_lines_are_found():
         ("nowhere",): None,
     }
     assert {keys: line_of(text, keys) for keys in places} == places
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("siva", "siva-as-published"),
+        ("pidynnet", "pidynnet-as-published"),
+        ("joint", "joint-as-published"),
+        ("online-masing", "masing-as-published"),
+    ],
+)
+def test_a_retired_setting_of_a_method_names_the_method_that_replaces_it(project, name, published):
+    with pytest.raises(ProjectProblem) as caught:
+        project(project.text + f'\n[method]\nname = "{name}"\nfaithful = true\n')
+    assert f"'{published}'" in str(caught.value)

@@ -64,8 +64,9 @@ def identify(
         checks = _checks(fit, others, deliver, quiet)
         if quiet:
             deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
-        deliver.file(save, lambda: fit.save(save))
-        if not quiet:
+        if save is not None:
+            deliver.file(save, lambda: fit.save(save))
+        if json_file is not None and not quiet:
             deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, checks)) + "\n"))
         options = {"validation": checks[0] if checks else None, "title": loaded.title or None}
         if report is not None:
@@ -191,7 +192,8 @@ def predict(
             files = [str(out)] if out else []
             content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
             deliver.answer(lambda: output.print_json(content))
-        deliver.file(out, lambda: output.write_record(readings, out))
+        if out is not None:
+            deliver.file(out, lambda: output.write_record(readings, out))
 
 
 def answer_of(fit, checks) -> dict:

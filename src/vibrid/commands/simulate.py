@@ -50,8 +50,10 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust 
             deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: output.print_peaks(loaded.title, rows))
-        deliver.file(out, lambda: output.write_record(readings, out, loaded.units))
-        deliver.file(plot, lambda: draw(response, readings, loaded, plot))
+        if out is not None:
+            deliver.file(out, lambda: output.write_record(readings, out, loaded.units))
+        if plot is not None:
+            deliver.file(plot, lambda: draw(response, readings, loaded, plot))
 
 
 def draw(response, readings, loaded, plot: Path) -> None:

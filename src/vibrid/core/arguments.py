@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     Number: TypeAlias = float | np.number | np.ndarray | jax.Array
     Numbers: TypeAlias = Number | Sequence[Number] | Sequence[Sequence[Number]]
     Seed: TypeAlias = int
+    Array: TypeAlias = np.ndarray | jax.Array
 
 else:
+    Array = object  # annotation of an array of either library; not checked
 
     class Numbers:
         """Annotation of an array argument: one finite number or more, of any shape that NumPy reads."""
@@ -49,9 +51,9 @@ def checked(thing: Thing) -> Thing:
     return _checking(given, given.__name__)
 
 
-def _checking(function: Callable, name: str, owner=None) -> Any:
+def _checking(function: Callable[..., Any], name: str, owner=None) -> Any:
     signature = inspect.signature(function)
-    hints: dict = {}
+    hints: dict[str, Any] = {}
 
     @functools.wraps(function)
     def call(*positional, **named):
@@ -70,14 +72,14 @@ def _checking(function: Callable, name: str, owner=None) -> Any:
     return call
 
 
-def _hints_of_arguments(function: Callable) -> dict:
+def _hints_of_arguments(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of the arguments. The returned value is not checked; its type may be for type checkers only."""
     function = inspect.unwrap(function)
     taken = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return typing.get_type_hints(types.SimpleNamespace(__annotations__=taken), function.__globals__)
 
 
-def as_entries(value, what: str) -> tuple:
+def as_entries(value: Any, what: str) -> tuple[Any, ...]:
     """The entries of a list given by the user; a text, a number or a single object is refused."""
     if _is_list(value):
         return tuple(value)
@@ -86,7 +88,7 @@ def as_entries(value, what: str) -> tuple:
     raise InputError(f"A list of {what} was expected, not {_shown(value)}.")
 
 
-def as_floats(value, what: str) -> tuple[float, ...]:
+def as_floats(value: object, what: str) -> tuple[float, ...]:
     """A list of finite numbers as a tuple."""
     entries = as_entries(value, what)
     for entry in entries:
@@ -95,14 +97,14 @@ def as_floats(value, what: str) -> tuple[float, ...]:
     return tuple(float(entry) for entry in entries)
 
 
-def check_fields(module) -> None:
+def check_fields(module: Any) -> None:
     """Refuse fields of a class with settings (`eqx.Module`) that do not fit their annotations."""
     hints = typing.get_type_hints(type(module))
     for field in dataclasses.fields(module):
         check(getattr(module, field.name), hints[field.name], field.name, type(module).__name__)
 
 
-def check(value, hint, argument: str, where: str) -> None:
+def check(value: object, hint: Any, argument: str, where: str) -> None:
     """Refuse a value that is not of the declared kind."""
     if not _fits(value, hint):
         raise InputError(f"'{argument}' of {where} is {_words(hint)}, not {_shown(value)}.")
@@ -122,6 +124,8 @@ def _fits(value, hint) -> bool:
         return isinstance(value, type)
     if hint is None or hint is type(None):
         return value is None
+    if hint is Any:
+        return True
     if hint in _PLAIN:
         return _PLAIN[hint][0](value)
     return isinstance(value, hint) if isinstance(hint, type) and hint is not object else True

@@ -19,7 +19,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from vibrid.core.errors import InputError
 
@@ -42,7 +42,7 @@ def attached(method: Declared) -> Declared:
     return cast(Declared, call)
 
 
-def attach(owner: type | str, **functions: Callable | str) -> None:
+def attach(owner: type | str, **functions: Callable[..., Any] | str) -> None:
     """State which functions are called for the declared methods of a class.
 
     Class and functions may be given by name, `module:name`; such a function is imported when it is first called.
@@ -67,5 +67,5 @@ def function_of(owner: type, method: str) -> Callable:
     raise NotImplementedError(f"{_name(owner)} declares {method}(), and no function is attached to it.")
 
 
-def _name(thing: Callable | str) -> str:
+def _name(thing: Callable[..., Any] | str) -> str:
     return thing if isinstance(thing, str) else f"{thing.__module__}:{thing.__qualname__}"

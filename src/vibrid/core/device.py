@@ -4,7 +4,8 @@ accelerator each of them waits to be launched, and a processor is a hundred time
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import jax
 
@@ -23,7 +24,7 @@ def accelerated() -> bool:
     return jax.default_backend() != "cpu"
 
 
-def on_processor():
+def on_processor() -> AbstractContextManager[Any]:
     """A context in which programs run on the processor, whatever other devices JAX has; no change where it has none.
 
     Arrays on other devices are moved to it.

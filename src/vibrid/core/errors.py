@@ -7,7 +7,9 @@ import importlib
 import os
 from collections.abc import Iterable
 from itertools import islice
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from vibrid.core.version import __version__
 
@@ -53,7 +55,7 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> InputError:
     return InputError(f"There is no {kind} called '{name}'; {nearest(name, valid)}")
 
 
-def missing_file(path) -> FileProblem:
+def missing_file(path: str | PathLike[str]) -> FileProblem:
     """The error for a file that is not there: the nearest name in its folder, or where it was looked for."""
     path = Path(path)
     folder = path.parent
@@ -77,7 +79,9 @@ def _where(path: Path) -> str:
     )
 
 
-def newer_format(path, what: str, found: int, known: str, writer: str = "a later version of vibrid") -> FileProblem:
+def newer_format(
+    path: str | PathLike[str], what: str, found: int, known: str, writer: str = "a later version of vibrid"
+) -> FileProblem:
     """The error for a file of vibrid's own in a format that is not known yet; `known`: "format 1", "formats 2 to 3"."""
     return FileProblem(
         path,
@@ -86,7 +90,7 @@ def newer_format(path, what: str, found: int, known: str, writer: str = "a later
     )
 
 
-def require(module: str, extra: str, purpose: str):
+def require(module: str, extra: str, purpose: str) -> Any:
     """Import an optional package, or state which extra of vibrid installs it."""
     try:
         return importlib.import_module(module)

@@ -14,8 +14,9 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from vibrid.core.errors import FileProblem
 
@@ -26,7 +27,7 @@ _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 
 
 @contextlib.contextmanager
-def whole_file(path) -> Iterator[BinaryIO]:
+def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """A stream of bytes; its content becomes the file `path` when the block ends without an error.
 
     A link is followed. An old file keeps its permissions; one that may not be written is refused. A device or a pipe,
@@ -62,20 +63,20 @@ def whole_file(path) -> Iterator[BinaryIO]:
                 temporary.unlink(missing_ok=True)
 
 
-def write_bytes(path, content) -> Path:
+def write_bytes(path: str | PathLike[str], content: bytes | memoryview) -> Path:
     """Write bytes as a whole file."""
     with whole_file(path) as stream:
         stream.write(content)
     return Path(path)
 
 
-def write_text(path, text: str) -> Path:
+def write_text(path: str | PathLike[str], text: str) -> Path:
     """Write text (UTF-8, lines ending in \\n) as a whole file."""
     return write_bytes(path, text.encode())
 
 
 @contextlib.contextmanager
-def whole_hdf5(path, **options) -> Iterator:
+def whole_hdf5(path: str | PathLike[str], **options: Any) -> Iterator:
     """An HDF5 file made in memory and written when the block ends without an error; `options` are those of `h5py.File`.
 
     The HDF5 library does not survive a disk that fills while it writes: the process crashes when the file is closed. In
@@ -92,7 +93,7 @@ def whole_hdf5(path, **options) -> Iterator:
     write_bytes(path, image)
 
 
-def write_arrays(path, **arrays) -> Path:
+def write_arrays(path: str | PathLike[str], **arrays: Any) -> Path:
     """Write arrays by name (NumPy's `npz`) as a whole file."""
     import numpy as np
 
@@ -101,7 +102,7 @@ def write_arrays(path, **arrays) -> Path:
     return write_bytes(path, image.getvalue())
 
 
-def make_folder(path) -> Path:
+def make_folder(path: str | PathLike[str]) -> Path:
     """Make a folder, and those above it, where they are not there yet."""
     path = Path(path)
     try:
@@ -121,7 +122,7 @@ class Appended:
     An existing file is left alone until `begin` empties it, or `go_on` continues it after its last complete line.
     """
 
-    def __init__(self, path, *, anew: bool = False):
+    def __init__(self, path: str | PathLike[str], *, anew: bool = False):
         self.path, self._good = Path(path), 0
         with _reported(self.path):
             self._made = not self.path.exists()
@@ -178,7 +179,7 @@ class Appended:
 # -- error messages ------------------------------------------------------------------------------------------------
 
 
-def cannot_write(path, problem: OSError) -> FileProblem:
+def cannot_write(path: str | PathLike[str], problem: OSError) -> FileProblem:
     """The error for a file that cannot be written."""
     return FileProblem(path, f"it cannot be written: {_reason(problem, Path(path))}")
 

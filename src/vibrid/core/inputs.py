@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
+from os import PathLike
 from pathlib import Path
 
 
@@ -28,7 +29,7 @@ class InputFile:
         return InputFile(name, stream.tell(), digest.hexdigest(), role)
 
     @staticmethod
-    def at(path, role: str = "record") -> InputFile:
+    def at(path: str | PathLike[str], role: str = "record") -> InputFile:
         """The file at a path."""
         with Path(path).open("rb") as stream:
             return InputFile.of(stream, Path(path).name, role)

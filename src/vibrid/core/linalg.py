@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +16,7 @@ from vibrid.core import precision  # noqa: F401  (64-bit numbers before the firs
 _SMALL = 1024
 
 
-def one_blas_thread():
+def one_blas_thread() -> AbstractContextManager[Any]:
     """A context in which factorisations use one thread: many small ones run up to ten times faster."""
     return threadpool_limits(limits=1, user_api="blas")
 

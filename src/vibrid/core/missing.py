@@ -33,7 +33,7 @@ class Missing:
         )
 
 
-def stand_in(kind: str, name: str, source: str, base: type, fields: dict[str, Any]):
+def stand_in(kind: str, name: str, source: str, base: type, fields: dict[str, Any]) -> Any:
     """An object of the class `base` with the given fields, every method of which refuses."""
 
     def refuse(self, *_, **__):
@@ -48,7 +48,7 @@ def stand_in(kind: str, name: str, source: str, base: type, fields: dict[str, An
     return type(base)(title, (Missing, base), namespace)(**fields)
 
 
-def missing_in(tree) -> Iterator[Missing]:
+def missing_in(tree: Any) -> Iterator[Missing]:
     """The stand-ins inside a structure or a similar object."""
     if isinstance(tree, Missing):
         yield tree
@@ -60,7 +60,7 @@ def missing_in(tree) -> Iterator[Missing]:
             yield from missing_in(part)
 
 
-def refuse_missing(*trees) -> None:
+def refuse_missing(*trees: Any) -> None:
     """Refuse to compute with stand-ins, naming the first."""
     for missing in missing_in(trees):
         raise Refusal(missing.sentence())

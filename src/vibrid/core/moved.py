@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from typing import Any
 
 
-def moved(module: str, name: str, names: dict[str, str]):
+def moved(module: str, name: str, names: dict[str, str]) -> Any:
     """The object that a moved name of a module stands for, with a DeprecationWarning; or the usual AttributeError.
 
     A module calls it from its own `__getattr__` with its table `names` (old name → new one, with its module): the

@@ -50,7 +50,7 @@ class ParameterInfo:
     zero: bool = False
     unset: float | None = None
 
-    def check(self, value, where: str) -> None:
+    def check(self, value: Any, where: str) -> None:
         """Refuse a value out of the parameter's range, naming `where` it is; traced values are not checked."""
         if isinstance(value, Tracer) or not isinstance(value, jax.Array | np.ndarray | float | int):
             return
@@ -70,7 +70,7 @@ class ParameterInfo:
             raise InputError(f"'{place}' ({self.meaning}) must be {words}, and is {float(values[index]):g}{unit}.")
 
 
-def check_parameters(owner, where: str) -> None:
+def check_parameters(owner: Any, where: str) -> None:
     """Refuse the first parameter of `owner` whose value is out of its range; `where` is the name of the owner."""
     for f in dataclasses.fields(owner):
         info = f.metadata.get("parameter")
@@ -157,7 +157,7 @@ def documented(text: str, fields: dict[str, dataclasses.Field]) -> str:
     return "\n".join([inspect.cleandoc(text), "", "Parameters", *lines])
 
 
-def parameter_info(owner, name: str) -> ParameterInfo:
+def parameter_info(owner: Any, name: str) -> ParameterInfo:
     """The declaration of `owner.name`; an empty one for fields that are not parameters.
 
     An owner whose units depend on its settings (a sensor) gives them in `parameter_units`.

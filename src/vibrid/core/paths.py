@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -43,7 +43,7 @@ def parse(path: str) -> tuple[str | int, ...]:
     return tuple(tokens)
 
 
-def spell(tokens) -> str:
+def spell(tokens: Sequence[str | int]) -> str:
     """The text of a parsed path."""
     text = ""
     for token in tokens:
@@ -75,11 +75,11 @@ def _step(node, token, where: str):
     return getattr(node, token)
 
 
-def expand(tree, path: str) -> list[str]:
+def expand(tree: Any, path: str) -> list[str]:
     """Every concrete path that `path` stands for, each naming one number."""
     found: list[str] = []
 
-    def walk(node, done: tuple, rest: tuple):
+    def walk(node, done: tuple[Any, ...], rest: tuple[Any, ...]):
         if rest:
             tokens = range(_length(node, spell(done))) if rest[0] == "*" else [rest[0]]
             for token in tokens:
@@ -98,7 +98,7 @@ def expand(tree, path: str) -> list[str]:
     return found
 
 
-def get(tree, path: str):
+def get(tree: Any, path: str) -> Any:
     """The value at a concrete path."""
     node, done = tree, ()
     for token in parse(path):
@@ -106,7 +106,7 @@ def get(tree, path: str):
     return node
 
 
-def info(tree, path: str) -> ParameterInfo:
+def info(tree: Any, path: str) -> ParameterInfo:
     """Meaning, unit and range of the parameter at a concrete path."""
     node, done, info = tree, (), ParameterInfo()
     for token in parse(path):
@@ -116,7 +116,7 @@ def info(tree, path: str) -> ParameterInfo:
     return info
 
 
-def _set(node: Any, tokens: tuple, value, where: str) -> Any:
+def _set(node: Any, tokens: tuple[Any, ...], value, where: str) -> Any:
     if not tokens:
         if isinstance(node, eqx.Module) and not isinstance(value, eqx.Module):
             raise InputError(f"'{where}' is a {type(node).__name__}, not a number.")
@@ -152,7 +152,7 @@ def replace(tree: Tree, changes: Mapping[str, Any]) -> Tree:
     return tree
 
 
-def check(tree, changes: Mapping[str, Any]) -> None:
+def check(tree: Any, changes: Mapping[str, Any]) -> None:
     """Refuse new values in `tree` at some paths that are out of range; traced values are not checked."""
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(list(changes.values()))):
         return
@@ -171,13 +171,13 @@ def check(tree, changes: Mapping[str, Any]) -> None:
                     cls.__dict__["__check_init__"](node)
 
 
-def check_values(tree, changes: Mapping[str, Any]) -> None:
+def check_values(tree: Any, changes: Mapping[str, Any]) -> None:
     """Refuse values for paths of `tree`, for one run or many, that are out of the parameters' ranges."""
     for path, values in changes.items():
         info(tree, spell(_fill_stars(tree, parse(path))[0])).check(values, path)
 
 
-def _fill_stars(tree, tokens: tuple) -> list[tuple]:
+def _fill_stars(tree, tokens: tuple[Any, ...]) -> list[tuple]:
     """The same path with every `*` replaced by each index in turn (whole arrays stay whole)."""
     paths = [((), tree)]
     for token in tokens:

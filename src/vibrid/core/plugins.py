@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def _declared_by_source(module: str) -> str | None:
 # -- files of the user ---------------------------------------------------------------------------------------------
 
 
-def load_file(path, content: bytes | None = None) -> Plugin:
+def load_file(path: str | PathLike[str], content: bytes | None = None) -> Plugin:
     """Run a plugin file, once for each content; a `FileProblem` states why it cannot be used.
 
     `content` was read from the file, and trusted; exactly this is run.
@@ -158,7 +159,7 @@ def files() -> list[Plugin]:
     return [Plugin(Origin("file", Path(path).stem, path=str(Path(path)))) for path in _files]
 
 
-def read_plugin(path) -> bytes:
+def read_plugin(path: str | PathLike[str]) -> bytes:
     """The content of a plugin file."""
     try:
         return Path(path).read_bytes()

@@ -59,7 +59,8 @@ class Registry:
     """Loads the plugins that are installed, once; set by `core.plugins`."""
 
     def __init__(self, kind: str, reserved: tuple[str, ...] = ()):
-        self.kind, self.reserved = kind, reserved
+        self.kind: str = kind
+        self.reserved: tuple[str, ...] = reserved
         self._classes: dict[str, Any] = {}
         self._constructors: dict[str, Callable] = {}
         self._announced: dict[str, str] = {}  # name -> "module:attribute", imported at the first use
@@ -86,7 +87,7 @@ class Registry:
 
         return add
 
-    def also(self, name: str, constructor: Callable) -> None:
+    def also(self, name: str, constructor: Callable[..., Any]) -> None:
         """Make another way to construct a registered class known to project files, under a name of its own."""
         origin, held = _origin_of_caller(sys._getframe(1).f_globals), self._constructors.get(name)
         self._refuse_taken(name, held is not None and _called(held) == _called(constructor))
@@ -116,7 +117,7 @@ class Registry:
 
     # -- looking up ------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, name: str):
+    def __getitem__(self, name: str) -> Any:
         if not self._holds(name):
             Registry.discover()
         if not self._holds(name):
@@ -239,7 +240,7 @@ def forget(origin: Origin) -> None:
         Registry.every[kind].forget(name)
 
 
-def _origin_of_caller(where: dict) -> Origin:
+def _origin_of_caller(where: dict[str, Any]) -> Origin:
     """The origin of what a module registers: its plugin, the package, the plugin that is being loaded, its file."""
     module = where.get("__name__", "")
     owners = [known for known in _modules if module == known or module.startswith(f"{known}.")]

@@ -111,7 +111,7 @@ class Traced:
         return self.program.outputs[1:]
 
 
-def trace(step: Callable, start, inputs: int, dtype=jnp.float32) -> Traced:
+def trace(step: Callable[..., Any], start, inputs: int, dtype=jnp.float32) -> Traced:
     """Follow a step once.
 
     Arguments
@@ -134,7 +134,7 @@ def trace(step: Callable, start, inputs: int, dtype=jnp.float32) -> Traced:
     return Traced(program, tuple(np.asarray(leaf) for leaf in leaves), names)
 
 
-def program_of(function: Callable, *examples) -> Program:
+def program_of(function: Callable[..., Any], *examples) -> Program:
     """The program of a function of arrays (and tuples of results) with the shapes and types of the examples."""
     closed = jax.make_jaxpr(function)(*examples)
     return _Opener().program(closed.jaxpr, closed.consts)
@@ -200,11 +200,11 @@ class _Opener:
             return write(settings, given, results)
         return self.add("reshape" if kind in _SHAPES else kind, given, results, read_settings(kind, settings))
 
-    def add(self, kind: str, given, results, settings: dict | None = None, **programs) -> list[Value]:
+    def add(self, kind: str, given, results, settings: dict[str, Any] | None = None, **programs) -> list[Value]:
         self.operations.append(Operation(kind, tuple(given), tuple(results), settings or {}, **programs))
         return list(results)
 
-    def opened(self, inner) -> tuple:
+    def opened(self, inner) -> tuple[Any, ...]:
         """A program inside another, with or without constants of its own, and those."""
         consts = getattr(inner, "consts", ())
         return getattr(inner, "jaxpr", inner), [self.known(c) for c in consts]

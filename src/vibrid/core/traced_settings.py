@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 
 from vibrid.core.errors import Refusal
@@ -13,7 +15,7 @@ _HINTS = {
 """Parameters that follow from the shapes and types of the results, or affect how to compute, not what."""
 
 
-def read_settings(kind: str, given: dict) -> dict:
+def read_settings(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     """The settings of an operation from the parameters of its primitive."""
     rest = {name: value for name, value in given.items() if name not in _HINTS}
     read = _READERS.get(kind)
@@ -27,7 +29,7 @@ def read_settings(kind: str, given: dict) -> dict:
     return known
 
 
-def _power(rest: dict) -> dict:
+def _power(rest: dict[str, Any]) -> dict[str, Any]:
     return {"power": int(rest.pop("y"))}
 
 
@@ -35,23 +37,23 @@ def _axes(name: str = "axes"):
     return lambda rest: {"axes": tuple(rest.pop(name))}
 
 
-def _shape(rest: dict) -> dict:
+def _shape(rest: dict[str, Any]) -> dict[str, Any]:
     """The shape of the result is sufficient."""
     rest.pop("dimensions")
     return {}
 
 
-def _product(rest: dict) -> dict:
+def _product(rest: dict[str, Any]) -> dict[str, Any]:
     summed, shared = rest.pop("dimension_numbers")
     return {"summed": tuple(map(tuple, summed)), "shared": tuple(map(tuple, shared))}
 
 
-def _slice(rest: dict) -> dict:
+def _slice(rest: dict[str, Any]) -> dict[str, Any]:
     begin, end, jump = rest.pop("start_indices"), rest.pop("limit_indices"), rest.pop("strides")
     return {"begin": list(begin), "end": list(end), "jump": list(jump or [1] * len(begin))}
 
 
-def _gather(rest: dict) -> dict:
+def _gather(rest: dict[str, Any]) -> dict[str, Any]:
     how = _not_many(rest.pop("dimension_numbers"))
     return {
         "start_axes": how.start_index_map,
@@ -62,7 +64,7 @@ def _gather(rest: dict) -> dict:
     }
 
 
-def _scatter(rest: dict) -> dict:
+def _scatter(rest: dict[str, Any]) -> dict[str, Any]:
     how = _not_many(rest.pop("dimension_numbers"))
     return {
         "start_axes": how.scatter_dims_to_operand_dims,
@@ -78,7 +80,7 @@ def _not_many(how):
     return how
 
 
-def _outside(rest: dict) -> str:
+def _outside(rest: dict[str, Any]) -> str:
     """Treatment of a place outside the array: "fill" (picked: a NaN; put: left out), "clip", or "promised" never."""
     mode = str(rest.pop("mode")).upper()
     return "fill" if "FILL" in mode else "clip" if "CLIP" in mode else "promised"

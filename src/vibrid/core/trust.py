@@ -8,6 +8,7 @@ another SHA-256, and is asked for again.
 from __future__ import annotations
 
 import os
+from os import PathLike
 from pathlib import Path
 
 from vibrid.core.errors import FileProblem
@@ -32,7 +33,7 @@ def is_trusted(content: bytes) -> bool:
     return fingerprint(content) in _agreed | _remembered()
 
 
-def agree(path, content: bytes) -> None:
+def agree(path: str | PathLike[str], content: bytes) -> None:
     """Remember that a content may run; a `FileProblem` when that cannot be written (it may run in this process)."""
     mark = fingerprint(content)
     _agreed.add(mark)

@@ -30,15 +30,15 @@ LONGEST = 512
 class Dynamics(Parameterised):
     """How an actuator follows its command, without limits and sensor."""
 
-    def prepare(self, dt) -> Any:
+    def prepare(self, dt: jax.Array | float) -> Any:
         """Constants of a test with commands every `dt` seconds."""
         return ()
 
-    def start(self, constants) -> Any:
+    def start(self, constants: Any) -> Any:
         """The state at rest."""
         return ()
 
-    def follow(self, constants, state, command, dt) -> tuple[Motion, Any]:
+    def follow(self, constants: Any, state: Any, command: jax.Array, dt: jax.Array | float) -> tuple[Motion, Any]:
         """Position and velocity at the end of a step towards `command`, and the state there."""
         raise NotImplementedError
 
@@ -51,10 +51,10 @@ class Dynamics(Parameterised):
 class IdealMachine(Dynamics):
     """The specimen follows the command exactly."""
 
-    def start(self, constants):
+    def start(self, constants: Any) -> Any:
         return jnp.zeros(())
 
-    def follow(self, constants, state, command, dt):
+    def follow(self, constants: Any, state: Any, command: jax.Array, dt: jax.Array | float) -> tuple[Motion, Any]:
         return Motion(command, (command - state) / dt), command
 
     def transfer(self, s):
@@ -67,13 +67,13 @@ class PureDelay(Dynamics):
 
     delay: Parameter = parameter("delay τ", "s", positive=True, zero=True)
 
-    def prepare(self, dt):
+    def prepare(self, dt: jax.Array | float) -> Any:
         return self.delay / dt
 
-    def start(self, constants):
+    def start(self, constants: Any) -> Any:
         return empty_ring(LONGEST)
 
-    def follow(self, constants, state, command, dt):
+    def follow(self, constants: Any, state: Any, command: jax.Array, dt: jax.Array | float) -> tuple[Motion, Any]:
         ring = push(state, command)
         value, slope = past(ring, constants)
         return Motion(value, slope / dt), ring
@@ -85,11 +85,11 @@ class PureDelay(Dynamics):
 class LinearMachine(Dynamics):
     """`x⁽ⁿ⁾ + a_{n−1} x⁽ⁿ⁻¹⁾ + … + a_0 x = b u`, exact for commands that are linear between samples."""
 
-    def polynomial(self):
+    def polynomial(self) -> tuple[tuple[jax.Array, ...], jax.Array]:
         """(a_0, …, a_{n−1}) and b."""
         raise NotImplementedError
 
-    def prepare(self, dt):
+    def prepare(self, dt: jax.Array | float) -> Any:
         a, b = self.polynomial()
         n = len(a)
         state_matrix = jnp.eye(n, k=1).at[-1].set(-jnp.stack(a))
@@ -98,10 +98,10 @@ class LinearMachine(Dynamics):
         velocity = jnp.concatenate([state_matrix[0], input_matrix[0]])
         return moved, first[:, 0], last[:, 0], velocity
 
-    def start(self, constants):
+    def start(self, constants: Any) -> Any:
         return jnp.zeros(constants[0].shape[0]), jnp.zeros(())
 
-    def follow(self, constants, state, command, dt):
+    def follow(self, constants: Any, state: Any, command: jax.Array, dt: jax.Array | float) -> tuple[Motion, Any]:
         moved, first, last, velocity = constants
         z, before = state
         z = matvec(moved, z) + first * before + last * command
@@ -118,7 +118,7 @@ class FirstOrder(LinearMachine):
 
     lag: Parameter = parameter("time constant τ", "s", positive=True)
 
-    def polynomial(self):
+    def polynomial(self) -> tuple[tuple[jax.Array, ...], jax.Array]:
         return (1.0 / self.lag,), 1.0 / self.lag
 
 
@@ -134,7 +134,7 @@ class SecondOrder(LinearMachine):
         """An actuator that lags by `lag` seconds at low frequencies."""
         return SecondOrder(ratio / (jnp.pi * lag), ratio)
 
-    def polynomial(self):
+    def polynomial(self) -> tuple[tuple[jax.Array, ...], jax.Array]:
         omega = 2 * jnp.pi * self.frequency
         return (omega**2, 2 * self.ratio * omega), omega**2
 
@@ -156,7 +156,7 @@ class BenchmarkMachine(LinearMachine):
     damping: Parameter = parameter("damping of the specimen c", "N s/m", positive=True, zero=True, default=114.6)
     stiffness: Parameter = parameter("stiffness of the specimen k", "N/m", positive=True, zero=True, default=1.19e6)
 
-    def polynomial(self):
+    def polynomial(self) -> tuple[tuple[jax.Array, ...], jax.Array]:
         def times(p, q):
             return jnp.convolve(jnp.stack(p), jnp.stack(q))  # lowest power first
 
@@ -202,20 +202,22 @@ class Actuator(Parameterised):
     quantum: Parameter = parameter("resolution of the displacement sensor", "m", positive=True, default=0.0)
     seed: int = 0
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if isinstance(self.dynamics, PureDelay) and not isinstance(self.dynamics.delay, Tracer):
             late = float(jnp.max(self.dynamics.delay))
             if late * 1024 > LONGEST - 2:
                 raise InputError(f"The delay of an actuator must be shorter than half a second, not {late:g} s.")
 
-    def prepare(self, dt):
+    def prepare(self, dt: jax.Array | float) -> Any:
         return self.dynamics.prepare(dt)
 
-    def start(self, constants) -> MachineState:
+    def start(self, constants: Any) -> MachineState:
         zero = jnp.zeros(())
         return MachineState(self.dynamics.start(constants), zero, zero, jnp.zeros((), jnp.int32))
 
-    def move(self, constants, state: MachineState, command, dt) -> tuple[ImposedMotion, MachineState]:
+    def move(
+        self, constants: Any, state: MachineState, command: jax.Array, dt: jax.Array | float
+    ) -> tuple[ImposedMotion, MachineState]:
         """Follow a command for one step of `dt` seconds."""
         reach = self.velocity_limit * dt
         asked = jnp.clip(jnp.clip(command, -self.stroke, self.stroke), state.asked - reach, state.asked + reach)

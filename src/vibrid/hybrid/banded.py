@@ -121,11 +121,11 @@ class BandedFrictionDamper(LoopDevice):
         drum = jnp.stack(Drum(zero, zero, zero, zero, zero, -self.ringing_size * self._omega * grip, zero))
         return BandedState(drum, jnp.zeros_like(drum), Motion(zero, zero), jnp.zeros((), jnp.int32))
 
-    def initial_stiffness(self):
+    def initial_stiffness(self) -> jax.Array:
         """The clevis inside its play, in series with the bristles."""
         return 1.0 / (1.0 / self.gap_stiffness + 1.0 / self.bristle_stiffness)
 
-    def trial(self, state: BandedState, motion: Motion, heard, dt):
+    def trial(self, state: BandedState, motion: Motion, heard: Any, dt: float) -> tuple[Reading, Any]:
         """Adams–Bashforth steps of order 2 (rates one substep apart, one evaluation each); inside a step displacement
         and velocity are linear, heat and the turn of the drum are constant."""
         before, h, slow = state.at, dt / SUBSTEPS, self._slow(Drum(*state.drum))
@@ -149,14 +149,14 @@ class BandedFrictionDamper(LoopDevice):
     def _omega(self):
         return 2 * jnp.pi * self.ringing_frequency
 
-    def clevis_force(self, drum: Drum, x, v):
+    def clevis_force(self, drum: Drum, x: jax.Array, v: jax.Array) -> jax.Array:
         """F: the force on the load cell, N."""
         stretch = x - drum.u
         beyond = stretch - jnp.clip(stretch, -0.5 * self.gap, 0.5 * self.gap)
         stiff = self.gap_stiffness * stretch + (self.clevis_stiffness - self.gap_stiffness) * beyond
         return stiff + self.contact_damping * (v - drum.v)
 
-    def band_forces(self, drum: Drum):
+    def band_forces(self, drum: Drum) -> jax.Array:
         """(2,) T1 and T2, N."""
         w, turn = 2 * drum.w / self.band_travel, 2 * jnp.pi * drum.u / self.circumference + self.phase
         first = 1 + 0.35 * w + 0.06 * jnp.sin(turn + 0.7) + 0.5 * drum.y

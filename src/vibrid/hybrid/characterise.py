@@ -10,6 +10,7 @@ for the same purpose.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import equinox as eqx
 import jax
@@ -109,6 +110,14 @@ def _normal(fit: Fit, q, histories, weights):
     residuals, slope = fit.residuals(q, histories), jax.jacfwd(lambda q: fit.residuals(q, histories))(q)
     weighted = weights[:, None] * residuals
     return jnp.einsum("ts,tsp->p", weighted, slope), jnp.einsum("t,tsp,tsq->pq", weights, slope, slope)
+
+
+class Search(TypedDict, total=False):
+    """Sizes of the search of `characterise`."""
+
+    population: int
+    generations: int
+    polished: int
 
 
 def characterise(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from vibrid.core.errors import InputError
 from vibrid.hybrid.realtime import RealTime
@@ -63,7 +64,7 @@ class ClockReport:
             )
         return f"It could hold about {0.8 / most:.3g} Hz: 99.9 % of the steps took less than {spoken(most)}."
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """For JSON and reports."""
         return {
             "rate": self.rate, "steps": self.steps, "misses": self.misses, "behind": self.behind, "held": self.held,

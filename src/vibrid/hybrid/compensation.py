@@ -36,14 +36,16 @@ class Compensator(Parameterised):
 
     needs_position: ClassVar[bool] = False  # uses the measured displacement
 
-    def prepare(self, dt) -> Any:
+    def prepare(self, dt: jax.Array | float) -> Any:
         """Constants of a test with commands every `dt` seconds."""
         return ()
 
-    def start(self, constants) -> Any:
+    def start(self, constants: Any) -> Any:
         return ()
 
-    def command(self, constants, state, target: TargetMotion, measured, dt) -> tuple[jax.Array, Any]:
+    def command(
+        self, constants: Any, state: Any, target: TargetMotion, measured: jax.Array, dt: jax.Array | float
+    ) -> tuple[jax.Array, Any]:
         """The command (m) for this step; `measured` is the measured displacement (m) after the last one."""
         raise NotImplementedError
 
@@ -56,7 +58,9 @@ class Compensator(Parameterised):
 class NoCompensation(Compensator):
     """The command is the target."""
 
-    def command(self, constants, state, target, measured, dt):
+    def command(
+        self, constants: Any, state: Any, target: TargetMotion, measured: jax.Array, dt: jax.Array | float
+    ) -> tuple[jax.Array, Any]:
         return target.x, state
 
     def transfer(self, s):
@@ -72,17 +76,19 @@ class PolynomialExtrapolation(Compensator):
     delay: Parameter = parameter("delay τ", "s", positive=True, zero=True)
     order: int = eqx.field(static=True, default=3)
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not 1 <= self.order <= 5:
             raise InputError(f"A polynomial extrapolation has an order from 1 to 5, not {self.order}.")
 
-    def prepare(self, dt):
+    def prepare(self, dt: jax.Array | float) -> Any:
         return self.delay / dt
 
-    def start(self, constants):
+    def start(self, constants: Any) -> Any:
         return empty_ring(_MEMORY)
 
-    def command(self, constants, state, target, measured, dt):
+    def command(
+        self, constants: Any, state: Any, target: TargetMotion, measured: jax.Array, dt: jax.Array | float
+    ) -> tuple[jax.Array, Any]:
         ring = push(state, target.x)
         n = self.order
         terms = [(-1.0) ** i * comb(n + 1, i + 1) * past(ring, i * constants)[0] for i in range(n + 1)]
@@ -100,7 +106,9 @@ class Inverse(Compensator):
     first: Parameter = parameter("a₁", "s", positive=True, zero=True)
     second: Parameter = parameter("a₂", "s^2", positive=True, default=0.0)
 
-    def command(self, constants, state, target, measured, dt):
+    def command(
+        self, constants: Any, state: Any, target: TargetMotion, measured: jax.Array, dt: jax.Array | float
+    ) -> tuple[jax.Array, Any]:
         return target.x + self.first * target.v + self.second * target.a, state
 
     def transfer(self, s):

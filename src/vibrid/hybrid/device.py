@@ -50,15 +50,15 @@ class LoopDevice(Parameterised):
         """The state at rest."""
         raise NotImplementedError
 
-    def trial(self, state, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, Any]:
+    def trial(self, state: Any, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, Any]:
         """The reading at `motion`, reached in `dt` seconds, and the state to commit with it."""
         raise NotImplementedError
 
-    def initial_stiffness(self):
+    def initial_stiffness(self) -> jax.Array | float:
         """N/m at rest: the integrators of the KR-α family are built from it."""
         return jnp.zeros(())
 
-    def initial_damping(self):
+    def initial_damping(self) -> jax.Array | float:
         """N s/m at rest."""
         return jnp.zeros(())
 
@@ -95,8 +95,8 @@ class LawDevice(LoopDevice):
         force = jnp.where(self.law.overflowed(law_state), jnp.nan, self.law.force(motion.e, motion.w, law_state))
         return Reading(force, jnp.zeros(0)), LawState(law_state, motion)
 
-    def initial_stiffness(self):
+    def initial_stiffness(self) -> jax.Array | float:
         return self.law.initial_stiffness()
 
-    def initial_damping(self):
+    def initial_damping(self) -> jax.Array | float:
         return self.law.initial_damping()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
+import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, Parameterised, parameter
@@ -15,6 +16,9 @@ from vibrid.hybrid.device import LawDevice, LoopDevice
 from vibrid.hybrid.substructure import Connection, Substructure
 from vibrid.laws.base import Law
 from vibrid.records.motions.similitude import Similitude
+
+if TYPE_CHECKING:
+    from vibrid.structures.base import Structure
 
 
 def as_device(value: Law | LoopDevice | Substructure | Connection) -> Any:
@@ -52,7 +56,7 @@ class Part(Parameterised):
         """Whether it is external: moved outside the compiled loop."""
         return not isinstance(self.device, LoopDevice)
 
-    def row(self, structure):
+    def row(self, structure: Structure) -> np.ndarray:
         """(n,): its deformation is `row @ x`."""
         return structure.row(self.at) - (structure.row(self.to) if self.to else 0.0)
 
@@ -77,7 +81,7 @@ class Experimental(Part):
     compensator: Compensator | None = None
     rehearsal: StandIn | None = None
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.actuator is not None and self.is_outside:
             raise InputError(f"'{self.name}' is external and has its own actuator: leave out the actuator.")
 
@@ -91,7 +95,7 @@ class Modelled(Part):
 
     listens: str = eqx.field(static=True, default="")
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.is_outside:
             raise InputError(f"'{self.name}' is modelled, so its device is a law, a specimen or a network.")
 
@@ -108,7 +112,7 @@ class Scaling:
     force: float = 1.0
     time: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("length", "force", "time"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"The factor of {name} must be a positive number, not {getattr(self, name)!r}.")

@@ -77,7 +77,7 @@ class HybridResult:
             "hybrid test: displacements", data=self.response.displacement, channels=tuple(channels)
         )
 
-    def summary(self, place: str) -> dict:
+    def summary(self, place: str) -> dict[str, Any]:
         """The numbers of the test in SI units: of a place of the structure, and of one device of each kind."""
         x, devices = self.displacement(place), []
         tested = {part.name for part in self.test.experimental}

@@ -88,7 +88,7 @@ def _rms(values: np.ndarray) -> np.ndarray:
     return np.where(size > 0, size, 1.0)
 
 
-def accelerations(problem: Problem, values, motion, record: int):
+def accelerations(problem: Problem, values, motion, record: int) -> jax.Array:
     """(nt, n) accelerations of one record at values θ, in m/s²."""
     x, v, _ = motion
     data = problem.data[record]
@@ -104,7 +104,7 @@ class Tabulated(eqx.Module):
     offset: jax.Array  # (samples, m)
     slope: jax.Array  # (samples, m, p)
 
-    def fake(self, values, index):
+    def fake(self, values, index) -> jax.Array:
         """(batch, m): sample `index[i]` with the values of row i (batch, p)."""
         return self.offset[index] + jnp.sum(self.slope[index] * values[:, None, :].astype(self.slope.dtype), axis=-1)
 
@@ -129,7 +129,7 @@ class IntegratedSamples(eqx.Module):
     end: tuple[int, ...] = eqx.field(static=True)
     draws: int = eqx.field(static=True)
 
-    def fake(self, values, index):
+    def fake(self, values, index) -> jax.Array:
         """(batch, m): the first `draws` rows of values are used for all samples, in turn."""
         whole = jax.vmap(self.traced)(values[: self.draws])
         return whole[jnp.arange(index.shape[0]) % self.draws, index]
@@ -142,7 +142,7 @@ class IntegratedSamples(eqx.Module):
         """(samples, m, p): how they change with the values."""
         return np.asarray(_traced_slopes(self, jnp.asarray(values)))
 
-    def traced(self, values):
+    def traced(self, values) -> jax.Array:
         parts = [
             accelerations(self.problem, values, self.motions[r], r)[b:e]
             for r, b, e in zip(self.records, self.begin, self.end, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -39,17 +40,17 @@ _UNKNOWN_ARRAYS = {
 }
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
 _PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
-_RESERVED: dict = {"display_units": {}, "checks": []}
+_RESERVED: dict[str, Any] = {"display_units": {}, "checks": []}
 """Keys that later versions fill without a new format; see docs/result-files.md."""
 
 
-def save(fit: Identification, path) -> None:
+def save(fit: Identification, path: Path | str) -> None:
     """Write a result; the file appears only when it is complete."""
     arrays = _arrays(fit)
     write_stored(path, _text(fit), arrays, _columns(fit, arrays))
 
 
-def _text(fit: Identification) -> dict:
+def _text(fit: Identification) -> dict[str, Any]:
     p = fit.problem
     text = {
         "structure": describe(p.experiment.structure),
@@ -77,7 +78,7 @@ def _text(fit: Identification) -> dict:
     return {**text, "plugins": [*_named_by(text), *_method_of(fit.method)]}
 
 
-def _named_by(text) -> list[dict]:
+def _named_by(text) -> list[dict[str, Any]]:
     """Every part of a text that comes from a plugin: its name and its origin."""
     if isinstance(text, dict):
         plugins = [{"name": next(iter(text.values())), "from": text["from"]}] if "from" in text else []
@@ -87,7 +88,7 @@ def _named_by(text) -> list[dict]:
     return []
 
 
-def _method_of(name: str) -> list[dict]:
+def _method_of(name: str) -> list[dict[str, Any]]:
     """The method, where it comes from a plugin."""
     return [
         {"name": known, "from": METHODS.origin(known).short}
@@ -156,7 +157,7 @@ def _columns(fit: Identification, arrays: Arrays) -> Columns:
     return columns
 
 
-def load_identification(path) -> Identification:
+def load_identification(path: Path | str) -> Identification:
     """Read a result back, of this format or an older one; it can predict, validate, plot and report as before.
 
     Where a law, structure or integrator came from a plugin that is not installed, all stored results can be read and
@@ -174,7 +175,7 @@ def load_identification(path) -> Identification:
         raise FileProblem(path, f"the result is damaged or incomplete ({problem}).") from problem
 
 
-def _rebuild(text: dict, arrays: dict) -> Identification:
+def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
     problem = _problem(text, arrays)
     limits = Identifiability(
         problem.unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])
@@ -195,7 +196,7 @@ def _rebuild(text: dict, arrays: dict) -> Identification:
     )
 
 
-def _problem(text: dict, arrays: dict) -> Problem:
+def _problem(text: dict[str, Any], arrays: dict[str, Any]) -> Problem:
     count = len(text["records"])
     initial = [[arrays[f"records/{i}/initial_{k}"] for k in ("displacement", "velocity")] for i in range(count)]
     experiment = Experiment(
@@ -222,13 +223,13 @@ def _problem(text: dict, arrays: dict) -> Problem:
     )
 
 
-def _data(text: dict, arrays: dict, i: int) -> Data:
+def _data(text: dict[str, Any], arrays: dict[str, Any], i: int) -> Data:
     stored = {k: arrays.get(f"records/{i}/{k}") for k in ("readings", "used", "excitation", "shares")}
     about = text["records"][i]
     return Data(
         readings=jnp.asarray(stored["readings"]),
         present=jnp.asarray(stored["used"], float),
-        drive=drive(stored["excitation"], text["hold"], text["substeps"]),
+        drive=drive(np.asarray(stored["excitation"]), text["hold"], text["substeps"]),
         step=float(about["step"]),
         loads=_tuples(about["loads"]),
         name=about["name"],
@@ -236,7 +237,7 @@ def _data(text: dict, arrays: dict, i: int) -> Data:
     )
 
 
-def _loads(text: dict, arrays: dict, i: int) -> LoadEstimate:
+def _loads(text: dict[str, Any], arrays: dict[str, Any], i: int) -> LoadEstimate:
     names_of_arrays = ("time", "values", "standard_deviation", "noise", "spread", "first")
     time, values, deviation, noise, spread, first = (arrays[f"loads/{i}/{name}"] for name in names_of_arrays)
     given = text["loads"][i]
@@ -246,7 +247,7 @@ def _loads(text: dict, arrays: dict, i: int) -> LoadEstimate:
     return LoadEstimate(record, names, units, time, values, deviation, weights)
 
 
-def _known(cls, table: dict):
+def _known(cls, table: dict[str, Any]):
     """A dataclass from a table; unknown keys of later versions are ignored."""
     return cls(**{f.name: table[f.name] for f in dataclasses.fields(cls) if f.name in table})
 

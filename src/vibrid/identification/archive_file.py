@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -28,7 +30,7 @@ NAMED = 1000
 """Datasets with more columns do not store their names: an attribute of HDF5 has at most 64 kB."""
 
 
-def write_stored(path, text: dict, arrays: Arrays, columns: Columns) -> None:
+def write_stored(path: Path | str, text: dict[str, Any], arrays: Arrays, columns: Columns) -> None:
     """Write text and arrays (None: left out) as a file of the present format."""
     with whole_hdf5(path) as file:
         file.attrs["vibrid"] = FORMAT
@@ -64,7 +66,7 @@ def _words(words) -> np.ndarray:
     return np.array(list(words), dtype=h5py.string_dtype())
 
 
-def _storage(value: np.ndarray) -> dict:
+def _storage(value: np.ndarray) -> dict[str, Any]:
     """Compressed, with a checksum, in chunks of whole rows."""
     if value.size <= COMPRESSED:
         return {}
@@ -73,7 +75,7 @@ def _storage(value: np.ndarray) -> dict:
     return {"chunks": chunks, "compression": "gzip", "shuffle": True, "fletcher32": True}
 
 
-def read_stored(path) -> tuple[dict, Arrays]:
+def read_stored(path: Path | str) -> tuple[dict[str, Any], Arrays]:
     """Text and arrays of a file, in the present format; a file that is not a result is refused."""
     with h5py.File(path, "r") as file:
         format = _format(path, file)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 FORMAT = 3
 OLDEST = 2
@@ -22,7 +23,7 @@ OLDEST = 2
 Arrays = dict[str, object]
 
 
-def upgraded(format: int, text: dict, arrays: Arrays) -> tuple[dict, Arrays]:
+def upgraded(format: int, text: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
     """Text and arrays of an older format as those of the present one."""
     for older in range(format, FORMAT):
         text, arrays = _STEPS[older](text, arrays)
@@ -44,7 +45,7 @@ _NAMES_OF_3 = {
 }
 
 
-def _from_2(text: dict, arrays: Arrays) -> tuple[dict, Arrays]:
+def _from_2(text: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Arrays]:
     """Datasets renamed; keys that early files of format 2 lack are added; files were not stored."""
     unknowns = text["unknowns"]
     unknowns = {"positive": [kind == "log" for kind in unknowns["kinds"]], **unknowns}
@@ -59,4 +60,4 @@ def _renamed(name: str) -> str:
     return name
 
 
-_STEPS: dict[int, Callable[[dict, Arrays], tuple[dict, Arrays]]] = {2: _from_2}
+_STEPS: dict[int, Callable[[dict, Arrays], tuple[dict[str, Any], Arrays]]] = {2: _from_2}

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.problem import Problem
 from vibrid.simulation.excitation import drive
@@ -32,7 +33,7 @@ def width(problem: Problem) -> int:
     return 2 * model.size + ravel_pytree(model.start())[0].shape[0]
 
 
-def first_state(problem: Problem, free, record: int = 0):
+def first_state(problem: Problem, free: Array, record: int = 0):
     """z at the first sample for given φ."""
     experiment, model = _experiment_and_model(problem, free)
     first = experiment.initial[record]
@@ -90,7 +91,7 @@ def check_steps(problem: Problem) -> None:
         )
 
 
-def at_priors(problem: Problem, free) -> np.ndarray:
+def at_priors(problem: Problem, free: Array) -> np.ndarray:
     """φ with every unknown that has a prior at its mean, where a filter must start."""
     u = problem.unknowns
     mean, low, high = (np.asarray(part) for part in (u.prior_mean, u.low, u.high))
@@ -104,7 +105,7 @@ def at_priors(problem: Problem, free) -> np.ndarray:
 
 
 @eqx.filter_jit
-def state_sizes(problem: Problem, free, record: int = 0):
+def state_sizes(problem: Problem, free: Array, record: int = 0):
     """rms of x, v and law states over a record when simulated with φ: the scales of the filter."""
     experiment, model = _experiment_and_model(problem, free)
     d, start = problem.data[0], experiment.initial[record]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.arguments import Numbers
+
 STEP = 1.5
 """The longest first step of one unknown in φ: a factor of 4.5 where φ is a logarithm."""
 
@@ -30,7 +32,7 @@ class Box:
     wall: np.ndarray
 
     @staticmethod
-    def of(low, high) -> Box:
+    def of(low: Numbers, high: Numbers) -> Box:
         """Bounds alone; steps are as long as damping lets them be."""
         low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
         return Box(low, high, *np.full((3, *low.shape), np.inf))
@@ -56,7 +58,9 @@ class Box:
         return above.astype(int) - below.astype(int)
 
 
-def bounded_step(normal: np.ndarray, gradient: np.ndarray, damping: float, low, high) -> np.ndarray:
+def bounded_step(
+    normal: np.ndarray, gradient: np.ndarray, damping: float, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
     """The step s with low ≤ s ≤ high that minimises gᵀs + ½ sᵀ(N + damping · diag N) s; low ≤ 0 ≤ high.
 
     Components are scaled by their curvature, so units do not matter. A component at its limit is fixed there and the

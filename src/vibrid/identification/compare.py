@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,12 @@ from vibrid.identification.result import Identification
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from vibrid.core.progress import Progress
+    from vibrid.identification.method import Method
+    from vibrid.identification.unknowns import Unknowns
+    from vibrid.records.record import Record
+    from vibrid.structures.base import Structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +52,7 @@ class Comparison:
         return best.limits.bound
 
     @property
-    def rows(self) -> list[dict]:
+    def rows(self) -> list[dict[str, Any]]:
         """One row per method; `mean_error` needs true values. The ratio to the bound is of the error, else of σ."""
         rows = []
         for name, r in self.results.items():
@@ -85,15 +92,15 @@ class Comparison:
 
 
 def compare(
-    structure,
-    data,
-    unknown,
-    methods,
+    structure: Structure,
+    data: Record | list[Record],
+    unknown: Unknowns,
+    methods: Method | str | Sequence[Method | str] | Mapping[str, Method | str],
     *,
     truth: dict[str, float] | None = None,
     key: int = 0,
-    progress=SILENT,
-    **keywords,
+    progress: Progress = SILENT,
+    **keywords: Any,
 ) -> Comparison:
     """Run several methods on the same problem.
 
@@ -121,8 +128,8 @@ def compare(
     return Comparison(results, refused, true)
 
 
-def _named(methods) -> dict:
-    named: dict = {}
+def _named(methods) -> dict[str, Any]:
+    named: dict[str, Any] = {}
     for method in map(as_method, methods if isinstance(methods, list | tuple) else [methods]):
         name = type(method).__name__
         named[name if name not in named else f"{name} {len(named) + 1}"] = method

@@ -6,17 +6,22 @@ import dataclasses
 import importlib.metadata
 import platform
 import time
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.device import on_processor
 from vibrid.core.version import __version__
 from vibrid.identification.diagnostics import channel_fits, verdict
 from vibrid.identification.identifiability import fisher_information, identifiability
 from vibrid.identification.problem import Problem, predict
 from vibrid.identification.result import Identification
+
+if TYPE_CHECKING:
+    from vibrid.identification.method import Method
 
 
 def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.ndarray:
@@ -30,7 +35,7 @@ def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.n
     return np.maximum(np.sqrt(squares / np.maximum(counts - spent, 1.0)), floor)
 
 
-def predictions_at(problem: Problem, free) -> list[np.ndarray]:
+def predictions_at(problem: Problem, free: Array) -> list[np.ndarray]:
     """Predicted readings of every record at φ."""
     with on_processor():
         return [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
@@ -54,7 +59,7 @@ def covariance_of(normal: np.ndarray, held: np.ndarray | None = None) -> np.ndar
 
 def conclude(
     problem: Problem,
-    method,
+    method: Method,
     free: np.ndarray,
     *,
     started: float,
@@ -63,7 +68,7 @@ def conclude(
     warnings: tuple[str, ...] = (),
     information: np.ndarray | None = None,
     innovations: list[np.ndarray] | None = None,
-    **rest,
+    **rest: Any,
 ) -> Identification:
     """Assemble the result. `noise` defaults to the stated noise, else to the residual rms of each sensor.
 
@@ -119,7 +124,7 @@ def compile_conclusion(problem: Problem) -> None:
         fisher_information(problem, free, np.ones(len(problem.sensors)))
 
 
-def settings_of(method) -> dict:
+def settings_of(method: Any) -> dict[str, Any]:
     """A method's settings as plain values."""
     settings = {}
     for f in dataclasses.fields(method):

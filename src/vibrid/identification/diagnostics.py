@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -
     return float(np.sqrt(np.mean(np.square(values))))
 
 
-def channel_fits(problem, predictions: list[np.ndarray], innovations: list[np.ndarray] | None = None):
+def channel_fits(problem: Problem, predictions: list[np.ndarray], innovations: list[np.ndarray] | None = None):
     """A `ChannelFit` of every sensor, all records together.
 
     Whiteness is tested on measured − predicted, or on `innovations` where a method has them.
@@ -113,7 +117,7 @@ def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str
     )
 
 
-def convergence_message(convergence: dict) -> str:
+def convergence_message(convergence: dict[str, Any]) -> str:
     """A message about the convergence of a descent; empty where there was none."""
     if "projected_gradient" not in convergence:
         return ""

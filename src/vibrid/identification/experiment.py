@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from vibrid.core import paths
@@ -11,6 +14,7 @@ from vibrid.records.record import QUANTITIES, Record
 from vibrid.simulation.excitation import channels_of
 from vibrid.simulation.initial import Initial
 from vibrid.structures.base import Structure
+from vibrid.structures.model import Loads
 from vibrid.structures.sensors import Sensor
 
 ROOTS = ("structure", "sensors", "initial")
@@ -49,18 +53,18 @@ class Experiment(eqx.Module):
         """The same path as an engineer would write it."""
         return path.removeprefix("structure.")
 
-    def offsets(self, inputs):
+    def offsets(self, inputs: Loads) -> jax.Array:
         """(m,): the offset of every input (quantity, place), zero where there is none."""
         known = {(load.quantity, load.place): load.offset for load in self.loads}
         return jnp.stack([known.get(load, jnp.zeros(())) for load in inputs])
 
 
-def is_load_offset(tokens: tuple) -> bool:
+def is_load_offset(tokens: Sequence[str | int]) -> bool:
     """Whether a path names the offset of a measured excitation; permanent loads of a structure have no offset."""
     return tokens[0] == "loads" and tokens[-1] == "offset"
 
 
-def loads_in(inputs_of_records) -> tuple[Load, ...]:
+def loads_in(inputs_of_records: Iterable[Loads]) -> tuple[Load, ...]:
     """The excitation channels of several records, each once."""
     return tuple(Load(*load) for load in dict.fromkeys(load for inputs in inputs_of_records for load in inputs))
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.identification.levenberg import gauss_newton
 from vibrid.identification.places import kind_of
+
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
 
 FAINT = 0.5
 """A parameter (or combination) is called identifiable when its bound is below this share of its size."""
@@ -34,7 +39,7 @@ class Identifiability:
         return self.relative_bound < FAINT
 
 
-def fisher_information(problem, free, deviations) -> np.ndarray:
+def fisher_information(problem: Problem, free: Array, deviations: Array) -> np.ndarray:
     """Σ Jᵀ J / σ² over all samples, J = d(reading)/dφ through the whole simulation. Priors are not counted."""
     free = jnp.asarray(free)
     _, _, normal = gauss_newton(problem, free[None], jnp.asarray(deviations))
@@ -42,7 +47,7 @@ def fisher_information(problem, free, deviations) -> np.ndarray:
     return np.asarray(normal)[0] - prior.T @ prior
 
 
-def identifiability(problem, free: np.ndarray, deviations: np.ndarray, information=None) -> Identifiability:
+def identifiability(problem: Problem, free: np.ndarray, deviations: np.ndarray, information=None) -> Identifiability:
     """The limits at θ(φ) when the sensors have the given noise; `information` (p, p) about φ where it is known."""
     information = fisher_information(problem, free, deviations) if information is None else np.array(information)
     slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))

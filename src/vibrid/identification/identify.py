@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from vibrid.core.arguments import Seed, checked
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.method import as_method, refuse_impossible
+from vibrid.identification.method import MethodChoice, as_method, refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import make_problem
 from vibrid.identification.result import Identification
+from vibrid.identification.unknowns import Unknowns
 from vibrid.records.record import Record
+from vibrid.simulation.base import Integrator
+from vibrid.simulation.initial import Initial
+from vibrid.structures.base import Structure
+from vibrid.structures.sensors import Sensor
 
 
 @checked
 def identify(
-    structure,
+    structure: Structure,
     data: Record | list[Record],
-    unknown,
-    method=None,
+    unknown: Unknowns,
+    method: MethodChoice | None = None,
     *,
-    sensors=None,
-    initial=None,
-    integrator=None,
+    sensors: Sequence[Sensor] | None = None,
+    initial: Initial | Mapping[str, Any] | Sequence[Any] | None = None,
+    integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
     hold_out: float = 0.0,

@@ -7,15 +7,20 @@ remaining error (the multiplier of an augmented Lagrangian), so that the weight 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.identification.conclude import CONTRADICTED, contradicted
 from vibrid.structures.modes import natural_frequencies
+
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
 
 MET = 1e-6  # of an exact frequency: the error that is accepted
 _FIRST = 1e-3  # of an exact frequency: its deviation in the first descent
@@ -59,16 +64,16 @@ class KnownFrequencies:
     def exact(self) -> np.ndarray:
         return self.given == 0.0
 
-    def found(self, problem, free) -> np.ndarray:
+    def found(self, problem: Problem, free: Array) -> np.ndarray:
         """Hz: frequencies of the structure at φ."""
         return np.asarray(_at(problem, jnp.asarray(free), self.modes))
 
-    def residuals(self, problem, free):
+    def residuals(self, problem: Problem, free: Array) -> tuple[np.ndarray, ...]:
         """Residuals of the priors on parameters and frequencies, and their slopes."""
         rest = (jnp.asarray(part) for part in (self.stated, self.deviation, self.shift))
         return tuple(np.asarray(part) for part in _residuals(problem, jnp.asarray(free), self.modes, *rest))
 
-    def tightened(self, problem, free) -> KnownFrequencies | None:
+    def tightened(self, problem: Problem, free: Array) -> KnownFrequencies | None:
         """The residuals for the next descent, so that exact frequencies are met; None where they are."""
         missed = np.where(self.exact, self.found(problem, free) - self.stated, 0.0)
         if np.all(np.abs(missed) <= MET * self.stated):
@@ -82,7 +87,7 @@ class KnownFrequencies:
         """The same with exact frequencies known to within `MET`: for the covariance."""
         return replace(self, deviation=np.where(self.exact, MET * self.stated, self.deviation))
 
-    def sentences(self, problem, free) -> tuple[str, ...]:
+    def sentences(self, problem: Problem, free: Array) -> tuple[str, ...]:
         """Messages: priors that the data contradict, and exact frequencies that could not be met."""
         notes = []
         for i, frequency in enumerate(self.found(problem, free)):

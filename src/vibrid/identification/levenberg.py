@@ -11,15 +11,21 @@ the cosine of the angle between the residuals and the column space of the Jacobi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.box import Box, bounded_step, promise
+
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
 
 _EXACT = 1e-22  # a cost that falls to this share of its first value is zero except for rounding
 _UNDAMPED = 1e-12
@@ -49,7 +55,7 @@ class Descent:
     def best(self) -> int:
         return int(np.argmin(np.where(np.isfinite(self.cost), self.cost, np.inf)))
 
-    def certificate(self, names: tuple[str, ...]) -> dict:
+    def certificate(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Convergence of the best start, for a result's `convergence`."""
         b = self.best
         return {
@@ -61,7 +67,7 @@ class Descent:
 
 
 @eqx.filter_jit
-def gauss_newton(problem, free, deviations, batch_size=8):
+def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: int = 8):
     """Cost, gradient and Gauss–Newton matrix at each of (starts, p) free vectors."""
 
     def at(phi):
@@ -75,16 +81,16 @@ def gauss_newton(problem, free, deviations, batch_size=8):
 
 
 def descend(
-    problem,
+    problem: Problem,
     starts: np.ndarray,
-    deviations: np.ndarray,
+    deviations: np.ndarray | None,
     *,
     active: np.ndarray | None = None,
     box: Box | None = None,
     iterations: int = 60,
     tolerance: float = 1e-9,
     progress: Progress = SILENT,
-    evaluate=None,
+    evaluate: Callable[..., Any] | None = None,
 ) -> Descent:
     """Minimise ½‖residuals‖² from every row of `starts`, inside a box.
 
@@ -93,6 +99,7 @@ def descend(
     too large. Ctrl-C keeps the best so far.
 
     Arguments
+        deviations: (sensors,) noise of the readings; None where `evaluate` is given.
         active: which unknowns may move; all by default.
         box: bounds and longest steps; those of the problem's unknowns by default.
         evaluate: free (starts, p) → cost, gradient, normal matrix; that of the problem by default.

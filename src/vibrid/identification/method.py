@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import equinox as eqx
 import jax
 import numpy as np
 
-from vibrid.core.arguments import check_fields
+from vibrid.core.arguments import Array, check_fields
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
+
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
+    from vibrid.identification.result import Identification
 
 METHODS = Registry.of("method")
 
@@ -53,30 +57,36 @@ class Method(eqx.Module):
     online: ClassVar[bool] = False
     retired: ClassVar[dict[str, str]] = {}  # arguments that are no longer there, and the message for each
 
-    def __new__(cls, *positional, **named):
+    def __new__(cls, *positional: Any, **named: Any) -> Self:
         for name in named:
             if name in cls.retired:
                 raise InputError(cls.retired[name])
         return super().__new__(cls)
 
-    def __init_subclass__(cls, **keywords):
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """The types of settings are checked before their values."""
         super().__init_subclass__(**keywords)
         check_values = cls.__dict__.get("__check_init__")
 
-        def check(self):
+        def check(self: Method) -> None:
             check_fields(self)
             if check_values is not None:
                 check_values(self)
 
         cls.__check_init__ = check
 
-    def solve(self, problem, key: int = 0, progress: Progress = SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         """Solve the problem; returns an `Identification`."""
         raise NotImplementedError
 
 
-def as_method(given) -> Method:
+if TYPE_CHECKING:
+    MethodChoice: TypeAlias = Method | type[Method] | str
+else:
+    MethodChoice = object  # annotation of the argument `method`; `as_method` checks it
+
+
+def as_method(given: MethodChoice) -> Method:
     """A method from itself, its class, or its name in project files."""
     if isinstance(given, Method):
         return given
@@ -106,22 +116,22 @@ class Sequential(Method):
 
     online: ClassVar[bool] = True
 
-    def init(self, problem, key: int = 0):
+    def init(self, problem: Problem, key: int = 0) -> Any:
         raise NotImplementedError
 
-    def step(self, problem, state, sample: Sample):
+    def step(self, problem: Problem, state: Any, sample: Sample) -> Any:
         raise NotImplementedError
 
-    def estimate(self, problem, state):
+    def estimate(self, problem: Problem, state: Any) -> tuple[Array, Array]:
         """Values and standard deviations of the unknowns at a state, physical."""
         raise NotImplementedError
 
-    def doubts(self, problem, state) -> list[str]:
+    def doubts(self, problem: Problem, state: Any) -> list[str]:
         """Messages: reasons why the estimate is uncertain."""
         return []
 
 
-def refuse_impossible(problem, method: Method) -> None:
+def refuse_impossible(problem: Problem, method: Method) -> None:
     """Refuse a problem that the method cannot solve, with the reason and the methods that can."""
     missing = sorted(problem.needs - method.abilities)
     if missing:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import jax
 import numpy as np
 
 from vibrid.identification.scaling import refuse_unscaled
 from vibrid.laws.base import has_rate
 
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
 
-def needs_of(problem) -> frozenset[str]:
+
+def needs_of(problem: Problem) -> frozenset[str]:
     """The abilities that a method must have to solve the problem."""
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)

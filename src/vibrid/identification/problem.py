@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.arguments import checked
+from vibrid.core.arguments import Array, checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.experiment import Experiment, loads_in
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.needs import needs_of
 from vibrid.identification.sizes import sizes_in
-from vibrid.identification.unknowns import UnknownSet, compile_unknowns, listed
+from vibrid.identification.unknowns import Unknowns, UnknownSet, compile_unknowns, listed
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
@@ -38,7 +39,7 @@ class Data(eqx.Module):
     present: jax.Array  # (nt, ny), 1 where a sample is present and used
     drive: Drive
     step: float = eqx.field(static=True)
-    loads: tuple = eqx.field(static=True)
+    loads: tuple[tuple[str, str], ...] = eqx.field(static=True)
     name: str = eqx.field(static=True)
     shares: jax.Array | None = None  # (1 or nt, inputs, unknown loads): inputs per unit of each load
 
@@ -71,7 +72,7 @@ class Problem(eqx.Module):
     needs: frozenset[str] = eqx.field(static=True, default=frozenset())  # abilities that a method must have
 
     @property
-    def sensors(self):
+    def sensors(self) -> tuple[Sensor, ...]:
         return self.experiment.sensors
 
     @property
@@ -83,7 +84,7 @@ class Problem(eqx.Module):
         """The same problem with φ in the box, for descents."""
         return dataclasses.replace(self, unknowns=self.unknowns.boxed())
 
-    def predict(self, free, record: int = 0):
+    def predict(self, free: Array, record: int = 0) -> jax.Array:
         """(nt, ny): predicted readings with the unknowns at θ(φ)."""
         return self.predict_data(self.unknowns.apply(self.experiment, free), self.data[record], record)
 
@@ -91,11 +92,11 @@ class Problem(eqx.Module):
         """The excitation of a record: its inputs without their offsets."""
         return data.drive.shifted(-experiment.offsets(data.loads)) if experiment.loads else data.drive
 
-    def excited(self, experiment: Experiment, inputs):
+    def excited(self, experiment: Experiment, inputs: jax.Array) -> jax.Array:
         """The inputs at one instant without their offsets, for a record with the loads of the first."""
         return inputs - experiment.offsets(self.data[0].loads) if experiment.loads else inputs
 
-    def predict_data(self, experiment: Experiment, data: Data, record: int):
+    def predict_data(self, experiment: Experiment, data: Data, record: int) -> jax.Array:
         """(nt, ny): readings of an experiment under the inputs of one record."""
         model = experiment.structure.model(data.loads)
         sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
@@ -106,7 +107,7 @@ class Problem(eqx.Module):
             y = delayed(y, jnp.stack([s.delay for s in experiment.sensors]), data.step)
         return y
 
-    def residuals(self, free, deviations):
+    def residuals(self, free: Array, deviations: Array) -> jax.Array:
         """Weighted misfit (measured − predicted)/σ of all records and the priors, one long vector."""
         parts = [
             ((d.readings - self.predict(free, i)) * d.present / deviations).reshape(-1) for i, d in enumerate(self.data)
@@ -126,7 +127,7 @@ class Problem(eqx.Module):
         mean = sums[1] / sums[0]
         return np.sqrt(np.maximum(sums[2] / sums[0] - mean**2, 0.0)) + 1e-300
 
-    def rounding(self, deviations) -> float:
+    def rounding(self, deviations: Array) -> float:
         """½ χ² of readings that are predicted to 11 digits; smaller values are rounding."""
         return 0.5 * float(np.sum(self.counts() * (1e-11 * self.signal_size() / np.asarray(deviations)) ** 2))
 
@@ -142,10 +143,10 @@ class Problem(eqx.Module):
 def make_problem(
     structure: Structure,
     data: Record | list[Record],
-    unknown,
+    unknown: Unknowns,
     *,
     sensors: Sequence[Sensor] | None = None,
-    initial: Initial | Mapping | Sequence | None = None,
+    initial: Initial | Mapping[str, Any] | Sequence[Any] | None = None,
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
@@ -282,7 +283,7 @@ def step_of(record: Record) -> float:
     return float(record.step)
 
 
-def channel_of(record: Record, sensor) -> str:
+def channel_of(record: Record, sensor: Sensor) -> str:
     """The channel with the readings of a sensor: by name, or by quantity and location."""
     if sensor.label in record.names:
         return sensor.label
@@ -323,6 +324,6 @@ def completed(problem: Problem) -> Problem:
 
 
 @eqx.filter_jit
-def predict(problem: Problem, free, record: int):
+def predict(problem: Problem, free: Array, record: int) -> jax.Array:
     """Compiled `problem.predict`."""
     return problem.predict(free, record)

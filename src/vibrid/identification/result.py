@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +29,11 @@ from vibrid.structures.sensors import Sensors
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from vibrid.identification.experiment import Experiment
+    from vibrid.simulation.initial import Initial
+    from vibrid.structures.base import Structure
+    from vibrid.structures.sensors import Sensor
+
 
 @dataclass(frozen=True, eq=False)
 class Identification:
@@ -39,7 +45,7 @@ class Identification:
     """
 
     method: str
-    settings: dict
+    settings: dict[str, Any]
     problem: Problem
     free: np.ndarray
     free_covariance: np.ndarray | None
@@ -49,7 +55,7 @@ class Identification:
     limits: Identifiability
     history: dict[str, np.ndarray] = field(default_factory=dict)  # "cost" (k,), "estimate" (k, p), perhaps "deviation"
     samples: np.ndarray | None = None
-    convergence: dict = field(default_factory=dict)  # diagnostics of the method
+    convergence: dict[str, Any] = field(default_factory=dict)  # diagnostics of the method
     warnings: tuple[str, ...] = ()
     seed: int = 0
     seconds: float = float("nan")
@@ -138,23 +144,23 @@ class Identification:
     # -- using the result --------------------------------------------------------------------------------------
 
     @property
-    def experiment(self):
+    def experiment(self) -> Experiment:
         """The experiment with the estimated values."""
         return self.problem.unknowns.apply(self.problem.experiment, jnp.asarray(self.free))
 
     @property
-    def structure(self):
+    def structure(self) -> Structure:
         """The identified structure."""
         return self.experiment.structure
 
-    def predict(self, record: Record, start=None) -> Response:
+    def predict(self, record: Record, start: Initial | dict[str, Any] | None = None) -> Response:
         """Response of the identified structure to another excitation, or from an initial state as in `simulate`."""
         p = self.problem
         refuse_missing(p.experiment.structure, p.integrator)
         settings = {"integrator": p.integrator, "hold": p.hold, "substeps": p.substeps}
         return simulate(self.structure, record, start=start, **settings)
 
-    def validate(self, record: Record, start=None) -> Validation:
+    def validate(self, record: Record, start: Initial | dict[str, Any] | None = None) -> Validation:
         """Predict a record that was not used and compare with the readings of its sensors.
 
         The sensors and the channels of the excitation are assumed to have the identified offsets.
@@ -174,7 +180,7 @@ class Identification:
         measured = np.stack([record[name] for _, name in channels], axis=1)
         return Validation(record, tuple(name for _, name in channels), measured, predicted, response)
 
-    def reconstruct(self, sensors, record: int = 0) -> Reconstruction:
+    def reconstruct(self, sensors: Sequence[Sensor], record: int = 0) -> Reconstruction:
         """Readings of other sensors in a record that was used, with a band where its loads were unknown."""
         refuse_missing(self.problem.experiment.structure, self.problem.integrator)
         sensors = Sensors(sensors).noiseless()
@@ -194,7 +200,7 @@ class Identification:
             )
         return Reconstruction(tuple(s.label for s in sensors), values, deviation)
 
-    def table(self) -> list[dict]:
+    def table(self) -> list[dict[str, Any]]:
         """One row per unknown: name, unit, estimate, deviation, interval, at a bound or not, bounds, Cramér–Rao bound,
         identifiable."""
         u, interval = self.problem.unknowns, self.interval()
@@ -229,13 +235,13 @@ class Identification:
 
     __repr__ = __str__
 
-    def replace(self, **changes) -> Identification:
+    def replace(self, **changes: Any) -> Identification:
         return replace(self, **changes)
 
     # -- files and pictures ------------------------------------------------------------------------------------
 
     @attached
-    def save(self, path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write to one HDF5 file; `load_identification` reads it back."""
         ...
 
@@ -245,12 +251,12 @@ class Identification:
         ...
 
     @attached
-    def report(self, path, **keywords) -> Path:
+    def report(self, path: Path | str, **keywords: Any) -> Path:
         """Write the self-contained HTML report; returns its path."""
         ...
 
 
-def _twice(row: dict) -> str:
+def _twice(row: dict[str, Any]) -> str:
     """Text of the column ± 2σ."""
     held = row["at_bound"] and not np.isfinite(row["standard_deviation"])
     return "at bound" if held else f"{2 * row['standard_deviation']:.3g}"

@@ -7,6 +7,8 @@ A known load, a measured force, or one part with known parameters fixes the fact
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,12 +16,15 @@ import numpy as np
 
 from vibrid.core.errors import Refusal
 
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
+
 _SIZES = (1e-3, 1e-2, 0.1, 1.0)  # m: deformations at which forces are compared
 _STEPS = 4  # of the path to each, so that laws with memory are reversed
 _SAME = 1e-7
 
 
-def refuse_unscaled(problem) -> None:
+def refuse_unscaled(problem: Problem) -> None:
     """Refuse unknowns that can be scaled together without changing any reading."""
     if _force_is_known(problem) or not _moves_mass(problem):
         return

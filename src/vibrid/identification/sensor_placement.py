@@ -18,7 +18,7 @@ from vibrid.identification.identifiability import Identifiability, describe_info
 from vibrid.identification.loads.recursion import augment, exact_motion
 from vibrid.identification.loads.smoother import factorise, filtered
 from vibrid.identification.loads.unknown_load import UnknownLoad
-from vibrid.identification.unknowns import compile_unknowns, listed
+from vibrid.identification.unknowns import Unknowns, compile_unknowns, listed
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 from vibrid.simulation.run import Readings, run
@@ -53,9 +53,9 @@ def place_sensors(
     count: int,
     *,
     excitation: Record,
-    unknown,
+    unknown: Unknowns,
     noise: float = 0.02,
-    standing: Sensors | tuple = (),
+    standing: Sensors | Sequence[Sensor] = (),
     hold: str = "linear",
     substeps: int = 1,
 ) -> Placement:
@@ -135,7 +135,7 @@ class _Added:
 class _Eliminated:
     """Information of a set of sensors when loads of the expected size are unknown."""
 
-    def __init__(self, structure, candidates, excitation, sought, hold, slopes, sigma):
+    def __init__(self, structure: Structure, candidates, excitation, sought, hold, slopes, sigma):
         names, samples = loads_of(structure, excitation), len(excitation)
         inputs = inputs_of(structure, excitation)
         places = [names.index((load.quantity, load.at)) for load in sought if (load.quantity, load.at) in names]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.levenberg import descend
@@ -15,8 +18,19 @@ from vibrid.simulation.excitation import Drive
 from vibrid.simulation.initial import Initial
 from vibrid.simulation.run import Everything, Readings, run
 
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.problem import Problem
 
-def shoot(problem, free, deviations, segments: int, iterations: int = 40, progress=SILENT) -> tuple[np.ndarray, bool]:
+
+def shoot(
+    problem: Problem,
+    free: Array,
+    deviations: np.ndarray,
+    segments: int,
+    iterations: int = 40,
+    progress: Progress = SILENT,
+) -> tuple[np.ndarray, bool]:
     """Improve φ by multiple shooting with a gap penalty that grows in four stages: φ, and whether Ctrl-C ended it."""
     if problem.delays:
         raise Refusal("Multiple shooting cannot use a delayed sensor, whose readings cross segments; use segments=1.")

@@ -12,9 +12,9 @@ bounds for every φ. There are two such spaces, and a set of unknowns is in one 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import equinox as eqx
 import jax
@@ -22,13 +22,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
-from vibrid.core.arguments import checked
+from vibrid.core.arguments import Array, checked
 from vibrid.core.errors import InputError
 from vibrid.identification.box import STEP, WALL, Box
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.places import NOISE, kind_of
 
 KINDS = ("log", "interval", "above", "below", "linear")
+
+
+if TYPE_CHECKING:
+    from vibrid.identification.loads.unknown_load import UnknownLoad
+
+    Unknowns: TypeAlias = "str | Unknown | UnknownLoad | Iterable[str | Unknown | UnknownLoad]"
+else:
+    Unknowns = object  # annotation of the argument `unknown`; `compile_unknowns` checks it
 
 
 @checked
@@ -78,7 +86,7 @@ class UnknownSet(eqx.Module):
         return jnp.asarray(np.array([k == kind for k in self.kinds]))
 
     @eqx.filter_jit
-    def to_physical(self, free):
+    def to_physical(self, free: Array) -> jax.Array:
         """θ from φ."""
         e = jnp.exp(jnp.clip(free, -60.0, 60.0))
         low, high = jnp.where(jnp.isfinite(self.low), self.low, 0.0), jnp.where(jnp.isfinite(self.high), self.high, 0.0)
@@ -92,7 +100,7 @@ class UnknownSet(eqx.Module):
         out = jnp.where(out < self.low, self.low + moving, out)
         return jnp.where(out > self.high, self.high + moving, out)
 
-    def to_free(self, physical) -> np.ndarray:
+    def to_free(self, physical: Array) -> np.ndarray:
         """φ from θ; values outside a bound are moved to it, in the smooth space a little inside."""
         out = []
         if self.is_box:
@@ -178,7 +186,7 @@ class UnknownSet(eqx.Module):
                 sensors[i] = tuple(int(paths.parse(place)[1]) for place in places)
         return sensors
 
-    def at_bound(self, free) -> np.ndarray:
+    def at_bound(self, free: Array) -> np.ndarray:
         """(p,): −1 and 1 where θ(φ) is at its lower or upper bound (smooth: within 1 % of the interval)."""
         side = self.box().side(np.asarray(free))
         for i in np.flatnonzero(np.array(self.kinds) == "interval"):
@@ -187,20 +195,20 @@ class UnknownSet(eqx.Module):
         return side
 
     @eqx.filter_jit
-    def slope(self, free):
+    def slope(self, free: Array) -> jax.Array:
         """dθ/dφ, one number per unknown."""
         return jax.jvp(self.to_physical, (free,), (jnp.ones_like(free),))[1]
 
-    def apply(self, experiment: Experiment, free) -> Experiment:
+    def apply(self, experiment: Experiment, free: Array) -> Experiment:
         """The experiment with the unknowns set to θ(φ)."""
         return self.place(experiment, self.to_physical(free))
 
-    def place(self, experiment: Experiment, values) -> Experiment:
+    def place(self, experiment: Experiment, values: Array) -> Experiment:
         """The experiment with the unknowns set to physical values θ."""
         return paths.replace(experiment, {place: values[i] for i, places in enumerate(self.places) for place in places})
 
     @eqx.filter_jit
-    def prior_residual(self, free):
+    def prior_residual(self, free: Array) -> jax.Array:
         """(θ − mean)/deviation of every prior; zero where there is none."""
         given = jnp.isfinite(self.prior_mean)
         r = (self.to_physical(free) - jnp.where(given, self.prior_mean, 0.0)) / jnp.where(
@@ -209,32 +217,35 @@ class UnknownSet(eqx.Module):
         return jnp.where(given, r, 0.0)
 
     @eqx.filter_jit
-    def prior_slope(self, free):
+    def prior_slope(self, free: Array) -> jax.Array:
         """d prior_residual / dφ, (p, p)."""
         return jax.jacfwd(self.prior_residual)(free)
 
 
-def _begins(path: tuple, pattern: tuple) -> bool:
+def _begins(path: tuple[Any, ...], pattern: tuple[Any, ...]) -> bool:
     """Whether a path begins with a pattern in which `*` is any index."""
     pairs = zip(path, pattern, strict=False)
     return len(pattern) <= len(path) and all(a == b or (b == "*" and isinstance(a, int)) for a, b in pairs)
 
 
-def listed(unknown) -> list:
+def listed(unknown: Unknowns) -> list[str | Unknown | UnknownLoad]:
     """The unknowns as a list; a single path or `Unknown` need not be in one."""
     if isinstance(unknown, Iterable) and not isinstance(unknown, str | Mapping):
-        return list(unknown)
-    return [unknown]
+        return list(cast("Iterable[str | Unknown | UnknownLoad]", unknown))
+    return [cast("str | Unknown | UnknownLoad", unknown)]
 
 
 def compile_unknowns(
-    experiment: Experiment, unknown: Iterable[str | Unknown], may_be_none: bool = False, size_of=None
+    experiment: Experiment,
+    unknown: Iterable[str | Unknown],
+    may_be_none: bool = False,
+    size_of: Callable[[str], float | None] | None = None,
 ) -> UnknownSet:
     """Expand paths, choose transformations, and check that every first guess is allowed.
 
     `size_of` gives the natural size of a parameter whose first guess is zero, from its place; None where there is none.
     """
-    rows: list[dict] = []
+    rows: list[dict[str, Any]] = []
     for entry in listed(unknown):
         entry = Unknown(entry) if isinstance(entry, str) else entry
         if not isinstance(entry, Unknown):
@@ -276,7 +287,7 @@ def _from_zero(experiment: Experiment, place: str) -> str:
     return paths.spell(tokens)
 
 
-def _expand(experiment: Experiment, entry: Unknown, size_of) -> list[dict]:
+def _expand(experiment: Experiment, entry: Unknown, size_of) -> list[dict[str, Any]]:
     given = [entry.path] if isinstance(entry.path, str) else list(entry.path)
     places = [p for path in given for p in paths.expand(experiment, experiment.full_path(path))]
     groups = [tuple(places)] if entry.tied or not isinstance(entry.path, str) else [(p,) for p in places]
@@ -293,7 +304,7 @@ def _expand(experiment: Experiment, entry: Unknown, size_of) -> list[dict]:
     return rows
 
 
-def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown, size_of) -> dict:
+def _row(name: str, info, places: tuple[str, ...], value: float, entry: Unknown, size_of) -> dict[str, Any]:
     low, high = entry.bounds or (None, None)
     low = 0.0 if low is None and info.positive else low
     if low is not None and high is not None and not low < high:

@@ -88,7 +88,8 @@ class MemoryLaw(Law):
     def _capacity(self) -> int:
         return self.capacity  # pyright: ignore[reportAttributeAccessIssue]  # a field of every subclass
 
-    def _dashpot(self, w):
+    def dashpot(self, w: jax.Array) -> jax.Array:
+        """The viscous force at a rate."""
         return self.damping * w  # pyright: ignore[reportAttributeAccessIssue]  # a field of every subclass
 
     def start(self) -> Any:
@@ -101,7 +102,7 @@ class MemoryLaw(Law):
         return moved, jnp.where(jnp.arange(self._capacity) == at, turning, forces)
 
     def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
-        return self._hysteretic(e, s) + self._dashpot(w)
+        return self._hysteretic(e, s) + self.dashpot(w)
 
     def _hysteretic(self, e, s):
         """Rule 1 and 2: the virgin curve, or twice the curve at half the way from the last turning point."""
@@ -117,7 +118,7 @@ class MemoryLaw(Law):
 
     def recall(self, memory: Memory, w: jax.Array) -> jax.Array:
         """Force at a stored state for these parameters: one evaluation of the curve per turning point."""
-        return jnp.sum(self._increments(memory)) + self._dashpot(w)
+        return jnp.sum(self._increments(memory)) + self.dashpot(w)
 
     def recall_turns(self, memory: Memory) -> jax.Array:
         """Hysteretic force (capacity,) at every stored turning point; beyond `memory.count`, at `here`."""

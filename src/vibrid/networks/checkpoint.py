@@ -10,6 +10,7 @@ import json
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -36,12 +37,12 @@ class Checkpoint:
         self.problem = ""
         """Why it could not be written the last time; empty while there is no problem."""
 
-    def save(self, arrays: dict, facts: dict | None = None) -> None:
+    def save(self, arrays: dict[str, Any], facts: dict[str, Any] | None = None) -> None:
         """Write arrays and facts (numbers, text, lists of them)."""
         text = json.dumps({"purpose": self.purpose, "facts": facts or {}})
         write_arrays(self.path, **{_TEXT: np.array(text)}, **{k: np.asarray(v) for k, v in arrays.items()})
 
-    def keep(self, arrays: dict, facts: dict | None = None) -> None:
+    def keep(self, arrays: dict[str, Any], facts: dict[str, Any] | None = None) -> None:
         """As `save`, for work that continues without the file: where it cannot be written, there is one warning."""
         try:
             self.save(arrays, facts)
@@ -95,7 +96,7 @@ def tree_arrays(tree, prefix: str) -> dict[str, np.ndarray]:
     return {f"{prefix}{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
 
 
-def tree_from(arrays: dict, prefix: str, like):
+def tree_from(arrays: dict[str, Any], prefix: str, like):
     """A tree like `like` with the arrays of `tree_arrays`; None where they do not fit."""
     current, static = eqx.partition(like, eqx.is_array)
     leaves, structure = jax.tree.flatten(current)

@@ -6,7 +6,7 @@ together under `vmap`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,23 +38,23 @@ class QuasiNewton(eqx.Module):
 
     kept: int = eqx.field(static=True, default=10)
 
-    def objective(self, x, data):
+    def objective(self, x: jax.Array, data: Any) -> jax.Array:
         """The objective at a vector x."""
         raise NotImplementedError
 
-    def precondition(self, slope, data):
+    def precondition(self, slope: jax.Array, data: Any) -> jax.Array:
         """P⁻¹ times a gradient, P near the Hessian."""
         return slope
 
-    def recorded(self, x, value, data):
+    def recorded(self, x: jax.Array, value: jax.Array, data: Any) -> Any:
         """The record of every step."""
         return value
 
-    def start(self, x) -> DescentMemory:
+    def start(self, x: jax.Array) -> DescentMemory:
         zero, none = jnp.zeros_like(x), jnp.zeros((self.kept, x.size), x.dtype)
         return DescentMemory(x, jnp.full((), jnp.inf, x.dtype), zero, zero, none, none, jnp.zeros(self.kept, x.dtype))
 
-    def __call__(self, memory: DescentMemory, key, data):
+    def __call__(self, memory: DescentMemory, key: jax.Array, data: Any) -> tuple[DescentMemory, Any]:
         """One step in the quasi-Newton direction, shortened until the value falls."""
         value, slope = jax.value_and_grad(self.objective)(memory.x, data)
         change = slope - memory.slope

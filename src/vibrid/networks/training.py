@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
@@ -14,6 +15,10 @@ from vibrid.core import precision  # noqa: F401
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.progress import SILENT, Progress
 from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
+
+TrainingState = TypeVar("TrainingState")
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
 
 
 def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> optax.GradientTransformation:
@@ -27,24 +32,34 @@ def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> o
     return optax.flatten(optax.adam(schedule, **options))
 
 
+def apply_updates(parameters: TrainingState, change) -> TrainingState:
+    """`optax.apply_updates` for any tree of arrays: its own annotations leave out trees that are modules."""
+    return cast(TrainingState, optax.apply_updates(cast(optax.Params, parameters), change))
+
+
 UNTUNED = {"xla_gpu_enable_triton_gemm": False}
 """Options of a program that is compiled for longer than it runs: an accelerator's kernels are not tuned."""
 
 
+def untuned(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+    """`eqx.filter_jit` with these options: `jax.jit` takes them, Equinox's annotations leave them out."""
+    return eqx.filter_jit(function, compiler_options=UNTUNED)  # pyright: ignore[reportCallIssue]
+
+
 @dataclass(frozen=True)
-class Trained:
+class Trained(Generic[TrainingState]):
     """The result of a training: the last state, and the records of the steps, stacked in the first axis."""
 
-    state: object
-    history: object
+    state: TrainingState
+    history: Any  # the tree of arrays that the step records
     steps: int
     cut_short: bool = False
 
 
 def train(
-    step: Callable, state, key, count: int, *, block: int = 10, data=None, progress: Progress = SILENT, note=None,
-    checkpoint: Checkpoint | None = None, tuned: bool = True,
-) -> Trained:  # fmt: skip
+    step: Callable, state: TrainingState, key, count: int, *, block: int = 10, data=None, progress: Progress = SILENT,
+    note: Callable[[Any], str] | None = None, checkpoint: Checkpoint | None = None, tuned: bool = True,
+) -> Trained[TrainingState]:  # fmt: skip
     """Repeat `state, recorded = step(state, key, data)` `count` times, in compiled blocks.
 
     Arguments
@@ -110,7 +125,4 @@ def _steps(step, state, keys, data):
 
 
 _block = eqx.filter_jit(_steps)
-_untuned_block = eqx.filter_jit(  # `jax.jit` takes the options, which Equinox's annotations leave out
-    _steps,
-    compiler_options=UNTUNED,  # pyright: ignore[reportCallIssue]
-)
+_untuned_block = untuned(_steps)

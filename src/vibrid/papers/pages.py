@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from vibrid.core.version import __version__
 from vibrid.papers.freshness import canaries_of, versions
 from vibrid.papers.paper import Item, Paper, Run, load_paper
 from vibrid.papers.verdict import Results, verdict_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
 
 MARKS = {True: "met", False: "**missed**", None: ""}
 
@@ -62,18 +66,20 @@ class Made:
     paper: Paper
     folder: Path
     facts: dict
-    figure: object | None = None
+    figure: Figure | SubFigure | None = None
 
     def write(self) -> None:
         """Write the JSON file and the figure of the item, and rewrite the page of the paper."""
         make_folder(self.folder)
         if self.figure is not None:
             import matplotlib.pyplot as plt
+            from matplotlib.figure import Figure
 
             from vibrid.report.save import small_png
 
-            write_bytes(self.folder / f"{self.facts['item']}.png", small_png(self.figure))
-            plt.close(self.figure)
+            figure = self.figure if isinstance(self.figure, Figure) else self.figure.figure
+            write_bytes(self.folder / f"{self.facts['item']}.png", small_png(figure))
+            plt.close(figure)
         text = json.dumps(self.facts, indent=1, ensure_ascii=False) + "\n"
         write_text(self.folder / f"{self.facts['item']}.json", text)
         write_page(self.paper, self.folder)

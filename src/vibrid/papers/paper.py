@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.files import make_folder
@@ -12,8 +13,15 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
 from vibrid.papers.verdict import Claim
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
 PAPERS = Registry("paper")
 """The papers by their short names; each is imported when it is asked for."""
+
+
+Canary = Callable[["Run"], dict[str, tuple[float, float]]]
+"""Recomputes a few cheap numbers: (value, tolerance) by name."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Outcome:
     rows: list[dict] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     note: str = ""
-    figure: object | None = None
+    figure: Figure | SubFigure | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class Paper:
         self.items: list[Item] = []
         self.claims: list[Claim] = []
         self.head = ""
-        self.canaries: dict[str, Callable[[Run], dict[str, tuple[float, float]]]] = {}
+        self.canaries: dict[str, Canary] = {}
 
     def judge(self, claims: list[Claim], head: str = "") -> None:
         """Set the beginning of its page: the table of verdicts, and the picture of the item with the label `head`."""
@@ -76,8 +84,8 @@ class Paper:
     def canary(self, *labels: str):
         """Decorator of a function that recomputes a few cheap numbers on which these items depend (`freshness`)."""
 
-        def keep(compute):
-            self.canaries |= dict.fromkeys(labels, compute)
+        def keep(compute: Canary) -> Canary:
+            self.canaries |= {label: compute for label in labels}
             return compute
 
         return keep

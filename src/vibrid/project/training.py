@@ -69,27 +69,15 @@ def load_training(path, trust: bool = False) -> Training:
     path = Path(path)
     text, table = read_table(path, training_file, trust)
     notes = Notes()
-    recipe: Any = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
+    recipe: Recipe | None = make(table.recipe, ("recipe",), notes) if table.recipe else Recipe()
     law = make(table.law, ("law",), notes) if table.law else None
     for name in table.fit_law:
         with notes.at("fit_law"):
             if law is None:
                 raise InputError("there is no [law] to fit.")
             paths.get(law.law, name)
-    tests, heard = {"training": [], "validation": []}, []
-    for i, entry in enumerate(table.tests if recipe is not None else ()):
-        capacity = float("nan")
-        with notes.at("tests", i, "capacity"):
-            capacity = _capacity(entry.capacity)
-        with notes.at("tests", i):
-            record = read_record(path.parent / entry.file)
-            other = read_record(path.parent / entry.heard) if entry.heard else None
-            if other is not None and not heard:
-                heard = heard_names(other)
-            tests[entry.use].append(
-                device_test(record, other, capacity, recipe.rate, corner=table.velocity_corner, name=entry.file)
-            )
-    if not tests["training"] and not notes.problems:
+    tests, heard = ({}, []) if recipe is None else _device_tests(path.parent, table, recipe.rate, notes)
+    if recipe is not None and not tests["training"] and not notes.problems:
         raise FileProblem(path, "none of its tests is for training.")
     loop, settings = None, table.closed_loop
     if settings is not None:
@@ -100,10 +88,30 @@ def load_training(path, trust: bool = False) -> Training:
             else:
                 loop = Loop(project.hybrid.test, project.excitation(), settings.place, project.hybrid.watch,
                             _capacity(settings.capacity), settings.rest)  # fmt: skip
-    if notes.problems:
+    if notes.problems or recipe is None:
         raise ProjectProblem(path, text, notes.problems)
     content = recipe, law, tuple(table.fit_law), tests["training"], tests["validation"], heard, loop
     return Training(table.title or path.stem, *content)
+
+
+def _device_tests(
+    folder: Path, table: TrainingTable, rate: float, notes: Notes
+) -> tuple[dict[str, list[DeviceTest]], list[str]]:
+    """The tests for training and for validation, and the names of the measurements that accompany them."""
+    tests, heard = {"training": [], "validation": []}, []
+    for i, entry in enumerate(table.tests):
+        capacity = float("nan")
+        with notes.at("tests", i, "capacity"):
+            capacity = _capacity(entry.capacity)
+        with notes.at("tests", i):
+            record = read_record(folder / entry.file)
+            other = read_record(folder / entry.heard) if entry.heard else None
+            if other is not None and not heard:
+                heard = heard_names(other)
+            tests[entry.use].append(
+                device_test(record, other, capacity, rate, corner=table.velocity_corner, name=entry.file)
+            )
+    return tests, heard
 
 
 def _capacity(value):

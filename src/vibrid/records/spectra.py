@@ -59,7 +59,7 @@ class ResponseSpectrum:
         """S_d ω² in m/s²."""
         return self.displacement * (2 * np.pi / self.periods) ** 2
 
-    def at(self, period) -> np.ndarray:
+    def at(self, period: Numbers) -> np.ndarray:
         """Pseudo-acceleration in m/s² at other periods in s, interpolated in logarithms."""
         period = np.asarray(period, dtype=float)
         if np.any((period < self.periods[0] * (1 - 1e-9)) | (period > self.periods[-1] * (1 + 1e-9))):

@@ -39,7 +39,7 @@ class KRAlpha(ExplicitIntegrator):
         if self.weigh not in ("force", "displacement"):
             raise InputError(f"KRAlpha weighs 'force' or 'displacement', not '{self.weigh}'.")
 
-    def weights(self):
+    def weights(self) -> Any:
         """α_m, α_f, β, γ for this ρ∞."""
         r = self.dissipation
         alpha_m = (2 * r**3 + r**2 - 1) / (r**3 + r**2 + r + 1) if self.modified else (2 * r - 1) / (r + 1)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from jax.core import Tracer
 
-from vibrid.core.arguments import checked
+from vibrid.core.arguments import Array, checked
 from vibrid.core.errors import InputError, nearest
 from vibrid.core.precision import check_precision
 from vibrid.records.record import EXCITATIONS, MOST_SAMPLES, Channel, Record
@@ -37,7 +37,7 @@ class Drive(eqx.Module):
     def pieces(self) -> int:
         return self.coefficients.shape[1]
 
-    def shifted(self, by) -> Drive:
+    def shifted(self, by: Array) -> Drive:
         """The same inputs with a constant (m,) added to each."""
         return Drive(self.samples + by, self.coefficients.at[:, :, 0].add(by))
 
@@ -50,7 +50,7 @@ class Input(eqx.Module):
     share: float  # fraction of the piece that the step covers
     end: jax.Array  # (m,) inputs where the step ends and the next begins
 
-    def __call__(self, fraction: jax.Array | float):
+    def __call__(self, fraction: jax.Array | float) -> jax.Array:
         t = self.first + fraction * self.share
         value = self.coefficients[-1]
         for power in range(self.coefficients.shape[0] - 2, -1, -1):
@@ -58,7 +58,7 @@ class Input(eqx.Module):
         return value
 
 
-def drive(samples, hold: str = "linear", substeps: int = 1) -> Drive:
+def drive(samples: Array, hold: str = "linear", substeps: int = 1) -> Drive:
     """Build the polynomials for inputs sampled at (nt, m).
 
     "zero" keeps each sample until the next; "linear" joins them; "cubic" is a natural-end spline; "band-limited"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -28,10 +29,13 @@ class Initial(eqx.Module):
 
     displacement: Parameter = parameter("displacement at the start", "m")
     velocity: Parameter = parameter("velocity at the start", "m/s")
-    states: tuple | None = None
+    states: tuple[Any, ...] | None = None
 
     def __init__(
-        self, displacement: Numbers | None = None, velocity: Numbers | None = None, states: tuple | None = None
+        self,
+        displacement: Numbers | None = None,
+        velocity: Numbers | None = None,
+        states: tuple[Any, ...] | None = None,
     ):
         given = [as_number(value) for value in (displacement, velocity) if value is not None]
         if not given:
@@ -50,7 +54,7 @@ class Initial(eqx.Module):
         return bool(np.any(np.asarray(self.displacement)) or np.any(np.asarray(self.velocity)))
 
 
-def as_initial(given, structure: Structure, size: int) -> Initial:
+def as_initial(given: Initial | Mapping[str, Any] | None, structure: Structure, size: int) -> Initial:
     """The initial state given by the user, for a structure with `size` degrees of freedom.
 
     `given` is None (rest), an `Initial`, or a table with "displacement" and "velocity": each a list with one number for
@@ -73,7 +77,7 @@ def as_initial(given, structure: Structure, size: int) -> Initial:
     return Initial(values[0], values[1], states)
 
 
-def as_start(given, structure: Structure, model: Model) -> Initial | None:
+def as_start(given: Initial | Mapping[str, Any] | None, structure: Structure, model: Model) -> Initial | None:
     """The initial state for `run`, from the user's; None is rest."""
     if given is None:
         return None

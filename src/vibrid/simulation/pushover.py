@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.arguments import checked
+from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import Divergence, InputError
 from vibrid.structures.base import Structure
 from vibrid.structures.model import Model
@@ -37,7 +38,7 @@ class Pushover:
     imposed: np.ndarray
     load: np.ndarray
     displacement: np.ndarray
-    states: tuple
+    states: tuple[Any, ...]
 
     def at(self, place: str) -> np.ndarray:
         """(steps,) m, displacement of a place."""
@@ -62,7 +63,7 @@ def pushover(
     structure: Structure,
     pattern: Mapping[str, float],
     control: str,
-    displacements,
+    displacements: Numbers,
     *,
     iterations: int = 12,
 ) -> Pushover:

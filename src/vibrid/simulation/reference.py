@@ -43,7 +43,7 @@ def simulate_reference(
     hold: str = "linear",
     tolerance: float = 1e-10,
     *,
-    start: Initial | dict | None = None,
+    start: Initial | dict[str, Any] | None = None,
 ) -> Response:
     """Simulate a structure with adaptive steps: reference data for tests, benchmarks and identification studies.
 

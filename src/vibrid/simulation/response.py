@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -14,7 +15,7 @@ from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.structures.base import Structure
-from vibrid.structures.model import Model
+from vibrid.structures.model import Loads, Model
 from vibrid.structures.sensors import Sensor, Sensors
 
 
@@ -40,12 +41,12 @@ class Response:
 
     structure: Structure
     excitation: Record
-    loads: tuple
+    loads: Loads
     inputs: np.ndarray
     displacement: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
-    states: tuple
+    states: Any
 
     @property
     def time(self) -> np.ndarray:
@@ -101,7 +102,7 @@ class Response:
 
 
 @jax.jit
-def delayed(y, delays, step) -> jax.Array:
+def delayed(y, delays, step: float) -> jax.Array:
     """Signals (samples, channels) seen `delays` seconds late, by cubic interpolation between samples.
 
     Differentiable in the delays. Before the first sample a signal keeps its first value.

@@ -13,38 +13,39 @@ from vibrid.simulation.base import Integrator, State
 from vibrid.simulation.excitation import Drive, Input
 from vibrid.simulation.initial import Initial
 from vibrid.structures.model import Model
+from vibrid.structures.sensors import SensorArrays
 
 
 class Everything(eqx.Module):
     """Record the motion: x, v, a and the states of the laws."""
 
-    def __call__(self, model: Model, state: State, u: Any):
+    def __call__(self, model: Model, state: State, u: Any) -> Any:
         return state.x, state.v, state.a, state.s
 
 
 class Kept(eqx.Module):
     """Record the motion, and the part of the states that a response needs."""
 
-    def __call__(self, model: Model, state: State, u: Any):
+    def __call__(self, model: Model, state: State, u: Any) -> Any:
         return state.x, state.v, state.a, model.recorded(state.s)
 
 
 class Readings(eqx.Module):
     """Record the readings of sensors."""
 
-    sensors: eqx.Module
+    sensors: SensorArrays
 
-    def __call__(self, model: Model, state: State, u: Any):
+    def __call__(self, model: Model, state: State, u: Any) -> jax.Array:
         return model.output(self.sensors, state.x, state.v, state.a, state.s, u)
 
 
 class Watched(eqx.Module):
     """Record the values of another observer, and whether the integrator failed to find equilibrium so far."""
 
-    observe: Callable
+    observe: Callable[..., Any]
     integrator: Integrator
 
-    def __call__(self, model: Model, state: State, u: Any):
+    def __call__(self, model: Model, state: State, u: Any) -> Any:
         return self.observe(model, state, u), self.integrator.failed(state)
 
 
@@ -57,11 +58,11 @@ def advance_sample(
     integrator: Integrator,
     constants: Any,
     state: State,
-    coefficients,
+    coefficients: jax.Array,
     end: Any,
     dt: jax.Array | float,
     substeps: int,
-):
+) -> State:
     """Move a state from one sample to the next in `substeps` steps of `dt / substeps`."""
     pieces = coefficients.shape[0]
     h = dt / substeps
@@ -85,10 +86,10 @@ def run(
     integrator: Integrator,
     drive: Drive,
     dt: jax.Array | float,
-    observe,
+    observe: Callable[..., Any],
     start: Initial | None = None,
     substeps: int = 1,
-):
+) -> Any:
     """States or readings at every sample, stacked along time. Pure: batch it with vmap, differentiate it."""
     start = Initial.rest(model.size) if start is None else start
     s = model.start() if start.states is None else start.states

@@ -39,15 +39,15 @@ class _RungeKutta(Integrator):
 class RungeKutta4(_RungeKutta):
     """The classical method of order 4."""
 
-    nodes = (0.5, 0.5, 1.0)
-    stages = ((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
-    weights = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+    nodes: ClassVar[tuple[float, ...]] = (0.5, 0.5, 1.0)
+    stages: ClassVar[tuple[tuple[float, ...], ...]] = ((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
+    weights: ClassVar[tuple[float, ...]] = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 
 
 @INTEGRATORS.register("runge-kutta-3")
 class RungeKutta3(_RungeKutta):
     """Kutta's method of order 3."""
 
-    nodes = (0.5, 1.0)
-    stages = ((0.5,), (-1.0, 2.0))
-    weights = (1 / 6, 2 / 3, 1 / 6)
+    nodes: ClassVar[tuple[float, ...]] = (0.5, 1.0)
+    stages: ClassVar[tuple[tuple[float, ...], ...]] = ((0.5,), (-1.0, 2.0))
+    weights: ClassVar[tuple[float, ...]] = (1 / 6, 2 / 3, 1 / 6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,7 +29,7 @@ from vibrid.simulation.run import Kept, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
 from vibrid.structures.device import ImposedTest
-from vibrid.structures.model import Model
+from vibrid.structures.model import Loads, Model
 
 _RUNS_PER_CORE = 8
 
@@ -75,7 +76,7 @@ def simulate(
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
-    start: Initial | dict | None = None,
+    start: Initial | dict[str, Any] | None = None,
 ) -> Response:
     """Move a structure under a recorded excitation, or release it from an initial state.
 
@@ -125,7 +126,7 @@ def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> Non
         )
 
 
-def check_memory(structure: Structure, loads, states: Any, time: np.ndarray) -> None:
+def check_memory(structure: Structure, loads: Loads, states: Any, time: np.ndarray) -> None:
     """Refuse a run in which the memory of a path law was too small, stating which and when."""
     for group, state in zip(structure.model(loads).groups, states, strict=True):
         full = np.asarray(group.law.overflowed(state))
@@ -155,8 +156,8 @@ def simulate_many(
     integrator: Integrator | None = None,
     hold: str = "linear",
     substeps: int = 1,
-    observe=None,
-):
+    observe: Callable[..., Any] | None = None,
+) -> Any:
     """Many runs in one compiled program: over parameters, over motions, or over both in step.
 
     On a machine without an accelerator a large batch is shared among its processor cores.
@@ -211,7 +212,7 @@ def _inputs_in_words(loads) -> str:
     return ", ".join(" ".join(filter(None, (quantity.replace("_", " "), place))) for quantity, place in loads)
 
 
-def _shared_among_cores(job, batch: tuple, batched: tuple[bool, ...], runs: int):
+def _shared_among_cores(job, batch: tuple[Any, ...], batched: tuple[bool, ...], runs: int):
     """`job(batch)`, or the same in equal parts on several threads when there are enough runs for it.
 
     The last part is filled up with repeats of the last run, so that all parts are one compiled program.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import equinox as eqx
 import jax
@@ -36,7 +36,7 @@ else:
         Equinox sorts the keys of dictionaries among a module's arguments, which such a mixture does not allow.
         """
 
-        def __call__(cls, *values, **named):
+        def __call__(cls, *values, **named: Any):
             values = [as_supports(v) if isinstance(v, Mapping) else v for v in values]
             named = {k: as_supports(v) if isinstance(v, Mapping) else v for k, v in named.items()}
             return super().__call__(*values, **named)
@@ -65,11 +65,11 @@ class Assembled(Structure, metaclass=_Supported):
         """(elements, 2): the nodes at the ends of each element."""
         raise NotImplementedError
 
-    def stiffness_terms(self) -> list:
+    def stiffness_terms(self) -> list[Any]:
         """(factor, unit matrices) whose sum is the stiffness of the elements."""
         raise NotImplementedError
 
-    def mass_terms(self) -> list:
+    def mass_terms(self) -> list[Any]:
         raise NotImplementedError
 
     def place_rows(self, where: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import equinox as eqx
 import jax
@@ -21,6 +21,9 @@ from vibrid.structures.damping import Damping, Explicit
 from vibrid.structures.ground import axis_of, refuse_repeated
 from vibrid.structures.model import Loads, Model, Stack, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
+
+if TYPE_CHECKING:
+    from vibrid.structures.sensors import Sensor
 
 STRUCTURES = Registry("structure")
 
@@ -125,7 +128,7 @@ class Structure(Parameterised):
         """What a run should be compiled for: the structure, or its model where building it takes long."""
         return self
 
-    def model(self, loads: Loads = GROUND, parts=None) -> Model:
+    def model(self, loads: Loads = GROUND, parts: Sequence[tuple[str, Law, np.ndarray] | Stack] | None = None) -> Model:
         """Compile for the given inputs: a tuple of ("ground_acceleration", direction) or ("load", place).
 
         A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` replace those of the
@@ -170,7 +173,7 @@ class Structure(Parameterised):
         refuse_repeated(words, axes, f"the {type(self).__name__}", "The inputs")
         return inputs
 
-    def sensor_arrays(self, model: Model, sensors) -> SensorArrays:
+    def sensor_arrays(self, model: Model, sensors: Sequence[Sensor]) -> SensorArrays:
         """The sensors compiled for a model of this structure."""
         return compile_sensors(self, model, sensors)
 

@@ -63,10 +63,10 @@ class Beam(PlaneFrame):
     mass_model: str = eqx.field(
         static=True, converter=as_choice("mass model", "consistent", "lumped"), default="consistent"
     )
-    directions: ClassVar = ("axial", "lateral", "rotation")
-    default_direction: ClassVar = "lateral"
-    ground_direction: ClassVar = "lateral"
-    upwards: ClassVar = ""  # of a tower it is axial, of a bridge lateral
+    directions: ClassVar[tuple[str, ...]] = ("axial", "lateral", "rotation")
+    default_direction: ClassVar[str] = "lateral"
+    ground_direction: ClassVar[str] = "lateral"
+    upwards: ClassVar[str] = ""  # of a tower it is axial, of a bridge lateral
 
     def __check_init__(self) -> None:
         if len(self.positions) < 2 or not np.all(np.diff(self.positions) > 0):

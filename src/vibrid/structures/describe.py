@@ -51,7 +51,7 @@ def describe(thing: Any) -> Any:
     raise InputError(f"{thing!r} cannot be written to a file.")
 
 
-def registered_name(key: str, registry: Registry, cls: type) -> dict:
+def registered_name(key: str, registry: Registry, cls: type) -> dict[str, Any]:
     """The name of a class in a file: {key: name}, and its plugin, where it is not of the package."""
     if issubclass(cls, Missing):
         return {key: cls.registered, "from": cls.source}
@@ -60,7 +60,7 @@ def registered_name(key: str, registry: Registry, cls: type) -> dict:
     return {key: name} if origin == PACKAGE else {key: name, "from": origin.short or "of a Python session"}
 
 
-def rebuilt(key: str, registry: Registry, base: type, text: dict, fields: dict):
+def rebuilt(key: str, registry: Registry, base: type, text: dict[str, Any], fields: dict[str, Any]):
     """The object that a file names by `registered_name`, with these fields; a stand-in where its plugin is missing."""
     name = text[key]
     if "from" in text and name not in registry:
@@ -74,7 +74,7 @@ def rebuilt(key: str, registry: Registry, base: type, text: dict, fields: dict):
     return cls(**fields)
 
 
-def _name(thing) -> dict:
+def _name(thing) -> dict[str, Any]:
     if type(thing).__name__ in _PLAIN and type(thing) is _PLAIN[type(thing).__name__]:
         return {"part": type(thing).__name__}
     for kind, (base, registry) in _REGISTRIES.items():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,9 @@ from vibrid.core.errors import InputError
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Structure
 from vibrid.structures.model import Loads, Model
+
+if TYPE_CHECKING:
+    from vibrid.structures.model import Stack
 
 IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 """The inputs of a device test."""
@@ -36,7 +40,9 @@ class ImposedTest(Structure):
     def parts(self) -> list[tuple[str, Law, np.ndarray]]:
         return [(self.place, self.specimen(), np.ones((1, 1)))]
 
-    def model(self, loads: Loads = IMPOSED, parts=None) -> Model:
+    def model(
+        self, loads: Loads = IMPOSED, parts: Sequence[tuple[str, Law, np.ndarray] | Stack] | None = None
+    ) -> Model:
         if tuple(q for q, _ in loads) != tuple(q for q, _ in IMPOSED):
             raise InputError("A device is driven by imposed_displacement and imposed_velocity, not by loads.")
         return dataclasses.replace(super().model((), parts), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)

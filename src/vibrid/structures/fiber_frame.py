@@ -78,9 +78,9 @@ class FiberFrame(Assembled):
     iterations: int = eqx.field(static=True, default=2)
     load_steps: int = eqx.field(static=True, default=10)
     softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
-    directions: ClassVar = ("x", "y", "rotation")
-    ground_direction: ClassVar = "x"
-    mass_model: ClassVar = "lumped"
+    directions: ClassVar[tuple[str, ...]] = ("x", "y", "rotation")
+    ground_direction: ClassVar[str] = "x"
+    mass_model: ClassVar[str] = "lumped"
 
     def __check_init__(self) -> None:
         for i, point in enumerate(self.nodes):
@@ -135,7 +135,7 @@ class FiberFrame(Assembled):
         length, turn = self._lengths()
         return basic_rows(length[member], self.members[member].offsets) @ turn[member]
 
-    def mass_terms(self) -> list:
+    def mass_terms(self) -> list[Any]:
         length, turn = self._lengths()
         line_mass = jnp.stack([self.section_of(m).density * self.section_of(m).area for m in self.members])
         return [(line_mass, turn.transpose(0, 2, 1) @ el.beam_mass(length, lumped=True) @ turn)]
@@ -157,7 +157,7 @@ class FiberFrame(Assembled):
     def kinds(self) -> dict[tuple[str, str, int], list[int]]:
         """The members by formulation, integration and number of points: those of one kind are computed together, and
         their states are one group of a response."""
-        kinds: dict = {}
+        kinds: dict[tuple[str, str, int], list[int]] = {}
         for i, m in enumerate(self.members):
             points = 0 if m.integration == HINGES or m.formulation == "elastic" else m.points
             integration = "" if m.formulation == "elastic" else m.integration
@@ -218,7 +218,7 @@ class FiberFrame(Assembled):
         """The members under their permanent loads."""
         return self.settled_stacks(_under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ())
 
-    def settled_stacks(self, settled) -> list[Stack]:
+    def settled_stacks(self, settled: Any) -> list[Stack]:
         """The members, each kind with its state under the permanent loads."""
         stacks = self.stacks()
         for i, state in enumerate(settled):

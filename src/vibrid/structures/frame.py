@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import equinox as eqx
 import jax
@@ -71,7 +71,7 @@ class PlaneFrame(Assembled):
         length = np.linalg.norm(along, axis=1)
         return length, el.beam_rotation(along / length[:, None])
 
-    def stiffness_terms(self) -> list:
+    def stiffness_terms(self) -> list[Any]:
         length, turn = self._geometry()
         back = turn.transpose(0, 2, 1)
         return [
@@ -79,7 +79,7 @@ class PlaneFrame(Assembled):
             (self.declared.modulus * self.declared.inertia, back @ el.bending_stiffness(length) @ turn),
         ]
 
-    def mass_terms(self) -> list:
+    def mass_terms(self) -> list[Any]:
         length, turn = self._geometry()
         unit = el.beam_mass(length, lumped=self.declared.mass_model == "lumped")
         return [(self.declared.density * self.declared.area, turn.transpose(0, 2, 1) @ unit @ turn)]
@@ -197,8 +197,8 @@ class Frame2D(PlaneFrame):
     mass_model: str = eqx.field(
         static=True, converter=as_choice("mass model", "consistent", "lumped"), default="consistent"
     )
-    directions: ClassVar = ("x", "y", "rotation")
-    ground_direction: ClassVar = "x"
+    directions: ClassVar[tuple[str, ...]] = ("x", "y", "rotation")
+    ground_direction: ClassVar[str] = "x"
 
     def __check_init__(self) -> None:
         for i, point in enumerate(self.nodes):

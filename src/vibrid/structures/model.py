@@ -9,7 +9,7 @@ laws; u are the inputs (ground acceleration, loads at places).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -20,7 +20,11 @@ from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.linalg import matvec
 from vibrid.laws.base import Law, Motion, refuse_without_rate
 
+if TYPE_CHECKING:
+    from vibrid.structures.sensors import SensorArrays
+
 Loads: TypeAlias = Sequence[tuple[str, str]]
+PhasePoint: TypeAlias = tuple[jax.Array, jax.Array]  # displacements and velocities
 """Inputs of a model: (quantity, place or direction) of each."""
 
 
@@ -144,7 +148,7 @@ class Model(eqx.Module):
             for g, state in zip(self.groups, s, strict=True)
         )
 
-    def advance(self, s: Any, before: tuple, after: tuple, dt: jax.Array | float) -> Any:
+    def advance(self, s: Any, before: PhasePoint, after: PhasePoint, dt: jax.Array | float) -> Any:
         """States after a step from the motion `before` = (x, v) to `after`; `s` is the committed state."""
         if self.rows is None:
             return s
@@ -164,8 +168,8 @@ class Model(eqx.Module):
     def tangent(
         self,
         s: Any,
-        before: tuple,
-        after: tuple,
+        before: PhasePoint,
+        after: PhasePoint,
         dx: jax.Array | float,
         dv: jax.Array | float,
         dt: jax.Array | float,
@@ -254,7 +258,9 @@ class Model(eqx.Module):
             raise unknown_name("part", name, self.part_places)
         return self.part_places[name]
 
-    def output(self, sensors, x: jax.Array, v: jax.Array, a: jax.Array, s: Any, u: jax.Array) -> jax.Array:
+    def output(
+        self, sensors: SensorArrays, x: jax.Array, v: jax.Array, a: jax.Array, s: Any, u: jax.Array
+    ) -> jax.Array:
         """The readings of the sensors (`SensorArrays`), without noise and delay."""
         y = self.times(sensors.inputs, u)
         if sensors.displacement is not None:

@@ -98,7 +98,7 @@ def check_elements(coordinates: np.ndarray, elements: np.ndarray, kind: str) -> 
         raise InputError(f"Node {alone[0]} belongs to no {kind}; remove it or connect it.")
 
 
-def check_per_element(owner, count: int, kind: str, *names: str) -> None:
+def check_per_element(owner: Any, count: int, kind: str, *names: str) -> None:
     """Every property is one number, or one number an element."""
     for name in names:
         shape = getattr(owner, name).shape

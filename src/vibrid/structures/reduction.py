@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -28,6 +29,9 @@ from vibrid.laws.base import Law
 from vibrid.structures.base import GROUND, Structure
 from vibrid.structures.model import Loads, Model
 
+if TYPE_CHECKING:
+    from vibrid.structures.model import Stack
+
 METHODS = ("guyan", "irs", "serep", "craig-bampton")
 
 
@@ -35,7 +39,7 @@ class ConstantArray:
     """An array that never changes, so that programs can be compiled for it."""
 
     def __init__(self, values: Numbers) -> None:
-        self.values = np.array(values, dtype=float)
+        self.values: np.ndarray = np.array(values, dtype=float)
         self.values.flags.writeable = False
         self._key = hashlib.sha256(self.values.tobytes()).digest(), self.values.shape
 
@@ -81,7 +85,7 @@ class Reduced(Structure):
         full = jnp.diag(mass) if mass.ndim == 1 else mass
         return t.T @ full @ t, None if stiffness is None else t.T @ stiffness @ t
 
-    def model(self, loads: Loads = GROUND, parts=None) -> Model:
+    def model(self, loads: Loads = GROUND, parts: Sequence[tuple[str, Law, np.ndarray] | Stack] | None = None) -> Model:
         t = self.matrix
         full = self.full.model(loads, parts)
         mass = t.T @ full.mass_matrix @ t

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.laws.base import Law
@@ -71,7 +74,7 @@ class ReinforcedSection(Parameterised):
         """m⁴, of the concrete."""
         return self.width * self.depth**3 / 12
 
-    def layers(self):
+    def layers(self) -> Any:
         """(material, heights, areas) of the cover, the core and the bars."""
         half, inner = 0.5 * self.depth, 0.5 * self.depth - self.cover
         edge = self.cover * (np.arange(self.cover_layers) + 0.5) / self.cover_layers
@@ -103,7 +106,7 @@ def gather_fibres(section: ReinforcedSection, counts: tuple[int, ...] = ()) -> t
 
     `counts` fills each type up to a number with fibres without area, so that different sections stack.
     """
-    kinds: dict = {}
+    kinds: dict[str, Any] = {}
     for material, heights, areas in section.layers():
         kinds.setdefault(jax.tree.structure(material), []).append((material, heights, areas))
     groups = []
@@ -141,7 +144,9 @@ class SectionResponse(eqx.Module):
     bending_stiffness: jax.Array  # dM/dκ
 
 
-def respond(fibres: tuple[Fibres, ...], states: tuple, strain, curvature) -> tuple[SectionResponse, tuple]:
+def respond(
+    fibres: tuple[Fibres, ...], states: tuple[Any, ...], strain: jax.Array, curvature: jax.Array
+) -> tuple[SectionResponse, tuple]:
     """Resultants and new fibre states of sections (…,) at axial strain and curvature: `ε(y) = ε − y κ`."""
     stress, tangent, after = [], [], []
     for kind, state in zip(fibres, states, strict=True):
@@ -173,7 +178,7 @@ def initial_stiffness(fibres: tuple[Fibres, ...]) -> jax.Array:
     return total
 
 
-def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
+def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """States of the fibres at rest, for sections of the given `shape`."""
 
     def spread(leaf, kind):
@@ -183,7 +188,9 @@ def start_states(fibres: tuple[Fibres, ...], shape: tuple[int, ...]) -> tuple:
 
 
 @eqx.filter_jit
-def moment_curvature(section: ReinforcedSection, curvatures, axial_force=0.0, iterations: int = 20):
+def moment_curvature(
+    section: ReinforcedSection, curvatures: Numbers, axial_force: float = 0.0, iterations: int = 20
+) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Moment in N m and axial strain over a path of curvatures (1/m), axial force (N, tension positive) held.
 
     The axial strain is found by Newton's method in every step; the third array is its residual of the axial force in

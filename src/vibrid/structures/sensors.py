@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax
@@ -13,6 +14,10 @@ from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
+
+if TYPE_CHECKING:
+    from vibrid.structures.base import Structure
+    from vibrid.structures.model import Model
 
 MEASURABLE = tuple(q for q in QUANTITIES if q not in EXCITATIONS and not q.startswith("ground") and q != "other")
 
@@ -54,7 +59,7 @@ class Sensors(tuple):
     sensors with gains, delays and noise of their own.
     """
 
-    def __new__(cls, sensors=(), **by_quantity) -> Self:
+    def __new__(cls, sensors: Iterable[Sensor] = (), **by_quantity: Any) -> Self:
         entries = list(as_entries(sensors, "sensors"))
         for sensor in entries:
             if not isinstance(sensor, Sensor):
@@ -110,7 +115,7 @@ class SensorArrays(eqx.Module):
         return self.gain.shape[0]
 
 
-def compile_sensors(structure, model, sensors) -> SensorArrays:
+def compile_sensors(structure: Structure, model: Model, sensors: Sequence[Sensor]) -> SensorArrays:
     """The arrays that turn the motion of `model` (of `structure`) into the readings of `sensors`."""
     n, m, ny = model.size, model.load_matrix.shape[1], len(sensors)
     rows = {kind: np.zeros((ny, n)) for kind in ("displacement", "velocity", "acceleration")}

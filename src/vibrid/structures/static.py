@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ class Balance(NamedTuple):
     """A static state: displacements, states of the laws, load factor, and the largest force left unbalanced in N."""
 
     x: jax.Array
-    s: tuple
+    s: tuple[Any, ...]
     factor: jax.Array
     unbalanced: jax.Array
 

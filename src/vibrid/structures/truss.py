@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -66,7 +66,7 @@ class Truss(Assembled):
     mass_model: str = eqx.field(
         static=True, converter=as_choice("mass model", "consistent", "lumped"), default="consistent"
     )
-    ground_direction: ClassVar = "x"
+    ground_direction: ClassVar[str] = "x"
 
     def __check_init__(self) -> None:
         sizes = {len(point) for point in self.nodes}
@@ -98,11 +98,11 @@ class Truss(Assembled):
         length = np.linalg.norm(along, axis=1)
         return length, along / length[:, None]
 
-    def stiffness_terms(self) -> list:
+    def stiffness_terms(self) -> list[Any]:
         length, direction = self._geometry()
         return [(self.modulus * self.area, el.bar_stiffness(direction, length))]
 
-    def mass_terms(self) -> list:
+    def mass_terms(self) -> list[Any]:
         length, _ = self._geometry()
         return [(self.density * self.area, el.bar_mass(len(self.directions), length, self.mass_model == "lumped"))]
 

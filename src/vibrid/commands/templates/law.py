@@ -36,5 +36,5 @@ def examples():
 
 def check():
     """The closed form: k e0 / √2 at e = e0."""
-    force = float(TemplateName(40.0, 0.1).force(0.1, 0.0, ()))
+    force = float(TemplateName(40.0, 0.1).force(jnp.asarray(0.1), jnp.asarray(0.0), ()))
     assert abs(force - 4.0 / 2**0.5) < 1e-12, f"the force at e0 is {force} N."

@@ -84,7 +84,7 @@ class ScaledLaw(eqx.Module):
     positive: tuple[str, ...] = eqx.field(static=True, default=(), converter=tuple)
     negative: tuple[str, ...] = eqx.field(static=True, default=(), converter=tuple)
 
-    def scaled(self, capacity, learned: dict) -> tuple[Law, jax.Array]:
+    def scaled(self, capacity, learned: dict[str, Any]) -> tuple[Law, jax.Array]:
         """The law of one device with a capacity (2,) and some learned values, and what to multiply its force by."""
         law, share = paths.replace(self.law, learned) if learned else self.law, capacity / self.at
         changes = {p: paths.get(law, p) * share[0] for p in self.positive}

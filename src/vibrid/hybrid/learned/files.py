@@ -40,7 +40,7 @@ class SavedModel:
 
     model: DeviceModel
     stiffness: float = 0.0
-    facts: dict = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def device(self, rate: float, *capacity) -> NetworkDevice:
         """As a device in a test with `rate` commands per second; `capacity`: N, one number or one per direction."""
@@ -107,11 +107,11 @@ def load_model(path) -> SavedModel:
         raise FileProblem(path, f"it is a device model that cannot be read ({problem}).") from None
 
 
-def _kind(table: dict, thing) -> str:
+def _kind(table: dict[str, Any], thing) -> str:
     return next(name for name, cls in table.items() if cls is type(thing))
 
 
-def _answer_table(answer: Answer) -> dict:
+def _answer_table(answer: Answer) -> dict[str, Any]:
     fields = {f.name: getattr(answer, f.name) for f in dataclasses.fields(answer) if f.name != "law"}
     table = {"kind": _kind(ANSWERS, answer), **fields}
     law = getattr(answer, "law", None)
@@ -121,7 +121,7 @@ def _answer_table(answer: Answer) -> dict:
     return table
 
 
-def _answer_of(table: dict) -> Answer:
+def _answer_of(table: dict[str, Any]) -> Answer:
     fields = dict(table)
     kind = ANSWERS[fields.pop("kind")]
     if "law" in fields:
@@ -131,7 +131,7 @@ def _answer_of(table: dict) -> Answer:
     return kind(**fields)
 
 
-def _law_table(law: Law) -> dict:
+def _law_table(law: Law) -> dict[str, Any]:
     """A law as its registered name and its fields, laws inside included."""
     table: dict[str, Any] = {"law": LAWS.name_of(type(law))}
     for f in dataclasses.fields(law):
@@ -143,6 +143,6 @@ def _law_table(law: Law) -> dict:
     return table
 
 
-def _law_of(table: dict) -> Law:
+def _law_of(table: dict[str, Any]) -> Law:
     fields: dict[str, Any] = {k: _law_of(value) if isinstance(value, dict) else value for k, value in table.items()}
     return LAWS[fields.pop("law")](**fields)

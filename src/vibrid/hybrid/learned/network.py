@@ -61,7 +61,7 @@ class DeviceNetwork(eqx.Module):
         weights = jax.random.uniform(keys[2], (width, outputs), dtype, -1.0, 1.0) / width**0.5
         return cls(listens, sees, tuple(layers), weights, jnp.zeros(outputs, dtype), dropout)
 
-    def sizes(self) -> dict:
+    def sizes(self) -> dict[str, Any]:
         """Arguments of `make` for layers of these shapes."""
         branch = self.own.width
         heard = 0 if self.heard is None else self.heard.weights.shape[0] - branch
@@ -73,7 +73,7 @@ class DeviceNetwork(eqx.Module):
         heard = None if self.heard is None else self.heard.start(batch)
         return CellMemory(heard, self.own.start(batch), tuple(layer.start(batch) for layer in self.joined))
 
-    def masks(self, key, batch: tuple[int, ...] = ()) -> tuple:
+    def masks(self, key, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
         """Which outputs of each layer are kept, drawn once for a stretch of samples; scaled so that means stay."""
         layers = [*([self.heard] if self.heard is not None else []), self.own, *self.joined]
         keep = 1.0 - self.dropout
@@ -83,7 +83,9 @@ class DeviceNetwork(eqx.Module):
             for k, layer in zip(keys, layers, strict=True)
         )
 
-    def step(self, memory: CellMemory, heard, own, masks: tuple | None = None) -> tuple[CellMemory, jax.Array]:
+    def step(
+        self, memory: CellMemory, heard, own, masks: tuple[Any, ...] | None = None
+    ) -> tuple[CellMemory, jax.Array]:
         """Memory and outputs (…, outputs) after one sample of signals (…, heard) and features (…, own)."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
@@ -100,7 +102,9 @@ class DeviceNetwork(eqx.Module):
             x = kept(state[0])
         return CellMemory(listening, seeing, tuple(after)), x @ self.weights + self.bias
 
-    def along(self, memory: CellMemory, heard, own, masks: tuple | None = None) -> tuple[jax.Array, CellMemory]:
+    def along(
+        self, memory: CellMemory, heard, own, masks: tuple[Any, ...] | None = None
+    ) -> tuple[jax.Array, CellMemory]:
         """Outputs (samples, …, outputs) for signals and features (samples, …), and the memory after them."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
@@ -130,10 +134,10 @@ class Constant(eqx.Module):
     def make(cls, key, outputs: int, spread: float = 0.3) -> Constant:
         return cls(spread * jax.random.normal(key, (outputs,)))
 
-    def sizes(self) -> dict:
+    def sizes(self) -> dict[str, Any]:
         return {"outputs": self.bias.shape[0]}
 
-    def start(self, batch: tuple[int, ...] = ()) -> tuple:
+    def start(self, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
         return ()
 
     def step(self, memory, heard, own, masks=None):

@@ -136,7 +136,7 @@ class Recipe:
             return Corrected(law, self.bound)
         return LawLayer(law, self.learned, self.span)
 
-    def epoch(self) -> dict:
+    def epoch(self) -> dict[str, Any]:
         """Settings of `Epoch`."""
         names = ("decay", "every", "batch", "stretch", "shrink")
         return {"rate": self.learning_rate, **{name: getattr(self, name) for name in names}}

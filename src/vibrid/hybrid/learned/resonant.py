@@ -8,6 +8,8 @@ warming, filtered signals of the tested device) is linear between two nonlinear 
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -58,7 +60,7 @@ class ResonantNetwork(eqx.Module):
             width = size
         return cls(before, resonators, tuple(layers), *dense(width, outputs, 0.3), bool(heard))
 
-    def sizes(self) -> dict:
+    def sizes(self) -> dict[str, Any]:
         """Arguments of `make` for layers of these shapes."""
         (inputs, encoded), count = self.before[0].shape, self.resonators.count
         hidden = [bias.shape[0] for _, bias in self.layers]

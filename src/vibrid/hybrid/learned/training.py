@@ -161,9 +161,9 @@ class Ensemble(eqx.Module):
 
 
 def fit_models(
-    make, keys, weights, histories: Histories, epoch: dict, epochs: int, *, key, block: int = 5,
+    make, keys, weights, histories: Histories, epoch: dict[str, Any], epochs: int, *, key, block: int = 5,
     progress: Progress = SILENT, checkpoint: Checkpoint | None = None,
-) -> tuple[list[DeviceModel], Trained]:  # fmt: skip
+) -> tuple[list[DeviceModel], Trained[Fitting]]:  # fmt: skip
     """Train one model per row of `weights` (models, tests), all at once.
 
     Arguments

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.attached import attached
 from vibrid.records.readers.assemble import numbered
 from vibrid.records.record import Channel, Record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class LoadEstimate:
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[:, self.names.index(name)]
 
-    def error(self, truth) -> np.ndarray:
+    def error(self, truth: Array) -> np.ndarray:
         """100 ‖f − f̂‖/‖f‖ in per cent of every load, against true histories (samples,) or (samples, loads)."""
         truth = np.asarray(truth, float).reshape(len(self.time), -1)
         return 100.0 * np.linalg.norm(self.values - truth, axis=0) / np.linalg.norm(truth, axis=0)
@@ -65,7 +69,7 @@ class LoadEstimate:
             data, tuple(numbered(channels)), step=float(self.time[1] - self.time[0]), name=f"loads of {self.record}"
         )
 
-    def table(self) -> list[dict]:
+    def table(self) -> list[dict[str, Any]]:
         """One row per load: name, unit, largest value, rms, and the median of its standard deviation."""
         return [
             {
@@ -91,5 +95,5 @@ class LoadEstimate:
     __repr__ = __str__
 
     @attached
-    def plot(self, ax=None, truth=None) -> Any:
+    def plot(self, ax: Axes | None = None, truth: Array | None = None) -> Any:
         """Every load over time with its band of ± 2σ; returns the figure, or the axes that were given."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
@@ -23,17 +27,22 @@ from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.problem import Problem, make_problem
 from vibrid.records.record import Record
 
+if TYPE_CHECKING:
+    from vibrid.simulation.base import Integrator
+    from vibrid.structures.base import Structure
+    from vibrid.structures.sensors import Sensor
+
 
 def find_loads(
-    structure,
+    structure: Structure,
     data: Record,
-    loads,
+    loads: UnknownLoad | str | Sequence[UnknownLoad | str],
     *,
-    sensors=None,
+    sensors: Sequence[Sensor] | None = None,
     penalty: str = "size",
     weight: str | float = "evidence",
     initial: str = "rest",
-    integrator=None,
+    integrator: Integrator | None = None,
     hold: str = "linear",
     progress: Progress = SILENT,
 ) -> LoadEstimate:
@@ -69,7 +78,7 @@ def _listed(loads) -> list:
 
 
 def estimate_of(
-    problem: Problem, free, record: int, solution: Solution, weights: Weights, penalty: str, covariance
+    problem: Problem, free: Array, record: int, solution: Solution, weights: Weights, penalty: str, covariance
 ) -> LoadEstimate:
     """Loads of one record with their band; `covariance` is that of φ (None where φ is known)."""
     held = put_loads(problem, record, solution.loads)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,6 +14,10 @@ from jax.scipy.linalg import solve_triangular
 from vibrid.core.errors import InputError
 from vibrid.identification.loads.recursion import PENALTIES, augment, exact_motion
 from vibrid.structures.sensors import Sensors
+
+if TYPE_CHECKING:
+    from vibrid.structures.base import Structure
+    from vibrid.structures.sensors import Sensor
 
 
 class Filtered(NamedTuple):
@@ -59,7 +64,17 @@ class LoadFilter(eqx.Module):
     first: jax.Array
     size: int = eqx.field(static=True)
 
-    def __init__(self, structure, sensors, loads, step, innovation, first=None, known=(), penalty="difference"):
+    def __init__(
+        self,
+        structure: Structure,
+        sensors: Sequence[Sensor],
+        loads,
+        step,
+        innovation,
+        first=None,
+        known=(),
+        penalty: str = "difference",
+    ):
         sensors = Sensors(sensors)
         noise = np.array([float(s.noise) for s in sensors])
         if not np.all(noise > 0):

@@ -12,7 +12,9 @@ A penalty Σ w²/q on the innovations is then the same as white Gaussian innovat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -24,6 +26,11 @@ from vibrid.core.errors import Refusal
 from vibrid.core.linalg import input_integrals
 from vibrid.simulation.exact import ExactLinear
 from vibrid.simulation.excitation import Input, drive
+
+if TYPE_CHECKING:
+    from vibrid.identification.problem import Problem
+    from vibrid.structures.base import Structure
+    from vibrid.structures.sensors import Sensor
 
 PENALTIES = {"size": (), "difference": (1.0,), "second-difference": (2.0, -1.0)}
 """Coefficients of the last loads in the next one when its innovation is zero."""
@@ -98,7 +105,7 @@ class LoadSystem(eqx.Module):
         return jnp.asarray(rows)
 
 
-def exact_motion(structure, sensors, inputs, step: float, hold: str) -> LinearRecursion:
+def exact_motion(structure: Structure, sensors: Sequence[Sensor], inputs, step: float, hold: str) -> LinearRecursion:
     """The recursion of a linear structure whose inputs are polynomials between samples: exact, constant in time.
 
     `inputs` are (quantity, place) as for `Structure.model`, `step` is the sampling step in s.
@@ -220,7 +227,7 @@ def innovations(loads, penalty: str):
     return w
 
 
-def check_hold(problem) -> None:
+def check_hold(problem: Problem) -> None:
     """Refuse holds, integrators and substeps that the recursion cannot represent."""
     if problem.hold not in DEGREES:
         raise Refusal(f"Unknown loads follow a hold of {', '.join(DEGREES)} between samples, not '{problem.hold}'.")
@@ -238,6 +245,6 @@ def check_hold(problem) -> None:
         raise Refusal("Unknown loads are estimated at the samples of the record: substeps must be 1; resample instead.")
 
 
-def is_exact(problem) -> bool:
+def is_exact(problem: Problem) -> bool:
     """Whether the recursion is that of a linear structure by matrix exponential."""
     return isinstance(problem.integrator, ExactLinear)

@@ -14,15 +14,20 @@ useful: weights with which the loads explain half of the readings are preferred 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 import scipy
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.loads.solution import Weights, followed, solve_loads, system_at
 from vibrid.identification.problem import Problem, predict
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
 
 CRITERIA = ("evidence", "gcv", "l-curve")
 
@@ -53,7 +58,7 @@ def known_noise(problem: Problem) -> np.ndarray | None:
     return None
 
 
-def load_scale(problem: Problem, free) -> np.ndarray:
+def load_scale(problem: Problem, free: Array) -> np.ndarray:
     """(loads,): the size of white loads if each alone caused the readings."""
     sizes = []
     shape = problem.signal_size()
@@ -79,7 +84,7 @@ def impulse_responses(system, samples: int) -> np.ndarray:
     return out
 
 
-def free_weights(problem: Problem, free, motion: float = 0.0) -> Weights:
+def free_weights(problem: Problem, free: Array, motion: float = 0.0) -> Weights:
     """Weights for a first descent from poor guesses: loads large enough for all readings, 1 % noise.
 
     Weights chosen at wrong parameters of the structure would attribute most of the readings to noise and none to loads.
@@ -90,13 +95,13 @@ def free_weights(problem: Problem, free, motion: float = 0.0) -> Weights:
 
 def choose_weights(
     problem: Problem,
-    free,
+    free: Array,
     penalty: str = "size",
     weight: str | float = "evidence",
     motion: float = 0.0,
     around: Weights | None = None,
     starts: dict[int, np.ndarray] | None = None,
-    progress=SILENT,
+    progress: Progress = SILENT,
 ) -> Choice:
     """Weights of readings and loads at the unknowns φ.
 

@@ -11,13 +11,16 @@ and all three come from whitened innovations of the filter: S is never formed.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import Divergence, InputError
 from vibrid.identification.loads import recursion
 from vibrid.identification.loads.estimate import Weights
@@ -25,6 +28,9 @@ from vibrid.identification.loads.recursion import LoadSystem
 from vibrid.identification.loads.smoother import Factors, deviations, factorise, filtered, smoothed
 from vibrid.identification.problem import Data, Problem, predict
 from vibrid.simulation.excitation import drive
+
+if TYPE_CHECKING:
+    from vibrid.structures.sensors import Sensor
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ def _linearised(problem: Problem, free, record: int, penalty: str):
 
 
 @eqx.filter_jit
-def slopes(problem: Problem, free, record: int):
+def slopes(problem: Problem, free: Array, record: int):
     """(samples, ny, p): ∂ readings / ∂φ at the inputs the problem holds."""
     return jax.jacfwd(lambda q: problem.predict(q, record))(free)
 
@@ -118,7 +124,7 @@ def first_deviations(system: LoadSystem, weights: Weights) -> np.ndarray:
     return out
 
 
-def system_at(problem: Problem, free, record: int, penalty: str) -> LoadSystem:
+def system_at(problem: Problem, free: Array, record: int, penalty: str) -> LoadSystem:
     """The recursion of motion and loads at the unknowns φ, a nonlinear structure about its motion without the loads."""
     if recursion.is_exact(problem):
         return _exact(problem, jnp.asarray(free), record, penalty).reached()
@@ -127,7 +133,7 @@ def system_at(problem: Problem, free, record: int, penalty: str) -> LoadSystem:
 
 def solve_loads(
     problem: Problem,
-    free,
+    free: Array,
     record: int,
     weights: Weights,
     penalty: str,
@@ -207,7 +213,7 @@ def _pass(system: LoadSystem, data: Data, misfit, weights: Weights, about, settl
     return Solution(change if about is None else about[0] + change, system, factors, white[:, :, 0])
 
 
-def projected(problem: Problem, free, record: int, solution: Solution):
+def projected(problem: Problem, free: Array, record: int, solution: Solution):
     """Cost, gradient and normal matrix of the unknowns with the loads of one record eliminated."""
     held = put_loads(problem, record, solution.loads)
     used = slopes(held, jnp.asarray(free), record) * problem.data[record].present[:, :, None]
@@ -219,7 +225,15 @@ def projected(problem: Problem, free, record: int, solution: Solution):
     )
 
 
-def uncertain_rows(held: Problem, free, record: int, weights: Weights, penalty: str, covariance, sensors=None):
+def uncertain_rows(
+    held: Problem,
+    free: Array,
+    record: int,
+    weights: Weights,
+    penalty: str,
+    covariance,
+    sensors: Sequence[Sensor] | None = None,
+):
     """(samples, rows): standard deviation of the loads, or of the readings of other sensors.
 
     `held` is the problem with the loads taken as known. Two causes are added: the noise with the structure known, and

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class UnknownLoad:
     speed: float | None = None
     enters: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "at", str(self.at))
         if self.quantity not in ("load", "ground_acceleration"):
             raise InputError(f"An unknown load is a 'load' or a 'ground_acceleration', not a '{self.quantity}'.")
@@ -47,7 +48,7 @@ class UnknownLoad:
     def moves(self) -> bool:
         return self.positions is not None or self.speed is not None
 
-    def inputs(self, structure) -> tuple[tuple[str, str], ...]:
+    def inputs(self, structure: Any) -> tuple[tuple[str, str], ...]:
         """The inputs of the structure through which the load acts: its place, or every node for a moving load."""
         if not self.moves:
             return ((self.quantity, str(self.at) if self.quantity == "load" else structure.ground_axis(self.at)),)
@@ -55,7 +56,7 @@ class UnknownLoad:
             raise Refusal(f"A load can move on a Beam, not on a {type(structure).__name__}.")
         return tuple(("load", place) for place in structure.lateral_places())
 
-    def shares(self, structure, time: np.ndarray) -> np.ndarray:
+    def shares(self, structure: Any, time: np.ndarray) -> np.ndarray:
         """(1 or samples, inputs): each input per newton of load at the given times."""
         if not self.moves:
             return np.ones((1, 1))

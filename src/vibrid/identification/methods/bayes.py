@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax
@@ -18,6 +18,10 @@ from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
 from vibrid.identification.unknowns import UnknownSet
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 
 @METHODS.register("bayes")
@@ -39,7 +43,7 @@ class Bayes(Method):
     chains: int = eqx.field(static=True, default=4)
     abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise", "unknown loads"}
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         blackjax = require("blackjax", "bayes", "Bayes")
         started = time.perf_counter()
         fit = TrajectoryFit().solve(problem, key, progress)

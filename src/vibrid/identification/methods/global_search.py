@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,6 +16,10 @@ from vibrid.identification.conclude import conclude, covariance_of, predictions_
 from vibrid.identification.levenberg import descend
 from vibrid.identification.method import METHODS, NEEDS, Method
 from vibrid.identification.problem import Problem
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 
 @METHODS.register("global")
@@ -35,7 +39,7 @@ class GlobalSearch(Method):
     polish: bool = eqx.field(static=True, default=True)
     abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown noise", "unknown loads"}
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         given = problem.given_deviations()
         noise = np.where(np.isfinite(given), given, problem.signal_size())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of
@@ -18,10 +19,14 @@ from vibrid.identification.loads.checks import refuse_unanswerable
 from vibrid.identification.loads.find import estimate_of
 from vibrid.identification.loads.recursion import PENALTIES
 from vibrid.identification.loads.regularisation import choose_weights, free_weights
-from vibrid.identification.loads.solution import projected, put_loads, solve_loads, unloaded_innovations
+from vibrid.identification.loads.solution import followed, projected, put_loads, solve_loads, unloaded_innovations
 from vibrid.identification.method import METHODS, Method
 from vibrid.identification.methods.trajectory import TrajectoryFit, first_guesses, second_minimum
 from vibrid.identification.problem import Problem
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 _MOST_DESCENTS = 12  # until exact frequencies are met
 _STEADY = 1e-9  # gains of the filter are followed so far while the parameters still move
@@ -76,14 +81,16 @@ class JointLoads(Method):
         "'joint-as-published' (vibrid.papers.joint.as_published.JointAsPublished).",
     )
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.penalty not in PENALTIES:
             raise InputError(f"The penalty on loads is one of {', '.join(PENALTIES)}, not '{self.penalty}'.")
         if self.initial not in ("rest", "unknown"):
             raise InputError(f"The initial motion is 'rest' or 'unknown', not '{self.initial}'.")
+        if self.rounds < 0:
+            raise InputError(f"The rounds of JointLoads are 0 or more, not {self.rounds}.")
         check_frequencies(self.frequencies)
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         if self.frequencies and not problem.unknown_loads:
             raise Refusal("JointLoads uses known frequencies only where a load is unknown; leave them out.")
         if not problem.unknown_loads:  # nothing to eliminate: the plain fit is the same method
@@ -98,7 +105,8 @@ class JointLoads(Method):
         starts = first_guesses(problem, self.starts, self.spread, key)
         weights = free_weights(problem, starts[0], self._motion)
         around, histories, rivals = None, [], None
-        for again in range(self.rounds + 1):
+        again = 0
+        while True:
             progress.stage(f"fitting, round {again + 1}", self.iterations)
             evaluate = Projection(problem, weights.loosened(self.looseness), self.penalty, known)
             descents = self._fit(problem, starts, evaluate, progress)
@@ -120,11 +128,14 @@ class JointLoads(Method):
             ).weights
             if again > 0 and np.max(np.abs(np.log(weights.noise / before.noise))) < 0.05:
                 break
+            if again == self.rounds:
+                break
+            again += 1
         free, held = descent.free[descent.best], descent.side[descent.best] != 0
         information = descent.normal[descent.best] - evaluate.prior_information(free)
         covariance = covariance_of(information + evaluate.prior_information(free, known.rigid()), held)
         solutions = [
-            solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i))
+            followed(solve_loads(problem, free, i, weights, self.penalty, evaluate.loads.get(i)))
             for i in range(len(problem.data))
         ]
         whole = problem
@@ -194,10 +205,10 @@ class Projection:
         self.loads: dict[int, np.ndarray] = {}  # initial loads of the next solution of a nonlinear structure
         self._lowest: dict[int, float] = {}
 
-    def __call__(self, free):
+    def __call__(self, free: Array):
         return tuple(np.stack(column) for column in zip(*(self.one(f) for f in np.asarray(free)), strict=True))
 
-    def one(self, free):
+    def one(self, free: Array):
         p = len(free)
         cost, gradient, normal = 0.0, np.zeros(p), np.zeros((p, p))
         for record in range(len(self.problem.data)):
@@ -215,7 +226,7 @@ class Projection:
         r, slope = self.known.residuals(self.problem, free)
         return cost + 0.5 * r @ r, gradient + slope.T @ r, normal + slope.T @ slope
 
-    def prior_information(self, free, known: KnownFrequencies | None = None) -> np.ndarray:
+    def prior_information(self, free: Array, known: KnownFrequencies | None = None) -> np.ndarray:
         """Information on φ from priors, not from data."""
         slope = (known or self.known).residuals(self.problem, free)[1]
         return slope.T @ slope

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification import augmented
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, Sample, Sequential
 from vibrid.identification.problem import Problem
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 
 class Belief(NamedTuple):
@@ -76,7 +81,9 @@ class _Kalman(Sequential):
 
     # -- sample by sample ----------------------------------------------------------------------------------------
 
-    def init(self, problem: Problem, key: int = 0, *, free=None, noise=None, record: int = 0) -> Belief:
+    def init(
+        self, problem: Problem, key: int = 0, *, free: Array | None = None, noise: Array | None = None, record: int = 0
+    ) -> Belief:
         """The state of the filter before the first sample."""
         augmented.check_steps(problem)
         free = augmented.at_priors(problem, problem.start if free is None else free)
@@ -89,7 +96,7 @@ class _Kalman(Sequential):
         mean, root = self._predict(problem, state.mean, state.root, sample, root_drift)
         return self._update(problem, state._replace(mean=mean, root=root), sample)
 
-    def estimate(self, problem: Problem, state: Belief):
+    def estimate(self, problem: Problem, state: Belief) -> tuple[jax.Array, jax.Array]:
         """Values and standard deviations of the unknowns, physical."""
         p = len(problem.unknowns)
         free, deviation = state.mean[-p:], jnp.sqrt(jnp.sum(state.root[:, -p:] ** 2, axis=0))
@@ -97,7 +104,7 @@ class _Kalman(Sequential):
 
     # -- a whole record ------------------------------------------------------------------------------------------
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         augmented.check_steps(problem)
         known = np.isfinite(problem.given_deviations()).all()
@@ -189,7 +196,7 @@ class UnscentedKalman(_Kalman):
     beta: float = eqx.field(static=True, default=2.0)
     kappa: float = eqx.field(static=True, default=0.0)
 
-    def weights(self, size: int):
+    def weights(self, size: int) -> tuple[float, np.ndarray, np.ndarray]:
         """Spacing of the points, weights of the mean, weights of the covariance (2 size + 1 each)."""
         lam = self.alpha**2 * (size + self.kappa) - size
         centre = lam / (size + lam)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,6 +16,10 @@ from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Method
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import regression
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 
 def _scatter(a: np.ndarray, b: np.ndarray, theta: np.ndarray, kept) -> float:
@@ -51,7 +55,7 @@ class LeastSquares(Method):
     )
     independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses only values at the samples
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         a, b = regression(problem)
         u = problem.unknowns
@@ -110,7 +114,7 @@ class SparseRegression(Method):
     )
     independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses only values at the samples
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         pysindy = require("pysindy", "sparse", "SparseRegression")
         a, b = regression(problem)

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Sample, Sequential
 from vibrid.identification.online.measured import check_force, has_snapshots, measured_motion
 from vibrid.identification.online.runs import run_record
-from vibrid.identification.online.windows import Level, ReplayedWindow, Snapshots
+from vibrid.identification.online.windows import Level, ReplayedWindow, ShiftingWindow, Snapshots
 from vibrid.identification.problem import Problem
 
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
+
 _REMEMBERED_WINDOWS = 4  # how many windows the stated uncertainty looks back
+
+
+def _pair(values: Iterable[float]) -> tuple[float, float]:
+    """The ends of a ramp."""
+    ends = tuple(values)
+    if len(ends) != 2:
+        raise InputError(f"A cut is two numbers (low, high), not {len(ends)}.")
+    return ends[0], ends[1]
 
 
 class OnlineDescent(NamedTuple):
     """The state of the descent. `values` are physical; directions and information are in units of the scales."""
 
     values: jax.Array  # (p,) θ̂
-    window: tuple
+    window: Any  # what the window keeps
     seen: jax.Array  # samples so far
     reduction: jax.Array  # λ_θ
     direction: jax.Array  # (2, p) ε s' of the last two samples, zero where nothing moved
@@ -78,9 +92,9 @@ class OnlineMasing(Sequential):
     increase: float = eqx.field(static=True, default=1.2)
     decrease: float = eqx.field(static=True, default=0.95)
     directions: int = eqx.field(static=True, default=3)
-    displacement_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
-    velocity_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
-    force_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=tuple)
+    displacement_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=_pair)
+    velocity_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=_pair)
+    force_cut: tuple[float, float] = eqx.field(static=True, default=(0.0, 0.0), converter=_pair)
     passes: int = eqx.field(static=True, default=1)
 
     abilities: ClassVar[frozenset[str]] = frozenset(
@@ -92,7 +106,7 @@ class OnlineMasing(Sequential):
         "(vibrid.papers.masing.as_published.MasingAsPublished).",
     }
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not (self.window >= 2 * self.stride >= 2 and self.window % self.stride == 0):
             raise InputError(
                 f"The window ({self.window} samples) must be a multiple of the stride ({self.stride}), twice at least."
@@ -104,7 +118,7 @@ class OnlineMasing(Sequential):
 
     # -- sample by sample ----------------------------------------------------------------------------------------
 
-    def frame(self, problem: Problem):
+    def frame(self, problem: Problem) -> ShiftingWindow[Any]:
         """The kind of window that suits the problem."""
         motion = measured_motion(problem, self)
         if has_snapshots(problem):
@@ -114,7 +128,7 @@ class OnlineMasing(Sequential):
             raise InputError("Objective 2 needs the turning points of a Masing law; use objective 1 for other laws.")
         return ReplayedWindow(motion, self.window, self.stride)
 
-    def init(self, problem: Problem, key: int = 0, *, values=None) -> OnlineDescent:
+    def init(self, problem: Problem, key: int = 0, *, values: Array | None = None) -> OnlineDescent:
         p = len(problem.unknowns)
         values = jnp.asarray(problem.unknowns.start if values is None else values)
         zero = jnp.zeros(())
@@ -181,7 +195,7 @@ class OnlineMasing(Sequential):
     def _gate(self, level: Level):
         """λ_x λ_v λ_f."""
         cuts = (self.displacement_cut, self.velocity_cut, self.force_cut)
-        gate = 1.0
+        gate = jnp.ones(())
         for value, (low, high) in zip(level, cuts, strict=True):
             gate = gate * (jnp.clip((value - low) / (high - low), 0.0, 1.0) if high > low else 1.0)
         return gate
@@ -195,7 +209,7 @@ class OnlineMasing(Sequential):
 
     # -- estimate and warnings -----------------------------------------------------------------------------------
 
-    def estimate(self, problem: Problem, state: OnlineDescent):
+    def estimate(self, problem: Problem, state: OnlineDescent) -> tuple[jax.Array, jax.Array]:
         """θ̂ and its standard deviation, physical. The deviation is the least that the last windows allow."""
         return state.values, problem.unknowns.scale * jnp.sqrt(jnp.diag(_inverse(state.information)))
 
@@ -212,7 +226,7 @@ class OnlineMasing(Sequential):
 
     # -- a whole record ------------------------------------------------------------------------------------------
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         state, paths, bands, cut_short = self.init(problem, key), [], [], False
         progress.stage("descending sample by sample (compiling)", self.passes * len(problem.data))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude
@@ -20,6 +21,10 @@ from vibrid.identification.online.runs import run_record
 from vibrid.identification.online.smoothing import LagSmoother, SmoothingState
 from vibrid.identification.problem import Problem
 from vibrid.laws.masing import Memory, begun, empty_memory, remember
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 _HUBER = 1.5  # residuals beyond this many standard deviations have linear cost
 _LONGEST = 0.5  # of a correction, in the free unit: a factor of 1.65
@@ -81,14 +86,14 @@ class OnlineRecall(Sequential):
     )
     independent_of: ClassVar[frozenset[str]] = frozenset(SETTINGS)  # it uses only values at the samples
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         for name, least in (("lag", 1), ("every", 1), ("points", 20), ("members", 1)):
             if getattr(self, name) < least:
                 raise InputError(f"OnlineRecall needs {name} of {least} or more, not {getattr(self, name)}.")
 
     # -- sample by sample ----------------------------------------------------------------------------------------
 
-    def init(self, problem: Problem, key: int = 0, *, free=None) -> Recollection:
+    def init(self, problem: Problem, key: int = 0, *, free: Array | None = None) -> Recollection:
         if not has_snapshots(problem):
             raise Refusal(
                 "OnlineRecall needs a device with imposed deformation, one force sensor, and a law whose memory does "
@@ -194,7 +199,7 @@ class OnlineRecall(Sequential):
 
     # -- estimates and their uncertainty --------------------------------------------------------------------------
 
-    def estimate(self, problem: Problem, state: Recollection):
+    def estimate(self, problem: Problem, state: Recollection) -> tuple[jax.Array, jax.Array]:
         """θ̂ of the best estimate and its standard deviation, physical."""
         free = state.answers.free[state.answers.best]
         deviation = jnp.sqrt(jnp.diag(state.answers.covariance)) * jnp.abs(problem.unknowns.slope(free))
@@ -225,7 +230,7 @@ class OnlineRecall(Sequential):
 
     # -- a whole record ------------------------------------------------------------------------------------------
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         progress.stage("sample by sample (compiling)", 1)
         state, (path, band) = run_record(self, problem, self.init(problem, key), 0)

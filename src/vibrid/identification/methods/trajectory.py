@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,6 +21,9 @@ from vibrid.identification.problem import Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.shooting import shoot
 from vibrid.identification.weak.equations import flat_start
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
 
 _SEGMENTS = 8
 _SHORTEST = 10  # samples of a segment
@@ -68,11 +71,11 @@ class TrajectoryFit(Method):
 
     abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown loads"}
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.starts < 1 or (self.segments is not None and self.segments < 1):
             raise InputError("TrajectoryFit needs at least one start and one segment.")
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         problem = problem.boxed()
         fit = self._shot(problem, self.segments or 1, key, progress, started)
@@ -236,7 +239,7 @@ def second_minimum(problem: Problem, descent: Descent) -> tuple[str, ...]:
     return ()
 
 
-def polished(method: Method, fit, problem: Problem, key, progress, started: float):
+def polished(method: Method, fit: Identification, problem: Problem, key, progress, started: float):
     """A trajectory fit that starts at the estimate of another method, as the result of that method."""
     nearer = dataclasses.replace(problem.unknowns, start=jnp.asarray(fit.estimate))
     last = TrajectoryFit(segments=1).solve(dataclasses.replace(problem, unknowns=nearer), key, progress)

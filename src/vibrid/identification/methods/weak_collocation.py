@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,6 +20,10 @@ from vibrid.identification.problem import Problem
 from vibrid.identification.weak.annealing import Annealed, anneal
 from vibrid.identification.weak.equations import check_rates, state_names
 from vibrid.identification.weak.start import Beginning, determined, regression_start, shortest_period, simulated_start
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 SOFTNESS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 _INTERVALS_A_PERIOD = 15  # splines in the shortest period of the structure
@@ -61,13 +65,13 @@ class WeakCollocation(Method):
     )
     independent_of: ClassVar[frozenset[str]] = frozenset({"substeps", "integrator"})  # it does not integrate
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if not self.softness or min(self.softness) <= 0 or list(self.softness) != sorted(self.softness, reverse=True):
             raise InputError(f"The softness must fall from stage to stage and stay positive, not {self.softness}.")
         if self.spacing is not None and not self.spacing > 0:
             raise InputError(f"The spacing of the splines must be a positive time in s, not {self.spacing}.")
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         problem = problem.boxed()
         check_rates(problem)
@@ -95,7 +99,7 @@ class WeakCollocation(Method):
             return fit
         return polished(self, fit, problem, key, progress, started)
 
-    def begin(self, problem: Problem, progress=SILENT) -> tuple[Beginning, list[str]]:
+    def begin(self, problem: Problem, progress: Progress = SILENT) -> tuple[Beginning, list[str]]:
         """Regression on the smoothed motion; a trajectory fit where the readings do not determine a displacement."""
         if not determined(problem):
             note = "The sensors do not determine every displacement: this started from a trajectory fit."
@@ -136,7 +140,7 @@ class WeakCollocation(Method):
             return first, []
         return other, ["A trajectory fit was a better start than the regression on the smoothed motion, and was used."]
 
-    def diagnosis(self, problem: Problem, end: Annealed) -> dict:
+    def diagnosis(self, problem: Problem, end: Annealed) -> dict[str, Any]:
         """The softness that the readings allow, in numbers and in a message."""
         left = end.left_over()
         n = end.point.records[0].piece.size

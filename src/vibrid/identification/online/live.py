@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -17,19 +19,28 @@ from vibrid.core.files import write_arrays
 from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
 from vibrid.identification.problem import Data, Problem, completed, step_of
-from vibrid.identification.unknowns import compile_unknowns
+from vibrid.identification.unknowns import Unknown, compile_unknowns
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.device import Device
 from vibrid.structures.sensors import Sensors
 
+if TYPE_CHECKING:
+    from vibrid.structures.base import Structure
+
 FORMAT = 1
 """Of the file with the state of a run."""
 
 
 def live_problem(
-    structure, sensors: Sensors, unknown, first: Record, integrator=None, substeps: int = 1, hold: str = "linear"
+    structure: Structure,
+    sensors: Sensors,
+    unknown: Iterable[str | Unknown],
+    first: Record,
+    integrator=None,
+    substeps: int = 1,
+    hold: str = "linear",
 ) -> Problem:
     """A problem whose data are still to come; `first` holds its first samples, which may be zero.
 
@@ -139,7 +150,7 @@ class LiveRun:
         before = np.zeros(0) if self.before is None else self.before
         write_arrays(path, note=np.frombuffer(json.dumps(note).encode(), np.uint8), before=before, **leaves)
 
-    def restore(self, path: Path) -> dict:
+    def restore(self, path: Path) -> dict[str, Any]:
         """Resume from a stored state; returns the notes that were stored with it."""
         try:
             with np.load(path, allow_pickle=False) as stored:

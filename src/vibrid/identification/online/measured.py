@@ -6,7 +6,7 @@ for any parameters without integrating the equation of motion.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import equinox as eqx
 import jax
@@ -18,6 +18,9 @@ from vibrid.identification.method import Sample
 from vibrid.identification.problem import Problem
 from vibrid.laws.masing import MemoryLaw
 from vibrid.structures.device import Device
+
+if TYPE_CHECKING:
+    from vibrid.identification.method import Method
 
 
 class MeasuredMotion(eqx.Module):
@@ -51,7 +54,7 @@ class MeasuredMotion(eqx.Module):
         return y[jnp.asarray(self.compared)]
 
 
-def measured_motion(problem: Problem, method) -> MeasuredMotion:
+def measured_motion(problem: Problem, method: Method) -> MeasuredMotion:
     """Sort the sensors of a problem into motion and compared readings, or refuse with the reason."""
     structure, sensors = problem.experiment.structure, problem.sensors
     model = structure.model(problem.data[0].loads)
@@ -60,7 +63,7 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
     if isinstance(structure, Device):
         nothing = jnp.zeros((1, ny))
         return MeasuredMotion(nothing, nothing, offset, True, tuple(range(ny)))
-    matrices = []
+    matrices: dict[str, jax.Array] = {}
     for quantity in ("displacement", "velocity"):
         channels = [i for i, s in enumerate(sensors) if s.quantity == quantity]
         rows = np.array([structure.row(sensors[i].place) for i in channels]).reshape(-1, n)
@@ -71,16 +74,16 @@ def measured_motion(problem: Problem, method) -> MeasuredMotion:
             )
         matrix = np.zeros((n, ny))
         matrix[:, channels] = np.linalg.pinv(rows)
-        matrices.append(jnp.asarray(matrix) / gain)
+        matrices[quantity] = jnp.asarray(matrix) / gain
     compared = tuple(i for i, s in enumerate(sensors) if s.quantity not in ("displacement", "velocity"))
     if not compared:
         raise Refusal(
             f"{name} predicts forces or accelerations from measured motion; give it at least one such sensor."
         )
-    return MeasuredMotion(*matrices, offset, False, compared)
+    return MeasuredMotion(matrices["displacement"], matrices["velocity"], offset, False, compared)
 
 
-def check_force(problem: Problem, method) -> None:
+def check_force(problem: Problem, method: Method) -> None:
     """Refuse sensors other than the one that reads the force of a device."""
     if [s.quantity for s in problem.sensors] != ["element_force"]:
         read = ", ".join(s.label for s in problem.sensors)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,8 +11,11 @@ import jax.numpy as jnp
 from vibrid.identification.method import Sample
 from vibrid.identification.problem import Problem
 
+if TYPE_CHECKING:
+    from vibrid.identification.method import Sequential
 
-def run_samples(method, problem: Problem, state, readings, present, inputs, step):
+
+def run_samples(method: Sequential, problem: Problem, state, readings, present, inputs, step):
     """Final state, and (estimate, deviation) at every sample; readings and masks (nt, ny), inputs (nt, m)."""
     before = jnp.concatenate([inputs[:1], inputs[:-1]])
 
@@ -23,14 +28,14 @@ def run_samples(method, problem: Problem, state, readings, present, inputs, step
 
 
 @eqx.filter_jit
-def run_record(method, problem: Problem, state, record: int):
+def run_record(method: Sequential, problem: Problem, state, record: int):
     """One record of the problem."""
     d = problem.data[record]
     return run_samples(method, problem, state, d.readings, d.present, d.drive.samples, d.step)
 
 
 @eqx.filter_jit
-def run_many(method, problem: Problem, keys, readings, inputs):
+def run_many(method: Sequential, problem: Problem, keys, readings, inputs):
     """The same problem with other readings (r, nt, ny), inputs (r, nt, m) and random keys (r,), in parallel."""
 
     def run(key, y, u):

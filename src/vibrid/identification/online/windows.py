@@ -7,14 +7,14 @@ through it again. Both give residuals (points, terms), weighted, zero where a sa
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from vibrid.identification.method import Sample
-from vibrid.identification.online.measured import MeasuredMotion, force_read
+from vibrid.identification.online.measured import MeasuredMotion, force_read, memory_capacity, memory_law
 from vibrid.identification.problem import Problem
 from vibrid.laws.masing import Memory, begun, empty_memory, entry, remember
 
@@ -25,6 +25,31 @@ class Level(NamedTuple):
     displacement: jax.Array  # mean yield deformation x_yt of a Masing law, else standard deviation of x, m
     velocity: jax.Array  # standard deviation, m/s
     force: jax.Array  # standard deviation of the first compared reading
+
+
+WindowData = TypeVar("WindowData")
+
+
+class ShiftingWindow(Protocol[WindowData]):
+    """What an online method asks of a window; the data it keeps are an argument and a result, never changed."""
+
+    def start(self, problem: Problem) -> WindowData:
+        """An empty window."""
+        ...
+
+    def push(self, problem: Problem, data: WindowData, values, sample: Sample) -> WindowData:
+        """The window one sample later."""
+        ...
+
+    def residuals(self, problem: Problem, data: WindowData, values) -> jax.Array:
+        """(points, terms) of the readings at these values, weighted."""
+        ...
+
+    def level(self, data: WindowData) -> Level: ...
+
+    def overflow(self, data: WindowData) -> jax.Array:
+        """Whether the memory of the law was full."""
+        ...
 
 
 def _shift(kept, new):
@@ -51,7 +76,7 @@ class Snapshots(eqx.Module):
     objective: int = eqx.field(static=True)
 
     def start(self, problem: Problem):
-        capacity, l = problem.experiment.structure.law.capacity, self.length
+        capacity, l = memory_capacity(problem.experiment), self.length
         memory = empty_memory(capacity)
         many = jax.tree.map(lambda leaf: jnp.zeros((l, *leaf.shape), leaf.dtype), memory)
         zero = jnp.zeros(l)
@@ -70,7 +95,7 @@ class Snapshots(eqx.Module):
         return SnapshotData(memory, at_turns, *_shift(kept, new))
 
     def residuals(self, problem: Problem, data: SnapshotData, values):
-        law = problem.unknowns.place(problem.experiment, values).structure.law
+        law = memory_law(problem.unknowns.place(problem.experiment, values))
         chosen = slice(None, None, -self.stride)
         memories = jax.tree.map(lambda leaf: leaf[chosen], data.memories)
         v, y, present = data.velocity[chosen], data.readings[chosen], data.present[chosen]
@@ -81,7 +106,7 @@ class Snapshots(eqx.Module):
         measured, velocity = data.turns[chosen, 0], data.turns[chosen, 1]
         n = memories.count[:, None]
         there = (jnp.arange(turns.shape[1]) < n) * present[:, None]
-        at_turns = (turns + law.damping * velocity - measured) * there
+        at_turns = (turns + law.dashpot(velocity) - measured) * there
         return jnp.concatenate([at_turns, miss[:, None]], axis=1) / jnp.sqrt(n + 1.0)
 
     def level(self, data: SnapshotData) -> Level:
@@ -115,7 +140,7 @@ class ReplayedWindow(eqx.Module):
         model = problem.experiment.structure.model(problem.data[0].loads)
         l, n, m, k = self.length, model.size, model.load_matrix.shape[1], len(self.motion.compared)
         zeros = [jnp.zeros((l, size)) for size in (n, n, m, k, k)]
-        return ReplayData(model.start(), *zeros, jnp.full(l, 1.0))
+        return ReplayData(model.start(), *zeros, steps=jnp.full(l, 1.0))
 
     def push(self, problem: Problem, data: ReplayData, values, sample: Sample):
         model = problem.unknowns.place(problem.experiment, values).structure.model(problem.data[0].loads)

@@ -9,7 +9,7 @@ biased.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from vibrid.identification.weak.collocation import Point, Solved, cost_of, elimi
 from vibrid.identification.weak.pieces import finer, followed, noise_left, spectral_noise
 from vibrid.identification.weak.readings import DRAWS
 from vibrid.identification.weak.start import Beginning
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
 
 _HELD = 2  # first iterations, in which only the motion changes, not the unknowns
 _ENOUGH = 0.01  # decrease of ½ χ² at which iterations end: it moves an estimate by 0.14 σ
@@ -62,7 +65,9 @@ class Annealed:
         return np.sqrt(np.mean(np.concatenate(squares), axis=0))
 
 
-def anneal(problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress=SILENT) -> Annealed:
+def anneal(
+    problem: Problem, begin: Beginning, stages, tolerance: float, iterations: int, progress: Progress = SILENT
+) -> Annealed:
     """Reduce the softness of the equations stage by stage while the readings allow it.
 
     Arguments

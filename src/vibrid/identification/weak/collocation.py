@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import cho_solve_banded
 
+from vibrid.core.arguments import Array
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.banded import Bordered, Eliminated, add_block, gather_rows, squares, times
 from vibrid.identification.weak.equations import (
@@ -90,7 +91,7 @@ def _local(weights):
 
 
 @eqx.filter_jit
-def sizes_of(problem: Problem, free, record: int, field: Field, weights):
+def sizes_of(problem: Problem, free: Array, record: int, field: Field, weights):
     """Sizes of the equations, and rms of the motion and the states about their initial values."""
     model = model_at(problem, free, record)
     motion = _motion(field, _local(weights), model.size)
@@ -99,7 +100,7 @@ def sizes_of(problem: Problem, free, record: int, field: Field, weights):
     return equation_sizes(model, motion, field.intervals), jnp.sqrt(jnp.mean(about**2, axis=(0, 1))) + 1e-12
 
 
-def linearise(problem: Problem, free, record: int, field: Field, weights) -> Linearised:
+def linearise(problem: Problem, free: Array, record: int, field: Field, weights) -> Linearised:
     """The weak equations of one record and their slopes."""
     arrays = _linearise(problem, jnp.asarray(free), record, field, jnp.asarray(weights))
     return Linearised(*(np.asarray(array) for array in arrays))
@@ -180,7 +181,7 @@ class RecordEquations:
         return replace(self, piece=replace(self.piece, weights=weights))
 
 
-def record_of(problem: Problem, free, piece: Piece, number: int, noise) -> RecordEquations:
+def record_of(problem: Problem, free: Array, piece: Piece, number: int, noise) -> RecordEquations:
     field = field_of(piece)
     sizes, first = sizes_of(problem, jnp.asarray(free), number, field, jnp.asarray(piece.weights))
     none = np.zeros(0)
@@ -202,7 +203,7 @@ def _prior(problem: Problem, free):
     return problem.unknowns.prior_residual(free), problem.unknowns.prior_slope(free)
 
 
-def point_at(problem: Problem, free, records) -> Point:
+def point_at(problem: Problem, free: Array, records) -> Point:
     slopes = tuple(linearise(problem, free, i, r.field, r.piece.weights) for i, r in enumerate(records))
     residual, slope = (np.asarray(part) for part in _prior(problem, jnp.asarray(free)))
     return Point(np.asarray(free), tuple(records), slopes, (residual, slope))

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.arguments import Array
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.ground import Ground
 from vibrid.laws.base import refuse_without_rate
@@ -134,6 +135,6 @@ def _rms(values):
     return jnp.sqrt(jnp.mean(values**2, axis=(0, 1)))
 
 
-def model_at(problem: Problem, free, record: int = 0):
+def model_at(problem: Problem, free: Array, record: int = 0):
     """The model of the structure with the unknowns at φ."""
     return problem.unknowns.apply(problem.experiment, free).structure.model(problem.data[record].loads)

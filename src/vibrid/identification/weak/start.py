@@ -8,12 +8,14 @@ nonlinear in parameters inside a law. Noise in the smoothed motion biases the es
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.box import bounded_step
@@ -23,6 +25,9 @@ from vibrid.identification.weak.equations import flatten_states, model_at
 from vibrid.identification.weak.pieces import Piece, project, smooth, spectral_noise, unread
 from vibrid.identification.weak.readings import sensor_rows
 from vibrid.simulation.run import Everything, run
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
 
 _FINE = 0.005  # s, the longest step for the states over the smoothed motion
 
@@ -36,7 +41,7 @@ class Beginning:
     pieces: tuple[Piece, ...]
 
 
-def shortest_period(problem: Problem, free) -> float:
+def shortest_period(problem: Problem, free: Array) -> float:
     """s: the shortest period of small motions about rest with the unknowns at φ."""
     mass, stiffness = (np.asarray(part) for part in _matrices(problem, jnp.asarray(free)))
     largest = np.max(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))))
@@ -64,7 +69,9 @@ def _matrices(problem: Problem, free):
     return mass, stiffness
 
 
-def regression_start(problem: Problem, spacing: float, progress=SILENT, free=None) -> Beginning:
+def regression_start(
+    problem: Problem, spacing: float, progress: Progress = SILENT, free: Array | None = None
+) -> Beginning:
     """Smoothed motion of every record, and the unknowns that fit the equations of motion on it best.
 
     Arguments
@@ -111,7 +118,7 @@ def _physical(problem: Problem, free):
     return problem.unknowns.to_physical(free), problem.unknowns.slope(free)
 
 
-def straight(problem: Problem, free, normal, gradient, damping: float, longest: float = np.inf):
+def straight(problem: Problem, free: Array, normal, gradient, damping: float, longest: float = np.inf):
     """The Gauss–Newton step in the physical unknowns and inside their bounds, and φ after it.
 
     No positive unknown falls below a third of its value. None moves by more than `longest` in φ, or a positive one by
@@ -169,7 +176,7 @@ def _states(problem, free, record, x, v, step):
     return states_along(model_at(problem, free, record), x, v, step)
 
 
-def simulated_start(problem: Problem, free, noise, spacing: float) -> Beginning:
+def simulated_start(problem: Problem, free: Array, noise, spacing: float) -> Beginning:
     """Start from the simulated motion with the unknowns at φ: for few sensors.
 
     `noise` (sensors,) are the residuals of that motion. Residuals of a wrong model are not noise: where the noise is
@@ -199,7 +206,7 @@ def _simulated(problem: Problem, free, record: int):
     return x, flatten_states(s, data.samples)
 
 
-def with_states(problem: Problem, free, piece: Piece, record: int = 0) -> Piece:
+def with_states(problem: Problem, free: Array, piece: Piece, record: int = 0) -> Piece:
     """The piece with weights for the states of its laws, integrated over its motion at φ."""
     (x, v, _, _), _, step, _ = _grid(piece)
     s = np.asarray(flatten_states(_states(problem, jnp.asarray(free), record, x, v, step), len(x)))

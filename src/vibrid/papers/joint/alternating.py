@@ -85,7 +85,7 @@ def alternate(
                 by_theta = np.stack([slope.reshape(-1) for slope in slopes], axis=1)
                 weight = unit / shape[None, :, None]
                 gram, downhill = normal_equations(h[0] * weight, h[1] * weight, r)
-                size = np.linalg.norm(r)
+                size = float(np.linalg.norm(r))
                 new_theta = theta + scale * _damped(by_theta.T @ by_theta, by_theta.T @ r.reshape(-1), size, share)
                 new_theta = np.where(new_theta * sign > 0, new_theta, 0.5 * theta)  # a stiffness stays positive
                 new_loads = loads + unit * _damped(gram, downhill, size, share).reshape(loads.shape)
@@ -113,7 +113,7 @@ class Markov:
         """For each θ (samples, ny, loads) twice: after a unit load at a later sample, and at the first (Eq. 12)."""
         system = _systems(jnp.asarray(thetas), *self._fixed)
         columns = (np.asarray(a[:, 0]) for a in (system.transition, system.drive, system.output))
-        return [self._parameters(*matrices, system) for matrices in zip(*columns, strict=True)]
+        return [self._parameters(*matrices, system=system) for matrices in zip(*columns, strict=True)]
 
     def _parameters(self, transition, drive, output, system):
         size, r = system.size, system.loads
@@ -138,13 +138,23 @@ def _systems(thetas, experiment, unknowns, shares, loads, step, hold):
     return jax.vmap(at)(thetas)
 
 
+def spectrum(signal: np.ndarray, samples: int) -> np.ndarray:
+    """Of a signal with as many zeros after it: products of spectra are then convolutions without wrap-around."""
+    return np.asarray(rfft(signal, 2 * samples, axis=0))
+
+
+def history(product: np.ndarray, samples: int) -> np.ndarray:
+    """The first samples of what has a spectrum."""
+    return np.asarray(irfft(product, 2 * samples, axis=0))[:samples]
+
+
 def respond(later, first, loads) -> np.ndarray:
     """(samples, ny): H f of Eq. 14. The columns of H are shifts of `later`, but for the first sample's."""
     n = len(loads)
     after = loads.copy()
     after[0] = 0.0
-    spectrum = np.einsum("wcr,wr->wc", rfft(later, 2 * n, axis=0), rfft(after, 2 * n, axis=0))
-    return irfft(spectrum, 2 * n, axis=0)[:n] + first @ loads[0]
+    product = np.einsum("wcr,wr->wc", spectrum(later, n), spectrum(after, n))
+    return history(product, n) + first @ loads[0]
 
 
 def normal_equations(later, first, residual) -> tuple[np.ndarray, np.ndarray]:
@@ -157,11 +167,11 @@ def normal_equations(later, first, residual) -> tuple[np.ndarray, np.ndarray]:
     gram = back @ back.T
     for i in range(n - 2, -1, -1):
         gram[i * r : (i + 1) * r, :-r] += gram[(i + 1) * r : (i + 2) * r, r:]
-    spectrum = np.conj(rfft(later, 2 * n, axis=0))
+    conjugate = np.conj(spectrum(later, n))
 
     def correlated(signal):
         """(samples, k, loads): Σ_t signal[t + j] later[t], over all channels; signal (samples, ny, k)."""
-        return irfft(np.einsum("wck,wcs->wks", rfft(signal, 2 * n, axis=0), spectrum), 2 * n, axis=0)[:n]
+        return history(np.einsum("wck,wcs->wks", spectrum(signal, n), conjugate), n)
 
     ahead = correlated(first)
     ahead[0] = np.einsum("kcr,kcs->rs", first, first)

@@ -58,7 +58,7 @@ class JointAsPublished(Method):
         data = problem.data[0]
         run = alternate(
             problem,
-            np.full((data.samples, data.shares.shape[-1]), self.start_load),
+            np.full((data.samples, len(problem.unknown_loads)), self.start_load),
             share=self.share,
             tolerance=self.tolerance,
             iterations=self.iterations,

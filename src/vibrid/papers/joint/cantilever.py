@@ -6,7 +6,7 @@ import numpy as np
 
 import vibrid as vb
 from vibrid.identification.loads.regularisation import choose_weights
-from vibrid.identification.loads.solution import solve_loads
+from vibrid.identification.loads.solution import followed, solve_loads
 from vibrid.identification.problem import make_problem
 from vibrid.papers.joint.alternating import alternate
 from vibrid.papers.joint.paper import (
@@ -162,7 +162,7 @@ def loads_along(run, result, picks):
     loads = {}
     for k in picks:
         free = bare.unknowns.to_free(result.history["estimate"][k])
-        loads[k] = solve_loads(bare, free, 0, weights, "size").loads[:, 0]
+        loads[k] = followed(solve_loads(bare, free, 0, weights, "size")).loads[:, 0]
     return loads
 
 

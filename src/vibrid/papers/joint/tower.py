@@ -21,7 +21,8 @@ FACTORS = np.array([1, 9.8, -9.8, 2, 2, 1, 1, 0.25])  # volts to m/s² (and V, c
 MASS, DAMPER, RAW_RATE, EVERY = 19.4e3, 1.5e3, 100.0, 5
 RATE = RAW_RATE / EVERY
 PEAKS = (0.537, 1.758, 2.979)  # Hz, the first three peaks of the spectra of the floors' accelerations
-STIFFNESS = vb.Unknown("storeys[*].stiffness", bounds=(3e5, 6e7))
+SOFTEST, STIFFEST = 3e5, 6e7  # N/m
+STIFFNESS = vb.Unknown("storeys[*].stiffness", bounds=(SOFTEST, STIFFEST))
 RATIOS = vb.Unknown("damping.ratios[*]", bounds=(1e-3, 0.3))
 
 
@@ -47,7 +48,7 @@ def random_starts(count: int) -> np.ndarray:
 
 def guesses(run) -> list[np.ndarray]:
     """The first five chains found whose first three frequencies are the peaks of the output spectra; many exist."""
-    low, high = np.log(STIFFNESS.bounds)
+    low, high = np.log([SOFTEST, STIFFEST])
     minima = (
         least_squares(lambda q: np.log(chain_modes(q)[0][:3] / PEAKS), start, bounds=(low, high))
         for start in random_starts(40)
@@ -203,7 +204,7 @@ def noise_left(result) -> float:
 @PAPER.study("tower-unknown-force", "The same tower with its force taken as unknown", True)
 def unknown_force(run) -> Outcome:
     main, *others = SETTINGS
-    rows, fits = [], {}
+    rows, fits, force = [], {}, np.zeros(0)
     for displacement, setting in ((False, main), *((False, other) for other in others), (True, main)):
         (first, *rivals), force = run.once(unknown, displacement, setting, setting == main and not displacement)
         fits[displacement, setting] = first, rivals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -46,7 +47,7 @@ class PaperTest:
 
     def method(self, objective: int, as_published: bool = False, **changes) -> OnlineMasing:
         """The paper's method with its constants for this motion; window and stride are not printed."""
-        settings = dict(
+        method = (MasingAsPublished if as_published else OnlineMasing)(
             window=150,
             stride=3,
             objective=objective,
@@ -56,7 +57,7 @@ class PaperTest:
             velocity_cut=self.velocity_cut,
             force_cut=self.force_cut,
         )
-        return (MasingAsPublished if as_published else OnlineMasing)(**(settings | changes))
+        return dataclasses.replace(method, **changes)
 
 
 KOBE = PaperTest(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from vibrid.identification import OnlineMasing, identify
 from vibrid.laws import Backlash, Iwan, LuGre, Masing, RayleighYield
 from vibrid.papers.paper import Check, Outcome
 from vibrid.records import Channel, Record, read_record
+from vibrid.records.record import step_of
 from vibrid.report.style import MEASURED, RESIDUAL, new_figure, styled
 from vibrid.simulation import simulate
 from vibrid.structures import Device
@@ -40,7 +43,7 @@ def mr_test(run, name: str) -> Record:
     record = read_record(run.real(f"mr_damper/{name}.mat"))
     x, force = record["x_F_1"], record["x_F_3"]
     middle = 0.5 * (np.percentile(force, 98) + np.percentile(force, 2))
-    return as_record(1e-3 * (x - x[0]), force - middle, record.step, name)
+    return as_record(1e-3 * (x - x[0]), force - middle, step_of(record), name)
 
 
 def miss(law, record: Record) -> tuple[float, float]:
@@ -57,7 +60,7 @@ def compare(run, what: str, laws: dict, used: list[Record], unseen: list[Record]
     for name, (law, unknown) in laws.items():
         run.progress.stage(f"{what}: {name}")
         fit = identify(Device(law), used, [f"law.{u}" for u in unknown], method)
-        fitted[name] = fit.structure.law
+        fitted[name] = cast(Device, fit.structure).law
         scores = [miss(fitted[name], r) for r in unseen]
         rows.append(
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vibrid.hybrid.banded import BandedFrictionDamper
-from vibrid.hybrid.characterise import Characterised, characterise
+from vibrid.hybrid.characterise import Characterised, Search, characterise
 from vibrid.hybrid.device import LawDevice
 from vibrid.hybrid.impose import impose
 from vibrid.hybrid.learned.along import along
@@ -74,7 +74,7 @@ def fits(run: Run) -> dict[str, Characterised]:
     test, fitted = sine_test(CAPACITY), {}
     for name, (law, free) in candidates().items():
         run.progress.stage(f"{name} on the sine test")
-        quick = {"generations": 5, "polished": 1} if run.quick else {"generations": 60}
+        quick: Search = {"generations": 5, "polished": 1} if run.quick else {"generations": 60}
         fitted[name] = characterise(law, free, [test], RATE, reach=4.0, progress=run.progress, **quick)
     return fitted
 
@@ -141,7 +141,7 @@ def figure_2(run: Run) -> Outcome:
 @PAPER.figure(7, "Strength against pretension", real_data=True, part="characterisation")
 def figure_7(run: Run) -> Outcome:
     capacities = np.array([13e3, 23e3] if run.quick else [5e3, 9e3, 13e3, 18e3, 23e3, 28e3])
-    quick = {"generations": 5, "polished": 1} if run.quick else {}
+    quick: Search = {"generations": 5, "polished": 1} if run.quick else {}
     rows, strengths = [], {p: [] for p in (*POSITIVE, *NEGATIVE)}
     for capacity in capacities:
         run.progress.stage(f"LuGre at {capacity / 1e3:g} kN")

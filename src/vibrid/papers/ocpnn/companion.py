@@ -87,7 +87,7 @@ def storey_motions(count: int, seed: int) -> np.ndarray:
     for building in np.array_split(np.arange(count), min(count, BUILDINGS)):
         stretch = rng.uniform(0.7, 1.4)
         for frequency, ratio, shape in MODES:
-            modal = lfilter(*_oscillator(frequency * stretch, ratio), ground[building], axis=-1)
+            modal = np.asarray(lfilter(*_oscillator(frequency * stretch, ratio), ground[building], axis=-1))
             moved[building] += modal[:, None] * np.array(shape)[:, None] / frequency**2
     return moved * (rng.uniform(5e-3, 45e-3, (count, 1, 1)) / np.abs(moved).max(axis=(1, 2), keepdims=True))
 
@@ -192,7 +192,7 @@ def errors(models: list[SavedModel], tests: list[DeviceTest]) -> list[float]:
 
 @PAPER.study("companion", "When measurements of the tested device help, and when they harm", part="companion")
 def companion(run: Run) -> Outcome:
-    rows, gains, first = [], {}, next(iter(CASES))
+    rows, gains, known, first = [], {}, [], next(iter(CASES))
     cases = dict(list(CASES.items())[:2]) if run.quick else CASES
     for case in cases:
         unseen = run.once(pairs_of_case, case, 8 if run.quick else UNSEEN, 11)

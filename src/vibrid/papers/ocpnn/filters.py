@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.hybrid.banded import BandedFrictionDamper
-from vibrid.hybrid.characterise import characterise
+from vibrid.hybrid.characterise import Search, characterise
 from vibrid.hybrid.impose import impose
 from vibrid.hybrid.learned.along import drives, walk
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
@@ -101,7 +101,9 @@ def cukf(run: Run) -> Outcome:
     seconds, capacities = (3.0, (18e3,)) if run.quick else (14.0, (13e3, 18e3, 23e3))
     sets = {"characterisation": (1,), "validation": (2, 3), "test": (4, 5)}
     pairs_by_use = {words: pairs(keys, capacities, seconds) for words, keys in sets.items()}
-    quick = {"population": 2, "generations": 3, "polished": 1} if run.quick else {"population": 5, "generations": 25}
+    quick: Search = {"population": 5, "generations": 25}
+    if run.quick:
+        quick = {"population": 2, "generations": 3, "polished": 1}
     run.progress.stage("LuGre for the filters")
     law = characterise(lugre(), LUGRE, pairs_by_use["characterisation"], RATE, progress=run.progress, **quick).law
     laws, both = {"Table 1": lugre(), "fitted": law}, pairs_by_use["validation"] + pairs_by_use["test"]

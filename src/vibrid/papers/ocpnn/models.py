@@ -18,7 +18,7 @@ import numpy as np
 from vibrid.core.device import on_processor
 from vibrid.core.errors import FileProblem
 from vibrid.core.files import make_folder
-from vibrid.hybrid.characterise import characterise
+from vibrid.hybrid.characterise import Search, characterise
 from vibrid.hybrid.device import LawDevice, LoopDevice
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import ScaledLaw
@@ -117,7 +117,9 @@ def kept_networks(
 def fitted_lugre(run: Run, kind: str) -> ScaledLaw:
     """The LuGre law fitted to all training tests."""
     tests = training_tests(run.once(data, kind).training)
-    search = {"population": 2, "generations": 1, "polished": 1} if run.quick else {"population": 4, "generations": 12}
+    search: Search = {"population": 4, "generations": 12}
+    if run.quick:
+        search = {"population": 2, "generations": 1, "polished": 1}
     with on_processor():
         return characterise(lugre(), HELD, tests, RATE / EVERY, progress=run.progress, **search).law
 
@@ -141,17 +143,17 @@ def tuned_filter(run: Run, kind: str) -> Callable[[float], UpdatedLaw]:
     """The Kalman filter with the smallest error on the validation pairs."""
     tests = [pair.test() for pair in run.once(data, kind).validation]
     sizes = list(itertools.product(PROCESS, FORCE))[:: 9 if run.quick else 1]
-    best = None
+    best: tuple[float, ScaledLaw, dict] = (np.inf, lugre(), {})
     with on_processor():
         for law, (corner, memory) in itertools.product(
             (run.once(fitted_lugre, kind), lugre()), ((20.0, "each"), (60.0, "each"), (0.0, "mean"))
         ):
-            settings = {"corner": corner, "memory": memory}
-            devices = [UpdatedLaw(law, process_noise=q, force_noise=r, **settings) for q, r in sizes]
+            devices = [UpdatedLaw(law, process_noise=q, force_noise=r, corner=corner, memory=memory) for q, r in sizes]
             missed = [np.mean(errors(tests, predicted)) for predicted in updated_forces(devices, tests)]
             i = int(np.nanargmin(missed))
-            if best is None or missed[i] < best[0]:
-                best = missed[i], law, dict(process_noise=sizes[i][0], force_noise=sizes[i][1], **settings)
+            if missed[i] < best[0]:
+                noise = {"process_noise": sizes[i][0], "force_noise": sizes[i][1]}
+                best = float(missed[i]), law, {**noise, "corner": corner, "memory": memory}
             run.progress.stage(f"filters: {best[0]:.2f} % with {best[2]}")
     return lambda capacity: UpdatedLaw(best[1], capacity, **best[2])
 

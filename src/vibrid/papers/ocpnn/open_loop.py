@@ -160,7 +160,9 @@ def learned_values(saved: SavedModel, test: DeviceTest) -> dict[str, np.ndarray]
     outputs, _ = model.network.along(state.memory, *model.inputs(seen, sample, histories.setting))
     factors = np.asarray(model.answer.factors(outputs))[: len(test.x), 0]
     law = model.answer.law.law
-    return {name: float(paths.get(law, name)) * factors[:, i] for i, name in enumerate(model.answer.learned)}
+    return {
+        name: float(np.asarray(paths.get(law, name))) * factors[:, i] for i, name in enumerate(model.answer.learned)
+    }
 
 
 def _loops(ax, test: DeviceTest, predicted, words: str, color) -> None:

@@ -51,8 +51,8 @@ class Pair(NamedTuple):
     @staticmethod
     def of(motion: str, capacity: float, key: int, columns: np.ndarray) -> Pair:
         """The pair with these `columns`."""
-        halves = np.split(columns.astype(float), 2, axis=1)
-        return Pair(motion, capacity, key, *(_measured(half) for half in halves))
+        first, second = np.split(columns.astype(float), 2, axis=1)
+        return Pair(motion, capacity, key, _measured(first), _measured(second))
 
     def test(self, every: int = 1, swapped: bool = False) -> DeviceTest:
         """The second storey as a training test, with every `every`-th sample of 1024 Hz.
@@ -63,8 +63,8 @@ class Pair(NamedTuple):
         record, other = (self.first, self.second) if swapped else (self.second, self.first)
         heard = np.column_stack([other[name] for name in HEARD])
         words = f"{self.motion}, {1e-3 * self.capacity:g} kN{', first storey' if swapped else ''}"
-        columns = (record[name][cut] for name in ("target", "velocity", "force"))
-        return DeviceTest(words, *columns, heard[cut], (self.capacity, self.capacity))
+        x, v, force = (record[name][cut] for name in ("target", "velocity", "force"))
+        return DeviceTest(words, x, v, force, heard[cut], (self.capacity, self.capacity))
 
 
 def scaled_damper(capacity: float):

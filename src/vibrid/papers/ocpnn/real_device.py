@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.device import on_processor
-from vibrid.hybrid.characterise import characterise, forces_of_law
+from vibrid.hybrid.characterise import Search, characterise, forces_of_law
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.updated import UpdatedLaw
 from vibrid.papers.ocpnn.characterisation import candidates
@@ -51,7 +51,7 @@ class DeviceTests:
     def __init__(self, run: Run):
         named = read_tests(run.real("brfd"))
         if run.quick:
-            named = [t for t in named if t.setup == "ds2 36 lb" and (t.event or t.setting[0] == 1.0)]
+            named = [t for t in named if t.setup == "ds2 36 lb" and (t.setting is None or t.setting[0] == 1.0)]
         self.named: list[Named] = named
         self.companions = [companion_of(t, named) for t in named]
         self.tests: list[DeviceTest] = [prepared(t, c) for t, c in zip(named, self.companions, strict=True)]
@@ -82,7 +82,9 @@ def law_forces(run: Run, name: str) -> tuple[np.ndarray, list]:
     """
     data = _of_laws(run, _data)
     law, free = candidates()[name]
-    quick = {"population": 2, "generations": 2, "polished": 1} if run.quick else {"population": 5, "generations": 25}
+    quick: Search = {"population": 5, "generations": 25}
+    if run.quick:
+        quick = {"population": 2, "generations": 2, "polished": 1}
     forces, fitted = np.zeros(data.histories.force.shape), []
     for fold in data.main:
         run.progress.stage(f"{name} without {fold.name}")
@@ -103,7 +105,7 @@ def companion_forces(run: Run, name: str) -> np.ndarray:
     """
     data = _of_laws(run, _data)
     law, free = candidates()[name]
-    quick = {"population": 2, "generations": 2 if run.quick else 8, "polished": 1}
+    quick: Search = {"population": 2, "generations": 2 if run.quick else 8, "polished": 1}
     half = -(-data.histories.samples // 2)  # at half the rate
     forces, fitted = np.zeros(data.histories.force.shape), {}
     run.progress.stage(f"{name} on each companion", len(data.tests))
@@ -161,8 +163,9 @@ def trained(run: Run) -> dict[str, Predicted]:
             _of_laws(run, companion_forces, "backlash"),
         )  # fmt: skip
     both = [prediction for name, prediction in by_name.items() if kinds()[name].law]
-    means = [np.mean([prediction[i] for prediction in both], axis=0) for i in range(3)]
-    return {RECOMMENDED: Predicted(*means, sum(prediction.seconds for prediction in both)), **by_name}
+    forces, extra, error = (np.mean([prediction[i] for prediction in both], axis=0) for i in range(3))
+    seconds = sum(prediction.seconds for prediction in both)
+    return {RECOMMENDED: Predicted(forces, extra, error, seconds), **by_name}
 
 
 def _scored(run: Run, forces) -> list[dict[str, float]]:

@@ -113,7 +113,7 @@ def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], m
     file = Checkpoint(folder / f"ocpnn-{purpose}.npz", purpose)
     kept = file.load()
     if kept is not None:
-        return Predicted(*(kept[0][n] for n in ("forces", "extra", "error")), float(kept[1]["seconds"]))
+        return Predicted(*(kept[0][n] for n in ("forces", "extra", "error")), seconds=float(kept[1]["seconds"]))
     everything = main + extra
     histories = stack(tests, STRETCH)
     base = np.asarray(law, np.float32) if kind.law == "corrected" else np.zeros_like(histories.force)

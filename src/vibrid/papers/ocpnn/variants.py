@@ -9,7 +9,7 @@ import numpy as np
 
 from vibrid.core.device import accelerated, cores, on_processor
 from vibrid.core.progress import Progress
-from vibrid.hybrid.characterise import characterise, forces_of_law
+from vibrid.hybrid.characterise import Search, characterise, forces_of_law
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.learned.closed_loop import loop_errors, run_or_break
 from vibrid.hybrid.learned.files import SavedModel
@@ -56,7 +56,9 @@ def layers(run: Run) -> Outcome:
     """Every law is fitted to the training tests first, as it would be without a network."""
     pairs = run.once(data, "real")
     epochs = 2 if run.quick else 40
-    search = {"population": 2, "generations": 1, "polished": 1} if run.quick else {"population": 4, "generations": 12}
+    search: Search = {"population": 4, "generations": 12}
+    if run.quick:
+        search = {"population": 2, "generations": 1, "polished": 1}
     training, tests = [p.test(EVERY) for p in pairs.training], [p.test(EVERY) for p in pairs.held_out]
     rows = []
     for name, learned in LAYERS.items():
@@ -105,12 +107,13 @@ class EpochClock(Progress):
     """Progress that also records the time of every update."""
 
     def __init__(self, shown: Progress):
-        self.shown, self.ended = shown, []
+        self.shown = shown
+        self.ended: list[tuple[int, float]] = []
 
-    def stage(self, name, total=None):
-        self.shown.stage(name, total)
+    def stage(self, label: str, total: int | None = None) -> None:
+        self.shown.stage(label, total)
 
-    def update(self, done, note=""):
+    def update(self, done: int, note: str = "") -> None:
         self.ended.append((done, time.perf_counter()))
         self.shown.update(done, note)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
@@ -25,6 +26,14 @@ from vibrid.networks import Checkpoint, fingerprint, train
 from vibrid.papers.pidynnet.course import Course, learn
 from vibrid.papers.pidynnet.losses import PublishedIteration, Subperiod, along, begin_training, new_learners
 from vibrid.records.record import Record
+
+
+def _three(values: Iterable[float]) -> tuple[float, float, float]:
+    """The weights of the three losses."""
+    weights = tuple(values)
+    if len(weights) != 3:
+        raise InputError(f"There are three weights (readings, equations, hidden states), not {len(weights)}.")
+    return weights[0], weights[1], weights[2]
 
 
 @METHODS.register("pidynnet-as-published")
@@ -58,7 +67,7 @@ class PIDynNetAsPublished(Method):
     batch: int = eqx.field(static=True, default=500)
     pool: int = eqx.field(static=True, default=1000)
     rate: float = eqx.field(static=True, default=1e-3)
-    weights: tuple[float, float, float] = eqx.field(static=True, default=(1.0, 1.0, 10.0), converter=tuple)
+    weights: tuple[float, float, float] = eqx.field(static=True, default=(1.0, 1.0, 10.0), converter=_three)
     constraint: float | None = eqx.field(static=True, default=3.0)
     check: int = eqx.field(static=True, default=200)
     patience: int = eqx.field(static=True, default=3)
@@ -131,7 +140,7 @@ class PIDynNetAsPublished(Method):
             pool = np.random.default_rng([fit.seed, k]).permutation(len(u))[: self.pool][None]
             motion = [np.tile(a, (len(u), 1)) for a in (x0, v0)]
             arrays = (np.linspace(0, 1, len(u)), u[:, 0] / largest, u, *motion, pool, -free, free, states)
-            part = Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
+            part = Subperiod(*(jnp.asarray(a) for a in arrays), duration=jnp.asarray(duration))
             progress.stage(f"fine-tuning, subperiod {k + 1} of {count}", iterations)
             block = min(self.check, iterations)
             begun = begin_training(iteration, learner)

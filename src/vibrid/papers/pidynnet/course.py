@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.device import accelerated
+from vibrid.core.errors import InputError
 from vibrid.core.progress import Progress
 from vibrid.identification.regression import measured_motion
 from vibrid.identification.weak.equations import flat_start
@@ -73,7 +74,10 @@ class Course:
         """The course stored in a checkpoint; this one, untrained, gives the structure of its state."""
         fields = {name: arrays[name] for name in self._ARRAYS}
         fields |= {name: [arrays[name]] for name in self._LISTS if name in arrays}
-        return Course(tree_from(arrays, "state", self.state), **fields, **{name: facts[name] for name in self._FACTS})
+        state = tree_from(arrays, "state", self.state)
+        if state is None:
+            raise InputError("The saved training has networks of other sizes: remove its file, or name another.")
+        return Course(state, **fields, **{name: facts[name] for name in self._FACTS})
 
 
 def learn(method, iteration: PublishedIteration, key: int, progress: Progress, checkpoint: Checkpoint | None) -> Course:

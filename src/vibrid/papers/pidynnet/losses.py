@@ -11,8 +11,7 @@ Networks are trained in 32-bit numbers, the physics computed in 64.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -25,7 +24,7 @@ from vibrid.core.device import accelerated
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import flat_start
 from vibrid.networks import Dense, carried_together
-from vibrid.networks.training import UNTUNED
+from vibrid.networks.training import apply_updates, untuned
 
 ROWS = 16  # an accelerator multiplies matrices quicker whose rows are a multiple of this
 
@@ -42,7 +41,7 @@ class Subperiod(eqx.Module):
     low: jax.Array  # (seeds, p) as multiples of the first guess
     high: jax.Array
     states: jax.Array  # (seeds, m) at its start; NaN in the first, where they follow from the unknowns
-    duration: float
+    duration: jax.Array
 
 
 class Learner(NamedTuple):
@@ -144,7 +143,7 @@ class PublishedIteration(eqx.Module):
             at = jnp.take(pool, start + jnp.arange(min(self.batch, size)), mode="wrap")
             slope, parts = jax.grad(self.loss, has_aux=True)(learner, at, data, states)
             change, after = self.optimiser.update(slope, memory)
-            learner = _where(done, learner, optax.apply_updates(learner, change))
+            learner = _where(done, learner, apply_updates(learner, change))
             share = jnp.clip(learner.share, low, high)
             return learner._replace(share=share), _where(done, memory, after), jnp.stack(parts)
 
@@ -206,7 +205,8 @@ def _side_by_side(response: Dense, latent: Dense) -> Dense:
     for parts, axis in (((response.weights, latent.weights), -3), ((response.biases, latent.biases), -2)):
         hidden = [jnp.stack(pair, axis) for pair in zip(*(p[:-1] for p in parts), strict=True)]
         layers.append((*hidden, jnp.stack([last(p[-1]) for p in parts], axis)))
-    return Dense(*layers, response.activation, response.skip)
+    weights, biases = layers
+    return Dense(weights, biases, response.activation, response.skip)
 
 
 def latent_as_response(networks: Dense, outputs: int, states: int) -> Dense:
@@ -223,7 +223,7 @@ def latent_as_response(networks: Dense, outputs: int, states: int) -> Dense:
 @eqx.filter_jit
 def begin_training(iteration: PublishedIteration, learner: Learner) -> PublishedState:
     seeds = learner.share.shape[0]
-    memory = jax.vmap(iteration.optimiser.init)(learner)
+    memory = jax.vmap(iteration.optimiser.init)(cast(optax.Params, learner))
     return PublishedState(learner, memory, learner.share, jnp.zeros(seeds, int), jnp.zeros(seeds, bool))
 
 
@@ -235,10 +235,10 @@ def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, state
     pools = np.stack([rng.permutation(len(x))[:pool] for _ in range(seeds)])
     duration = problem.data[0].step * (len(x) - 1)
     arrays = (np.linspace(0.0, 1.0, len(x)), u[:, 0] / largest, u, x, v, pools, low, high, states)
-    return Subperiod(*(jnp.asarray(a) for a in arrays), jnp.asarray(duration))
+    return Subperiod(*(jnp.asarray(a) for a in arrays), duration=jnp.asarray(duration))
 
 
-@partial(eqx.filter_jit, compiler_options=UNTUNED)
+@untuned
 def along(iteration: PublishedIteration, learner: Learner, part: Subperiod):
     """Hidden states and displacements of the first initialisation over a subperiod, and all states at its end."""
     first, every = jax.tree.map(lambda leaf: leaf[0], learner), jnp.arange(part.time.size)

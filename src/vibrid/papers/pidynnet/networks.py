@@ -7,6 +7,7 @@ else runs on the processor.
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
@@ -40,11 +41,8 @@ def paper_rate(run: Run) -> float:
 
 def as_published(run: Run, **settings) -> PIDynNetAsPublished:
     """The recipe as published: its schedule where there is an accelerator, a short one elsewhere."""
-    if run.quick:
-        settings = settings | SHORTEST
-    elif not accelerated():
-        settings = settings | SHORT
-    return PIDynNetAsPublished(**({"seeds": SEEDS} | settings))
+    shorter = SHORTEST if run.quick else {} if accelerated() else SHORT
+    return dataclasses.replace(PIDynNetAsPublished(seeds=SEEDS), **(settings | shorter))
 
 
 def few_steps(run: Run) -> dict:
@@ -53,7 +51,7 @@ def few_steps(run: Run) -> dict:
 
 
 def default(run: Run, **settings) -> PIDynNet:
-    return PIDynNet(**({"seeds": 2 if run.quick else SEEDS} | few_steps(run) | settings))
+    return dataclasses.replace(PIDynNet(seeds=2 if run.quick else SEEDS), **(few_steps(run) | settings))
 
 
 def trained(run: Run, method: PIDynNet | PIDynNetAsPublished, system, record):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.core.device import cores, on_processor
+from vibrid.core.errors import InputError
 from vibrid.identification import Identification, TrajectoryFit, UnscentedKalman, WeakCollocation, identify
 from vibrid.papers.paper import Paper, Run
 from vibrid.papers.pidynnet.systems import (
@@ -133,18 +134,25 @@ class Score:
     def ratio(self) -> float:
         """rms error over Cramér–Rao bound, unknowns of the table."""
         t = self.system.table
-        relative = 100.0 * (self.estimates[:, :t] / self.system.truth[:t] - 1.0) / self.bound[:t]
+        relative = 100.0 * (self.estimates[:, :t] / self.system.truth[:t] - 1.0) / _computed(self.bound)[:t]
         return float(np.sqrt(np.mean(relative**2)))
 
     @property
     def coverage(self) -> float:
         """Share of 95 % intervals that hold the true value, unknowns of the table."""
-        return float(np.mean(self.held[:, : self.system.table]))
+        return float(np.mean(_computed(self.held)[:, : self.system.table]))
 
     @property
     def expected(self) -> float:
         """Mean error in per cent of an unbiased estimate at the Cramér–Rao bound."""
-        return float(np.sqrt(2.0 / np.pi) * np.mean(self.bound[: self.system.table]))
+        return float(np.sqrt(2.0 / np.pi) * np.mean(_computed(self.bound)[: self.system.table]))
+
+
+def _computed(values: np.ndarray | None) -> np.ndarray:
+    """Values of a score that only scores with a Cramér–Rao bound have."""
+    if values is None:
+        raise InputError("This score has no Cramér–Rao bound and no intervals.")
+    return values
 
 
 def score_of(run: Run, system: str, motion: str, rate: float, noise: float, method: str, seeds: int) -> Score:

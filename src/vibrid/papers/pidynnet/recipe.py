@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import jax
@@ -26,6 +27,7 @@ from vibrid.papers.pidynnet.networks import (
 )
 from vibrid.papers.pidynnet.paper import PAPER, data_of, response_of
 from vibrid.papers.pidynnet.systems import SYSTEMS, cubic, measured
+from vibrid.records.record import step_of
 
 SUBPERIOD = 5.0  # s
 TABLE_2 = {2.0: 1.08, 3.0: 1.35, 5.0: 0.56, 10.0: 2.99}  # printed mean errors in per cent
@@ -102,7 +104,8 @@ class Alone:
         self.damping = np.concatenate(states, axis=1)
 
     def inside(self, start: float) -> slice:
-        return slice(at := round(start / self.record.step), at + round(SUBPERIOD / self.record.step))
+        step = step_of(self.record)
+        return slice(at := round(start / step), at + round(SUBPERIOD / step))
 
     def train(self, run: Run, method: PIDynNetAsPublished, start: float):
         """(fit, errors of every initialisation and unknown, mean error over the training) in per cent."""
@@ -150,7 +153,8 @@ def inputs(run: Run) -> Outcome:
     alone, rows, start = Alone(run), [], 10.0
     long = SHORTEST if run.quick else {"seeds": SEEDS if accelerated() else 1, "iterations": 5000}
     for label, seen in (("time and ground acceleration", True), ("time alone", False)):
-        method = PIDynNetAsPublished(window=SUBPERIOD, tolerance=0.0, ground_input=seen, **long)
+        settings = PIDynNetAsPublished(window=SUBPERIOD, tolerance=0.0, ground_input=seen)
+        method = dataclasses.replace(settings, **long)
         fit, errors, history = alone.train(run, method, start)
         readings, equations, latent = np.mean(fit.history["losses"][-1], axis=0)
         rows.append(

@@ -28,7 +28,7 @@ CORES = 2  # of a method while others run beside it
 
 def methods(floors: int, quick: bool) -> dict[str, Method]:
     """Methods for a building of so many floors, the slowest first."""
-    chosen = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
+    chosen: dict[str, Method] = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
     chosen |= CLASSICAL | {"TrajectoryFit": TrajectoryFit()}  # without stages: quicker where there are many floors
     return chosen | ({"as published": as_published(Run(quick), **STUDY)} if accelerated() or quick else {})
 
@@ -44,8 +44,9 @@ def tried(floors: int, name: str, quick: bool = False) -> dict:
         error = float(np.mean([system.mean_error(v) for v in fit.history["seeds"]]))
     else:
         with on_processor():
-            for _ in range(2 if floors <= COMPILED_BEFORE and not quick else 1):
-                fit = identify(system.guess, record, system.unknown, method)
+            if floors <= COMPILED_BEFORE and not quick:
+                identify(system.guess, record, system.unknown, method)
+            fit = identify(system.guess, record, system.unknown, method)
         error = system.mean_error(fit.estimate)
     return {f"{name} (s)": fit.seconds, f"{name}, error (%)": error}
 

@@ -63,17 +63,17 @@ def figure_3(run: Run) -> Outcome:
     figure = new_figure(11.0, 7.2)
     with styled():
         axes = figure.subplots(3, 3, width_ratios=[1.2, 1.2, 1])
-        cases = ((2.0, "training"), (1.0, "validation"), (3.0, "validation"))
+        meshes, cases = [], ((2.0, "training"), (1.0, "validation"), (3.0, "validation"))
         for row, (kilonewton, role) in zip(axes, cases, strict=True):
             response = run.once(truth, kilonewton)
             x = tip(response)
             draw_time(row[0], response.time, x, color=INK)
             row[0].set_title(f"{kilonewton:g} kN, {role}")
-            mesh = draw_wavelet(row[1], x)
+            meshes.append(draw_wavelet(row[1], x))
             row[1].set_title("wavelet amplitude, maximum 1")
             draw_spectrum(row[2], x, color=INK)
             row[2].set_title("Fourier spectrum")
-        figure.colorbar(mesh, ax=axes[:, 1], shrink=0.5)
+        figure.colorbar(meshes[-1], ax=axes[:, 1], shrink=0.5)
     return Outcome(figure=figure, note="From the full beam of 30 degrees of freedom.")
 
 
@@ -99,7 +99,7 @@ def figure_4(run: Run) -> Outcome:
         misfit.spines.right.set_visible(True)
         left.legend(loc="lower right")
         lines = [*right.get_lines(), *misfit.get_lines()]
-        right.legend(lines, [line.get_label() for line in lines], loc="upper right", ncols=3)
+        right.legend(lines, [str(line.get_label()) for line in lines], loc="upper right", ncols=3)
         left.set_title("(a) losses")
         fits = fit.convergence["approach_2"].values()
         for i, (name, fitted) in enumerate(zip(NAMES, fits, strict=True)):
@@ -183,7 +183,7 @@ def figure_6(run: Run) -> Outcome:
     k = run.once(ten_seeds, "full").estimate
     figure = new_figure(12.0, 5.2)
     with styled():
-        axes = figure.subplots(2, 4)
+        axes, meshes = figure.subplots(2, 4), []
         for row, kilonewton in zip(axes, (1.0, 3.0), strict=True):
             response = run.once(truth, kilonewton)
             exact, predicted = tip(response), tip(strike(beam(k), kilonewton))
@@ -192,10 +192,10 @@ def figure_6(run: Run) -> Outcome:
             draw_time(row[0], response.time[part], predicted[part], color=PREDICTED, linestyle="--", label="predicted")
             row[0].set_title(f"{kilonewton:g} kN")
             for ax, x, name in ((row[1], exact, "exact"), (row[2], predicted, "predicted")):
-                mesh = draw_wavelet(ax, x)
+                meshes.append(draw_wavelet(ax, x))
                 ax.set_title(f"wavelet amplitude, {name}")
             draw_spectrum(row[3], exact, color=MEASURED, linewidth=1.4)
             draw_spectrum(row[3], predicted, color=PREDICTED, linestyle="--")
-        figure.colorbar(mesh, ax=axes[:, 2], shrink=0.6)
+        figure.colorbar(meshes[-1], ax=axes[:, 2], shrink=0.6)
         legend_above(figure, axes[0, 0])
     return Outcome(figure=figure)

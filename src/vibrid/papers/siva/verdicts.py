@@ -116,7 +116,7 @@ def summary(run: Run) -> Outcome:
             )
     for row, kind in ((7, "reduced"), (12, "full")):
         k1, k3 = (results.value("table-3", str(row), k) for k in ("k1", "k3"))
-        if k1 is not None:
+        if k1 is not None and k3 is not None:
             rows.append({"result": f"least squares, {kind} beam"} | _errors(k1, k3))
     rows = [row for row in rows if None not in row.values()]
     note = (

@@ -7,13 +7,14 @@ damping model (2023).
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, settings_of
@@ -29,6 +30,10 @@ from vibrid.identification.weak.equations import check_rates
 from vibrid.identification.weak.start import shortest_period
 from vibrid.networks import Checkpoint, fingerprint
 from vibrid.records.record import Record
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 SOFTNESS = (0.3, 0.1, 0.03, 0.01, 0.003)
 _FEATURES_A_PERIOD = 6  # periods of the quickest feature in the shortest period of the structure
@@ -86,7 +91,7 @@ class PIDynNet(Method):
         for name in _RETIRED
     }
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.network not in NETWORKS:
             raise unknown_name("network", self.network, NETWORKS)
         if self.seeds < 1 or self.steps < 1:
@@ -94,7 +99,7 @@ class PIDynNet(Method):
         if not self.softness or min(self.softness) <= 0 or list(self.softness) != sorted(self.softness, reverse=True):
             raise InputError(f"The softness must fall from stage to stage and stay positive, not {self.softness}.")
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         check_rates(problem)
         start, notes = WeakCollocation().begin(problem, progress)
@@ -115,7 +120,7 @@ class PIDynNet(Method):
             return fit
         return polished(self, fit, problem, key, progress, started).replace(history=fit.history)
 
-    def layout(self, problem: Problem, free) -> WindowLayout:
+    def layout(self, problem: Problem, free: Array) -> WindowLayout:
         """Windows and features for a structure with unknowns at φ."""
         bandwidth = self.bandwidth or self._bandwidth(problem, free)
         return WindowLayout(self.window or _WINDOW, bandwidth)
@@ -140,7 +145,7 @@ class PIDynNet(Method):
         unknowns = len(task.problem.unknowns)
         return NetworkDescent(skip=skip.shape, unknowns=unknowns, kind=self.network, widths=widths, fixed=fixed)
 
-    def fine_tune(self, fit, record: Record, progress=SILENT, **keywords) -> Tuned:
+    def fine_tune(self, fit: Identification, record: Record, progress: Progress = SILENT, **keywords: Any) -> Tuned:
         """The response to another excitation by training the networks on the equations alone (Algorithm 2).
 
         The unknowns stay as identified and the motion at the start of the record is imposed. `fit.predict(record)`

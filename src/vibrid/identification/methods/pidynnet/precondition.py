@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import get_lapack_funcs
 
 from vibrid.core.device import cores
 from vibrid.core.errors import Divergence
@@ -27,6 +27,7 @@ from vibrid.identification.methods.pidynnet.task import BENT_RIDGE, RIDGE, STEPS
 from vibrid.identification.methods.pidynnet.windows import Windows
 from vibrid.identification.weak.equations import model_at, residual_at
 
+(_INVERT_TRIANGLE,) = get_lapack_funcs(("trtri",), dtype=np.float64)
 _CAUTION = 0.01  # network weights act together: a step in one must not spoil that of the skip path
 _BESIDE, _AHEAD = 3, 4  # threads beside the elimination, and windows they assemble ahead of it
 
@@ -249,7 +250,7 @@ def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
 
 
 def _inverse(lower: np.ndarray) -> np.ndarray:
-    return dtrtri(lower, lower=1)[0]
+    return _INVERT_TRIANGLE(lower, lower=1)[0]
 
 
 def _cholesky(block: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.arguments import Array
 from vibrid.identification.methods.pidynnet.windows import Windows, around, evaluate
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import (
@@ -91,18 +93,18 @@ class Task(eqx.Module):
     def freedoms(self) -> int:
         return self.mix.shape[0]
 
-    def motion(self, skip, networks) -> tuple[AbsoluteMotion, jax.Array]:
+    def motion(self, skip: jax.Array, networks: Any) -> tuple[AbsoluteMotion, jax.Array]:
         """Motion at the points of the grid, and (3, points, n) the response as readings average it."""
         at, read = evaluate(self.windows, skip, networks)
         inside = slice(self.windows.overlap, self.windows.overlap + self.grid.points)
         return self.unscaled(at[:, inside]), self.response(read[:, inside])
 
-    def response(self, q):
+    def response(self, q: jax.Array) -> jax.Array:
         """Displacements and rates (3, …, n) from outputs (3, …, n + m)."""
         n = self.freedoms
         return (q[..., :n] * self.sizes[:n]) @ self.mix.T
 
-    def unscaled(self, q) -> AbsoluteMotion:
+    def unscaled(self, q: jax.Array) -> AbsoluteMotion:
         n = self.freedoms
         y = self.response(q)
         s = q[..., n:] * self.sizes[n:]
@@ -122,17 +124,17 @@ class Task(eqx.Module):
 
         return jax.tree.map(cut, motion)
 
-    def equation_residuals(self, free, motion: AbsoluteMotion):
+    def equation_residuals(self, free: Array, motion: AbsoluteMotion) -> jax.Array:
         """(intervals, n + m): weak equations over their allowed size."""
         model = model_at(self.problem, free, self.record)
         return weak_residuals(model, self.at_intervals(motion), self.intervals) / (self.equations * self.eps)
 
-    def reading_residuals(self, read):
+    def reading_residuals(self, read: jax.Array) -> jax.Array:
         """(points, sensors): misfit over noise."""
         y = jnp.stack([read[order] @ row for row, order in zip(self.rows, self.orders, strict=True)], axis=-1)
         return (self.targets - y) * jnp.sqrt(self.counts) / self.noise
 
-    def start_residuals(self, free, motion: AbsoluteMotion):
+    def start_residuals(self, free: Array, motion: AbsoluteMotion) -> jax.Array:
         """Misfit of the initial motion, known (or unknown in φ)."""
         n = self.freedoms
         experiment = self.problem.unknowns.apply(self.problem.experiment, free)
@@ -144,7 +146,7 @@ class Task(eqx.Module):
         s = (motion.s[0] - states) / self.sizes[n:]
         return jnp.concatenate([y, v, s]) / _FIRST_HELD
 
-    def parts(self, skip, networks, free):
+    def parts(self, skip: jax.Array, networks: Any, free: Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
         """Sums of squares: readings, equations, start, ridge; and (sensors,) that of every sensor's readings."""
         motion, read = self.motion(skip, networks)
         misfit = jnp.sum(self.reading_residuals(read) ** 2, axis=0)
@@ -156,7 +158,7 @@ class Task(eqx.Module):
             ridge = ridge + BENT_RIDGE**2 * jnp.sum(ravel_pytree(networks)[0] ** 2)
         return misfit, equations, start, prior + ridge
 
-    def objective(self, skip, networks, free):
+    def objective(self, skip: jax.Array, networks: Any, free: Array) -> jax.Array:
         misfit, *rest = self.parts(skip, networks, free)
         return 0.5 * (jnp.sum(misfit) + sum(rest))
 
@@ -190,10 +192,11 @@ def make_task(
     windows = Windows.over(grid.points, grid.step, hop, shared, layout.bandwidth, grid.fine)
     time = grid.time
     times = np.concatenate([time[:-1].reshape(-1, STEPS), time[STEPS::STEPS, None]], axis=1)
+    displacement, velocity, acceleration = ground.motion(times)
     intervals = Intervals(
         jnp.asarray(times),
         jnp.asarray(STEPS * grid.step * _BOOLE),
-        tuple(jnp.asarray(p) for p in ground.motion(times)),
+        (jnp.asarray(displacement), jnp.asarray(velocity), jnp.asarray(acceleration)),
         jnp.asarray(ground.inputs(times)),
     )
     mix = drift_basis(problem, record)
@@ -204,20 +207,23 @@ def make_task(
         targets, counts = averaged_readings(readings, grid)
         rows, orders = readings.rows, tuple(int(o) for o in readings.orders)
     unit = jnp.ones(n + m)
-    arrays = (targets, counts), tuple(jnp.asarray(p) for p in ground.motion(0.0)[:2]), mix
+    first_y, first_rate, _ = ground.motion(0.0)
     return Task(
-        problem, windows, intervals, *map(jnp.asarray, arrays[0]), arrays[1], jnp.asarray(mix), unit,
-        jnp.asarray(noise), unit, jnp.ones(()), jnp.asarray(rows), orders, grid, record,
+        problem, windows, intervals, jnp.asarray(targets), jnp.asarray(counts),
+        (jnp.asarray(first_y), jnp.asarray(first_rate)), jnp.asarray(mix), unit, jnp.asarray(noise), unit,
+        jnp.ones(()), jnp.asarray(rows), orders, grid, record,
     )  # fmt: skip
 
 
-def sizes_of(task: Task, free, motion: AbsoluteMotion) -> Sizes:
+def sizes_of(task: Task, free: Array, motion: AbsoluteMotion) -> Sizes:
     """Usual sizes in a motion at the points of the grid."""
     drifts = np.linalg.solve(np.asarray(task.mix), np.asarray(motion.y).T).T
     outputs = np.sqrt(np.mean(np.concatenate([drifts, np.asarray(motion.s)], axis=1) ** 2, axis=0))
     model = model_at(task.problem, jnp.asarray(free), task.record)
     there = task.at_intervals(AbsoluteMotion(*(jnp.asarray(getattr(motion, k)) for k in ("y", "dy", "ddy", "s", "ds"))))
-    return Sizes(np.maximum(outputs, 1e-6 * outputs.max() + 1e-12), equation_sizes(model, there, task.intervals))
+    return Sizes(
+        np.maximum(outputs, 1e-6 * outputs.max() + 1e-12), np.asarray(equation_sizes(model, there, task.intervals))
+    )
 
 
 def begin_at(task: Task, sizes: Sizes, motion: AbsoluteMotion) -> tuple[Task, np.ndarray]:

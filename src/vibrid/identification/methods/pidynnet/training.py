@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arguments import Array
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.methods.pidynnet.precondition import Factor, factorise
 from vibrid.identification.methods.pidynnet.task import Task
@@ -37,13 +39,13 @@ class NetworkDescent(QuasiNewton):
     widths: tuple[int, ...] = eqx.field(static=True, default=())  # of a network with inputs and outputs; () for none
     fixed: bool = eqx.field(static=True, default=False)  # whether the unknowns stay where they are
 
-    def networks(self, key):
+    def networks(self, key: jax.Array) -> Any:
         return make_networks(self.kind, key, self.skip[0], self.widths) if self.widths else None
 
-    def join(self, skip, free, networks):
+    def join(self, skip: jax.Array, free: Array, networks: Any) -> jax.Array:
         return jnp.concatenate([jnp.ravel(skip), free, *(jnp.ravel(leaf) for leaf in jax.tree.leaves(networks))])
 
-    def split(self, x):
+    def split(self, x: jax.Array) -> tuple[jax.Array, Any, jax.Array]:
         """Skip weights, networks and φ."""
         linear = prod(self.skip)
         skip, free, rest = jnp.split(x, [linear, linear + self.unknowns])
@@ -56,17 +58,17 @@ class NetworkDescent(QuasiNewton):
             place += leaf.size
         return skip.reshape(self.skip), jax.tree.unflatten(structure, arrays), free
 
-    def objective(self, x, data: tuple[Task, Factor]):
+    def objective(self, x: jax.Array, data: tuple[Task, Factor]) -> jax.Array:
         skip, networks, free = self.split(x)
         return data[0].objective(skip, networks, jax.lax.stop_gradient(free) if self.fixed else free)
 
-    def precondition(self, slope, data):
+    def precondition(self, slope: jax.Array, data: tuple[Task, Factor]) -> jax.Array:
         linear = prod(self.skip)
         skip, free, rest = jnp.split(slope, [linear, linear + self.unknowns])
         weights, change = data[1].solve(skip.reshape(self.skip[0], -1), free)
         return jnp.concatenate([jnp.ravel(weights), change, data[1].bent * rest])
 
-    def recorded(self, x, value, data):
+    def recorded(self, x: jax.Array, value: jax.Array, data: tuple[Task, Factor]) -> tuple[jax.Array, jax.Array]:
         linear = prod(self.skip)
         return value, jax.lax.dynamic_slice(x, (linear,), (self.unknowns,))
 
@@ -110,7 +112,7 @@ class TrainedTask:
     factor: Factor
     losses: np.ndarray  # (steps, seeds)
     trace: np.ndarray  # (steps, seeds, p) φ after every step
-    stages: list[dict] = field(default_factory=list)
+    stages: list[dict[str, Any]] = field(default_factory=list)
     held: float = float("nan")  # smallest share to which the equations were met
     stopped: bool = False  # tightening stopped because they were not
     cut_short: bool = False
@@ -149,7 +151,7 @@ def anneal(
         for i in range(first, len(ladder)):
             task = with_weights(task, noise, ladder[i])
             progress.stage(f"training, equations to {100 * ladder[i]:.2g} %", _ROUNDS)
-            final, last = i + 1 == len(ladder), np.inf
+            final, last, turn = i + 1 == len(ladder), np.inf, 0
             for turn in range(_ROUNDS):
                 factor = factorise(task, *seeds.middle(x))
                 if not (final and turn):  # skip paths and unknowns first: the preconditioner alone nearly solves them

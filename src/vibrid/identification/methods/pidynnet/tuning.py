@@ -25,7 +25,7 @@ from vibrid.identification.problem import Data, Problem
 from vibrid.identification.weak.equations import AbsoluteMotion, flat_start, model_at
 from vibrid.identification.weak.ground import ground_of
 from vibrid.networks import train
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 from vibrid.simulation.excitation import drive, inputs_of, loads_of
 
 _SOFTNESS = 0.01
@@ -55,7 +55,7 @@ def with_record(problem: Problem, record: Record) -> Problem:
         readings=none,
         present=none,
         drive=drive(inputs, problem.hold, problem.substeps),
-        step=float(record.step),
+        step=step_of(record),
         loads=loads_of(structure, record),
         name=name,
     )
@@ -75,13 +75,13 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     task = make_task(problem, ground, method.layout(problem, fit.free), None, np.ones(1))
     grid = task.grid.time
     model = model_at(problem, free)
-    carried = [jnp.asarray(part) for part in ground.motion(grid)]
+    y, dy, ddy = (jnp.asarray(part) for part in ground.motion(grid))
     states = jnp.broadcast_to(flat_start(model), (len(grid), flat_start(model).size))
-    rest = AbsoluteMotion(*carried, states, jnp.zeros_like(states))  # x = 0: the structure rides on the ground
+    rest = AbsoluteMotion(y, dy, ddy, states, jnp.zeros_like(states))  # x = 0: the structure rides on the ground
     drifts = np.linalg.solve(np.asarray(task.mix), fit.history["response"].T).T
     usual = np.concatenate([drifts, fit.history["states"]], axis=1)
     rate = np.gradient(fit.history["states"], fit.history["time"], axis=0)
-    inertia = np.asarray(jax.vmap(model.mass_times)(carried[2]))
+    inertia = np.asarray(jax.vmap(model.mass_times)(ddy))
     terms = np.concatenate([inertia, np.tile(_rms(rate), (len(inertia), 1))], axis=1)
     sizes = Sizes(_rms(usual), _rms(terms) * float(task.intervals.length))
     task, skip = begin_at(task, sizes, rest)
@@ -90,6 +90,7 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     task = with_weights(task, np.ones(1), _SOFTNESS)
     progress.stage("fine-tuning", rounds)
     before = after = np.inf
+    turn = 0
     for turn in range(rounds):
         factor = factorise(task, *seeds.middle(x), fixed=True)
         factor = eqx.tree_at(lambda f: f.bent, factor, factor.bent * (after < _NEAR))
@@ -103,7 +104,7 @@ def tune(method, fit, record: Record, progress, rounds: int = 15) -> Tuned:
     motion, _ = seeds.mean_motion(x, task)
     equations = np.asarray(task.equation_residuals(free, motion)) * _SOFTNESS
     return Tuned(
-        grid, np.asarray(motion.y - carried[0]), np.asarray(motion.s), float(np.sqrt(np.mean(equations**2))), turn + 1,
+        grid, np.asarray(motion.y - y), np.asarray(motion.s), float(np.sqrt(np.mean(equations**2))), turn + 1,
         time.perf_counter() - started,
     )  # fmt: skip
 

@@ -108,10 +108,12 @@ class Windows(eqx.Module):
             averaged = jnp.asarray(mean @ turn)
         count = -(-(points + overlap) // hop)
         longer = np.arange(-_MARGIN, length + _MARGIN, dtype=float)
-        arrays = (shape(index), features(longer), blended(index) @ turn)
-        return cls(hop, overlap, count, *(jnp.asarray(a) for a in arrays), averaged)
+        basis = blended(index) @ turn
+        return cls(
+            hop, overlap, count, jnp.asarray(shape(index)), jnp.asarray(features(longer)), jnp.asarray(basis), averaged
+        )
 
-    def blend(self, parts):
+    def blend(self, parts: jax.Array) -> jax.Array:
         """(points, …): the sum of the windows' parts (count, length, …)."""
         tail = parts[:, self.hop :]
         rest = self.hop - self.overlap
@@ -122,7 +124,7 @@ class Windows(eqx.Module):
         total = jnp.pad(main, ((0, self.hop), *zeros)) + jnp.pad(tail, ((self.hop, 0), *zeros))
         return total[: self.points]
 
-    def project(self, values) -> np.ndarray:
+    def project(self, values: np.ndarray) -> np.ndarray:
         """(count, features, channels): skip weights that follow values (points, channels) of the padded grid."""
         basis, psi = np.asarray(self.basis[0]), np.asarray(self.shape[0])
         solve = np.linalg.pinv(basis, rcond=1e-7)

@@ -13,7 +13,7 @@ With a critic f in place of D (Wasserstein with gradient penalty, Gulrajani et a
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 import equinox as eqx
 import jax
@@ -21,8 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from vibrid.identification.acceleration import IntegratedSamples, Tabulated
 from vibrid.identification.unknowns import UnknownSet
 from vibrid.networks import Dense, adam
+from vibrid.networks.training import apply_updates
 
 GENERATOR = (64, 32, 16)
 DISCRIMINATOR = (64, 32)
@@ -34,6 +36,19 @@ def scientific(outputs):
     """`a · 10^b` (…, p) from outputs (…, 2p): all a, then all b."""
     a, b = jnp.split(outputs.astype(jnp.float64), 2, axis=-1)
     return a * 10.0 ** jnp.clip(b, -30.0, 30.0)
+
+
+class ValueMap(Protocol):
+    """From the generator's outputs to physical values, and a generator to begin with."""
+
+    @property
+    def count(self) -> int:
+        """Number of unknowns."""
+        ...
+
+    def __call__(self, outputs) -> jax.Array: ...
+
+    def begin(self, generator: Dense) -> Dense: ...
 
 
 class Values(eqx.Module):
@@ -89,9 +104,9 @@ class Players(NamedTuple):
 class Samples(NamedTuple):
     """Data of an epoch: training and validation samples, and the map to values."""
 
-    training: eqx.Module
-    validation: eqx.Module
-    values: Values
+    training: Tabulated | IntegratedSamples
+    validation: Tabulated | IntegratedSamples
+    values: ValueMap
 
 
 class AdversaryEpoch(eqx.Module):
@@ -113,12 +128,13 @@ class AdversaryEpoch(eqx.Module):
     def optimiser(self):
         return adam(self.rate, self.steps, self.last_rate)
 
-    def players(self, key, channels: int, values: Values, dtype=jnp.float32) -> Players:
+    def players(self, key, channels: int, values: ValueMap, dtype=jnp.float32) -> Players:
         """Networks before training."""
         first, second = jax.random.split(key)
         generator = values.begin(Dense.make(first, (self.noise_dimension, *GENERATOR, 2 * values.count), dtype=dtype))
         discriminator = Dense.make(second, (channels, *DISCRIMINATOR, 1), dtype=dtype)
-        return Players(generator, discriminator, *map(self.optimiser.init, (generator, discriminator)))
+        memories = [self.optimiser.init(cast(optax.Params, network)) for network in (generator, discriminator)]
+        return Players(generator, discriminator, *memories)
 
     def __call__(self, players: Players, key, samples: Samples):
         """Players after an epoch, and of every seed: L_D, L_adv, MSE (means), θ and its spread in the last batch."""
@@ -161,7 +177,7 @@ class AdversaryEpoch(eqx.Module):
         _, fake = fakes(players.generator)
         loss_d, slope = jax.value_and_grad(self._discriminator_loss)(players.discriminator, real, fake, key)
         change, memory_d = self.optimiser.update(slope, players.discriminator_memory)
-        discriminator = optax.apply_updates(players.discriminator, change)
+        discriminator = apply_updates(players.discriminator, change)
 
         def generator_loss(generator):
             theta, fake = fakes(generator)
@@ -172,7 +188,7 @@ class AdversaryEpoch(eqx.Module):
 
         slope, (adversarial, mse, theta) = jax.grad(generator_loss, has_aux=True)(players.generator)
         change, memory_g = self.optimiser.update(slope, players.generator_memory)
-        generator = optax.apply_updates(players.generator, change)
+        generator = apply_updates(players.generator, change)
         losses = jnp.stack([loss_d.astype(mse.dtype), adversarial.astype(mse.dtype), mse])
         return Players(generator, discriminator, memory_g, memory_d), (losses, theta.mean(axis=0), theta.std(axis=0))
 

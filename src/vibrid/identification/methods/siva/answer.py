@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Normal:
         """(p, 2): 95 % of the distribution."""
         return np.stack([self.mean - 1.96 * self.deviation, self.mean + 1.96 * self.deviation], axis=1)
 
-    def table(self, names) -> dict:
+    def table(self, names) -> dict[str, Any]:
         return {
             name: {"mean": float(m), "deviation": float(s), "interval_95": [float(v) for v in ends]}
             for name, m, s, ends in zip(names, self.mean, self.deviation, self.interval, strict=True)

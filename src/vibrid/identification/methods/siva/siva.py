@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,12 +20,16 @@ from vibrid.core.progress import SILENT
 from vibrid.identification.acceleration import AccelerationMap, Measured, acceleration_map, compared, measure
 from vibrid.identification.conclude import conclude
 from vibrid.identification.method import METHODS, SETTINGS, Method
-from vibrid.identification.methods.siva.adversary import ADVERSARIES, AdversaryEpoch, Samples, Values
+from vibrid.identification.methods.siva.adversary import ADVERSARIES, AdversaryEpoch, Samples, ValueMap, Values
 from vibrid.identification.methods.siva.answer import Held, Normal, converged_at, held_by, near_equilibrium, without
 from vibrid.identification.methods.siva.unexplained import missing_physics, not_identifiable
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem
 from vibrid.networks import train
+
+if TYPE_CHECKING:
+    from vibrid.core.progress import Progress
+    from vibrid.identification.result import Identification
 
 _LAST_PART = 0.3  # of a single record, kept for validation
 
@@ -94,7 +98,7 @@ class SIVA(Method):
         "(vibrid.papers.siva.as_published.SIVAAsPublished)."
     }
 
-    def __check_init__(self):
+    def __check_init__(self) -> None:
         if self.adversary not in ADVERSARIES:
             raise unknown_name("adversary", self.adversary, ADVERSARIES)
         for name in ("epochs", "batch", "seeds", "noise_dimension", "draws", "samples"):
@@ -103,7 +107,7 @@ class SIVA(Method):
         if not 0 < self.last_rate <= self.rate or self.gamma <= 0:
             raise InputError("SIVA needs gamma > 0 and learning rates with 0 < last_rate <= rate.")
 
-    def solve(self, problem: Problem, key=0, progress=SILENT):
+    def solve(self, problem: Problem, key: int = 0, progress: Progress = SILENT) -> Identification:
         started = time.perf_counter()
         measured = measure(problem, self.smooth)
         columns, modes = compared(problem, measured)
@@ -259,19 +263,19 @@ def validation_records(problem: Problem, chosen: tuple[int, ...] | None):
 
 
 @eqx.filter_jit
-def begin_players(epoch: AdversaryEpoch, values: Values, channels: int, seeds: int, key):
+def begin_players(epoch: AdversaryEpoch, values: ValueMap, channels: int, seeds: int, key):
     """The players of every seed before training, and the key of the training."""
     first, second = jax.random.split(key)
     return jax.vmap(lambda k: epoch.players(k, channels, values))(jax.random.split(first, seeds)), second
 
 
-def draws(generators, values: Values, key: int, shape: tuple[int, int]) -> np.ndarray:
+def draws(generators, values: ValueMap, key: int, shape: tuple[int, int]) -> np.ndarray:
     """(seeds, count, p): values that trained generators make of noise of a shape (count, noise dimension)."""
     return np.asarray(_drawn(generators, values, jax.random.key(key), shape))
 
 
 @eqx.filter_jit
-def _drawn(generators, values: Values, key, shape: tuple[int, int]):
+def _drawn(generators, values: ValueMap, key, shape: tuple[int, int]):
     noise = jax.random.normal(jax.random.fold_in(key, 1), shape, jnp.float32)
     return jax.vmap(lambda generator: values(generator(noise)))(generators)
 
@@ -300,7 +304,7 @@ def _noise_share(columns: np.ndarray, problem: Problem, measured: Measured) -> f
     return float(np.sqrt(np.mean(power) / np.mean(signal**2)))
 
 
-def single(tree):
+def single(tree: Any):
     """Tables in 32-bit numbers: networks learn from them no worse, in half the time."""
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), tree)
 

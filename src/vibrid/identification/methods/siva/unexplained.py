@@ -57,7 +57,8 @@ def _residual(problem: Problem, values, motion, record: int):
     x, v, a = motion
     model = problem.unknowns.place(problem.experiment, values).structure.model(problem.data[record].loads)
     part = jax.vmap(model.part_deformations)(x, v)
-    rows = jnp.concatenate([jnp.zeros((0, model.size)), *(model.rows[g.rows] for g in model.groups)])
+    every = jnp.zeros((0, model.size)) if model.rows is None else model.rows
+    rows = jnp.concatenate([jnp.zeros((0, model.size)), *(every[g.rows] for g in model.groups)])
     return a - accelerations(problem, values, motion, record), part.e, part.w, rows, jnp.linalg.inv(model.mass_matrix)
 
 
@@ -95,7 +96,7 @@ def missing_physics(problem: Problem, measured: Measured, columns: np.ndarray, v
             f"{100 * explained:.0f} %): look for a force at another place, or at the masses and damping."
         ]
     by = {"deformation": _followed(force, _shapes(e)), "rate of deformation": _followed(force, _velocities(w))}
-    best = max(by, key=by.get)
+    best = max(by, key=by.__getitem__)
     follows = f"follows its {best}: give that part another law or another term."
     if by[best] < 0.5:
         follows = "follows neither deformation nor rate alone: a law with memory, or what a reduction leaves out."
