@@ -142,7 +142,7 @@ def stand_ins(monkeypatch, fit, folder):
     monkeypatch.setattr(demo, "print_answer", lambda *_: print("the answer"))
     # a live run
     run = Stand(
-        samples=0, doubts=lambda: [], feed=lambda *_: None, estimate=lambda: (np.ones(1), np.ones(1)),
+        samples=0, warnings=lambda: [], feed=lambda *_: None, estimate=lambda: (np.ones(1), np.ones(1)),
         save=lambda p: files.write_arrays(p, x=np.zeros(1)),
     )  # fmt: skip
     run.problem = Stand(unknowns=Stand(names=("k",), units=("N/m",)))

@@ -61,7 +61,7 @@ def test_combinations_that_cannot_be_separated_are_named():
     unknown = ["storeys[0].laws[0].stiffness", "storeys[0].laws[1].stiffness", "storeys[1].stiffness"]
     fit = vb.identify(building, two(0.02), unknown)
     assert list(fit.limits.identifiable) == [False, False, True]
-    assert "ln(storeys[0].laws[0].stiffness)" in fit.limits.faint[0] and "not at all" in fit.limits.faint[0]
+    assert "ln(storeys[0].laws[0].stiffness)" in fit.limits.inseparable[0] and "not at all" in fit.limits.inseparable[0]
     assert any("Not identifiable" in w for w in fit.warnings)
     np.testing.assert_allclose(fit.estimate[:2].sum(), 60.0, rtol=0.01)
 

@@ -119,7 +119,7 @@ def test_comparison_holds_answers_and_refusals():
         one(0.01),
         ONE_UNKNOWN,
         [vb.TrajectoryFit(), vb.UnscentedKalman(), vb.LeastSquares()],
-        truth=truth_by_name,
+        true_values=truth_by_name,
     )
     assert list(made.results) == ["TrajectoryFit", "UnscentedKalman"]
     assert "LeastSquares" in made.refused and "LeastSquares" in str(made)

@@ -13,7 +13,7 @@ GUESS = TWO.replace({"masses": np.array([1.3, 0.6])})
 def test_known_stiffness_fixes_the_masses(method):
     fit = vb.identify(GUESS, two(0.02), ["masses[*]"], method)
     np.testing.assert_allclose(fit.estimate, [1.0, 0.8], rtol=0.02)
-    assert fit.limits.identifiable.all() and not fit.limits.faint
+    assert fit.limits.identifiable.all() and not fit.limits.inseparable
 
 
 def test_masses_are_a_linear_regression_when_everything_is_measured():

@@ -91,7 +91,7 @@ def test_what_the_data_cannot_separate_is_told():
     some = shifted().select(["ground", "displacement_0", "displacement_1"])
     fit = vb.identify(TWO, some, ["loads[0].offset", "sensors[*].offset", "initial[0].displacement"])
     assert not fit.limits.identifiable.any()
-    assert "loads[0].offset/(" in fit.limits.faint[0] and "ln(" not in fit.limits.faint[0]
+    assert "loads[0].offset/(" in fit.limits.inseparable[0] and "ln(" not in fit.limits.inseparable[0]
 
 
 def test_scales_come_from_the_channels():

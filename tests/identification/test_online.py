@@ -96,7 +96,7 @@ def test_a_live_run_is_the_offline_one_and_survives_being_stopped(descent, tmp_p
             run.feed(row[:2], row[2:])
     np.testing.assert_array_equal(again.estimate()[0], whole.estimate()[0])
     again.feed([np.nan, np.nan], [np.nan])
-    assert np.isfinite(again.estimate()[0]).all() and "no motion" in " ".join(again.doubts())
+    assert np.isfinite(again.estimate()[0]).all() and "no motion" in " ".join(again.warnings())
 
 
 def test_a_state_that_does_not_fit_is_refused(tmp_path):

@@ -161,7 +161,7 @@ def right():
 
 def test_a_right_model_is_believed_and_reaches_the_bound(right):
     assert right.convergence["right"] and right.convergence["softness_reached"] == 0.0001
-    assert "these data show no model error" in right.convergence["sentence"]
+    assert "these data show no model error" in right.convergence["message"]
     assert np.all(np.abs(right.estimate - TWO_TRUTH) < 4 * right.limits.bound)
     np.testing.assert_allclose(right.deviation, right.limits.bound, rtol=0.15)
 

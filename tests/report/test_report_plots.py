@@ -41,7 +41,7 @@ def texts(ax):
 
 def test_every_plot_has_labels(fit, filtered, traces, response):
     made = [
-        plots.plot_intervals(fit, truth={"storeys[0].stiffness": 50.0}),
+        plots.plot_intervals(fit, true_values={"storeys[0].stiffness": 50.0}),
         plots.plot_misfit(fit),
         plots.plot_convergence(filtered, "storeys[*].beta"),
         plots.plot_samples(filtered, 1),

@@ -170,7 +170,7 @@ class OnlineSession:
             return [f"No sample arrived: {ended}."]
         lines = [f"{self.live.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
         lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
-        lines += self.live.doubts()
+        lines += self.live.warnings()
         lines += [f"First refused: {refused[0]}"] if refused else []
         files = [str(file) for file in (self.out, self.state) if file is not None]
         return lines + [f"wrote {file}" for file in files if file not in self.problems]

@@ -67,7 +67,7 @@ def _text(fit: Identification) -> dict[str, Any]:
         "records": [{"step": d.step, "loads": d.loads, "name": d.name} for d in p.data],
         "unknowns": {k: getattr(p.unknowns, k) for k in ("names", "units", "places", "kinds", "positive")},
         "fits": [vars(f) for f in fit.fits],
-        "faint": fit.limits.faint,
+        "inseparable": fit.limits.inseparable,
         "unknown_loads": p.unknown_loads,
         "load_deviations": p.load_deviations,
         "loads": [{"names": load.names, "units": load.units, "motion": load.weights.motion} for load in fit.loads],
@@ -178,7 +178,9 @@ def load_identification(path: Path | str) -> Identification:
 def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
     problem = _problem(text, arrays)
     limits = Identifiability(
-        problem.unknowns.names, *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS), faint=tuple(text["faint"])
+        problem.unknowns.names,
+        *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS),
+        inseparable=tuple(text["inseparable" if "inseparable" in text else "faint"]),  # `faint` in files of 0.1
     )
     return Identification(
         problem=problem,

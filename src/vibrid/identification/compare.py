@@ -10,6 +10,7 @@ import numpy as np
 
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, VibridError
+from vibrid.core.moved import renamed_arguments, renamed_attribute
 from vibrid.core.progress import SILENT
 from vibrid.identification.identify import identify
 from vibrid.identification.method import as_method
@@ -31,7 +32,8 @@ class Comparison:
 
     results: dict[str, Identification]
     refused: dict[str, str]
-    truth: np.ndarray | None = None
+    true_values: np.ndarray | None = None
+    truth = renamed_attribute("truth", "true_values")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,9 +58,9 @@ class Comparison:
         """One row per method; `mean_error` needs true values. The ratio to the bound is of the error, else of σ."""
         rows = []
         for name, r in self.results.items():
-            if self.truth is not None:
-                error = np.abs(r.estimate - self.truth)
-                size = np.where(self.truth != 0, np.abs(self.truth), 1.0)
+            if self.true_values is not None:
+                error = np.abs(r.estimate - self.true_values)
+                size = np.where(self.true_values != 0, np.abs(self.true_values), 1.0)
                 mean, ratio = float(np.mean(error / size)), float(np.sqrt(np.mean((error / self.bound) ** 2)))
             else:
                 mean, ratio = float("nan"), float(np.nanmean(r.deviation / self.bound))
@@ -75,7 +77,7 @@ class Comparison:
         return rows
 
     def __str__(self) -> str:
-        ratio = "error/bound" if self.truth is not None else "σ/bound"
+        ratio = "error/bound" if self.true_values is not None else "σ/bound"
         lines = [f"{'method':<24}{'mean error':>12}{ratio:>14}{'seconds':>10}  fits"]
         for r in self.rows:
             error = f"{100 * r['mean_error']:.4g} %" if np.isfinite(r["mean_error"]) else "–"
@@ -91,13 +93,14 @@ class Comparison:
         ...
 
 
+@renamed_arguments(truth="true_values")
 def compare(
     structure: Structure,
     data: Record | list[Record],
     unknown: Unknowns,
     methods: Method | str | Sequence[Method | str] | Mapping[str, Method | str],
     *,
-    truth: dict[str, float] | None = None,
+    true_values: dict[str, float] | None = None,
     key: int = 0,
     progress: Progress = SILENT,
     **keywords: Any,
@@ -106,7 +109,7 @@ def compare(
 
     Arguments
         methods: the methods, or a dictionary of names and methods; each as for `identify`.
-        truth: true values by name, where they are known; the table then shows errors.
+        true_values: true values by name, where they are known; the table then shows errors.
         keywords: as for `identify`.
     """
     named = {k: as_method(m) for k, m in methods.items()} if isinstance(methods, dict) else _named(methods)
@@ -119,12 +122,12 @@ def compare(
         except VibridError as problem:
             refused[name] = str(problem)
     true = None
-    if truth is not None and results:
+    if true_values is not None and results:
         names = next(iter(results.values())).names
-        missing = [n for n in names if n not in truth]
+        missing = [n for n in names if n not in true_values]
         if missing:
-            raise InputError(f"The true value of {', '.join(missing)} is not given; truth needs one for each unknown.")
-        true = np.array([truth[n] for n in names], dtype=float)
+            raise InputError(f"The true value of {', '.join(missing)} is not given; `true_values` needs one each.")
+        true = np.array([true_values[n] for n in names], dtype=float)
     return Comparison(results, refused, true)
 
 

@@ -162,5 +162,5 @@ def _warnings(problem: Problem, free, limits) -> list[str]:
     weak = [n for n, ok in zip(u.names, limits.identifiable, strict=True) if not ok]
     if weak:
         notes.append(f"Not identifiable from these data: {', '.join(weak)}.")
-    notes += [f"The data cannot separate: {words}." for words in limits.faint[:3]]
+    notes += [f"The data cannot separate: {words}." for words in limits.inseparable[:3]]
     return notes

@@ -9,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import Array
+from vibrid.core.moved import renamed_attribute
 from vibrid.identification.levenberg import gauss_newton
 from vibrid.identification.places import kind_of
 
 if TYPE_CHECKING:
     from vibrid.identification.problem import Problem
 
-FAINT = 0.5
+WEAK = 0.5
 """A parameter (or combination) is called identifiable when its bound is below this share of its size."""
 
 
@@ -32,11 +33,12 @@ class Identifiability:
     bound: np.ndarray  # (p,), physical
     relative_bound: np.ndarray  # bound over the size of the value
     correlation: np.ndarray  # (p, p)
-    faint: tuple[str, ...]  # combinations that the data cannot separate, in words
+    inseparable: tuple[str, ...]  # combinations that the data cannot separate, in words
+    faint = renamed_attribute("faint", "inseparable")
 
     @property
     def identifiable(self) -> np.ndarray:
-        return self.relative_bound < FAINT
+        return self.relative_bound < WEAK
 
 
 def fisher_information(problem: Problem, free: Array, deviations: Array) -> np.ndarray:
@@ -79,12 +81,12 @@ def describe_information(unknowns, information, slope, value) -> Identifiability
     with np.errstate(invalid="ignore"):
         correlation = covariance / np.outer(deviation, deviation)
     correlation = np.where(np.isfinite(correlation), correlation, np.eye(len(names)))
-    faint = tuple(
+    inseparable = tuple(
         _in_words(terms, directions[:, i], float(np.sqrt(variances[i])))
         for i in np.argsort(-variances)
-        if np.sqrt(variances[i]) > FAINT
+        if np.sqrt(variances[i]) > WEAK
     )
-    return Identifiability(tuple(names), information, deviation * size, deviation, correlation, faint)
+    return Identifiability(tuple(names), information, deviation * size, deviation, correlation, inseparable)
 
 
 def _inverse(information: np.ndarray):

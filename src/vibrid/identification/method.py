@@ -126,7 +126,7 @@ class Sequential(Method):
         """Values and standard deviations of the unknowns at a state, physical."""
         raise NotImplementedError
 
-    def doubts(self, problem: Problem, state: Any) -> list[str]:
+    def warnings(self, problem: Problem, state: Any) -> list[str]:
         """Messages: reasons why the estimate is uncertain."""
         return []
 

@@ -117,8 +117,8 @@ def plot_estimates(comparison: Comparison, ax=None):
     """Every unknown as estimated by each method, in % of the true value (of the first estimate if it is not known)."""
     with styled():
         ax = new_axes(7.0, 4.0) if ax is None else ax
-        known = comparison.truth is not None
-        centre = np.asarray(comparison.truth if known else comparison.estimates[0], float)
+        known = comparison.true_values is not None
+        centre = np.asarray(comparison.true_values if known else comparison.estimates[0], float)
         size = np.where(centre != 0, np.abs(centre), 1.0)
         places = np.arange(len(comparison.names))
         rows = comparison.rows
@@ -157,7 +157,7 @@ def plot_ratio_and_time(comparison: Comparison, axes=None):
     with styled():
         axes = new_figure(7.0, 2.8).subplots(1, 2) if axes is None else axes
         rows = comparison.rows
-        ratio = "error / bound [-]" if comparison.truth is not None else "σ / bound [-]"
+        ratio = "error / bound [-]" if comparison.true_values is not None else "σ / bound [-]"
         for ax, key, title in ((axes[0], "mean_ratio_to_bound", ratio), (axes[1], "seconds", "time [s]")):
             values = np.array([row[key] for row in rows], float)
             floor = 0.5 * np.min(values[values > 0], initial=1.0)
@@ -183,6 +183,6 @@ def plot_ratio_and_time(comparison: Comparison, axes=None):
             ax.set_ylim(len(rows) - 0.4, -0.6)
             ax.grid(False, axis="y")
             ax.set_xlabel(title)
-        if comparison.truth is not None or np.isfinite([r["mean_ratio_to_bound"] for r in rows]).any():
+        if comparison.true_values is not None or np.isfinite([r["mean_ratio_to_bound"] for r in rows]).any():
             axes[0].axvline(1.0, color=BOUND, linewidth=1.5, zorder=0)
     return axes

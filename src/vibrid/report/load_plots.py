@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
+from vibrid.core.moved import renamed_arguments
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.report import style
 
 
-def plot_loads(found: LoadEstimate, ax=None, truth=None):
-    """Every load over time with ± 2σ; `truth`: true values (samples,) or (samples, loads). Returns figure or axes.
+@renamed_arguments(truth="reference")
+def plot_loads(found: LoadEstimate, ax=None, reference=None):
+    """Every load over time with ± 2σ; `reference`: true values (samples,) or (samples, loads). Returns figure or axes.
 
     With axes given, the first load is drawn on them.
     """
     if ax is not None:
-        return _one(found, 0, ax, truth)
+        return _one(found, 0, ax, reference)
     figure, axes = style.grid_of(len(found.names), 1, width=8.0, height=2.8)
     for i, panel in enumerate(axes):
-        _one(found, i, panel, truth)
+        _one(found, i, panel, reference)
     return figure
 
 
-def _one(found: LoadEstimate, i: int, ax, truth):
+def _one(found: LoadEstimate, i: int, ax, reference):
     kind = "load" if found.units[i] == "N" else "ground acceleration"
     factor, unit = style.readable_unit(found.units[i], float(np.max(np.abs(found.values[:, i]))), kind)
     value, band = factor * found.values[:, i], 2.0 * factor * found.deviation[:, i]
-    if truth is not None:
-        true = factor * np.asarray(truth, float).reshape(len(found.time), -1)[:, i]
+    if reference is not None:
+        true = factor * np.asarray(reference, float).reshape(len(found.time), -1)[:, i]
         ax.plot(found.time, true, color=style.TRUTH, lw=2.2, label="true")
     if np.isfinite(band).all():
         ax.fill_between(found.time, value - band, value + band, color=style.PREDICTED, alpha=0.25, lw=0, label="± 2σ")

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from vibrid.core.errors import InputError
+from vibrid.core.moved import renamed_arguments
 from vibrid.identification.result import Identification
 from vibrid.report.signals import kept_samples
 from vibrid.report.style import (
@@ -25,11 +26,12 @@ from vibrid.report.style import (
 MOST_PANELS = 24
 
 
-def plot_intervals(fit: Identification, ax=None, truth: dict[str, float] | None = None):
+@renamed_arguments(truth="true_values")
+def plot_intervals(fit: Identification, ax=None, true_values: dict[str, float] | None = None):
     """The 95 % interval of every unknown about its estimate, in % of it, over ± 2 Cramér–Rao bounds.
 
     An interval much wider than the bound means that a better method exists; a narrower one that the method
-    underestimates its uncertainty. `truth` marks true values.
+    underestimates its uncertainty. `true_values` marks true values.
     """
     with styled():
         ax = new_axes(7.5, 1.1 + 0.27 * len(fit.names)) if ax is None else ax
@@ -47,9 +49,9 @@ def plot_intervals(fit: Identification, ax=None, truth: dict[str, float] | None 
         if np.isfinite(interval).any():
             ax.hlines(rows, interval[:, 0], interval[:, 1], color=PREDICTED, linewidth=2.2, label="95 % interval")
         ax.plot(np.zeros(len(rows)), rows, "o", color=PREDICTED, markersize=4.5, label="estimate")
-        if truth:
-            known = [i for i, name in enumerate(fit.names) if name in truth]
-            off = np.array([100 * (truth[fit.names[i]] - fit.estimate[i]) / size[i] for i in known])
+        if true_values:
+            known = [i for i, name in enumerate(fit.names) if name in true_values]
+            off = np.array([100 * (true_values[fit.names[i]] - fit.estimate[i]) / size[i] for i in known])
             ax.plot(off, known, "x", color=TRUTH, markersize=6, markeredgewidth=1.8, label="true value")
             reach = max(reach, 1.15 * np.abs(off).max())
         for row, deviation in zip(rows, 200 * fit.deviation / size, strict=True):

@@ -266,9 +266,9 @@ def identifiability_section(fit: Identification, figure: Figures) -> Html:
     weak = [n for n, ok in zip(fit.names, fit.limits.identifiable, strict=True) if not ok]
     good = "Every unknown is identifiable from these data."
     text = paragraph(f"Not identifiable from these data: {', '.join(weak)}." if weak else good)
-    if fit.limits.faint:
+    if fit.limits.inseparable:
         text += paragraph("Combinations that the data determine poorly (ln: natural logarithm of the value):")
-        text += bullets(fit.limits.faint)
+        text += bullets(fit.limits.inseparable)
     close = _close_pairs(fit)
     if close:
         text += paragraph("Strongly correlated pairs: a change in one is nearly compensated by the other.")
@@ -297,7 +297,7 @@ def validation_section(validation: Validation, figure: Figures) -> Html:
 
 
 def comparison_section(comparison: Comparison, figure: Figures) -> Html:
-    ratio = "error / bound" if comparison.truth is not None else "σ / bound"
+    ratio = "error / bound" if comparison.true_values is not None else "σ / bound"
     rows = [
         [
             r["method"],

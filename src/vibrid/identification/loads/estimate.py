@@ -9,6 +9,7 @@ import numpy as np
 
 from vibrid.core.arguments import Array
 from vibrid.core.attached import attached
+from vibrid.core.moved import renamed_arguments
 from vibrid.records.readers.assemble import numbered
 from vibrid.records.record import Channel, Record
 
@@ -53,10 +54,11 @@ class LoadEstimate:
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[:, self.names.index(name)]
 
-    def error(self, truth: Array) -> np.ndarray:
+    @renamed_arguments(truth="reference")
+    def error(self, reference: Array) -> np.ndarray:
         """100 ‖f − f̂‖/‖f‖ in per cent of every load, against true histories (samples,) or (samples, loads)."""
-        truth = np.asarray(truth, float).reshape(len(self.time), -1)
-        return 100.0 * np.linalg.norm(self.values - truth, axis=0) / np.linalg.norm(truth, axis=0)
+        reference = np.asarray(reference, float).reshape(len(self.time), -1)
+        return 100.0 * np.linalg.norm(self.values - reference, axis=0) / np.linalg.norm(reference, axis=0)
 
     def as_record(self) -> Record:
         """The loads and their standard deviations as channels of a record; loads of one name are numbered."""
@@ -94,6 +96,7 @@ class LoadEstimate:
 
     __repr__ = __str__
 
+    @renamed_arguments(truth="reference")
     @attached
-    def plot(self, ax: Axes | None = None, truth: Array | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, reference: Array | None = None) -> Any:
         """Every load over time with its band of ± 2σ; returns the figure, or the axes that were given."""

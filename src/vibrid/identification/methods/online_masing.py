@@ -213,7 +213,7 @@ class OnlineMasing(Sequential):
         """θ̂ and its standard deviation, physical. The deviation is the least that the last windows allow."""
         return state.values, problem.unknowns.scale * jnp.sqrt(jnp.diag(_inverse(state.information)))
 
-    def doubts(self, problem: Problem, state: OnlineDescent) -> list[str]:
+    def warnings(self, problem: Problem, state: OnlineDescent) -> list[str]:
         """Warnings: reasons not to trust the estimate."""
         notes = []
         if int(state.seen) < self.window:
@@ -249,7 +249,7 @@ class OnlineMasing(Sequential):
             free,
             started=started,
             covariance=np.asarray(_inverse(state.information)) * np.outer(slope, slope),
-            warnings=tuple(self.doubts(problem, state)),
+            warnings=tuple(self.warnings(problem, state)),
             history={"estimate": np.concatenate(paths), "deviation": np.concatenate(bands)} if paths else {},
             convergence={"reduction": float(state.reduction), "window_misfit": float(state.misfit)},
             seed=key,

@@ -61,7 +61,7 @@ class OnlineRecall(Sequential):
     evaluated
     exactly for any θ: nothing is linearised once, as in a Kalman filter. Residuals are weighted after Huber. Several
     estimates from scattered first guesses are kept in parallel against local minima; the one with the smallest misfit
-    is reported, and `doubts` states when it is uncertain.
+    is reported, and `warnings` states when it is uncertain.
 
     For a device whose deformation is imposed and whose law has such a memory (masing, iwan).
 
@@ -215,7 +215,7 @@ class OnlineRecall(Sequential):
         loose, moving = jnp.any(deviation > 0.15), a.moved > jnp.maximum(0.02, 2.0 * jnp.max(deviation))
         return jnp.stack([few, second, loose, moving, state.memory.overflow])
 
-    def doubts(self, problem: Problem, state: Recollection) -> list[str]:
+    def warnings(self, problem: Problem, state: Recollection) -> list[str]:
         """Messages: reasons why the estimate is uncertain."""
         loose = np.sqrt(np.diag(np.asarray(state.answers.covariance))) > 0.15
         names = ", ".join(n for n, far in zip(problem.unknowns.names, loose, strict=True) if far)
@@ -242,7 +242,7 @@ class OnlineRecall(Sequential):
             np.asarray(a.free[a.best]),
             started=started,
             covariance=np.asarray(a.covariance),
-            warnings=tuple(self.doubts(problem, state)),
+            warnings=tuple(self.warnings(problem, state)),
             history={"estimate": np.asarray(path), "deviation": np.asarray(band)},
             convergence={
                 "sure": not bool(np.any(np.asarray(self.flags(state)))),

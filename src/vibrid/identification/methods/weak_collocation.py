@@ -89,7 +89,7 @@ class WeakCollocation(Method):
             started=started,
             covariance=covariance_of(end.solved.information, problem.unknowns.at_bound(end.point.free) != 0),
             noise=end.noise,
-            warnings=(*notes, *([] if diagnosis["right"] else [diagnosis["sentence"]])),
+            warnings=(*notes, *([] if diagnosis["right"] else [diagnosis["message"]])),
             history=_history(problem, end),
             convergence=diagnosis | {"iterations": len(end.history)},
             seed=key,
@@ -142,7 +142,7 @@ class WeakCollocation(Method):
 
     def diagnosis(self, problem: Problem, end: Annealed) -> dict[str, Any]:
         """The softness that the readings allow, in numbers and in a message."""
-        left = end.left_over()
+        left = end.residual_share()
         n = end.point.records[0].piece.size
         names = [f"motion of degree of freedom {i}" for i in range(n)]
         names += [f"state of {name}" for name in state_names(problem)]
@@ -160,12 +160,12 @@ class WeakCollocation(Method):
                 f"({100 * left[worst]:.2g} % of its inertia force): look there for an unmeasured load or a wrong law."
             )
         return {
-            "sentence": message,
+            "message": message,
             "right": end.right,
             "softness_reached": end.softness,
             "softness_refused": end.refused,
             "rise_of_misfit": end.rise,
-            "left_over": {name: float(value) for name, value in zip(names, left, strict=True)},
+            "residual_share": {name: float(value) for name, value in zip(names, left, strict=True)},
             "spacing": end.point.records[0].piece.splines.spacing,
         }
 

@@ -16,6 +16,7 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.core.errors import FileProblem, InputError, newer_format
 from vibrid.core.files import write_arrays
+from vibrid.core.moved import renamed_attribute
 from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
 from vibrid.identification.problem import Data, Problem, completed, step_of
@@ -129,11 +130,13 @@ class LiveRun:
         values, deviations = self._estimate(self.packed)
         return np.asarray(values), np.asarray(deviations)
 
-    def doubts(self) -> list[str]:
-        notes = list(self.method.doubts(self.problem, self.state))
+    def warnings(self) -> list[str]:
+        notes = list(self.method.warnings(self.problem, self.state))
         if self.gaps:
             notes.append(f"{self.gaps} samples had no motion; a law with memory may have missed a reversal.")
         return notes
+
+    doubts = renamed_attribute("doubts", "warnings")
 
     # -- stop and resume -----------------------------------------------------------------------------------------
 

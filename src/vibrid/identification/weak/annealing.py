@@ -58,7 +58,7 @@ class Annealed:
             return self.softness < other.softness
         return float(np.sum(np.log(self.noise / other.noise))) < -1e-3
 
-    def left_over(self) -> np.ndarray:
+    def residual_share(self) -> np.ndarray:
         """(equations,): rms residual of each equation, as a share of its size."""
         pairs = zip(self.point.records, self.point.slopes, strict=True)
         squares = [(linear.residual / record.sizes) ** 2 for record, linear in pairs]

@@ -253,7 +253,7 @@ def noise_outcome(run, noise: float, paper: float) -> Outcome:
         for i in range(3)
     ]
     rows.append({"": "load (Eq. 29)", "first seed (%)": loads[0], "median of seeds (%)": float(np.median(loads))})
-    figure = first.loads[0].plot(truth=load(TIME))
+    figure = first.loads[0].plot(reference=load(TIME))
     return Outcome(
         rows,
         [

@@ -187,7 +187,7 @@ def figure_32(run) -> Outcome:
 @PAPER.figure(33, "The blow found from frame data")
 def figure_33(run) -> Outcome:
     load = run.once(fit, "frame", 0.0).loads[0]
-    figure = load.plot(truth=blow(TIME))
+    figure = load.plot(reference=blow(TIME))
     figure.axes[0].set_xlim(0, 1)
     return Outcome(figure=figure)
 

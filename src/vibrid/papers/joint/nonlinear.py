@@ -50,7 +50,7 @@ def nonlinear(run) -> Outcome:
     drift, force = run.once(truth).part("storeys[0]")
     figure = style.new_figure(9.0, 3.2)
     left, right = figure.subplots(1, 2, width_ratios=(2, 1))
-    result.loads[0].plot(left, truth=history())
+    result.loads[0].plot(left, reference=history())
     right.plot(1e3 * drift, force / 1e3, color=style.INK, lw=0.7)
     right.set(xlabel="drift of the first storey [mm]", ylabel="force [kN]")
     rows = [

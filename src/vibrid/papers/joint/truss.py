@@ -151,7 +151,7 @@ def figure_16(run) -> Outcome:
 
 @PAPER.figure(17, "The load found with E and ζ")
 def figure_17(run) -> Outcome:
-    return Outcome(figure=run.once(one_load).loads[0].plot(truth=-second_load(TIME)))
+    return Outcome(figure=run.once(one_load).loads[0].plot(reference=-second_load(TIME)))
 
 
 @PAPER.figure(18, "E and ζ over the iterations")
@@ -172,7 +172,7 @@ def figure_21(run) -> Outcome:
     loads = result.loads[0]
     errors = [away(loads.values[:, 0], -first_load(TIME)), away(loads.values[:, 1], -second_load(TIME))]
     error = float(percent(result.estimate, [MODULUS])[0])
-    figure = loads.plot(truth=-np.stack([first_load(TIME), second_load(TIME)], axis=1))
+    figure = loads.plot(reference=-np.stack([first_load(TIME), second_load(TIME)], axis=1))
     return Outcome(
         [
             {"": "E", "paper's error (%)": 0.12, "error (%)": error},

@@ -98,7 +98,7 @@ def study(run: Run, name: str) -> Outcome:
                 Check(f"{name}, {case.label}: error / error of TrajectoryFit", f"{ratio:.2f}",
                       "≤ 0.5" + ("" if name == "cubic" else " (tried)"), ratio <= 0.5)
             )  # fmt: skip
-    example = run.once(fits, name, 1, 0)["WeakCollocation"].convergence["sentence"]
+    example = run.once(fits, name, 1, 0)["WeakCollocation"].convergence["message"]
     note = (
         f"Synthetic motion, 100 Hz, {100 * NOISE:g} % noise, {seeds} seeds of forces and noise; c(0) unknown; "
         "TrajectoryFit in two stages, storeys before dampings. Errors over the unknowns of the paper's table; with a "
