@@ -19,8 +19,8 @@ def test_the_specimen_files_of_page_and_examples(tmp_path):
     (tmp_path / "damper.toml").write_text(text, encoding="utf-8")
     for path in (tmp_path / "damper.toml", *(ROOT / "examples" / "specimens").glob("*.toml")):
         made = load_specimen(path)
-        assert made.limits.displacement == 0.06 and made.door().port == 8090
-        assert made.door(port=0, protocol="udp").protocol == "udp"
+        assert made.limits.displacement == 0.06 and made.listener().port == 8090
+        assert made.listener(port=0, protocol="udp").protocol == "udp"
         assert made.title == "friction damper"
 
 

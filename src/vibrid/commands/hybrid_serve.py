@@ -55,7 +55,7 @@ def serve(
     check_ending(record, (".h5", ".hdf5", ".nc"))
     described = load_specimen(specimen, consent(specimen, trust))
     table = described.table
-    address = described.door(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
+    address = described.listener(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
     file = record or (described.record and described.path.parent / described.record.file)
     full = described.record.when_full if described.record else "continue"
 

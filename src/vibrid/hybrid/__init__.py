@@ -1,5 +1,6 @@
 """Hybrid tests: computed structures with tested devices."""
 
+from vibrid.core.moved import moved
 from vibrid.hybrid.actuator import (
     DYNAMICS,
     Actuator,
@@ -28,7 +29,7 @@ from vibrid.hybrid.result import Glimpse, HybridResult
 from vibrid.hybrid.substructure import Connection, DeviceSubstructure, Substructure
 from vibrid.hybrid.tracking import FloorErrors, Tracking, floor_errors, tracking
 from vibrid.hybrid.updated import UpdatedLaw
-from vibrid.hybrid.wire import DeviceServer, Door, Ending, Remote, RemoteSubstructure, WireProblem
+from vibrid.hybrid.wire import DeviceServer, Ending, Listener, Remote, RemoteSubstructure, WireProblem
 
 __all__ = [
     "COMPENSATORS",
@@ -44,7 +45,6 @@ __all__ = [
     "Connection",
     "DeviceServer",
     "DeviceSubstructure",
-    "Door",
     "Dynamics",
     "Ending",
     "Experimental",
@@ -57,6 +57,7 @@ __all__ = [
     "IdealMachine",
     "Inverse",
     "LawDevice",
+    "Listener",
     "LoopDevice",
     "Modelled",
     "NetworkDevice",
@@ -82,3 +83,9 @@ __all__ = [
     "impose",
     "tracking",
 ]
+
+MOVED = {"Door": "vibrid.hybrid.Listener"}
+
+
+def __getattr__(name: str):
+    return moved(__name__, name, MOVED)

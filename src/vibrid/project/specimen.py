@@ -12,7 +12,7 @@ from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Connection
-from vibrid.hybrid.wire.door import Door
+from vibrid.hybrid.wire.listener import Listener
 from vibrid.project.build import Notes, make
 from vibrid.project.hybrid import read_files
 from vibrid.project.law_tables import maker_of_laws
@@ -32,13 +32,13 @@ class Specimen:
     limits: SafetyLimits
     record: RecordTable | None
 
-    def door(self, **changed) -> Door:
+    def listener(self, **changed) -> Listener:
         """Its address and clients; values of the command line (`changed`) take precedence."""
         names = ("host", "port", "protocol", "allow", "greeting", "idle", "spin")
         table: dict[str, Any] = {name: getattr(self.table, name) for name in names}
         table |= {name: value for name, value in changed.items() if value is not None}
         table["allow"] = tuple(table["allow"])
-        return Door(**table)
+        return Listener(**table)
 
 
 def specimen_file(plugins: bool = False) -> type[SpecimenTable]:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from vibrid.core.errors import InputError
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Substructure
-from vibrid.hybrid.wire.door import Door
+from vibrid.hybrid.wire.admission import Admission
 from vibrid.hybrid.wire.links import name_of, resolve
-from vibrid.hybrid.wire.reception import Reception
+from vibrid.hybrid.wire.listener import Listener
 from vibrid.hybrid.wire.session import AFTER_STOP, Ending, Session
 
 LOG = logging.getLogger("vibrid.hybrid.wire")
@@ -28,22 +28,22 @@ class DeviceServer:
 
     Arguments
         specimen: makes a new device for each test.
-        door: address and allowed clients.
+        listener: address and allowed clients.
         limits: safety limits of every test.
         recorder: makes the recorder of a test, given the specimen; None records nothing.
         damping, after_stop: see `Session`.
 
     Example
-        >>> server = DeviceServer(lambda: DeviceSubstructure(LawDevice(vb.Linear(4e5)), 0.01), Door(port=8090))
+        >>> server = DeviceServer(lambda: DeviceSubstructure(LawDevice(vb.Linear(4e5)), 0.01), Listener(port=8090))
         >>> print(server.serve())
     """
 
-    def __init__(self, specimen: Callable[[], Substructure], door: Door | None = None,
+    def __init__(self, specimen: Callable[[], Substructure], listener: Listener | None = None,
                  limits: SafetyLimits | None = None, *,
                  recorder: Callable | None = None, damping: str = "in force", after_stop: str = "answer"):  # fmt: skip
         if damping not in ("in force", "apart") or after_stop not in AFTER_STOP:
             raise InputError("damping is 'in force' or 'apart', and after_stop is 'answer' or 'close'.")
-        self.specimen, self.door, self.limits = specimen, door or Door(), limits or SafetyLimits()
+        self.specimen, self.listener, self.limits = specimen, listener or Listener(), limits or SafetyLimits()
         self.recorder, self.damping, self.after_stop = recorder, damping, after_stop
         self._ready: Substructure | None = specimen()  # compiled and zeroed before a client can connect
         self.refused = 0
@@ -53,14 +53,14 @@ class DeviceServer:
         self.port = self.address[1]
 
     def _listen(self) -> socket.socket:
-        family, address = resolve(self.door.host, self.door.port, self.door.protocol)
-        kind = socket.SOCK_STREAM if self.door.protocol == "tcp" else socket.SOCK_DGRAM
+        family, address = resolve(self.listener.host, self.listener.port, self.listener.protocol)
+        kind = socket.SOCK_STREAM if self.listener.protocol == "tcp" else socket.SOCK_DGRAM
         listener = socket.socket(family, kind)
         try:
-            if self.door.protocol == "tcp":
+            if self.listener.protocol == "tcp":
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
-            if self.door.protocol == "tcp":
+            if self.listener.protocol == "tcp":
                 listener.listen(64)
         except OSError as problem:
             listener.close()
@@ -72,11 +72,13 @@ class DeviceServer:
 
         A client that disconnects before any trial has not run a test: the server waits for the next one.
         """
-        LOG.info("%s listens on %s", self.door.protocol.upper(), name_of(self.address))
+        LOG.info("%s listens on %s", self.listener.protocol.upper(), name_of(self.address))
         while not self._closing:
             specimen, self._ready = self._ready or self.specimen(), None
             try:
-                met = Reception(self._socket, self.door, specimen.count, self._refuse).meet(lambda: self._closing)
+                met = Admission(self._socket, self.listener, specimen.count, self._refuse).next_client(
+                    lambda: self._closing
+                )
                 if met is None:
                     return None
                 ending = self._test(specimen, *met)
@@ -92,10 +94,10 @@ class DeviceServer:
         keep = self.recorder(specimen) if self.recorder is not None else None
         with contextlib.ExitStack() as stack:
             stack.callback(link.close)
-            if self.door.protocol == "tcp":
-                stack.enter_context(self._doorkeeper())
+            if self.listener.protocol == "tcp":
+                stack.enter_context(self._turning_away())
             session = Session(
-                link, layout, specimen, self.limits, idle=self.door.idle,
+                link, layout, specimen, self.limits, idle=self.listener.idle,
                 damping=self.damping, after_stop=self.after_stop, recorder=keep, log=LOG,
             )  # fmt: skip
             ending = Ending("a fault", False)
@@ -119,7 +121,7 @@ class DeviceServer:
             LOG.warning("refused (%d so far): %s", self.refused, reason[:300])
 
     @contextlib.contextmanager
-    def _doorkeeper(self):
+    def _turning_away(self):
         """Refuses clients that connect while a test runs; sleeps in between."""
         inside, outside = socket.socketpair()
 
@@ -137,7 +139,7 @@ class DeviceServer:
                     self._refuse(f"{name_of(sender)} connected while a test is running")
                     time.sleep(0.01)  # many connections must not take time from the test
 
-        keeper = threading.Thread(target=turn_away, name="vibrid doorkeeper", daemon=True)
+        keeper = threading.Thread(target=turn_away, name="vibrid refusals", daemon=True)
         keeper.start()
         try:
             yield

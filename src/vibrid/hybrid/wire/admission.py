@@ -8,8 +8,8 @@ import socket
 import time
 from collections.abc import Callable
 
-from vibrid.hybrid.wire.door import Door
 from vibrid.hybrid.wire.links import Link, TcpLink, UdpLink, name_of
+from vibrid.hybrid.wire.listener import Listener
 from vibrid.hybrid.wire.protocol import (
     DATAGRAM_BYTES,
     HELLO_BYTES,
@@ -25,22 +25,22 @@ MOST_WAITING = 32
 _LOOK = 0.2  # seconds between checks whether the server is closing
 
 
-class Reception:
+class Admission:
     """Waits for an allowed client with a valid first message; all others are refused (`refuse(reason)`)."""
 
-    def __init__(self, ear: socket.socket, door: Door, count: int, refuse: Callable[[str], None]):
-        self.ear, self.door, self.count, self.refuse = ear, door, count, refuse
+    def __init__(self, ear: socket.socket, listener: Listener, count: int, refuse: Callable[[str], None]):
+        self.ear, self.listener, self.count, self.refuse = ear, listener, count, refuse
 
-    def meet(self, closing: Callable[[], bool]) -> tuple[Link, MessageLayout, str] | None:
+    def next_client(self, closing: Callable[[], bool]) -> tuple[Link, MessageLayout, str] | None:
         """Its link, the layout of its messages and its address; None when the server is closing."""
-        wait = self._tcp if self.door.protocol == "tcp" else self._udp
+        wait = self._tcp if self.listener.protocol == "tcp" else self._udp
         return wait(closing)
 
     def _layout(self, hello: bytes) -> MessageLayout:
         layout = decode_hello(hello)
         if layout.count != self.count:
             raise WireProblem(f"it asks for {layout.count} degrees of freedom and the device has {self.count}.")
-        if self.door.protocol == "udp" and layout.bytes > DATAGRAM_BYTES:
+        if self.listener.protocol == "udp" and layout.bytes > DATAGRAM_BYTES:
             raise WireProblem(f"messages of {layout.bytes} bytes do not fit a datagram; use TCP.")
         return layout
 
@@ -74,7 +74,7 @@ class Reception:
                         guest.close()
                         self.refuse(f"{who}: {problem}")
                         continue
-                    return TcpLink(guest, self.door.greeting, self.door.spin), layout, who
+                    return TcpLink(guest, self.listener.greeting, self.listener.spin), layout, who
                 now = time.monotonic()
                 for guest in [g for g, (_, until, _) in waiting.items() if now > until]:
                     self.refuse(f"{waiting.pop(guest)[2]} did not send its first message in time")
@@ -89,11 +89,11 @@ class Reception:
             guest, sender = self.ear.accept()
         except OSError:  # it disconnected, or the server closes
             return
-        if not self.door.lets_in(sender):
+        if not self.listener.allows(sender):
             guest.close()
             return self.refuse(f"{name_of(sender)} is not on the list of allowed clients")
         guest.setblocking(False)
-        waiting[guest] = bytearray(), time.monotonic() + self.door.greeting, name_of(sender)
+        waiting[guest] = bytearray(), time.monotonic() + self.listener.greeting, name_of(sender)
         if len(waiting) > MOST_WAITING:
             first = next(iter(waiting))
             self.refuse(f"{waiting.pop(first)[2]} did not send its first message, and others wait")
@@ -111,10 +111,10 @@ class Reception:
                 message, sender = self.ear.recvfrom(DATAGRAM_BYTES)
             except OSError:
                 continue
-            if not self.door.lets_in(sender):
+            if not self.listener.allows(sender):
                 self.refuse(f"{name_of(sender)} is not on the list of allowed clients")
             elif message == KNOCK:
-                knocked[sender] = time.monotonic() + self.door.greeting
+                knocked[sender] = time.monotonic() + self.listener.greeting
                 while len(knocked) > MOST_WAITING:
                     del knocked[next(iter(knocked))]
                 with contextlib.suppress(OSError):
@@ -128,7 +128,7 @@ class Reception:
                     del knocked[sender]
                     self.refuse(f"{name_of(sender)}: {problem}")
                     continue
-                link = UdpLink(self.ear.dup(), sender, self.door.greeting, self.refuse, self.door.spin)
+                link = UdpLink(self.ear.dup(), sender, self.listener.greeting, self.refuse, self.listener.spin)
                 return link, layout, name_of(sender)
         return None
 
