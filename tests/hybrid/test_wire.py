@@ -186,7 +186,7 @@ def test_a_client_that_is_not_on_the_list_is_turned_away(protocol):
 
 def test_a_port_that_is_taken_and_a_server_that_is_not_there():
     with serving() as served, pytest.raises(InputError, match="Cannot listen"):
-        DeviceServer(Spring, Listener(port=served.port))
+        DeviceServer(Spring, Listener(port=served.port), unlimited=True)
     with pytest.raises(WireProblem, match="cannot be reached"):
         RemoteSubstructure("127.0.0.1", served.port, 1, timeout=0.5)
 

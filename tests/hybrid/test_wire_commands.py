@@ -11,7 +11,8 @@ from vibrid import cli
 @pytest.fixture
 def damper(tmp_path):
     file = tmp_path / "damper.toml"
-    file.write_text('[device]\nkind = "law"\nlaw = {law = "linear", stiffness = 1e6}\n')
+    limits = 'displacement = "60 mm"\nvelocity = "1 m/s"\nforce = "120 kN"\nstep = "2 mm"\n'
+    file.write_text(f'[device]\nkind = "law"\nlaw = {{law = "linear", stiffness = 1e6}}\n[limits]\n{limits}')
     return file
 
 

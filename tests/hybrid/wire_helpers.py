@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from vibrid.hybrid import DeviceServer, Listener, SafetyLimits, Substructure
+from vibrid.hybrid import DeviceServer, Listener, Substructure
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.wire.record import channels_of
 
@@ -54,7 +54,7 @@ class Serving:
             return self.record
 
         self.server = DeviceServer(
-            lambda: device, Listener(port=0, protocol=protocol, **listener), limits or SafetyLimits(),
+            lambda: device, Listener(port=0, protocol=protocol, **listener), limits, unlimited=True,
             recorder=recorder if record else None, **settings,
         )  # fmt: skip
         self.port, self.ending = self.server.port, None

@@ -28,6 +28,18 @@ class Substructure(abc.ABC):
     """Degrees of freedom."""
     signal_names: tuple[str, ...] = ()
     """Names of its signals beside forces."""
+    needs_limits: bool = True
+    """Whether a hybrid test moves it only with limits: not a computed one, nor one whose server has them."""
+    keeps_position: bool = True
+    """Whether it stays, from one test to the next, where it was moved to last, as a device in a laboratory does."""
+
+    @property
+    def deformation_rows(self) -> np.ndarray:
+        """(deformations, count): the deformations of the device are `rows @ displacement`. Limits apply to them.
+
+        By default every degree of freedom is a deformation.
+        """
+        return np.eye(self.count)
 
     @property
     def signals(self) -> np.ndarray:
@@ -77,6 +89,8 @@ class Connection(eqx.Module):
 class DeviceSubstructure(Substructure):
     """A pure device as a substructure: one compiled call per trial."""
 
+    needs_limits = keeps_position = False
+
     def __init__(self, device: LoopDevice, step: float, direction: Sequence[float] = (1.0,)):
         """
         Args:
@@ -111,6 +125,10 @@ class DeviceSubstructure(Substructure):
     @property
     def signals(self) -> np.ndarray:
         return self._signals
+
+    @property
+    def deformation_rows(self) -> np.ndarray:
+        return self.direction[None, :]
 
     def _compiled(self, e, w, dt) -> np.ndarray:
         return np.asarray(self._call(np.concatenate([(e, w, dt), self._committed])))
