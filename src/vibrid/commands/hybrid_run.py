@@ -32,8 +32,9 @@ def run(
 ) -> None:
     """Run the hybrid test that a project file describes.
 
-    If all devices are computed, the test is one compiled program; an external device is moved step by step. Ctrl-C
-    stops a test with an external device safely, and its record up to there is kept.
+    If all devices are computed, the test is one compiled program; an external device is moved step by step. A device
+    that leaves its limits, a test that diverges, and Ctrl-C in a test with an external device end the test: the record
+    up to there is kept, the reason is printed, and the exit code is 1.
 
     Example: vibrid hybrid run examples/hybrid.toml --out test --report test.html
     """
@@ -44,6 +45,7 @@ def run(
     from vibrid.core.errors import FileProblem, InputError
     from vibrid.core.files import make_folder
     from vibrid.core.loops import compile_whole_loops
+    from vibrid.hybrid.stopping import DivergedTest
 
     compile_whole_loops()
     output.check_ending(report, (".html",))
@@ -66,8 +68,15 @@ def run(
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
     outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
+    if no_c:
+        outside["in_c"] = False
     with quiet_stdout(as_json), watching(test, place, loaded.title, as_json) as view:
-        result = test.run(excitation, view, **outside, **{"in_c": False} if no_c else {})
+        try:
+            result = test.run(excitation, view, limits=loaded.hybrid.limits, **outside)
+        except DivergedTest as diverged:
+            if diverged.result is None:
+                raise
+            result = diverged.result
     answer = result.summary(place)
     wanted = [] if out is None else [out / "structure.h5", kept[0].path if kept else out / "devices.h5"]
     files = [str(f) for f in (*wanted, report) if f is not None]
@@ -81,6 +90,8 @@ def run(
             deliver.file(wanted[0], lambda: output.write_record(_readings(loaded, result), wanted[0]))
             deliver.file(wanted[1], lambda: _kept(kept[0]) if kept else output.write_record(result.devices, wanted[1]))
         deliver.file(report, lambda: _report(loaded, result, report))
+    if result.stopped:
+        raise typer.Exit(1)
 
 
 def _readings(loaded, result):
@@ -105,10 +116,10 @@ def _report(loaded, result, path: Path | None) -> None:
 
 
 def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list) -> dict:
-    """Arguments of a test with an external device: limits, clock, and a recorder (added to `kept` when it is made)."""
+    """Arguments of a test with an external device: clock, and a recorder (added to `kept` when it is made)."""
     from vibrid.hybrid import RealTime, Recorder, WallClock
 
-    arguments: dict = {"limits": plan.limits}
+    arguments: dict = {}
     if real_time:
         arguments["clock"] = WallClock(1.0 / plan.test.rate, RealTime(*settings))
     if out is None:

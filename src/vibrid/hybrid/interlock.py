@@ -87,11 +87,15 @@ class Interlock:
         self.deformation, self._next_rate, self._next_time = tuple(deformation), by_differences, time
         return None
 
-    def check_reading(self, force) -> Trip | None:
-        """Whether the device must not be moved any more after a measured force (N, one per deformation)."""
+    def check_reading(self, force, position: float | None = None) -> Trip | None:
+        """Whether the device must not be moved any more after a reading: the force (N, one per deformation), and the
+        measured displacement (m) if there is one."""
         text = beyond("force", force, self.limits.force)
         if text:
-            return Trip("reading" if "finite" in text else "force", text)
+            return Trip("reading" if "finite" in text else "force", f"the measured {text}")
+        text = None if position is None else beyond("displacement", (position,), self.limits.displacement)
+        if text:
+            return Trip("reading" if "finite" in text else "displacement", f"the measured {text}")
         path = zip(self._force, force, self._at, self.deformation, strict=True)
         work = sum(0.5 * (before + now) * (here - there) for before, now, there, here in path)
         self._next_force, self._next_energy = tuple(force), self._energy + work

@@ -20,10 +20,20 @@ from vibrid.core.errors import VibridError
 from vibrid.hybrid.calls import compiled_calls
 from vibrid.hybrid.chain import Row
 from vibrid.hybrid.clock import Clock
+from vibrid.hybrid.interlock import Interlock
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.plan import DeviceAnswer, Outside, Plan
 from vibrid.hybrid.prepare import make_plan, on_steps
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.result import Glimpse, HybridResult, device_channels
+from vibrid.hybrid.stopping import (
+    device_that_adds_energy,
+    early_end,
+    instability,
+    left_limits,
+    limits_of,
+    require_on_all,
+)
 from vibrid.hybrid.substructure import Connection, Substructure
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
@@ -40,7 +50,8 @@ def run_stepwise(
     watch: Callable[[Glimpse], None] | None = None,
     *,
     clock: Clock | None = None,
-    limits=None,
+    limits: SafetyLimits | None = None,
+    unlimited: bool = False,
     record: Callable[[list[Channel], float], Recorder] | None = None,
     in_c: bool = True,
 ) -> HybridResult:
@@ -48,8 +59,10 @@ def run_stepwise(
 
     Arguments
         clock: sets the pace; late substeps are counted and marked in the result.
-        limits: checked before every command (`motion_beyond(displacement, velocity)`) and after every measured force
-            (`force_beyond(force)`); a message from it stops the test.
+        limits: of every tested device, beside its own: checked on every command before it leaves, and on every measured
+            force. A device in the laboratory (`Substructure.needs_limits`) needs those of displacement, velocity, force
+            and step.
+        unlimited: move a device in the laboratory even without the limits it needs.
         record: makes the recorder of the substeps, from its channels and their step: `partial(Recorder, "test.h5")`.
         in_c: compile the computation of a step as C, if there is a compiler and the step can be written as C; False
             uses JAX.
@@ -60,6 +73,7 @@ def run_stepwise(
     drive = on_steps(excitation, test.step)
     inputs, loads = inputs_of(test.structure, drive), loads_of(test.structure, drive)
     step = test.step if drive.step is None else drive.step
+    guarded = limits_of(test, limits)
     opened: list[Substructure] = []
     reason, recorder = "the test could not begin", None
     try:
@@ -67,12 +81,14 @@ def run_stepwise(
             device: Any = part.device
             if part.is_outside:
                 opened.append(device.connect() if isinstance(device, Connection) else device)
+        require_on_all(test, opened, guarded, unlimited)
         plan, carry, first = make_plan(test, loads, inputs[0], opened)
         shown = iter(opened)
         signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
         if record is not None:
             recorder = record(device_channels(test, signals), step / test.substeps)
-        run = _Run(test, plan, carry, opened, clock, limits, recorder, in_c)
+        run = _Run(test, plan, carry, opened, clock, recorder, in_c)
+        run.guard(guarded, float(drive.start) / test.scaling.time)
         reason = run.through(inputs, drive, watch)
     finally:
         for device in opened:
@@ -86,15 +102,16 @@ def run_stepwise(
     seen, rows = run.kept(first)
     more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
     more["computed_by"] = run.computed_by
-    return test.conclude(drive, loads, inputs, seen, rows, signals, **more)
+    end = early_end(test, seen[0], rows, [None] * len(rows), float(drive.start))
+    return test.conclude(drive, loads, inputs, seen, rows, signals, end, **more)
 
 
 class _Run:
     """The compiled calls of a test, and their results so far."""
 
-    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, limits, recorder, in_c: bool):
+    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, recorder, in_c: bool):
         self.test, self.plan, self.opened = test, plan, opened
-        self.clock, self.limits, self.recorder = clock, limits, recorder
+        self.clock, self.recorder = clock, recorder
         last = plan.substeps - 1
         counts = [part.signals for part in plan.parts if isinstance(part, Outside)]
         cuts, received = np.cumsum([2 + n for n in counts])[:-1], sum(2 + n for n in counts)
@@ -127,6 +144,16 @@ class _Run:
         self.close, self.between = calls[0], calls[-1]
         self.rows, self.seen, self.missed = [], [], []
 
+    def guard(self, limits, start: float) -> None:
+        """Make the interlocks of all devices; `start` is the time of the laboratory at the beginning."""
+        self.external = [i for i, part in enumerate(self.test.parts) if part.is_outside]
+        self.computed = [i for i, own in enumerate(limits) if own is not None and i not in self.external]
+        at = {i: device.position or 0.0 for i, device in zip(self.external, self.opened, strict=True)}
+        self.guards = [
+            Interlock(own or SafetyLimits(), (at.get(i, 0.0),), start, 1.0 / self.test.rate)
+            for i, own in enumerate(limits)
+        ]
+
     def through(self, inputs, drive: Record, watch) -> str:
         """The whole test; returns the reason why it was stopped, or ""."""
         steps, m = len(inputs) - 1, self.plan.substeps
@@ -145,7 +172,7 @@ class _Run:
                     if self.clock is not None and self.clock.wait():
                         self.missed.append(k * m + j)
                     at = float(drive.start) + (k * m + j + 1) * small
-                    numbers = self._ask(commands, at / self.test.scaling.time)
+                    numbers = self._ask(commands, at)
                     if j < m - 1:
                         out = self.between(np.array([j, *numbers]))
                     else:
@@ -155,6 +182,7 @@ class _Run:
                     self.rows.append(row)
                     if self.recorder is not None:
                         self.recorder.add(at, row)
+                    self._check_computed(row, at)
                 if watch is not None and (time.monotonic() - looked > _EVERY or k == steps - 1):
                     looked = time.monotonic()
                     forces = self.rows[-1][self._columns()[:-1] + 3]
@@ -169,23 +197,50 @@ class _Run:
     def _ask(self, commands: np.ndarray, at: float) -> list[float]:
         """Move every external device and collect its measurements: force, displacement and signals, in order.
 
-        `at` is the time of the laboratory, in seconds.
+        `at` is the time of the structure, in seconds. A command that the interlock refuses is not sent.
         """
-        numbers = []
-        for device, (x, v, a) in zip(self.opened, commands, strict=True):
-            motion = np.array([x]), np.array([v]), np.array([a])
-            self._check(self.limits and self.limits.motion_beyond(*motion[:2]), at)
-            force = device.trial(*motion, at)
+        now = at / self.test.scaling.time
+        for i, (x, v, a) in zip(self.external, commands.tolist(), strict=True):  # before any of them is moved
+            trip = self.guards[i].check_command((x,), (v,), (a,), now)
+            if trip is not None:
+                cause = ""
+                if trip.kind == "command" and len(self.rows) > 1:  # the device may suffer from another one
+                    cause = instability(device_that_adds_energy(self.test, self._device_rows(), len(self.rows))[0])
+                self._end(i, at, f"the command is refused: {trip.text}. {cause}".rstrip(". "), commands, [])
+        numbers: list[float] = []
+        for i, device, (x, v, a) in zip(self.external, self.opened, commands.tolist(), strict=True):
+            force = device.trial(np.array([x]), np.array([v]), np.array([a]), now)
             device.commit()
-            self._check(self.limits and self.limits.force_beyond(force), at)
             position = device.position
+            trip = self.guards[i].check_reading((float(force[0]),), position)
+            self.guards[i].commit()
             numbers += [float(force[0]), x if position is None else position, *device.signals]
+            if trip is not None:
+                self._end(i, at, trip.text, commands, numbers)
         return numbers
 
-    @staticmethod
-    def _check(exceeded: str | None, at: float) -> None:
-        if exceeded:
-            raise VibridError(f"At {at:.4g} s {exceeded}.")
+    def _check_computed(self, row: np.ndarray, at: float) -> None:
+        """The limits of tested devices that are computed."""
+        for i in self.computed:
+            command, measured, force = row[self._columns()[i] + 1 : self._columns()[i] + 4].tolist()
+            guard = self.guards[i]
+            trip = guard.check_command((command,), (0.0,), (0.0,), at / self.test.scaling.time)
+            trip = trip or guard.check_reading((force,), measured)
+            guard.commit()
+            if trip is not None:
+                raise VibridError(left_limits(self.test.parts[i].name, f"{at:.4g} s", trip.text))
+
+    def _end(self, i: int, at: float, text: str, commands: np.ndarray, numbers: list[float]) -> None:
+        """End the test: record what was commanded and measured in this substep, and name the device."""
+        if self.recorder is not None:
+            row, places = np.full(self._columns()[-1], np.nan), self._columns()
+            measured = iter(numbers)
+            for j, (x, _, _) in zip(self.external, commands.tolist(), strict=True):
+                row[places[j] + 1] = x
+                for k in (3, 2, *range(4, places[j + 1] - places[j])):
+                    row[places[j] + k] = next(measured, np.nan)
+            self.recorder.add(at, row)
+        raise VibridError(left_limits(self.test.parts[i].name, f"{at:.4g} s", text))
 
     def _columns(self) -> np.ndarray:
         """First column of the rows of each device, and the end of the last."""
@@ -195,14 +250,16 @@ class _Run:
         """The structure from its `first` state at whole steps, and the rows of their substeps."""
         moved = jax.vmap(ravel_pytree(first)[1])(jnp.asarray(np.stack(self.seen)))
         seen = jax.tree.map(lambda start, rest: np.concatenate([start[None], rest]), first, moved)
-        table = np.stack(self.rows[: len(self.seen) * self.plan.substeps])
-        places = self._columns()
-        rows = []
-        for begin, end in pairwise(places):
+        return seen, self._device_rows(len(self.seen) * self.plan.substeps)
+
+    def _device_rows(self, count: int | None = None) -> tuple[Row, ...]:
+        """The rows of every device in the first `count` substeps."""
+        table, rows = np.stack(self.rows[:count]), []
+        for begin, end in pairwise(self._columns()):
             target, command, measured, force = table[:, begin : begin + 4].T
             signals: Any = table[:, begin + 4 : end]
             rows.append(Row(target, command, measured, force, signals))
-        return seen, tuple(rows)
+        return tuple(rows)
 
 
 def _signals(part) -> int:

@@ -177,9 +177,10 @@ class Session:
         except VibridError as problem:
             self.stop(7, f"the device failed: {problem}")
             return self._keep_stop(motion, None)
-        trip = self.interlock.check_reading((self._across @ force).tolist())
+        position = self.specimen.position if n == 1 else None
+        trip = self.interlock.check_reading((self._across @ force).tolist(), position)
         if trip is not None:
-            return self._trip(trip, "the measured " if trip.kind in ("force", "reading") else "", motion, force)
+            return self._trip(trip, "", motion, force)
         self._force, self._pending = force, True
         return True
 
