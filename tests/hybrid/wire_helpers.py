@@ -57,7 +57,12 @@ class Serving:
             lambda: device, Listener(port=0, protocol=protocol, **listener), limits, unlimited=True,
             recorder=recorder if record else None, **settings,
         )  # fmt: skip
-        self.port, self.ending = self.server.port, None
+        self.port = self.server.port
+        self.again()
+
+    def again(self):
+        """Serve the next test."""
+        self.ending = None
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 

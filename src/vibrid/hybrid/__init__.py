@@ -18,6 +18,8 @@ from vibrid.hybrid.compensation import COMPENSATORS, Compensator, Inverse, NoCom
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.device import SPECIMENS, Heard, LawDevice, LoopDevice, Reading
 from vibrid.hybrid.impose import impose
+from vibrid.hybrid.interlock import Interlock, Trip
+from vibrid.hybrid.latch import Stop, StopLatch
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
@@ -26,10 +28,11 @@ from vibrid.hybrid.realtime import RealTime
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.replay import Replay
 from vibrid.hybrid.result import Glimpse, HybridResult
+from vibrid.hybrid.stopping import DivergedTest
 from vibrid.hybrid.substructure import Connection, DeviceSubstructure, Substructure
 from vibrid.hybrid.tracking import FloorErrors, Tracking, floor_errors, tracking
 from vibrid.hybrid.updated import UpdatedLaw
-from vibrid.hybrid.wire import DeviceServer, Ending, Listener, Remote, RemoteSubstructure, WireProblem
+from vibrid.hybrid.wire import DeviceServer, Ending, Listener, Remote, RemoteSubstructure, Watchdog, WireProblem
 
 __all__ = [
     "COMPENSATORS",
@@ -45,6 +48,7 @@ __all__ = [
     "Connection",
     "DeviceServer",
     "DeviceSubstructure",
+    "DivergedTest",
     "Dynamics",
     "Ending",
     "Experimental",
@@ -55,6 +59,7 @@ __all__ = [
     "HybridResult",
     "HybridTest",
     "IdealMachine",
+    "Interlock",
     "Inverse",
     "LawDevice",
     "Listener",
@@ -74,10 +79,14 @@ __all__ = [
     "SafetyLimits",
     "Scaling",
     "SecondOrder",
+    "Stop",
+    "StopLatch",
     "Substructure",
     "Tracking",
+    "Trip",
     "UpdatedLaw",
     "WallClock",
+    "Watchdog",
     "WireProblem",
     "floor_errors",
     "impose",

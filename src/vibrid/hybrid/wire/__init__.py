@@ -6,8 +6,9 @@ from vibrid.hybrid.wire.protocol import WireProblem
 from vibrid.hybrid.wire.remote import Remote, RemoteSubstructure
 from vibrid.hybrid.wire.server import DeviceServer
 from vibrid.hybrid.wire.session import Ending
+from vibrid.hybrid.wire.watchdog import Watchdog
 
-__all__ = ["DeviceServer", "Ending", "Listener", "Remote", "RemoteSubstructure", "WireProblem"]
+__all__ = ["DeviceServer", "Ending", "Listener", "Remote", "RemoteSubstructure", "Watchdog", "WireProblem"]
 
 MOVED = {"Door": "vibrid.hybrid.Listener"}
 
