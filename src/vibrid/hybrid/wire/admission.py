@@ -36,8 +36,11 @@ _LOOK = 0.2  # seconds between checks whether the server is closing
 class Admission:
     """Waits for an allowed client with a valid first message; all others are refused (`refuse(reason)`)."""
 
-    def __init__(self, listening: socket.socket, listener: Listener, count: int, refuse: Callable[[str], None]):
+    def __init__(self, listening: socket.socket, listener: Listener, count: int, refuse: Callable[[str], None],
+                 requests: list[tuple] | None = None):  # fmt: skip
+        """requests: addresses that asked over UDP while a test was running; OpenSees asks once and waits for ever."""
         self.socket, self.listener, self.count, self.refuse = listening, listener, count, refuse
+        self.requests = [] if requests is None else requests
 
     def next_client(self, closing: Callable[[], bool]) -> tuple[Link, MessageLayout, str] | None:
         """Its link, the layout of its messages and its address; None when the server is closing."""
@@ -112,6 +115,8 @@ class Admission:
     def _udp(self, closing):
         """Every request is granted; the first client that then sends a valid first message is admitted."""
         granted: dict[tuple, tuple[float, bytes]] = {}
+        while self.requests:
+            self._grant(granted, self.requests.pop(0), False)
         while not closing():
             if not _readable([self.socket]):
                 continue
@@ -172,8 +177,12 @@ def _readable(sockets: list[socket.socket]) -> list[socket.socket]:
 
 
 @contextlib.contextmanager
-def turning_away(listening: socket.socket, protocol: str, refuse: Callable[[str], None]):
-    """Refuses all who connect or send to the listening socket while a test runs; sleeps in between."""
+def turning_away(listening: socket.socket, listener: Listener, refuse: Callable[[str], None], requests: list[tuple]):
+    """Refuses all who connect or send to the listening socket while a test runs; sleeps in between.
+
+    requests: is given the addresses of clients that asked over UDP, to be answered after the test.
+    """
+    protocol = listener.protocol
     if protocol == "udp" and sys.platform != "linux":  # the test itself receives on this socket
         yield
         return
@@ -190,6 +199,9 @@ def turning_away(listening: socket.socket, protocol: str, refuse: Callable[[str]
             if protocol == "udp":
                 for data, sender in pending(listening):
                     refuse(f"a datagram of {len(data)} bytes from {name_of(sender)} while a test is running")
+                    if data == REQUEST and listener.allows(sender) and sender not in requests:
+                        requests.append(sender)
+                        del requests[:-MOST_WAITING]
             else:
                 with contextlib.suppress(OSError):
                     connection, sender = listening.accept()

@@ -66,6 +66,7 @@ class DeviceServer:
         self._ready: Substructure | None = specimen()  # compiled and zeroed before a client can connect
         self._held: tuple[float, ...] | None = None  # deformations at which the last test left the device
         self._latched = False
+        self._requests: list[tuple] = []
         self.refused = 0
         self._closing = False
         self._socket = self._listen()
@@ -99,7 +100,7 @@ class DeviceServer:
         while not self._closing:
             specimen, self._ready = self._ready or self.specimen(), None
             try:
-                admission = Admission(self._socket, self.listener, specimen.count, self._refuse)
+                admission = Admission(self._socket, self.listener, specimen.count, self._refuse, self._requests)
                 client = admission.next_client(lambda: self._closing)
                 if client is None:
                     return None
@@ -115,7 +116,7 @@ class DeviceServer:
         LOG.info("a test begins: %s, degrees of freedom %d, numbers in a message %d", who, layout.count, layout.size)
         with contextlib.ExitStack() as stack:
             stack.callback(link.close)
-            stack.enter_context(turning_away(self._socket, self.listener.protocol, self._refuse))
+            stack.enter_context(turning_away(self._socket, self.listener, self._refuse, self._requests))
             standing = self._standing()
             if self._latched and not standing:  # whoever cleared the stop has brought the device back
                 self._held, self._latched = None, False
