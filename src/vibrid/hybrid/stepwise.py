@@ -20,7 +20,7 @@ from vibrid.core.errors import VibridError
 from vibrid.hybrid.calls import compiled_calls
 from vibrid.hybrid.chain import Row
 from vibrid.hybrid.clock import Clock
-from vibrid.hybrid.interlock import Interlock
+from vibrid.hybrid.guards import DeviceGuards, Tripped
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.plan import DeviceAnswer, Outside, Plan
 from vibrid.hybrid.prepare import make_plan, on_steps
@@ -29,7 +29,7 @@ from vibrid.hybrid.result import Glimpse, HybridResult, device_channels
 from vibrid.hybrid.stopping import (
     device_that_adds_energy,
     early_end,
-    instability,
+    hint,
     left_limits,
     limits_of,
     require_on_all,
@@ -87,8 +87,8 @@ def run_stepwise(
         signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
         if record is not None:
             recorder = record(device_channels(test, signals), step / test.substeps)
-        run = _Run(test, plan, carry, opened, clock, recorder, in_c)
-        run.guard(guarded, float(drive.start) / test.scaling.time)
+        guards = DeviceGuards(test, opened, guarded, float(drive.start) / test.scaling.time)
+        run = _Run(test, plan, carry, opened, clock, guards, recorder, in_c)
         reason = run.through(inputs, drive, watch)
     finally:
         for device in opened:
@@ -109,9 +109,9 @@ def run_stepwise(
 class _Run:
     """The compiled calls of a test, and their results so far."""
 
-    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, recorder, in_c: bool):
+    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, guards, recorder, in_c: bool):
         self.test, self.plan, self.opened = test, plan, opened
-        self.clock, self.recorder = clock, recorder
+        self.clock, self.guards, self.recorder = clock, guards, recorder
         last = plan.substeps - 1
         counts = [part.signals for part in plan.parts if isinstance(part, Outside)]
         cuts, received = np.cumsum([2 + n for n in counts])[:-1], sum(2 + n for n in counts)
@@ -144,16 +144,6 @@ class _Run:
         self.close, self.between = calls[0], calls[-1]
         self.rows, self.seen, self.missed = [], [], []
 
-    def guard(self, limits, start: float) -> None:
-        """Make the interlocks of all devices; `start` is the time of the laboratory at the beginning."""
-        self.external = [i for i, part in enumerate(self.test.parts) if part.is_outside]
-        self.computed = [i for i, own in enumerate(limits) if own is not None and i not in self.external]
-        at = {i: device.position or 0.0 for i, device in zip(self.external, self.opened, strict=True)}
-        self.guards = [
-            Interlock(own or SafetyLimits(), (at.get(i, 0.0),), start, 1.0 / self.test.rate)
-            for i, own in enumerate(limits)
-        ]
-
     def through(self, inputs, drive: Record, watch) -> str:
         """The whole test; returns the reason why it was stopped, or ""."""
         steps, m = len(inputs) - 1, self.plan.substeps
@@ -162,7 +152,7 @@ class _Run:
         outside = len(self.opened)
         asked = 3 * outside
         shown = asked + self._columns()[-1]
-        looked = time.monotonic()
+        looked, at = time.monotonic(), float(drive.start)
         if self.clock is not None:
             self.clock.start()
         try:
@@ -182,7 +172,7 @@ class _Run:
                     self.rows.append(row)
                     if self.recorder is not None:
                         self.recorder.add(at, row)
-                    self._check_computed(row, at)
+                    self.guards.check_computed(row, self._columns(), at / self.test.scaling.time)
                 if watch is not None and (time.monotonic() - looked > _EVERY or k == steps - 1):
                     looked = time.monotonic()
                     forces = self.rows[-1][self._columns()[:-1] + 3]
@@ -190,6 +180,11 @@ class _Run:
                     watch(Glimpse(drive.time[k + 1], x, forces, len(self.missed), steps, k + 1))
         except KeyboardInterrupt:
             return "stopped by Ctrl-C"
+        except Tripped as trip:
+            reason = left_limits(self.test.parts[trip.part].name, f"{at:.4g} s", str(trip))
+            if len(self.rows) > 1:  # the device may suffer from another one
+                reason += hint(device_that_adds_energy(self.test, self._device_rows(), len(self.rows)))
+            return reason
         except (VibridError, OSError) as problem:
             return str(problem)
         return ""
@@ -199,48 +194,30 @@ class _Run:
 
         `at` is the time of the structure, in seconds. A command that the interlock refuses is not sent.
         """
-        now = at / self.test.scaling.time
-        for i, (x, v, a) in zip(self.external, commands.tolist(), strict=True):  # before any of them is moved
-            trip = self.guards[i].check_command((x,), (v,), (a,), now)
-            if trip is not None:
-                cause = ""
-                if trip.kind == "command" and len(self.rows) > 1:  # the device may suffer from another one
-                    cause = instability(device_that_adds_energy(self.test, self._device_rows(), len(self.rows))[0])
-                self._end(i, at, f"the command is refused: {trip.text}. {cause}".rstrip(". "), commands, [])
-        numbers: list[float] = []
-        for i, device, (x, v, a) in zip(self.external, self.opened, commands.tolist(), strict=True):
-            force = device.trial(np.array([x]), np.array([v]), np.array([a]), now)
-            device.commit()
-            position = device.position
-            trip = self.guards[i].check_reading((float(force[0]),), position)
-            self.guards[i].commit()
-            numbers += [float(force[0]), x if position is None else position, *device.signals]
-            if trip is not None:
-                self._end(i, at, trip.text, commands, numbers)
+        now, numbers = at / self.test.scaling.time, []
+        try:
+            self.guards.check_commands(commands, now)
+            for i, device, (x, v, a) in zip(self.guards.external, self.opened, commands.tolist(), strict=True):
+                force = device.trial(np.array([x]), np.array([v]), np.array([a]), now)
+                device.commit()
+                position = device.position
+                numbers += [float(force[0]), x if position is None else position, *device.signals]
+                self.guards.check_reading(i, float(force[0]), position)
+        except Tripped:
+            if self.recorder is not None:
+                self.recorder.add(at, self._last_row(commands, numbers))
+            raise
         return numbers
 
-    def _check_computed(self, row: np.ndarray, at: float) -> None:
-        """The limits of tested devices that are computed."""
-        for i in self.computed:
-            command, measured, force = row[self._columns()[i] + 1 : self._columns()[i] + 4].tolist()
-            guard = self.guards[i]
-            trip = guard.check_command((command,), (0.0,), (0.0,), at / self.test.scaling.time)
-            trip = trip or guard.check_reading((force,), measured)
-            guard.commit()
-            if trip is not None:
-                raise VibridError(left_limits(self.test.parts[i].name, f"{at:.4g} s", trip.text))
-
-    def _end(self, i: int, at: float, text: str, commands: np.ndarray, numbers: list[float]) -> None:
-        """End the test: record what was commanded and measured in this substep, and name the device."""
-        if self.recorder is not None:
-            row, places = np.full(self._columns()[-1], np.nan), self._columns()
-            measured = iter(numbers)
-            for j, (x, _, _) in zip(self.external, commands.tolist(), strict=True):
-                row[places[j] + 1] = x
-                for k in (3, 2, *range(4, places[j + 1] - places[j])):
-                    row[places[j] + k] = next(measured, np.nan)
-            self.recorder.add(at, row)
-        raise VibridError(left_limits(self.test.parts[i].name, f"{at:.4g} s", text))
+    def _last_row(self, commands: np.ndarray, numbers: list[float]) -> np.ndarray:
+        """What was commanded and measured in the substep that ends the test; the rest is missing."""
+        places, measured = self._columns(), iter(numbers)
+        row = np.full(places[-1], np.nan)
+        for i, (x, _, _) in zip(self.guards.external, commands.tolist(), strict=True):
+            row[places[i] + 1] = x
+            for k in (3, 2, *range(4, places[i + 1] - places[i])):
+                row[places[i] + k] = next(measured, np.nan)
+        return row
 
     def _columns(self) -> np.ndarray:
         """First column of the rows of each device, and the end of the last."""

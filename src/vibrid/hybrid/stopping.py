@@ -82,6 +82,7 @@ def early_end(test: HybridTest, x: np.ndarray, rows: Sequence[Row], limits: Sequ
             interlock.commit()
             if trip is not None:
                 reason = left_limits(part.name, _when(test, k, start), words + trip.text)
+                reason += hint(device_that_adds_energy(test, rows, k))
                 ends.append(EarlyEnd(k, reason, False))
                 break
     valid = [end for end in ends if end is not None]
@@ -111,15 +112,15 @@ def _diverged(test: HybridTest, x: np.ndarray, rows: Sequence[Row], start: float
     if first >= len(rows[0].force):
         return None
     when = _when(test, first, start)
-    name, is_unstable = device_that_adds_energy(test, rows, first)
-    sentence = instability(name)
+    source = device_that_adds_energy(test, rows, first)
+    sentence = instability(source.name)
     if first < min([structure, *moved]):  # every motion was possible, and a device has no force
         part = test.parts[force.index(first)]
         failed = f"'{part.name}' gave no force at {when}."
-        if is_unstable:
+        if source.is_unstable:
             return EarlyEnd(first, f"The test diverged. {sentence} Then {failed}", True)
         return EarlyEnd(first, f"{failed} {getattr(part.device, 'no_force_means', '')}".strip(), True)
-    if not name:
+    if not source.name:
         sentence = (
             f"No tested device had an error of tracking: {type(test.integrator).__name__} is not stable with this "
             "structure and step. Use a shorter step, or check the stiffnesses."
@@ -137,12 +138,32 @@ def instability(name: str) -> str:
     )
 
 
-def device_that_adds_energy(test: HybridTest, rows: Sequence[Row], last: int) -> tuple[str, bool]:
+def hint(source: AddedEnergy) -> str:
+    """An addition to the reason why a test ended, if a device had put much energy into the structure."""
+    if not source.is_unstable:
+        return ""
+    return (
+        f". Until then the delay or the error of the actuator of '{source.name}' had put {source.energy:.3g} J into "
+        "the structure, more than all devices took out"
+    )
+
+
+class AddedEnergy(NamedTuple):
+    """Energy (J) that the error of tracking of a device put into the structure; no name where no device did so.
+
+    `is_unstable`: it is more than all devices together have taken out.
+    """
+
+    name: str
+    energy: float
+    is_unstable: bool
+
+
+def device_that_adds_energy(test: HybridTest, rows: Sequence[Row], last: int) -> AddedEnergy:
     """The tested device whose error of tracking put most energy into the structure before the substep `last`.
 
     A device that follows its target late or wrongly does the work `∫ F d(measured − target)` on the structure, which is
-    not in the structure with the device in its place. Returns its name, empty where no device did so, and whether this
-    work is more than all devices together have taken out (`∫ F d(measured)`): the test is then unstable.
+    not in the structure with the device in its place. The devices take out `∫ F d(measured)`.
     """
     # in units of the largest deformation, so that nothing overflows
     motions = [np.abs(np.asarray(row.target, float)[:last]).max(initial=0.0) for row in rows]
@@ -156,5 +177,5 @@ def device_that_adds_energy(test: HybridTest, rows: Sequence[Row], last: int) ->
             added[part.name] = float(np.nansum(middle * np.diff(measured - target)))
     name = max(added, key=lambda name: added[name], default="")
     if not name or not added[name] > 1e-9 * taken:
-        return "", False
-    return name, added[name] > taken
+        return AddedEnergy("", 0.0, False)
+    return AddedEnergy(name, added[name] * length**2, added[name] > taken)
