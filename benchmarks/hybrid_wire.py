@@ -83,7 +83,7 @@ def serve(device: str, protocol: str) -> None:
     law = frame(device).attachments[0].law
     server = DeviceServer(
         lambda: DeviceSubstructure(LawDevice(law), model.STEP), Listener(port=0, protocol=protocol, idle=30.0),
-        SafetyLimits(displacement=0.5), damping="apart",
+        SafetyLimits(displacement=0.5, velocity=10.0, force=1e7, step=0.1), damping="apart",
     )  # fmt: skip
     print(server.port, flush=True)
     print(server.serve(), flush=True)

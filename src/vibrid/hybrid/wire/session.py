@@ -78,6 +78,7 @@ class Session:
         }
         rows_of_device = np.asarray(specimen.deformation_rows, float)
         self._along, self._across = rows_of_device, np.linalg.pinv(rows_of_device.T)
+        self._is_direct = rows_of_device.shape == (n, n) and bool((rows_of_device == np.eye(n)).all())
         self._repeats = Repeats(n) if link.may_repeat else None
         self._last: tuple = ()
         self._motion = np.zeros(1 + 3 * n)
@@ -166,8 +167,7 @@ class Session:
         """Command one motion, if the interlock lets it pass, and measure; whether the test may go on."""
         n = self.layout.count
         x, v, a, time = motion[:n], motion[n : 2 * n], motion[2 * n : 3 * n], float(motion[-1])
-        along = self._along
-        trip = self.interlock.check_command((along @ x).tolist(), (along @ v).tolist(), (along @ a).tolist(), time)
+        trip = self.interlock.check_command(*(self._of_device(self._along, part) for part in (x, v, a)), time)
         if trip is not None:
             return self._trip(trip, refusal, motion, None)
         self._skipped += bool(self.steps) and self._pending and time > float(self._motion[-1])
@@ -178,11 +178,15 @@ class Session:
             self.stop(7, f"the device failed: {problem}")
             return self._keep_stop(motion, None)
         position = self.specimen.position if n == 1 else None
-        trip = self.interlock.check_reading((self._across @ force).tolist(), position)
+        trip = self.interlock.check_reading(self._of_device(self._across, force), position)
         if trip is not None:
             return self._trip(trip, "", motion, force)
         self._force, self._pending = force, True
         return True
+
+    def _of_device(self, rows: np.ndarray, values: np.ndarray) -> list[float]:
+        """Deformations of the device from displacements, or its forces from those of the degrees of freedom."""
+        return (values if self._is_direct else rows @ values).tolist()
 
     def _trip(self, trip: Trip, words: str, motion: np.ndarray, force: np.ndarray | None) -> bool:
         self.stop(TRIPS[trip.kind], words + trip.text)
