@@ -107,7 +107,7 @@ def _diverged(test: HybridTest, x: np.ndarray, rows: Sequence[Row], start: float
     """The first substep at which something is not finite, or absurdly large, and the device that caused it."""
     moved = [_first(~(np.abs(row.command) < ABSURD)) for row in rows]
     force = [_first(~np.isfinite(row.force)) for row in rows]
-    structure = max(_first(~np.isfinite(x).all(axis=1)) - 1, 0) * test.substeps
+    structure = max(_first(~np.asarray(np.isfinite(x).all(axis=1))) - 1, 0) * test.substeps
     first = min([structure, *moved, *force])
     if first >= len(rows[0].force):
         return None

@@ -59,6 +59,9 @@ class Link:
         """Send one message."""
         raise NotImplementedError
 
+    def send_again(self) -> None:
+        """Send what was not answered again, where the link keeps it."""
+
     def close(self) -> None:
         self.socket.close()
 

@@ -31,9 +31,9 @@ class CommitRows:
 
     def add(self, displacement, velocity, force, time: float, stop: int = 0, measured: bool = True) -> None:
         """One row; without `measured` the command was refused: there are neither forces nor signals."""
-        sent, first = time, self._last is None
-        if not math.isfinite(time) or not (first or time > self._last):
-            time = 0.0 if first else self._last + self.step
+        sent, last = time, self._last
+        if not math.isfinite(time) or (last is not None and time <= last):
+            time = 0.0 if last is None else last + self.step
         self._last = time
         signals = self.specimen.signals
         if not measured:

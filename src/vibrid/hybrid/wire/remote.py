@@ -137,7 +137,7 @@ class RemoteSubstructure(Substructure):
             self.stopped = reason
             with contextlib.suppress(Gone, Silent):  # it may have ended already
                 self._link.send(self._out.message(Action.END))
-                for _ in range(2 if isinstance(self._link, NumberedClientLink) else 0):
+                for _ in range(2):
                     self._link.send_again()  # it is not answered, and may be lost
             self._link.close()
 

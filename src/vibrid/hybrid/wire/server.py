@@ -8,8 +8,6 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.hybrid.interlock import Interlock
 from vibrid.hybrid.latch import StopLatch
@@ -145,14 +143,13 @@ class DeviceServer:
                         LOG.warning(keep.problem)
         return ending
 
-    def _start(self, specimen: Substructure) -> np.ndarray:
+    def _start(self, specimen: Substructure) -> tuple[float, ...]:
         """The deformations at which the device is: measured, or those at which the last test left it."""
-        start = np.zeros(len(specimen.deformation_rows))
         if specimen.position is not None and specimen.count == 1:
-            start[0] = specimen.position
-        elif self._held is not None and specimen.keeps_position:
-            start[:] = self._held
-        return start
+            return (specimen.position,)
+        if self._held is not None and specimen.keeps_position:
+            return self._held
+        return (0.0,) * len(specimen.deformation_rows)
 
     def _standing(self) -> str:
         """The safety stop that nobody has cleared; empty when the device may be moved."""

@@ -167,7 +167,9 @@ class Session:
         """Command one motion, if the interlock lets it pass, and measure; whether the test may go on."""
         n = self.layout.count
         x, v, a, time = motion[:n], motion[n : 2 * n], motion[2 * n : 3 * n], float(motion[-1])
-        trip = self.interlock.check_command(*(self._of_device(self._along, part) for part in (x, v, a)), time)
+        along = self._along
+        commanded = self._of_device(along, x), self._of_device(along, v), self._of_device(along, a)
+        trip = self.interlock.check_command(*commanded, time)
         if trip is not None:
             return self._trip(trip, refusal, motion, None)
         self._skipped += bool(self.steps) and self._pending and time > float(self._motion[-1])
