@@ -136,6 +136,26 @@ def test_a_device_of_the_laboratory_needs_limits():
     assert test(Experimental(device, at=0, name="damper", limits=limits)).run(GROUND).stopped == ""
 
 
+def test_every_device_is_stopped_whatever_another_one_raises(tmp_path):
+    class Stubborn(Spring):
+        def trial(self, *motion):
+            if self.trials == 20:
+                raise ZeroDivisionError("the driver of the controller")
+            return super().trial(*motion)
+
+        def stop(self, reason):
+            super().stop(reason)
+            raise OSError("the cable is cut")
+
+    devices = Stubborn(), Spring()
+    parts = [Experimental(device, at=i, name=f"device {i}") for i, device in enumerate(devices)]
+    with pytest.raises(OSError, match="the cable is cut"):
+        test(*parts).run(GROUND, unlimited=True, record=partial(Recorder, tmp_path / "devices.h5"))
+    assert devices[0].stopped == devices[1].stopped and "'device 0' failed at" in devices[1].stopped
+    assert "the driver of the controller" in devices[1].stopped
+    assert len(vb.read_record(tmp_path / "devices.h5")) == 20
+
+
 def test_a_device_that_does_not_begin_at_zero_is_not_pulled_there():
     class Measured(Spring):
         position = 0.03

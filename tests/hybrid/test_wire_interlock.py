@@ -105,6 +105,28 @@ def test_a_force_beyond_its_limit_is_in_the_record(tmp_path):
     assert list(kept["stop"]) == [0, 3]
 
 
+@pytest.mark.parametrize("method", ["trial", "commit"])
+def test_a_library_that_raises_anything_stops_the_test_and_leaves_no_client_waiting(method, tmp_path):
+    class Broken(Spring):
+        def trial(self, *motion):
+            if method == "trial" and self.trials == 3:
+                raise ZeroDivisionError("the driver of the controller")
+            return super().trial(*motion)
+
+        def commit(self):
+            if method == "commit" and self.commits == 2:
+                raise RuntimeError("the driver of the controller")
+            super().commit()
+
+    with serving(Broken(), limits=LIMITS, record=tmp_path / "test.h5") as served:
+        client = PlainClient("tcp", served.port)
+        answers = [step(client, 0.001 * k, 0.01 * k) for k in range(1, 6)]
+        client.close()
+        ending = served.end()
+    assert ending.stopped and "the device failed" in ending.reason and "the driver of the controller" in ending.reason
+    assert math.isnan(answers[-1][0]) and answers[-1][1] == 7 and served.device.stopped
+
+
 def test_a_client_that_sends_no_time_has_all_its_rows_in_the_record(tmp_path):
     with serving(None, record=tmp_path / "test.h5", step=0.01) as served:
         client = PlainClient("tcp", served.port)
@@ -205,6 +227,45 @@ def test_requests_of_others_do_not_push_out_a_client_that_is_about_to_begin():
             assert struct.unpack_from("=d", client.recv(4096))[0] == STIFFNESS
             client.send(struct.pack("=5d", 99, 0, 0, 0, 0) + bytes(8 * 251))
         served.end()
+
+
+def test_an_answer_that_comes_twice_is_not_taken_for_the_next_one():
+    """A server of another make, whose answers carry no number."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(60.0)
+
+        answered = threading.Event()
+
+        def answer():
+            force = 0.0
+            while True:
+                data, client = server.recvfrom(4096)
+                if data[:1] == b"a" and len(data) < 44:
+                    server.sendto(b"b", client)
+                elif len(data) == 2048:
+                    action, x = struct.unpack_from("=2d", data)
+                    force = STIFFNESS * x if action == 3 else force
+                    for _ in range(2 if action in (10, 14) else 0):
+                        server.sendto(struct.pack("=d", force) + bytes(2040), client)
+                    if action in (10, 14):
+                        answered.set()
+                    if action == 99:
+                        return
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        client = RemoteSubstructure("127.0.0.1", server.getsockname()[1], 1, "udp", timeout=60.0)
+        assert answered.wait(60.0)
+        answered.clear()
+        for k in range(1, 6):
+            force = client.trial(np.array([0.001 * k]), np.zeros(1), np.zeros(1), 0.1 * k)
+            assert force[0] == pytest.approx(1e3 * k)
+            assert answered.wait(60.0), "the second answer has come"
+            answered.clear()
+            client.commit()
+        client.stop("done")
+        thread.join(60.0)
 
 
 def test_invalid_datagrams_from_the_address_of_the_client_are_ignored():

@@ -6,6 +6,7 @@ function, compiled as C where possible (`compiled_calls`).
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -34,7 +35,7 @@ from vibrid.hybrid.stopping import (
     limits_of,
     require_on_all,
 )
-from vibrid.hybrid.substructure import Connection, Substructure
+from vibrid.hybrid.substructure import Connection, Substructure, stop_all
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
 
@@ -91,12 +92,12 @@ def run_stepwise(
         run = _Run(test, plan, carry, opened, clock, guards, recorder, in_c)
         reason = run.through(inputs, drive, watch)
     finally:
-        for device in opened:
-            device.stop(reason or "the test is over")
-        if clock is not None:
-            clock.stop()
-        if recorder is not None:
-            recorder.close(reason)
+        with contextlib.ExitStack() as last:  # each of them, whatever the others raise; the devices first
+            if recorder is not None:
+                last.callback(recorder.close, reason)
+            if clock is not None:
+                last.callback(clock.stop)
+            last.callback(stop_all, opened, reason or "the test is over")
     if not run.seen:
         raise VibridError(f"The test ended before its first step: {reason}")
     seen, rows = run.kept(first)
@@ -198,16 +199,26 @@ class _Run:
         try:
             self.guards.check_commands(commands, now)
             for i, device, (x, v, a) in zip(self.guards.external, self.opened, commands.tolist(), strict=True):
-                force = device.trial(np.array([x]), np.array([v]), np.array([a]), now)
-                device.commit()
-                position = device.position
-                numbers += [float(force[0]), x if position is None else position, *device.signals]
-                self.guards.check_reading(i, float(force[0]), position)
+                force, position, signals = self._move(i, device, (x, v, a), now)
+                numbers += [force, x if position is None else position, *signals]
+                self.guards.check_reading(i, force, position)
         except Tripped:
             if self.recorder is not None:
                 self.recorder.add(at, self._last_row(commands, numbers))
             raise
         return numbers
+
+    def _move(self, i: int, device: Substructure, command: tuple[float, float, float], now: float):
+        """Force, measured displacement and signals of an external device after a command."""
+        try:
+            force = device.trial(*(np.array([value]) for value in command), now)
+            device.commit()
+            return float(force[0]), device.position, device.signals
+        except (VibridError, OSError):
+            raise
+        except Exception as problem:  # a library of the laboratory may raise anything
+            name = self.test.parts[i].name
+            raise VibridError(f"'{name}' failed at {now:.4g} s: {type(problem).__name__}: {problem}") from problem
 
     def _last_row(self, commands: np.ndarray, numbers: list[float]) -> np.ndarray:
         """What was commanded and measured in the substep that ends the test; the rest is missing."""

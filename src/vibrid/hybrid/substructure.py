@@ -78,6 +78,18 @@ class Substructure(abc.ABC):
         """End the test safely for a reason; a second call does nothing."""
 
 
+def stop_all(devices: Sequence[Substructure], reason: str) -> None:
+    """Stop every device, also when one of them fails to stop; the first failure is then raised."""
+    failures = []
+    for device in devices:
+        try:
+            device.stop(reason)
+        except Exception as problem:  # the next device must be stopped all the same
+            failures.append(problem)
+    if failures:
+        raise failures[0]
+
+
 class Connection(eqx.Module):
     """How to reach a substructure: the description of a remote device until the test begins."""
 

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from vibrid.hybrid.wire.links import SPIN, Gone, Link, Silent, name_of
+from vibrid.hybrid.wire.links import AT_ONCE, SPIN, Gone, Link, Silent, name_of
 from vibrid.hybrid.wire.protocol import DATAGRAM_BYTES, HEADER
 
 RESEND = 0.1
@@ -83,6 +83,8 @@ class UdpLink(Link):
             self._report(why)
 
     def send(self, data) -> None:
+        if self._report is None:
+            self._discard()
         try:
             _ = self.socket.sendto(data, self.peer) if not self._is_connected() else self.socket.send(data)
         except (BlockingIOError, TimeoutError):
@@ -90,6 +92,17 @@ class UdpLink(Link):
         except OSError as problem:
             if self._report is None or problem.errno != errno.ECONNREFUSED:
                 raise Gone(problem.strerror or str(problem)) from None
+
+    def _discard(self) -> None:
+        """A client awaits one answer at a time: what has come before its next message is an answer that came twice."""
+        while AT_ONCE is not None:
+            try:
+                self.socket.recv_into(self._buffer, 0, AT_ONCE)
+            except BlockingIOError:
+                return
+            except OSError as problem:
+                raise Gone(problem.strerror or str(problem)) from None
+            self.ignored += 1
 
     def _is_connected(self) -> bool:
         return self._report is None or sys.platform == "linux"
@@ -205,7 +218,7 @@ def pending(listening: socket.socket) -> list[tuple[bytes, tuple]]:
     came = []
     while len(came) < 10_000:
         try:
-            came.append(listening.recvfrom(DATAGRAM_BYTES + HEADER.size + 1, socket.MSG_DONTWAIT))
+            came.append(listening.recvfrom(DATAGRAM_BYTES + HEADER.size + 1, AT_ONCE or 0))
         except OSError:
             break
     return came

@@ -13,7 +13,7 @@ PROTOCOLS = ("tcp", "udp")
 SPIN = 100e-6
 """Seconds of active waiting for the next message before sleeping: waking up costs about 15 µs each way."""
 _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux
-_AT_ONCE = getattr(socket, "MSG_DONTWAIT", None)  # not on Windows
+AT_ONCE = getattr(socket, "MSG_DONTWAIT", None)  # not on Windows
 
 
 class Gone(Exception):
@@ -33,7 +33,7 @@ class Link:
     """Messages that were not those of the peer, or came again."""
 
     def __init__(self, connection: socket.socket, patience: float, spin: float = SPIN):
-        self.socket, self.spin = connection, spin if _AT_ONCE is not None else 0.0
+        self.socket, self.spin = connection, spin if AT_ONCE is not None else 0.0
         self.set_patience(patience)
 
     def set_patience(self, seconds: float) -> None:
@@ -71,7 +71,7 @@ class Link:
             until = time.perf_counter() + self.spin
             while time.perf_counter() < until:
                 try:
-                    return take(*into, 0, _AT_ONCE)
+                    return take(*into, 0, AT_ONCE)
                 except BlockingIOError:
                     continue
         return take(*into)

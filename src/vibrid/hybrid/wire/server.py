@@ -16,11 +16,12 @@ from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.substructure import Substructure
 from vibrid.hybrid.wire.admission import Admission, turning_away
 from vibrid.hybrid.wire.datagrams import enlarge
+from vibrid.hybrid.wire.ending import Ending
 from vibrid.hybrid.wire.links import Link, name_of, resolve
 from vibrid.hybrid.wire.listener import Listener
 from vibrid.hybrid.wire.protocol import MessageLayout
 from vibrid.hybrid.wire.record import CommitRows
-from vibrid.hybrid.wire.session import AFTER_STOP, Ending, Session
+from vibrid.hybrid.wire.session import AFTER_STOP, Session
 from vibrid.hybrid.wire.watchdog import Watchdog
 
 LOG = logging.getLogger("vibrid.hybrid.wire")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
@@ -12,6 +11,7 @@ from vibrid.core.errors import VibridError
 from vibrid.hybrid.interlock import Interlock, Trip
 from vibrid.hybrid.substructure import Substructure
 from vibrid.hybrid.timing import Times
+from vibrid.hybrid.wire.ending import Ending
 from vibrid.hybrid.wire.links import Gone, Link, Silent
 from vibrid.hybrid.wire.protocol import TRIPS, Action, MessageLayout, Reply, Request, WireProblem
 from vibrid.hybrid.wire.record import CommitRows
@@ -19,28 +19,6 @@ from vibrid.hybrid.wire.repeats import Repeats
 from vibrid.hybrid.wire.watchdog import Watchdog
 
 AFTER_STOP = ("answer", "close")
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a test ended: the reason, whether normally, the number of committed steps, and the response times."""
-
-    reason: str
-    well: bool
-    steps: int = 0
-    trials: int = 0
-    answers: Times = field(default_factory=Times)
-    """Seconds from the arrival of a trial to the force of the device."""
-    stopped: bool = False
-    """Whether the test was stopped for safety."""
-    ignored: int = 0
-    """Messages that were ignored: repeated, late, or of someone else."""
-
-    def __str__(self) -> str:
-        ignored = f", {self.ignored} datagrams ignored" if self.ignored else ""
-        if not self.steps:
-            return f"{self.reason}; no step was committed{ignored}."
-        return f"{self.reason}; {self.steps} steps, {self.trials} trials{ignored}, answers in {self.answers}."
 
 
 class Session:
@@ -116,7 +94,7 @@ class Session:
                 break
         if self.stopped:
             reason = f"stopped: {self.stopped[1]}"
-        self.specimen.stop(reason)
+        self._halt(reason)
         if self._skipped:
             self._warn(f"trials without a commit of the step before: {self._skipped}; datagrams may be lost")
         stopped, ignored = self.stopped is not None, self.link.ignored
@@ -146,9 +124,15 @@ class Session:
         """Stop moving the device, for a reason; the first reason counts."""
         if self.stopped is None:
             self.stopped = (code, reason)
-            self.specimen.stop(reason)
+            self._halt(reason)
             self._force = np.full(self.layout.count, math.nan)
             self._warn(f"the test is stopped: {reason}")
+
+    def _halt(self, reason: str) -> None:
+        try:
+            self.specimen.stop(reason)
+        except Exception as problem:  # the client must be answered all the same
+            self._warn(f"the device could not be stopped: {_named(problem)}")
 
     def _trial(self, asked: tuple[float, ...]) -> None:
         arrived = perf_counter()
@@ -176,10 +160,10 @@ class Session:
         self._motion = motion
         try:
             force = np.asarray(self.specimen.trial(x, v, a, time), float)
-        except VibridError as problem:
-            self.stop(7, f"the device failed: {problem}")
+            position = self.specimen.position if n == 1 else None
+        except Exception as problem:  # a library of the laboratory may raise anything
+            self.stop(7, f"the device failed: {_named(problem)}")
             return self._keep_stop(motion, None)
-        position = self.specimen.position if n == 1 else None
         trip = self.interlock.check_reading(self._of_device(self._across, force), position)
         if trip is not None:
             return self._trip(trip, "", motion, force)
@@ -209,7 +193,10 @@ class Session:
     def _commit(self) -> None:
         if self.stopped or not self._pending:
             return
-        self.specimen.commit()
+        try:
+            self.specimen.commit()
+        except Exception as problem:
+            return self.stop(7, f"the device failed: {_named(problem)}")
         self.interlock.commit()
         self._pending = False
         self.steps += 1
@@ -260,3 +247,7 @@ class Session:
     def _warn(self, message: str) -> None:
         if self.log is not None:
             self.log.warning(message)
+
+
+def _named(problem: Exception) -> str:
+    return str(problem) if isinstance(problem, VibridError) else f"{type(problem).__name__}: {problem}"
