@@ -21,12 +21,10 @@ from vibrid.hybrid.wire.links import Link, name_of, resolve
 from vibrid.hybrid.wire.listener import Listener
 from vibrid.hybrid.wire.protocol import MessageLayout
 from vibrid.hybrid.wire.record import CommitRows
-from vibrid.hybrid.wire.session import AFTER_STOP, Session
+from vibrid.hybrid.wire.session import AFTER_STOP, REPORTED, Session
 from vibrid.hybrid.wire.watchdog import Watchdog
 
 LOG = logging.getLogger("vibrid.hybrid.wire")
-REPORTED = 20
-"""Refusals that are logged one by one; after that every thousandth."""
 
 
 class DeviceServer:

@@ -19,6 +19,8 @@ from vibrid.hybrid.wire.repeats import Repeats
 from vibrid.hybrid.wire.watchdog import Watchdog
 
 AFTER_STOP = ("answer", "close")
+REPORTED = 20
+"""Ignored or refused messages that are logged one by one; after that every thousandth."""
 
 
 class Session:
@@ -242,7 +244,8 @@ class Session:
 
     def _ignore(self, why: str) -> None:
         self.link.ignored += 1
-        self._warn(f"ignored ({self.link.ignored} so far): {why}")
+        if self.link.ignored <= REPORTED or self.link.ignored % 1000 == 0:
+            self._warn(f"ignored ({self.link.ignored} so far): {why}")
 
     def _warn(self, message: str) -> None:
         if self.log is not None:
