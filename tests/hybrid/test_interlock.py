@@ -42,6 +42,7 @@ def test_the_required_limits():
     assert require_limits(LIMITS, False, "") is LIMITS
     assert LIMITS.combined(SafetyLimits(displacement=0.01)).displacement == 0.01
     assert LIMITS.combined(SafetyLimits(displacement=0.01)).force == 1e5
+    assert LIMITS.combined(SafetyLimits(displacement=0.004)).step == 0.008
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 import vibrid as vb
 from vibrid import cli
-from vibrid.hybrid import RemoteSubstructure, StopLatch, WireProblem
+from vibrid.commands.limits import limits_from
+from vibrid.hybrid import RemoteSubstructure, SafetyLimits, StopLatch, WireProblem
 
 
 @pytest.fixture
@@ -79,6 +80,28 @@ def test_a_device_without_sound_limits_is_not_served(tmp_path, text, said):
     (tmp_path / "damper.toml").write_text(text)
     done = run("serve", tmp_path / "damper.toml", "--port", 0)
     assert done.exit_code == 1 and said in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("force", 'written --limit "force=90 kN"'),
+        ("forse=90 kN", "did you mean 'force'"),
+        ("force=90", "--limit force: write the unit of this number"),
+        ("force=90 mm", "--limit force: 'mm' measures"),
+        ("displacement=90 m", "which no tested device reaches"),
+    ],
+)
+def test_a_wrong_limit_on_the_command_line(damper, option, said):
+    done = run("serve", damper, "--port", 0, "--limit", option)
+    assert done.exit_code == 1 and said in " ".join(done.output.split())
+
+
+def test_limits_of_the_command_line():
+    assert limits_from(["force=90 kN", " step = 2 mm"]) == SafetyLimits(force=90e3, step=2e-3)
+    assert limits_from(None) == SafetyLimits()
+    with pytest.raises(vb.InputError, match="given twice"):
+        limits_from(["step=2 mm", "step=3 mm"])
 
 
 def test_a_record_that_cannot_be_written_is_refused_before_a_client_connects(damper, tmp_path):

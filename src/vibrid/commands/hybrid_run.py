@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vibrid.commands.hybrid_serve import Cores, LockMemory, Priority
+from vibrid.commands.limits import Limit, Unlimited, limits_from
 from vibrid.commands.trust import Trust, consent
 
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
@@ -27,6 +28,8 @@ def run(
     core: Cores = None,
     lock_memory: LockMemory = False,
     no_c: NoC = False,
+    limit: Limit = None,
+    unlimited: Unlimited = False,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
@@ -60,19 +63,22 @@ def run(
         excitation = loaded.excitation()
         progress.stage("compiling")
     test, place = loaded.hybrid.test, loaded.hybrid.watch
+    limits = loaded.hybrid.limits.combined(limits_from(limit))
     if out is not None:
         make_folder(out)
-    if test.is_numerical and (real_time or no_c):
-        option = "--real-time" if real_time else "--no-c"
+    if test.is_numerical and (real_time or no_c or unlimited):
+        option = "--real-time" if real_time else "--no-c" if no_c else "--unlimited"
         raise InputError(f"{option} is for tests with an external device; all devices of this test are computed.")
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
     outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
     if no_c:
         outside["in_c"] = False
+    if not test.is_numerical:
+        outside["unlimited"] = unlimited
     with quiet_stdout(as_json), watching(test, place, loaded.title, as_json) as view:
         try:
-            result = test.run(excitation, view, limits=loaded.hybrid.limits, **outside)
+            result = test.run(excitation, view, limits=limits, **outside)
         except DivergedTest as diverged:
             if diverged.result is None:
                 raise

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.limits import Limit, Unlimited, limits_from
 from vibrid.commands.trust import Trust, consent
 
 SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
@@ -23,7 +24,6 @@ LogFile = Annotated[Path | None, typer.Option("--log", help="Write the log to th
 Priority = Annotated[int | None, typer.Option(help="Real-time priority, 1 to 99; needs the permission.")]
 Cores = Annotated[list[int] | None, typer.Option("--core", help="A core to run on; may be repeated.")]
 LockMemory = Annotated[bool, typer.Option("--lock-memory", help="Keep memory from being swapped out.")]
-Unlimited = Annotated[bool, typer.Option("--unlimited", help="Serve the device without the required limits.")]
 Keep = Annotated[bool, typer.Option("--keep", help="Serve test after test; by default one.")]
 
 
@@ -39,6 +39,7 @@ def serve(
     priority: Priority = None,
     core: Cores = None,
     lock_memory: LockMemory = False,
+    limit: Limit = None,
     unlimited: Unlimited = False,
     keep: Keep = False,
     trust: Trust = False,
@@ -66,6 +67,7 @@ def serve(
     full = described.record.when_full if described.record else "continue"
     if file is not None:
         check_recordable(file)
+    limits = described.limits.combined(limits_from(limit))
     latch = StopLatch(described.stops)
     if latch.standing is not None:
         raise Refusal(
@@ -81,7 +83,7 @@ def serve(
 
     with _log_to(log), _terminated_as_interrupted():
         server = DeviceServer(
-            make, address, described.limits, unlimited=unlimited, watchdog=described.watchdog, latch=latch,
+            make, address, limits, unlimited=unlimited, watchdog=described.watchdog, latch=latch,
             step=table.step, recorder=recorder if file else None, damping=table.damping, after_stop=table.after_stop,
         )  # fmt: skip
         where = "[{}]:{}" if ":" in server.address[0] else "{}:{}"

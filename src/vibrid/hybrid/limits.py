@@ -62,7 +62,10 @@ class SafetyLimits:
 
     def combined(self, other: SafetyLimits) -> SafetyLimits:
         """The stricter of two limits of each quantity."""
-        return SafetyLimits(*(min(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)))
+        stricter = {f.name: min(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
+        if stricter["step"] < NO_LIMIT:  # within a smaller range no step is larger than the whole of it
+            stricter["step"] = min(stricter["step"], 2 * stricter["displacement"])
+        return SafetyLimits(**stricter)
 
     def motion_beyond(self, displacement, velocity) -> str | None:
         """The message about the limit that a commanded motion exceeds; None when it may be imposed."""
