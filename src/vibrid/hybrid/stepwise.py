@@ -211,7 +211,8 @@ class _Run:
     def _move(self, i: int, device: Substructure, command: tuple[float, float, float], now: float):
         """Force, measured displacement and signals of an external device after a command."""
         try:
-            force = device.trial(*(np.array([value]) for value in command), now)
+            x, v, a = command
+            force = device.trial(np.array([x]), np.array([v]), np.array([a]), now)
             device.commit()
             return float(force[0]), device.position, device.signals
         except (VibridError, OSError):
