@@ -418,6 +418,22 @@ def test_a_stop_holds_until_someone_clears_it_by_name(protocol, tmp_path):
     assert "cleared by Jane Doe" in " ".join(second.history) and len(second) == 5
 
 
+def test_a_stop_by_the_operator_holds_too():
+    class Interrupted(Spring):
+        def trial(self, *motion):
+            if self.trials == 3:
+                raise KeyboardInterrupt  # Ctrl-C while the device moves
+            return super().trial(*motion)
+
+    with serving(Interrupted(), limits=LIMITS) as served:
+        client = PlainClient("tcp", served.port)
+        answers = [step(client, 0.001 * k, 0.01 * k) for k in range(1, 6)]
+        client.close()
+        assert served.end().stopped
+    assert math.isnan(answers[-1][0]) and answers[-1][1] == 6 and len(served.device.moved) == 3
+    assert served.server.latch.standing.reason == "the operator stopped the test"
+
+
 def test_a_stop_is_cleared_in_python_too():
     with serving(Spring(), limits=LIMITS) as served:
         trip(served)
