@@ -41,8 +41,8 @@ import vibrid as vb  # noqa: E402
 from vibrid.hybrid import (  # noqa: E402
     DeviceServer,
     DeviceSubstructure,
-    Door,
     LawDevice,
+    Listener,
     RealTime,
     RemoteSubstructure,
     SafetyLimits,
@@ -82,8 +82,8 @@ def serve(device: str, protocol: str) -> None:
     """What the server process does: one test."""
     law = frame(device).attachments[0].law
     server = DeviceServer(
-        lambda: DeviceSubstructure(LawDevice(law), model.STEP), Door(port=0, protocol=protocol, idle=30.0),
-        SafetyLimits(displacement=0.5), damping="apart",
+        lambda: DeviceSubstructure(LawDevice(law), model.STEP), Listener(port=0, protocol=protocol, idle=30.0),
+        SafetyLimits(displacement=0.5, velocity=10.0, force=1e7, step=0.1), damping="apart",
     )  # fmt: skip
     print(server.port, flush=True)
     print(server.serve(), flush=True)

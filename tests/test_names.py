@@ -15,7 +15,10 @@ from vibrid import moved_names
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = ast.parse((ROOT / "src" / "vibrid" / "__init__.py").read_text(encoding="utf-8"))
-_PACKAGES_WITH_MOVED = ("vibrid.simulation", "vibrid.records.motions", "vibrid.networks", "vibrid.hybrid.learned")
+_PACKAGES_WITH_MOVED = (
+    "vibrid.simulation", "vibrid.records.motions", "vibrid.networks",
+    "vibrid.hybrid", "vibrid.hybrid.learned", "vibrid.hybrid.wire",
+)  # fmt: skip
 MOVED = {"vibrid": moved_names.MOVED} | {p: importlib.import_module(p).MOVED for p in _PACKAGES_WITH_MOVED}
 MOST = 100
 """More names than a reader can look through are no help: what few users need stays in its package."""

@@ -28,13 +28,14 @@ _NAMES_BY_PACKAGE = {
     """,
     "hybrid": """
         COMPENSATORS DYNAMICS SPECIMENS AdaptiveTimeSeries BenchmarkMachine Clock ClockReport Compensator
-        Connection DeviceServer DeviceSubstructure Door Dynamics Ending FirstOrder FloorErrors Glimpse Heard
+        Connection DeviceServer DeviceSubstructure Dynamics Ending FirstOrder FloorErrors Glimpse Heard
         IdealMachine Inverse LoopDevice NetworkDevice NetworkFile NoCompensation PolynomialExtrapolation
         PureDelay Reading RealTime Recorder Remote RemoteSubstructure Replay SafetyLimits Scaling
         SecondOrder Substructure Tracking UpdatedLaw WallClock WireProblem floor_errors tracking
     """,
 }
 MOVED = {name: f"vibrid.{package}.{name}" for package, names in _NAMES_BY_PACKAGE.items() for name in names.split()} | {
-    "Start": "vibrid.simulation.Initial"
+    "Start": "vibrid.simulation.Initial",
+    "Door": "vibrid.hybrid.Listener",
 }
 """old name → new one"""

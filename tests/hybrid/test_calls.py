@@ -67,7 +67,7 @@ def run(network, machine=None, **more):
     device = NetworkDevice(network, CAPACITY, 1e6, every=4)
     modelled = Modelled(device, at=1, to=0, name="second", listens="first")
     motion = vb.synthetic_motion(1, duration=3.0, rate=512.0, pga=4.0)
-    return HybridTest(building, [tested], [modelled], substeps=2).run(motion, **more)
+    return HybridTest(building, [tested], [modelled], substeps=2).run(motion, unlimited=True, **more)
 
 
 @pytest.fixture(scope="module")

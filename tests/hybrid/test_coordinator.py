@@ -179,13 +179,13 @@ class Failing(vb.hybrid.Substructure):
 
 def test_a_device_that_fails_ends_the_test_and_keeps_what_was_done(motion):
     lab = Failing()
-    result = vb.HybridTest(frame(), [vb.Experimental(lab, at=0, name="lab")], rate=RATE).run(motion)
+    result = vb.HybridTest(frame(), [vb.Experimental(lab, at=0, name="lab")], rate=RATE).run(motion, unlimited=True)
     assert result.stopped == "the load cell is gone" == lab.reason
     assert len(result.response.displacement) == 51 and len(result.devices) == 50
     assert np.isfinite(result.response.displacement).all()
     learning = vb.Experimental(Failing(), at=0, name="lab", compensator=vb.hybrid.AdaptiveTimeSeries(0.01))
     with pytest.raises(Refusal, match="does not measure its displacement"):
-        vb.HybridTest(frame(), [learning], rate=RATE).run(motion)
+        vb.HybridTest(frame(), [learning], rate=RATE).run(motion, unlimited=True)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid import (
     DeviceServer,
     DeviceSubstructure,
-    Door,
     LawDevice,
+    Listener,
     RemoteSubstructure,
     SafetyLimits,
     WireProblem,
@@ -164,14 +164,16 @@ def test_a_lost_commit_is_told(caplog):
 
 def test_other_machines_are_let_in_by_a_list_only():
     with pytest.raises(InputError, match="name the allowed clients"):
-        Door(host="0.0.0.0")
+        Listener(host="0.0.0.0")
     with pytest.raises(InputError, match="an entry that is no address"):
-        Door(host="0.0.0.0", allow=("lab computer",))
-    door = Door(host="0.0.0.0", allow=("192.168.1.20", "10.1.0.0/16", "::1"))
-    assert door.lets_in(("192.168.1.20", 5)) and door.lets_in(("10.1.9.9", 5)) and door.lets_in(("::1", 5, 0, 0))
-    assert not door.lets_in(("192.168.1.21", 5)) and not door.lets_in(("127.0.0.1", 5))
-    assert door.lets_in(("::ffff:10.1.2.3", 5, 0, 0))
-    assert Door().lets_in(("127.0.0.1", 5)) and not Door().lets_in(("192.168.1.20", 5))
+        Listener(host="0.0.0.0", allow=("lab computer",))
+    listener = Listener(host="0.0.0.0", allow=("192.168.1.20", "10.1.0.0/16", "::1"))
+    assert (
+        listener.allows(("192.168.1.20", 5)) and listener.allows(("10.1.9.9", 5)) and listener.allows(("::1", 5, 0, 0))
+    )
+    assert not listener.allows(("192.168.1.21", 5)) and not listener.allows(("127.0.0.1", 5))
+    assert listener.allows(("::ffff:10.1.2.3", 5, 0, 0))
+    assert Listener().allows(("127.0.0.1", 5)) and not Listener().allows(("192.168.1.20", 5))
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
@@ -184,7 +186,7 @@ def test_a_client_that_is_not_on_the_list_is_turned_away(protocol):
 
 def test_a_port_that_is_taken_and_a_server_that_is_not_there():
     with serving() as served, pytest.raises(InputError, match="Cannot listen"):
-        DeviceServer(Spring, Door(port=served.port))
+        DeviceServer(Spring, Listener(port=served.port), unlimited=True)
     with pytest.raises(WireProblem, match="cannot be reached"):
         RemoteSubstructure("127.0.0.1", served.port, 1, timeout=0.5)
 

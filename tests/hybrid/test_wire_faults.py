@@ -55,7 +55,7 @@ def test_the_server_is_killed_in_mid_test(tmp_path):
     file = tmp_path / "damper.toml"
     file.write_text('[device]\nkind = "law"\nlaw = {law = "linear", stiffness = 1e6}\n')
     command = [sys.executable, "-m", "vibrid.cli", "hybrid", "serve", str(file), "--port", "0"]
-    command += ["--record", str(tmp_path / "server.h5"), "--log", str(tmp_path / "server.log")]
+    command += ["--unlimited", "--record", str(tmp_path / "server.h5"), "--log", str(tmp_path / "server.log")]
     source = str(Path(vb.__file__).resolve().parents[1])
     places = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     environment = os.environ | {"PYTHONPATH": places, "JAX_PLATFORMS": "cpu"}
@@ -206,7 +206,8 @@ def test_nan_from_the_device_stops_the_test(protocol, tmp_path, caplog):
     assert not ending.well and "force is nan" in ending.reason
     assert "the test is stopped: the measured force is nan" in caplog.text
     kept = vb.read_record(tmp_path / "test.h5")
-    np.testing.assert_allclose(kept["force_1"], expected(29), rtol=1e-14)
+    np.testing.assert_allclose(kept["force_1"][:29], expected(29), rtol=1e-14)
+    assert len(kept) == 30 and np.isnan(kept["force_1"][29]) and kept["stop"][29] == 4
 
 
 @pytest.mark.parametrize(

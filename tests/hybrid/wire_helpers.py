@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from vibrid.hybrid import DeviceServer, Door, SafetyLimits, Substructure
+from vibrid.hybrid import DeviceServer, Listener, Substructure
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.wire.record import channels_of
 
@@ -46,7 +46,7 @@ class Serving:
     """A server in a thread."""
 
     def __init__(self, device, protocol="tcp", limits=None, record=None, when_full="continue", **settings):
-        door = {"idle": 60.0} | {k: settings.pop(k) for k in ("idle", "greeting", "allow") if k in settings}
+        listener = {"idle": 60.0} | {k: settings.pop(k) for k in ("idle", "greeting", "allow") if k in settings}
         self.device, self.record = device, None
 
         def recorder(made):
@@ -54,10 +54,15 @@ class Serving:
             return self.record
 
         self.server = DeviceServer(
-            lambda: device, Door(port=0, protocol=protocol, **door), limits or SafetyLimits(),
+            lambda: device, Listener(port=0, protocol=protocol, **listener), limits, unlimited=True,
             recorder=recorder if record else None, **settings,
         )  # fmt: skip
-        self.port, self.ending = self.server.port, None
+        self.port = self.server.port
+        self.again()
+
+    def again(self):
+        """Serve the next test."""
+        self.ending = None
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from vibrid.commands.hybrid_clear import clear
 from vibrid.commands.hybrid_clock import clock
 from vibrid.commands.hybrid_evaluate import evaluate
 from vibrid.commands.hybrid_export import export
@@ -23,6 +24,7 @@ def _hybrid() -> None:
 hybrid.command("rehearse")(rehearse)
 hybrid.command("run")(run)
 hybrid.command("serve")(serve)
+hybrid.command("clear")(clear)
 hybrid.command("clock")(clock)
 hybrid.command("train")(train)
 hybrid.command("evaluate")(evaluate)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vibrid.commands.hybrid_serve import Cores, LockMemory, Priority
+from vibrid.commands.limits import Limit, Unlimited, limits_from
 from vibrid.commands.trust import Trust, consent
 
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
@@ -27,13 +28,16 @@ def run(
     core: Cores = None,
     lock_memory: LockMemory = False,
     no_c: NoC = False,
+    limit: Limit = None,
+    unlimited: Unlimited = False,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Run the hybrid test that a project file describes.
 
-    If all devices are computed, the test is one compiled program; an external device is moved step by step. Ctrl-C
-    stops a test with an external device safely, and its record up to there is kept.
+    If all devices are computed, the test is one compiled program; an external device is moved step by step. A device
+    that leaves its limits, a test that diverges, and Ctrl-C in a test with an external device end the test: the record
+    up to there is kept, the reason is printed, and the exit code is 1.
 
     Example: vibrid hybrid run examples/hybrid.toml --out test --report test.html
     """
@@ -44,6 +48,7 @@ def run(
     from vibrid.core.errors import FileProblem, InputError
     from vibrid.core.files import make_folder
     from vibrid.core.loops import compile_whole_loops
+    from vibrid.hybrid.stopping import DivergedTest
 
     compile_whole_loops()
     output.check_ending(report, (".html",))
@@ -58,16 +63,26 @@ def run(
         excitation = loaded.excitation()
         progress.stage("compiling")
     test, place = loaded.hybrid.test, loaded.hybrid.watch
+    limits = loaded.hybrid.limits.combined(limits_from(limit))
     if out is not None:
         make_folder(out)
-    if test.is_numerical and (real_time or no_c):
-        option = "--real-time" if real_time else "--no-c"
+    if test.is_numerical and (real_time or no_c or unlimited):
+        option = "--real-time" if real_time else "--no-c" if no_c else "--unlimited"
         raise InputError(f"{option} is for tests with an external device; all devices of this test are computed.")
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
     outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
+    if no_c:
+        outside["in_c"] = False
+    if not test.is_numerical:
+        outside["unlimited"] = unlimited
     with quiet_stdout(as_json), watching(test, place, loaded.title, as_json) as view:
-        result = test.run(excitation, view, **outside, **{"in_c": False} if no_c else {})
+        try:
+            result = test.run(excitation, view, limits=limits, **outside)
+        except DivergedTest as diverged:
+            if diverged.result is None:
+                raise
+            result = diverged.result
     answer = result.summary(place)
     judgement = _judgement(result, loaded.hybrid.limits)
     answer |= {"judgement": str(judgement.level), "reasons": judgement.reasons}
@@ -84,6 +99,8 @@ def run(
             deliver.file(wanted[0], lambda: output.write_record(_readings(loaded, result), wanted[0]))
             deliver.file(wanted[1], lambda: _kept(kept[0]) if kept else output.write_record(result.devices, wanted[1]))
         deliver.file(report, lambda: _report(loaded, result, report))
+    if result.stopped:
+        raise typer.Exit(1)
 
 
 def _readings(loaded, result):
@@ -114,10 +131,10 @@ def _report(loaded, result, path: Path | None) -> None:
 
 
 def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list) -> dict:
-    """Arguments of a test with an external device: limits, clock, and a recorder (added to `kept` when it is made)."""
+    """Arguments of a test with an external device: clock, and a recorder (added to `kept` when it is made)."""
     from vibrid.hybrid import RealTime, Recorder, WallClock
 
-    arguments: dict = {"limits": plan.limits}
+    arguments: dict = {}
     if real_time:
         arguments["clock"] = WallClock(1.0 / plan.test.rate, RealTime(*settings))
     if out is None:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.limits import Limit, Unlimited, limits_from
 from vibrid.commands.trust import Trust, consent
 
 SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
@@ -38,26 +39,41 @@ def serve(
     priority: Priority = None,
     core: Cores = None,
     lock_memory: LockMemory = False,
+    limit: Limit = None,
+    unlimited: Unlimited = False,
     keep: Keep = False,
     trust: Trust = False,
 ) -> None:
     """Serve a device to OpenSees' genericClient, or to vibrid, over TCP or UDP.
 
-    Ctrl-C stops a running test: the device is not moved any more and the client is notified; a second Ctrl-C exits.
+    The file has the limits of the device; a test that exceeds them is stopped, and the device is not moved again until
+    the stop is cleared by `vibrid hybrid clear`. Ctrl-C stops a running test in the same way; a second Ctrl-C exits.
 
     Example: vibrid hybrid serve examples/specimens/friction-damper.toml --port 8090 --record test.h5
     """
     from vibrid.commands.output import check_ending
+    from vibrid.core.errors import Refusal
     from vibrid.hybrid import DeviceServer, DeviceSubstructure, RealTime, Recorder
+    from vibrid.hybrid.latch import StopLatch
+    from vibrid.hybrid.recorder import check_recordable
     from vibrid.hybrid.wire.record import channels_of
     from vibrid.project.specimen import load_specimen
 
     check_ending(record, (".h5", ".hdf5", ".nc"))
     described = load_specimen(specimen, consent(specimen, trust))
     table = described.table
-    address = described.door(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
+    address = described.listener(host=host, port=port, protocol=protocol, allow=allow or None, idle=idle)
     file = record or (described.record and described.path.parent / described.record.file)
     full = described.record.when_full if described.record else "continue"
+    if file is not None:
+        check_recordable(file)
+    limits = described.limits.combined(limits_from(limit))
+    latch = StopLatch(described.stops)
+    if latch.standing is not None:
+        raise Refusal(
+            f"'{described.title}' was {latch.standing}. Inspect the device and bring it back to zero, then clear the "
+            f'stop: vibrid hybrid clear {specimen} --by "your name"'
+        )
 
     def make():
         return DeviceSubstructure(described.device, table.step, table.direction)
@@ -67,8 +83,8 @@ def serve(
 
     with _log_to(log), _terminated_as_interrupted():
         server = DeviceServer(
-            make, address, described.limits,
-            recorder=recorder if file else None, damping=table.damping, after_stop=table.after_stop,
+            make, address, limits, unlimited=unlimited, watchdog=described.watchdog, latch=latch,
+            step=table.step, recorder=recorder if file else None, damping=table.damping, after_stop=table.after_stop,
         )  # fmt: skip
         where = "[{}]:{}" if ":" in server.address[0] else "{}:{}"
         typer.echo(f"serving '{described.title}' on {address.protocol}://{where.format(*server.address)}")

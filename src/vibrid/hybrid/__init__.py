@@ -1,5 +1,6 @@
 """Hybrid tests: computed structures with tested devices."""
 
+from vibrid.core.moved import moved
 from vibrid.hybrid.actuator import (
     DYNAMICS,
     Actuator,
@@ -17,6 +18,8 @@ from vibrid.hybrid.compensation import COMPENSATORS, Compensator, Inverse, NoCom
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.device import SPECIMENS, Heard, LawDevice, LoopDevice, Reading
 from vibrid.hybrid.impose import impose
+from vibrid.hybrid.interlock import Interlock, Trip
+from vibrid.hybrid.latch import Stop, StopLatch
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.network_file import NetworkFile
 from vibrid.hybrid.limits import SafetyLimits
@@ -26,10 +29,11 @@ from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.rehearsal import Rehearsal, judge, rehearse
 from vibrid.hybrid.replay import Replay
 from vibrid.hybrid.result import Glimpse, HybridResult
+from vibrid.hybrid.stopping import DivergedTest
 from vibrid.hybrid.substructure import Connection, DeviceSubstructure, Substructure
 from vibrid.hybrid.tracking import FloorErrors, Tracking, floor_errors, tracking
 from vibrid.hybrid.updated import UpdatedLaw
-from vibrid.hybrid.wire import DeviceServer, Door, Ending, Remote, RemoteSubstructure, WireProblem
+from vibrid.hybrid.wire import DeviceServer, Ending, Listener, Remote, RemoteSubstructure, Watchdog, WireProblem
 
 __all__ = [
     "COMPENSATORS",
@@ -45,7 +49,7 @@ __all__ = [
     "Connection",
     "DeviceServer",
     "DeviceSubstructure",
-    "Door",
+    "DivergedTest",
     "Dynamics",
     "Ending",
     "Experimental",
@@ -56,8 +60,10 @@ __all__ = [
     "HybridResult",
     "HybridTest",
     "IdealMachine",
+    "Interlock",
     "Inverse",
     "LawDevice",
+    "Listener",
     "LoopDevice",
     "Modelled",
     "NetworkDevice",
@@ -76,10 +82,14 @@ __all__ = [
     "Scaling",
     "SecondOrder",
     "StandIn",
+    "Stop",
+    "StopLatch",
     "Substructure",
     "Tracking",
+    "Trip",
     "UpdatedLaw",
     "WallClock",
+    "Watchdog",
     "WireProblem",
     "floor_errors",
     "impose",
@@ -87,3 +97,9 @@ __all__ = [
     "rehearse",
     "tracking",
 ]
+
+MOVED = {"Door": "vibrid.hybrid.Listener"}
+
+
+def __getattr__(name: str):
+    return moved(__name__, name, MOVED)

@@ -11,18 +11,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.errors import Divergence, InputError, Refusal, unknown_name
+from vibrid.core.errors import InputError, Refusal, VibridError, unknown_name
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Experimental, Modelled, Scaling
 from vibrid.hybrid.plan import Plan
 from vibrid.hybrid.prepare import make_plan, on_steps
 from vibrid.hybrid.result import Glimpse, HybridResult, device_record
 from vibrid.hybrid.stepwise import run_stepwise
+from vibrid.hybrid.stopping import DivergedTest, EarlyEnd, early_end, limits_of
 from vibrid.records.record import Record
 from vibrid.simulation.alpha import MKRAlpha
 from vibrid.simulation.base import ExplicitIntegrator
 from vibrid.simulation.excitation import inputs_of, loads_of
 from vibrid.simulation.response import Response
-from vibrid.simulation.simulate import check_finite, check_memory
+from vibrid.simulation.simulate import check_memory
 from vibrid.structures.base import Structure
 
 RATE = 1024.0
@@ -106,17 +108,23 @@ class HybridTest:
         """Whether every device is inside, so that a test is one compiled program."""
         return not any(part.is_outside for part in self.parts)
 
-    def run(self, excitation: Record, watch: Callable[[Glimpse], None] | None = None, **outside) -> HybridResult:
+    def run(self, excitation: Record, watch: Callable[[Glimpse], None] | None = None, *,
+            limits: SafetyLimits | None = None, **outside) -> HybridResult:  # fmt: skip
         """Run the test under an excitation (structure's time).
 
         Arguments
             excitation: ground acceleration or loads; linear between its samples.
             watch: called several times during the test with a `Glimpse` of it.
-            outside: arguments of tests with external devices: `clock`, `limits`, `record`, `in_c`
+            limits: of every tested device, beside its own; the test ends where one is exceeded, and `stopped` of the
+                result is the reason.
+            outside: arguments of tests with external devices: `clock`, `unlimited`, `record`, `in_c`
                 (see `run_stepwise`).
+
+        A test that diverges is refused with the time and the device that caused it: `DivergedTest`, whose `result`
+        holds the test up to there.
         """
         if not self.is_numerical:
-            return run_stepwise(self, excitation, watch, **outside)
+            return run_stepwise(self, excitation, watch, limits=limits, **outside)
         if outside:
             raise InputError(f"{', '.join(outside)}: only for tests with an external device; here all are computed.")
         drive = on_steps(excitation, self.step)
@@ -140,25 +148,32 @@ class HybridTest:
         seen = jax.tree.map(lambda start, *rest: np.concatenate([start[None], *rest]), first_seen, *seen)
         rows = jax.tree.map(lambda *leaves: _in_a_row(np.concatenate(leaves)), *rows)
         signals = [part.device.signal_names for part in self.parts]
-        return self.conclude(drive, loads, inputs, seen, rows, signals)
+        end = early_end(self, seen[0], rows, limits_of(self, limits), float(drive.start))
+        return self.conclude(drive, loads, inputs, seen, rows, signals, end)
 
-    def conclude(self, drive: Record, loads, inputs, seen, rows, signals, **more) -> HybridResult:
-        """The result of a run; refused with the time at which it diverged."""
+    def conclude(self, drive: Record, loads, inputs, seen, rows, signals, end: EarlyEnd | None = None,
+                 **more) -> HybridResult:  # fmt: skip
+        """The result of a run, up to its early end if it has one; refused if that is a divergence."""
+        if end is not None:
+            steps, substeps = end.substep // self.substeps, end.substep + (not end.diverged)
+            seen = jax.tree.map(lambda leaf: leaf[: steps + 1], seen)
+            rows = jax.tree.map(lambda leaf: leaf[:substeps], rows)
+            more["stopped"] = end.reason
+            if steps < 1:
+                raise (DivergedTest if end.diverged else VibridError)(f"Before its first step was over: {end.reason}")
         x, v, a, s = seen
         time = drive.time[: len(x)]
         devices = device_record(self, rows, drive, signals)
-        for part in self.parts:
-            force = devices[f"{part.name}.force"]
-            if not np.isfinite(force).all():
-                when = devices.time[int(np.argmax(~np.isfinite(force)))]
-                why = getattr(part.device, "no_force_means", "")
-                if np.isfinite(x[time < when]).all():
-                    raise Divergence(f"'{part.name}' gave no force at {when:.4g} s. {why}".strip())
-        check_finite(x, time, self.integrator)
         check_memory(self.structure, loads, s, time)
         self.structure.check_states(s, time)
         drive = drive if len(time) == len(drive) else drive.cut(None, time[-1])
-        return HybridResult(self, Response(self.structure, drive, loads, inputs[: len(x)], x, v, a, s), devices, **more)
+        response = Response(self.structure, drive, loads, inputs[: len(x)], x, v, a, s)
+        result = HybridResult(self, response, devices, **more)
+        if end is not None and end.diverged:
+            problem = DivergedTest(end.reason)
+            problem.result = result
+            raise problem
+        return result
 
 
 def _in_a_row(values: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from vibrid.core.parameters import Parameter, Parameterised, parameter
 from vibrid.hybrid.actuator import Actuator
 from vibrid.hybrid.compensation import Compensator
 from vibrid.hybrid.device import LawDevice, LoopDevice
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Connection, Substructure
 from vibrid.laws.base import Law
 from vibrid.records.motions.similitude import Similitude
@@ -75,11 +76,14 @@ class Experimental(Part):
         actuator: the actuator that moves a virtual specimen; moved exactly without one.
         compensator: compensation of the actuator's delay.
         rehearsal: the virtual specimen and actuator that replace an external device in `rehearse`.
+        limits: safety limits of the device, at its own scale, checked on the commands that leave: after compensation.
+            A test ends at the first command or reading beyond them.
     """
 
     actuator: Actuator | None = None
     compensator: Compensator | None = None
     rehearsal: StandIn | None = None
+    limits: SafetyLimits | None = eqx.field(static=True, default=None)
 
     def __check_init__(self) -> None:
         if self.actuator is not None and self.is_outside:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError
+from vibrid.core.files import Appended
 from vibrid.hybrid.clock import Clock
 from vibrid.records.journal import Journal, read_journal, record_of
 from vibrid.records.record import Channel
@@ -63,6 +64,7 @@ class Recorder:
         self._clock, self._width = clock, len(tuple(channels))
         self._journal = Journal(Path(f"{self.path}.journal"), self.channels, name or Path(path).stem, step)
         self.rows = self.lost = 0
+        self._notes: list[str] = []
         self.problem = ""
         """The message about a failed recording; empty while there is none."""
         self._block = np.empty((BLOCK_ROWS, 1 + len(self.channels)))
@@ -93,6 +95,10 @@ class Recorder:
             self.rows += 1
             if self._filled == BLOCK_ROWS:
                 self._send()
+
+    def note(self, text: str) -> None:
+        """Keep a remark in the record's history."""
+        self._notes.append(text)
 
     def close(self, reason: str = "") -> Path:
         """End the recording: the record is written completely and the journal deleted; or the journal stays, and
@@ -166,7 +172,7 @@ class Recorder:
             return
         in_memory = sum(map(len, self._waiting))
         rows = np.concatenate([kept.rows, *self._waiting])
-        notes = ["recorded during a hybrid test"]
+        notes = ["recorded during a hybrid test", *self._notes]
         notes += [f"the test ended early: {reason}"] if reason else []
         notes += [f"{self.lost} rows could not be recorded"] if self.lost else []
         try:
@@ -182,6 +188,13 @@ class Recorder:
         self.journal.unlink(missing_ok=True)
         if self.problem:
             self.problem = f"The disk was full for a while; {len(rows)} of {self.rows} rows are in {self.path}."
+
+
+def check_recordable(path) -> None:
+    """Refuse a file that cannot be made, before a test begins."""
+    journal = Path(f"{_free(Path(path))}.journal")
+    Appended(journal, anew=True).close()
+    journal.unlink(missing_ok=True)
 
 
 def _free(path: Path) -> Path:

@@ -6,6 +6,7 @@ function, compiled as C where possible (`compiled_calls`).
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -20,11 +21,21 @@ from vibrid.core.errors import VibridError
 from vibrid.hybrid.calls import compiled_calls
 from vibrid.hybrid.chain import Row
 from vibrid.hybrid.clock import Clock
+from vibrid.hybrid.guards import DeviceGuards, Tripped
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.plan import DeviceAnswer, Outside, Plan
 from vibrid.hybrid.prepare import make_plan, on_steps
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.result import Glimpse, HybridResult, device_channels
-from vibrid.hybrid.substructure import Connection, Substructure
+from vibrid.hybrid.stopping import (
+    device_that_adds_energy,
+    early_end,
+    hint,
+    left_limits,
+    limits_of,
+    require_on_all,
+)
+from vibrid.hybrid.substructure import Connection, Substructure, stop_all
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
 
@@ -40,7 +51,8 @@ def run_stepwise(
     watch: Callable[[Glimpse], None] | None = None,
     *,
     clock: Clock | None = None,
-    limits=None,
+    limits: SafetyLimits | None = None,
+    unlimited: bool = False,
     record: Callable[[list[Channel], float], Recorder] | None = None,
     in_c: bool = True,
 ) -> HybridResult:
@@ -48,8 +60,10 @@ def run_stepwise(
 
     Arguments
         clock: sets the pace; late substeps are counted and marked in the result.
-        limits: checked before every command (`motion_beyond(displacement, velocity)`) and after every measured force
-            (`force_beyond(force)`); a message from it stops the test.
+        limits: of every tested device, beside its own: checked on every command before it leaves, and on every measured
+            force. A device in the laboratory (`Substructure.needs_limits`) needs those of displacement, velocity, force
+            and step.
+        unlimited: move a device in the laboratory even without the limits it needs.
         record: makes the recorder of the substeps, from its channels and their step: `partial(Recorder, "test.h5")`.
         in_c: compile the computation of a step as C, if there is a compiler and the step can be written as C; False
             uses JAX.
@@ -60,6 +74,7 @@ def run_stepwise(
     drive = on_steps(excitation, test.step)
     inputs, loads = inputs_of(test.structure, drive), loads_of(test.structure, drive)
     step = test.step if drive.step is None else drive.step
+    guarded = limits_of(test, limits)
     opened: list[Substructure] = []
     reason, recorder = "the test could not begin", None
     try:
@@ -67,34 +82,37 @@ def run_stepwise(
             device: Any = part.device
             if part.is_outside:
                 opened.append(device.connect() if isinstance(device, Connection) else device)
+        require_on_all(test, opened, guarded, unlimited)
         plan, carry, first = make_plan(test, loads, inputs[0], opened)
         shown = iter(opened)
         signals = [tuple((next(shown) if part.is_outside else part.device).signal_names) for part in test.parts]
         if record is not None:
             recorder = record(device_channels(test, signals), step / test.substeps)
-        run = _Run(test, plan, carry, opened, clock, limits, recorder, in_c)
+        guards = DeviceGuards(test, opened, guarded, float(drive.start) / test.scaling.time)
+        run = _Run(test, plan, carry, opened, clock, guards, recorder, in_c)
         reason = run.through(inputs, drive, watch)
     finally:
-        for device in opened:
-            device.stop(reason or "the test is over")
-        if clock is not None:
-            clock.stop()
-        if recorder is not None:
-            recorder.close(reason)
+        with contextlib.ExitStack() as last:  # each of them, whatever the others raise; the devices first
+            if recorder is not None:
+                last.callback(recorder.close, reason)
+            if clock is not None:
+                last.callback(clock.stop)
+            last.callback(stop_all, opened, reason or "the test is over")
     if not run.seen:
         raise VibridError(f"The test ended before its first step: {reason}")
     seen, rows = run.kept(first)
     more = {"stopped": reason, "missed": np.array(run.missed, int), "timing": clock and clock.report()}
     more["computed_by"] = run.computed_by
-    return test.conclude(drive, loads, inputs, seen, rows, signals, **more)
+    end = early_end(test, seen[0], rows, [None] * len(rows), float(drive.start))
+    return test.conclude(drive, loads, inputs, seen, rows, signals, end, **more)
 
 
 class _Run:
     """The compiled calls of a test, and their results so far."""
 
-    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, limits, recorder, in_c: bool):
+    def __init__(self, test: HybridTest, plan: Plan, carry, opened, clock, guards, recorder, in_c: bool):
         self.test, self.plan, self.opened = test, plan, opened
-        self.clock, self.limits, self.recorder = clock, limits, recorder
+        self.clock, self.guards, self.recorder = clock, guards, recorder
         last = plan.substeps - 1
         counts = [part.signals for part in plan.parts if isinstance(part, Outside)]
         cuts, received = np.cumsum([2 + n for n in counts])[:-1], sum(2 + n for n in counts)
@@ -135,7 +153,7 @@ class _Run:
         outside = len(self.opened)
         asked = 3 * outside
         shown = asked + self._columns()[-1]
-        looked = time.monotonic()
+        looked, at = time.monotonic(), float(drive.start)
         if self.clock is not None:
             self.clock.start()
         try:
@@ -145,7 +163,7 @@ class _Run:
                     if self.clock is not None and self.clock.wait():
                         self.missed.append(k * m + j)
                     at = float(drive.start) + (k * m + j + 1) * small
-                    numbers = self._ask(commands, at / self.test.scaling.time)
+                    numbers = self._ask(commands, at)
                     if j < m - 1:
                         out = self.between(np.array([j, *numbers]))
                     else:
@@ -155,6 +173,7 @@ class _Run:
                     self.rows.append(row)
                     if self.recorder is not None:
                         self.recorder.add(at, row)
+                    self.guards.check_computed(row, self._columns(), at / self.test.scaling.time)
                 if watch is not None and (time.monotonic() - looked > _EVERY or k == steps - 1):
                     looked = time.monotonic()
                     forces = self.rows[-1][self._columns()[:-1] + 3]
@@ -162,6 +181,11 @@ class _Run:
                     watch(Glimpse(drive.time[k + 1], x, forces, len(self.missed), steps, k + 1))
         except KeyboardInterrupt:
             return "stopped by Ctrl-C"
+        except Tripped as trip:
+            reason = left_limits(self.test.parts[trip.part].name, f"{at:.4g} s", str(trip))
+            if len(self.rows) > 1:  # the device may suffer from another one
+                reason += hint(device_that_adds_energy(self.test, self._device_rows(), len(self.rows)))
+            return reason
         except (VibridError, OSError) as problem:
             return str(problem)
         return ""
@@ -169,23 +193,43 @@ class _Run:
     def _ask(self, commands: np.ndarray, at: float) -> list[float]:
         """Move every external device and collect its measurements: force, displacement and signals, in order.
 
-        `at` is the time of the laboratory, in seconds.
+        `at` is the time of the structure, in seconds. A command that the interlock refuses is not sent.
         """
-        numbers = []
-        for device, (x, v, a) in zip(self.opened, commands, strict=True):
-            motion = np.array([x]), np.array([v]), np.array([a])
-            self._check(self.limits and self.limits.motion_beyond(*motion[:2]), at)
-            force = device.trial(*motion, at)
-            device.commit()
-            self._check(self.limits and self.limits.force_beyond(force), at)
-            position = device.position
-            numbers += [float(force[0]), x if position is None else position, *device.signals]
+        now, numbers = at / self.test.scaling.time, []
+        try:
+            self.guards.check_commands(commands, now)
+            for i, device, (x, v, a) in zip(self.guards.external, self.opened, commands.tolist(), strict=True):
+                force, position, signals = self._move(i, device, (x, v, a), now)
+                numbers += [force, x if position is None else position, *signals]
+                self.guards.check_reading(i, force, position)
+        except Tripped:
+            if self.recorder is not None:
+                self.recorder.add(at, self._last_row(commands, numbers))
+            raise
         return numbers
 
-    @staticmethod
-    def _check(exceeded: str | None, at: float) -> None:
-        if exceeded:
-            raise VibridError(f"At {at:.4g} s {exceeded}.")
+    def _move(self, i: int, device: Substructure, command: tuple[float, float, float], now: float):
+        """Force, measured displacement and signals of an external device after a command."""
+        try:
+            x, v, a = command
+            force = device.trial(np.array([x]), np.array([v]), np.array([a]), now)
+            device.commit()
+            return float(force[0]), device.position, device.signals
+        except (VibridError, OSError):
+            raise
+        except Exception as problem:  # a library of the laboratory may raise anything
+            name = self.test.parts[i].name
+            raise VibridError(f"'{name}' failed at {now:.4g} s: {type(problem).__name__}: {problem}") from problem
+
+    def _last_row(self, commands: np.ndarray, numbers: list[float]) -> np.ndarray:
+        """What was commanded and measured in the substep that ends the test; the rest is missing."""
+        places, measured = self._columns(), iter(numbers)
+        row = np.full(places[-1], np.nan)
+        for i, (x, _, _) in zip(self.guards.external, commands.tolist(), strict=True):
+            row[places[i] + 1] = x
+            for k in (3, 2, *range(4, places[i + 1] - places[i])):
+                row[places[i] + k] = next(measured, np.nan)
+        return row
 
     def _columns(self) -> np.ndarray:
         """First column of the rows of each device, and the end of the last."""
@@ -195,14 +239,16 @@ class _Run:
         """The structure from its `first` state at whole steps, and the rows of their substeps."""
         moved = jax.vmap(ravel_pytree(first)[1])(jnp.asarray(np.stack(self.seen)))
         seen = jax.tree.map(lambda start, rest: np.concatenate([start[None], rest]), first, moved)
-        table = np.stack(self.rows[: len(self.seen) * self.plan.substeps])
-        places = self._columns()
-        rows = []
-        for begin, end in pairwise(places):
+        return seen, self._device_rows(len(self.seen) * self.plan.substeps)
+
+    def _device_rows(self, count: int | None = None) -> tuple[Row, ...]:
+        """The rows of every device in the first `count` substeps."""
+        table, rows = np.stack(self.rows[:count]), []
+        for begin, end in pairwise(self._columns()):
             target, command, measured, force = table[:, begin : begin + 4].T
             signals: Any = table[:, begin + 4 : end]
             rows.append(Row(target, command, measured, force, signals))
-        return seen, tuple(rows)
+        return tuple(rows)
 
 
 def _signals(part) -> int:

@@ -28,6 +28,18 @@ class Substructure(abc.ABC):
     """Degrees of freedom."""
     signal_names: tuple[str, ...] = ()
     """Names of its signals beside forces."""
+    needs_limits: bool = True
+    """Whether a hybrid test moves it only with limits: not a computed one, nor one whose server has them."""
+    keeps_position: bool = True
+    """Whether it stays, from one test to the next, where it was moved to last, as a device in a laboratory does."""
+
+    @property
+    def deformation_rows(self) -> np.ndarray:
+        """(deformations, count): the deformations of the device are `rows @ displacement`. Limits apply to them.
+
+        By default every degree of freedom is a deformation.
+        """
+        return np.eye(self.count)
 
     @property
     def signals(self) -> np.ndarray:
@@ -66,6 +78,18 @@ class Substructure(abc.ABC):
         """End the test safely for a reason; a second call does nothing."""
 
 
+def stop_all(devices: Sequence[Substructure], reason: str) -> None:
+    """Stop every device, also when one of them fails to stop; the first failure is then raised."""
+    failures = []
+    for device in devices:
+        try:
+            device.stop(reason)
+        except Exception as problem:  # the next device must be stopped all the same
+            failures.append(problem)
+    if failures:
+        raise failures[0]
+
+
 class Connection(eqx.Module):
     """How to reach a substructure: the description of a remote device until the test begins."""
 
@@ -76,6 +100,8 @@ class Connection(eqx.Module):
 
 class DeviceSubstructure(Substructure):
     """A pure device as a substructure: one compiled call per trial."""
+
+    needs_limits = keeps_position = False
 
     def __init__(self, device: LoopDevice, step: float, direction: Sequence[float] = (1.0,)):
         """
@@ -111,6 +137,10 @@ class DeviceSubstructure(Substructure):
     @property
     def signals(self) -> np.ndarray:
         return self._signals
+
+    @property
+    def deformation_rows(self) -> np.ndarray:
+        return self.direction[None, :]
 
     def _compiled(self, e, w, dt) -> np.ndarray:
         return np.asarray(self._call(np.concatenate([(e, w, dt), self._committed])))

@@ -74,6 +74,7 @@ def make_hybrid(table: HybridTable, structure: Structure, folder: Path, notes: N
     watch = table.watch or top_of(structure)
     with notes.at("hybrid", "watch"):
         structure.row(watch)
+    limits = make(table.limits, ("hybrid", "limits"), notes)
     if len(notes.problems) > before:
         return None
     scaling = Scaling(table.length_scale, table.force_scale, table.time_scale)
@@ -88,7 +89,6 @@ def make_hybrid(table: HybridTable, structure: Structure, folder: Path, notes: N
             table.interpolation,
             scaling,
         )
-        limits = SafetyLimits(table.limits.displacement, table.limits.velocity, table.limits.force)
         return HybridPlan(test, watch, limits, table.when_full)
     return None
 

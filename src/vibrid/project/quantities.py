@@ -136,13 +136,19 @@ def array_type(meaning: str = "", unit: str | None = "", positive: bool = False,
 
 @dataclass(frozen=True)
 class Number:
-    """Annotation of one number, with an optional unit that is checked against `unit`: `Annotated[float, Number()]`."""
+    """Annotation of one number, with an optional unit that is checked against `unit`: `Annotated[float, Number()]`.
+
+    unit_needed: a number without a unit is refused, for numbers that must not be misread.
+    """
 
     meaning: str = ""
     unit: str | None = ""
     positive: bool = False
+    unit_needed: bool = False
 
     def in_si(self, value) -> float:
+        if self.unit_needed and (not isinstance(value, str) or _has_no_unit(value)):
+            raise InputError(f'write the unit of this number, such as "{value} {self.unit}".')
         number = in_si(value, self.unit)
         if self.positive and not number > 0:
             raise InputError(f"a positive number was expected, not {value!r}.")
@@ -153,7 +159,16 @@ class Number:
         return core_schema.no_info_before_validator_function(check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema, handler) -> dict:
-        return _schema(self.meaning, self.unit, self.positive, False, array=False)
+        described = _schema(self.meaning, self.unit, self.positive, False, array=False)
+        if self.unit_needed:
+            del described["anyOf"]
+            described["type"] = "string"
+        return described
+
+
+def _has_no_unit(text: str) -> bool:
+    match = _WITH_UNIT.fullmatch(text)
+    return match is not None and not match[2]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vibrid.hybrid.limits import NO_LIMIT
+from vibrid.hybrid.limits import NO_LIMIT, SafetyLimits
 from vibrid.hybrid.recorder import WHEN_FULL
 from vibrid.hybrid.wire.links import PROTOCOLS, SPIN
 from vibrid.hybrid.wire.session import AFTER_STOP
+from vibrid.hybrid.wire.watchdog import WHEN_SILENT
 from vibrid.project.quantities import Number, OneOf
 from vibrid.project.section import Plugins, Section
 
@@ -37,15 +38,27 @@ class ServeTable(Section):
     after_stop: Annotated[str, OneOf(AFTER_STOP)] = Field(
         default="answer", description="answer NaN after a stop, or close"
     )
+    watchdog: (
+        Annotated[float, Number("silence of a client that has moved the device; by default idle", "s", positive=True)]
+        | None
+    ) = None
+    when_silent: Annotated[str, OneOf(WHEN_SILENT)] = Field(
+        default="hold", description="hold the device when the client is silent or has gone, or ramp it to zero"
+    )
+    ramp_velocity: Annotated[float, Number("velocity of that ramp", "m/s", positive=True)] = 5e-3
 
 
 class LimitsTable(Section):
-    """Safety limits of a test."""
+    """Safety limits of a device, in either direction, each with its unit."""
 
     words: ClassVar[str] = "the table of limits"
-    displacement: Annotated[float, Number("largest displacement, either way", "m", positive=True)] = NO_LIMIT
-    velocity: Annotated[float, Number("largest velocity, either way", "m/s", positive=True)] = NO_LIMIT
-    force: Annotated[float, Number("largest force, either way", "N", positive=True)] = NO_LIMIT
+    target: ClassVar[Any] = SafetyLimits
+    displacement: Annotated[float, Number("largest deformation of the device", "m", True, True)] = NO_LIMIT
+    velocity: Annotated[float, Number("largest velocity, as stated and by differences", "m/s", True, True)] = NO_LIMIT
+    force: Annotated[float, Number("largest measured force", "N", True, True)] = NO_LIMIT
+    acceleration: Annotated[float, Number("largest acceleration, likewise", "m/s^2", True, True)] = NO_LIMIT
+    step: Annotated[float, Number("largest change from one command to the next", "m", True, True)] = NO_LIMIT
+    energy: Annotated[float, Number("largest energy in one cycle", "J", True, True)] = NO_LIMIT
 
 
 class RecordTable(Section):

@@ -12,7 +12,8 @@ from vibrid.core.errors import FileProblem
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Connection
-from vibrid.hybrid.wire.door import Door
+from vibrid.hybrid.wire.listener import Listener
+from vibrid.hybrid.wire.watchdog import Watchdog
 from vibrid.project.build import Notes, make
 from vibrid.project.hybrid import read_files
 from vibrid.project.law_tables import maker_of_laws
@@ -31,14 +32,20 @@ class Specimen:
     table: ServeTable
     limits: SafetyLimits
     record: RecordTable | None
+    watchdog: Watchdog
 
-    def door(self, **changed) -> Door:
+    @property
+    def stops(self) -> Path:
+        """The file that keeps the safety stops of the device, beside its own."""
+        return stops_file(self.path)
+
+    def listener(self, **changed) -> Listener:
         """Its address and clients; values of the command line (`changed`) take precedence."""
         names = ("host", "port", "protocol", "allow", "greeting", "idle", "spin")
         table: dict[str, Any] = {name: getattr(self.table, name) for name in names}
         table |= {name: value for name, value in changed.items() if value is not None}
         table["allow"] = tuple(table["allow"])
-        return Door(**table)
+        return Listener(**table)
 
 
 def specimen_file(plugins: bool = False) -> type[SpecimenTable]:
@@ -53,15 +60,23 @@ def specimen_file(plugins: bool = False) -> type[SpecimenTable]:
     return model
 
 
+def stops_file(specimen: Path) -> Path:
+    """The file that keeps the safety stops of the device of a specimen file."""
+    return specimen.with_suffix(".stops.json")
+
+
 def load_specimen(path, trust: bool = False) -> Specimen:
     """The device that a TOML file describes; errors, plugins and `trust` are those of project files."""
     path = Path(path)
     text, table = read_table(path, specimen_file, trust)
     notes = Notes()
     device = read_files(make(table.device, ("device",), notes), ("device",), path.parent, notes)
+    limits = make(table.limits, ("limits",), notes)
+    watchdog = Watchdog()
+    with notes.at("serve"):
+        watchdog = Watchdog(table.serve.watchdog, table.serve.when_silent, table.serve.ramp_velocity)
     if notes.problems:
         raise ProjectProblem(path, text, notes.problems)
     if getattr(getattr(device, "law", None), "components", 1) != 1:
         raise FileProblem(path, "a served device has one deformation; this law has several.")
-    limits = SafetyLimits(table.limits.displacement, table.limits.velocity, table.limits.force)
-    return Specimen(path, table.title or path.stem, device, table.serve, limits, table.record)
+    return Specimen(path, table.title or path.stem, device, table.serve, limits, table.record, watchdog)

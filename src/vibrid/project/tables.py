@@ -10,6 +10,7 @@ from pydantic import Field, create_model
 from vibrid.hybrid.actuator import DYNAMICS, Dynamics
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator
 from vibrid.hybrid.device import SPECIMENS, LoopDevice
+from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.identification import METHODS
 from vibrid.laws.base import LAWS
@@ -18,6 +19,7 @@ from vibrid.project import sections
 from vibrid.project.law_tables import maker_of_laws
 from vibrid.project.maker import TableMaker
 from vibrid.project.section import Section
+from vibrid.project.serving import LimitsTable
 from vibrid.simulation.base import INTEGRATORS
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.damping import DAMPINGS, Damping
@@ -64,6 +66,7 @@ def _hybrid_table(maker: TableMaker, integrator, specimens: dict, dynamics: dict
     maker.choices[Dynamics] = maker.choice("dynamics", "kind", dynamics)
     maker.choices[Compensator] = maker.choice("compensator", "kind", compensators)
     maker.choices[LoopDevice] = maker.choice("specimen", "kind", specimens)
+    maker.parts[SafetyLimits] = LimitsTable
     tested, modelled = (list[maker.translate(kind)] for kind in (Experimental, Modelled))
     fields: dict[str, Any] = {
         "integrator": (integrator | None, Field(None, description="an explicit one; mkr-alpha when not given")),

@@ -13,6 +13,7 @@ from vibrid.core.files import write_text
 from vibrid.core.version import __version__
 from vibrid.hybrid.limits import NO_LIMIT
 from vibrid.hybrid.rehearsal import Rehearsal, input_energy
+from vibrid.hybrid.rehearsal.demands import SHOWN
 from vibrid.report.html import document
 from vibrid.report.response_plots import kept_samples
 from vibrid.report.sections import Figures
@@ -95,7 +96,7 @@ def _tracking(result: Rehearsal) -> Table:
 def _limits(limited) -> Table:
     rows = []
     for d in limited:
-        factor, unit = {"displacement": (1e3, "mm"), "velocity": (1e3, "mm/s"), "force": (1e-3, "kN")}[d.quantity]
+        factor, unit = SHOWN[d.quantity]
         when = "–" if d.beyond_at is None else f"{d.beyond_at:.4g}"
         name, sizes = f"{d.device}, {d.quantity} [{unit}]", (factor * d.largest, factor * d.limit)
         rows.append([name, *(f"{size:.4g}" for size in sizes), f"{100 * d.share:.0f} %", when])

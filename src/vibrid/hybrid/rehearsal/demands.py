@@ -8,12 +8,16 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.limits import SafetyLimits
-from vibrid.hybrid.parts import Experimental
 from vibrid.hybrid.result import HybridResult
+from vibrid.hybrid.stopping import limits_of
 
-QUANTITIES = {"displacement": "m", "velocity": "m/s", "force": "N"}
-"""Quantities of the command and the force that are compared with limits, and their units."""
+SHOWN = {
+    "displacement": (1e3, "mm"), "velocity": (1e3, "mm/s"), "acceleration": (1.0, "m/s²"), "step": (1e3, "mm"),
+    "force": (1e-3, "kN"),
+}  # fmt: skip
+"""Quantities of the command and the force that are compared with limits: factor and unit in which they are shown."""
 
 
 @dataclass(frozen=True)
@@ -33,35 +37,44 @@ class Demand:
         return self.largest / self.limit
 
     def __str__(self) -> str:
-        factor, unit = {"displacement": (1e3, "mm"), "velocity": (1e3, "mm/s"), "force": (1e-3, "kN")}[self.quantity]
+        factor, unit = SHOWN[self.quantity]
         return (
             f"the {self.quantity} of '{self.device}' reaches {factor * self.largest:.4g} {unit}, "
             f"{100 * self.share:.0f} % of its limit of {factor * self.limit:.4g} {unit}"
         )
 
 
-def limits_of(part: Experimental, limits: SafetyLimits | None) -> dict[str, float]:
-    """The limits of a tested device: the smaller of the safety limits and the stroke and velocity of its actuator."""
-    limits = limits or SafetyLimits()
-    of_machine = {}
-    if part.actuator is not None:
-        of_machine = {"displacement": float(part.actuator.stroke), "velocity": float(part.actuator.velocity_limit)}
-    return {name: min(float(getattr(limits, name)), of_machine.get(name, np.inf)) for name in QUANTITIES}
+def smallest_limits(test: HybridTest, limits: SafetyLimits | None) -> list[dict[str, float]]:
+    """The limits of every tested device: safety limits, or the stroke and velocity of its actuator if smaller."""
+    found = []
+    for part, of_part in zip(test.experimental, limits_of(test, limits), strict=False):
+        of_machine = {}
+        if part.actuator is not None:
+            of_machine = {"displacement": float(part.actuator.stroke), "velocity": float(part.actuator.velocity_limit)}
+        safety = of_part or SafetyLimits()
+        found.append({name: min(float(getattr(safety, name)), of_machine.get(name, np.inf)) for name in SHOWN})
+    return found
 
 
 def histories_of(command: Any, force: Any, dt: float) -> dict[str, Any]:
     """Sizes of the quantities of a device, sampled every `dt` seconds of the laboratory; `command` is not limited."""
-    velocity = jnp.abs(jnp.diff(command, prepend=0.0)) / dt
-    return {"displacement": jnp.abs(command), "velocity": velocity, "force": jnp.abs(force)}
+    steps = jnp.diff(command, prepend=0.0)
+    return {
+        "displacement": jnp.abs(command),
+        "velocity": jnp.abs(steps) / dt,
+        "acceleration": jnp.abs(jnp.diff(steps, prepend=0.0)) / dt**2,
+        "step": jnp.abs(steps),
+        "force": jnp.abs(force),
+    }
 
 
 def demands(result: HybridResult, limits: SafetyLimits | None = None) -> list[Demand]:
-    """The demands of every tested device."""
+    """The demands of every tested device; `limits` beside those of the test itself."""
     time, rows = result.devices.time, []
     dt = result.devices.step / result.test.scaling.time
-    for part in result.test.experimental:
+    for part, of_part in zip(result.test.experimental, smallest_limits(result.test, limits), strict=True):
         sizes = histories_of(result.devices[f"{part.name}.command"], result.devices[f"{part.name}.force"], dt)
-        for quantity, limit in limits_of(part, limits).items():
+        for quantity, limit in of_part.items():
             history = np.asarray(sizes[quantity])
             beyond = np.flatnonzero(~(history <= limit))
             when = float(time[beyond[0]]) if len(beyond) else None

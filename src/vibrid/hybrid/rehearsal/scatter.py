@@ -16,7 +16,7 @@ from vibrid.core.paths import get
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.rehearsal.batch import run_many
-from vibrid.hybrid.rehearsal.demands import histories_of, limits_of
+from vibrid.hybrid.rehearsal.demands import histories_of, smallest_limits
 from vibrid.records.record import Record
 
 
@@ -86,7 +86,7 @@ def run_scatter(
             changes[f"experimental[{i}].actuator.seed"] = draws.integers(1, 2**31, runs)
     changes = changes or {"rate": np.full(runs, test.rate)}
     tested = test.experimental
-    bounds = [limits_of(part, limits) for part in tested]
+    bounds = smallest_limits(test, limits)
     row, dt = jnp.asarray(test.structure.row(place)), 1.0 / test.rate
 
     def reduce(histories):

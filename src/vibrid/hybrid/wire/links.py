@@ -1,4 +1,4 @@
-"""Messages of a fixed size between two sides, by TCP or UDP, each with a timeout."""
+"""Messages of a fixed size between two sides, each with a timeout; this module has those over TCP."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
 
 from vibrid.core.errors import InputError
-from vibrid.hybrid.wire.protocol import DATAGRAM_BYTES
 
 PROTOCOLS = ("tcp", "udp")
 SPIN = 100e-6
 """Seconds of active waiting for the next message before sleeping: waking up costs about 15 µs each way."""
 _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux
-_AT_ONCE = getattr(socket, "MSG_DONTWAIT", None)  # not on Windows
+AT_ONCE = getattr(socket, "MSG_DONTWAIT", None)  # not on Windows
 
 
 class Gone(Exception):
@@ -27,10 +25,15 @@ class Silent(Exception):
 
 
 class Link:
-    """Base of both links: a socket that waits at most `patience` seconds, the first `spin` of them actively."""
+    """Base of all links: a socket that waits at most `patience` seconds, the first `spin` of them actively."""
+
+    may_repeat = False
+    """Whether a message can be lost, come twice or come late without the link noticing."""
+    ignored = 0
+    """Messages that were not those of the peer, or came again."""
 
     def __init__(self, connection: socket.socket, patience: float, spin: float = SPIN):
-        self.socket, self.spin = connection, spin if _AT_ONCE is not None else 0.0
+        self.socket, self.spin = connection, spin if AT_ONCE is not None else 0.0
         self.set_patience(patience)
 
     def set_patience(self, seconds: float) -> None:
@@ -48,6 +51,17 @@ class Link:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, value)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, value)
 
+    def receive(self, into: memoryview) -> None:
+        """Fill a buffer with one message."""
+        raise NotImplementedError
+
+    def send(self, data) -> None:
+        """Send one message."""
+        raise NotImplementedError
+
+    def send_again(self) -> None:
+        """Send what was not answered again, where the link keeps it."""
+
     def close(self) -> None:
         self.socket.close()
 
@@ -57,7 +71,7 @@ class Link:
             until = time.perf_counter() + self.spin
             while time.perf_counter() < until:
                 try:
-                    return take(*into, 0, _AT_ONCE)
+                    return take(*into, 0, AT_ONCE)
                 except BlockingIOError:
                     continue
         return take(*into)
@@ -98,52 +112,6 @@ class TcpLink(Link):
     def send(self, data) -> None:
         try:
             self.socket.sendall(data)
-        except (BlockingIOError, TimeoutError):
-            raise Silent from None
-        except OSError as problem:
-            raise Gone(problem.strerror or str(problem)) from None
-
-
-class UdpLink(Link):
-    """Messages as datagrams to and from one peer; those of other senders or of a wrong size are reported and ignored.
-
-    A server receives all senders on one socket and reports the others itself (`tell`). A client's socket is connected
-    to its peer, so the system reports at once when no program listens there any more.
-    """
-
-    def __init__(self, connection: socket.socket, peer, patience: float, tell: Callable[[str], None] | None = None,
-                 spin: float = SPIN):  # fmt: skip
-        super().__init__(connection, patience, spin)
-        self.peer, self.tell = peer, tell or (lambda sentence: None)
-        self._connected = tell is None
-        self._buffer = bytearray(DATAGRAM_BYTES + 1)
-        self._view = memoryview(self._buffer)
-
-    def receive(self, into: memoryview) -> None:
-        """Fill a buffer with one message."""
-        deadline = None
-        while True:
-            try:
-                came, sender = self._wait(self.socket.recvfrom_into, self._buffer)
-            except (BlockingIOError, TimeoutError):
-                raise Silent from None
-            except OSError as problem:
-                raise Gone(problem.strerror or str(problem)) from None
-            if sender == self.peer and came == len(into):
-                into[:] = self._view[:came]
-                return
-            if sender != self.peer:
-                self.tell(f"a datagram of {came} bytes from {name_of(sender)}, which is not the client of this test")
-            else:
-                self.tell(f"a datagram of {came} bytes where {len(into)} are expected")
-            now = time.monotonic()
-            deadline = now + self.patience if deadline is None else deadline
-            if now > deadline:
-                raise Silent
-
-    def send(self, data) -> None:
-        try:
-            _ = self.socket.send(data) if self._connected else self.socket.sendto(data, self.peer)
         except (BlockingIOError, TimeoutError):
             raise Silent from None
         except OSError as problem:

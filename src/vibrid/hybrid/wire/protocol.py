@@ -14,6 +14,9 @@ Trial (3), commit (5) and end (99) have no answer; force (10), initial stiffness
 
 A server that had to stop the test answers NaN, so that the client is not left waiting, and gives the reason as the
 number after the forces (`STOPS`), which OpenSees does not read.
+
+Over UDP a client of vibrid asks for an extension (`SEQUENCED`): every datagram begins with the key of the session and a
+number (`HEADER`). A server of another make reads the first byte of the request only, and the extension is not used.
 """
 
 from __future__ import annotations
@@ -36,7 +39,13 @@ DATAGRAM_BYTES = 9126
 USUAL_NUMBERS = 256
 """Numbers in a message unless the client asks for more."""
 HELLO_BYTES = 11 * 4
-KNOCK, WELCOME = b"a", b"b"
+REQUEST, GRANT = b"a", b"b"
+"""First datagrams over UDP, of a client and of the server."""
+SEQUENCED = b"vibrid sequence 1"
+"""Follows the request of a client that numbers its datagrams; the grant is then followed by the key of the session."""
+KEY_BYTES = 8
+HEADER = struct.Struct(f"<{KEY_BYTES}sQ")
+"""Before every numbered datagram: the key of the session, and its number."""
 
 
 class WireProblem(VibridError):
@@ -66,8 +75,19 @@ STOPS = {
     6: "the operator stopped the test",
     7: "the device failed",
     8: "the test could not be recorded any more",
+    9: "the time of the commands ran backwards",
+    10: "an acceleration beyond its limit was commanded",
+    11: "a step beyond its limit was commanded",
+    12: "the energy of one cycle exceeded its limit",
+    13: "a datagram was lost or came out of order",
+    14: "the device was stopped in an earlier test, and nobody has cleared the stop",
 }
 """Reasons why a server stopped a test, by the number that follows the NaN forces."""
+TRIPS = {
+    "displacement": 1, "velocity": 2, "force": 3, "reading": 4, "command": 5,
+    "time": 9, "acceleration": 10, "step": 11, "energy": 12,
+}  # fmt: skip
+"""The number of each kind of `Trip`."""
 
 
 @dataclass(frozen=True)

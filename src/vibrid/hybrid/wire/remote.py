@@ -11,12 +11,15 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.hybrid.device import SPECIMENS
 from vibrid.hybrid.substructure import Connection, Substructure
-from vibrid.hybrid.wire.links import PROTOCOLS, Gone, Silent, TcpLink, UdpLink, resolve
+from vibrid.hybrid.wire.datagrams import NumberedClientLink, UdpLink
+from vibrid.hybrid.wire.links import PROTOCOLS, Gone, Silent, TcpLink, resolve
 from vibrid.hybrid.wire.protocol import (
-    KNOCK,
+    GRANT,
+    KEY_BYTES,
+    REQUEST,
+    SEQUENCED,
     STOPS,
     USUAL_NUMBERS,
-    WELCOME,
     Action,
     Incoming,
     MessageLayout,
@@ -36,15 +39,19 @@ class RemoteSubstructure(Substructure):
         timeout: seconds to wait for any answer; then the test ends with a message. Choose it longer than the stalls
             that the test may survive.
         size: numbers in a message.
+        numbered: over UDP, ask the server for numbered datagrams (see `wire.datagrams`); a server of another make does
+            not offer them. False does not ask.
     """
 
+    needs_limits = False
+
     def __init__(self, host: str, port: int, count: int = 1, protocol: str = "tcp", timeout: float = 5.0,
-                 size: int = USUAL_NUMBERS):  # fmt: skip
+                 size: int = USUAL_NUMBERS, numbered: bool = True):  # fmt: skip
         if protocol not in PROTOCOLS:
             raise InputError(f"The protocol is {' or '.join(PROTOCOLS)}, not '{protocol}'.")
         if not timeout > 0:
             raise InputError(f"The timeout must be a positive number of seconds, not {timeout!r}.")
-        self.count, self.timeout = count, timeout
+        self.count, self.timeout, self._numbered = count, timeout, numbered
         self.where = f"the device server at {host} port {port}"
         self.layout = MessageLayout(count, max(size, 2 + 3 * count, count * count))
         self._out, self._in = Outgoing(self.layout), Incoming(self.layout)
@@ -63,7 +70,9 @@ class RemoteSubstructure(Substructure):
             wire.connect(address)
             if protocol == "tcp":
                 return TcpLink(wire, self.timeout)
-            self._knock(wire)
+            key = self._request(wire)
+            if key:
+                return NumberedClientLink(wire, wire.getpeername(), self.timeout, key)
             return UdpLink(wire, wire.getpeername(), self.timeout)
         except TimeoutError:
             wire.close()
@@ -75,32 +84,41 @@ class RemoteSubstructure(Substructure):
             wire.close()
             raise
 
-    def _knock(self, wire: socket.socket) -> None:
-        """Knock until the server answers: a datagram may be lost, or the server busy with another client."""
+    def _request(self, wire: socket.socket) -> bytes:
+        """Ask until the server answers: a datagram may be lost, or the server busy with another client.
+
+        Returns the key of a session with numbered datagrams; empty where the server does not offer them. Servers that
+        take only the plain request are asked by every second one.
+        """
         until = time.monotonic() + self.timeout
+        wire.settimeout(min(0.25, self.timeout))
+        numbered = self._numbered
         while True:
-            wire.send(KNOCK)
-            wire.settimeout(min(0.25, self.timeout))
+            wire.send(REQUEST + SEQUENCED if numbered else REQUEST)
             try:
-                answer = wire.recv(16)
+                answer = wire.recv(64)
             except TimeoutError:
                 if time.monotonic() > until:
                     raise
+                numbered = self._numbered and not numbered
                 continue
-            if answer != WELCOME:
+            if answer[:1] != GRANT or len(answer) not in (1, 1 + KEY_BYTES):
                 raise WireProblem(f"{self.where} did not answer as a device server does.")
-            return
+            return answer[1:]
 
     def trial(self, displacement, velocity, acceleration, time):
         self._out.set_motion(displacement, velocity, acceleration, time)
         self._send(self._out.message(Action.TRIAL))
         self._ask(Action.FORCE)
         force = self._in.forces.astype(float)
-        if not np.isfinite(force).all():
-            why = STOPS.get(int(np.nan_to_num(self._in.stop[0])), "its forces are not numbers")
+        self._check_stop(force)
+        return force + self._separate @ velocity
+
+    def _check_stop(self, numbers: np.ndarray) -> None:
+        if not np.isfinite(numbers).all():
+            why = STOPS.get(int(np.nan_to_num(self._in.stop[0])), "its answers are not numbers")
             self.stop(why)
             raise WireProblem(f"{self.where} stopped the test: {why}. See its log.")
-        return force + self._separate @ velocity
 
     def commit(self):
         self._send(self._out.message(Action.COMMIT))
@@ -119,10 +137,13 @@ class RemoteSubstructure(Substructure):
             self.stopped = reason
             with contextlib.suppress(Gone, Silent):  # it may have ended already
                 self._link.send(self._out.message(Action.END))
+                for _ in range(2):
+                    self._link.send_again()  # it is not answered, and may be lost
             self._link.close()
 
     def _matrix(self, action: Action) -> np.ndarray:
         self._ask(action)
+        self._check_stop(self._in.forces)
         return self._in.matrix.astype(float)
 
     def _ask(self, action: Action) -> None:
@@ -154,12 +175,14 @@ class Remote(Connection):
         host, port: of the device server.
         protocol: "tcp" or "udp".
         timeout: seconds to wait for an answer before the test ends.
+        numbered: over UDP, ask the server for numbered datagrams.
     """
 
     host: str = "127.0.0.1"
     port: int = 8090
     protocol: str = "tcp"
     timeout: float = 5.0
+    numbered: bool = True
 
     def connect(self) -> RemoteSubstructure:
-        return RemoteSubstructure(self.host, self.port, 1, self.protocol, self.timeout)
+        return RemoteSubstructure(self.host, self.port, 1, self.protocol, self.timeout, numbered=self.numbered)

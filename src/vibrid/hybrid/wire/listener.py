@@ -10,7 +10,7 @@ from vibrid.hybrid.wire.links import PROTOCOLS, SPIN, resolve
 
 
 @dataclass(frozen=True)
-class Door:
+class Listener:
     """The address of a device server, its allowed clients, and its time limits.
 
     host, port: by default this computer only; port 0 takes a free one.
@@ -48,7 +48,7 @@ class Door:
                 'allowed clients, as in allow = ["192.168.1.20"] or --allow 192.168.1.20.'
             )
 
-    def lets_in(self, address) -> bool:
+    def allows(self, address) -> bool:
         """Whether a client with this address is allowed."""
         client = ipaddress.ip_address(address[0].partition("%")[0])
         client = getattr(client, "ipv4_mapped", None) or client
