@@ -14,7 +14,7 @@ from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import split_unit
 from vibrid.records.readers.source import Source
 from vibrid.records.spectra import ResponseSpectrum
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 
 def read_target(path) -> Target:
@@ -35,7 +35,7 @@ def read_target(path) -> Target:
         raise source.problem("a target is a table of period, acceleration and perhaps deviation, two rows at least.")
     unit = (split_unit(cells[1])[1] if headed else None) or "g"
     try:
-        if unit_factor(unit)[2] != "acceleration":
+        if parse_unit(unit).kind != "acceleration":
             raise source.problem(f"'{unit}' is not a unit of acceleration.", first + 1)
         return table_target(data[:, 0], data[:, 1], unit, data[:, 2] if data.shape[1] == 3 else None, Path(path).stem)
     except InputError as problem:

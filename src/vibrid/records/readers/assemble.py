@@ -10,12 +10,13 @@ from typing import TypeVar
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.channel import fits
 from vibrid.records.components import component_in
 from vibrid.records.readers.layout import Column, Layout, override
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import find_axis, find_time
 from vibrid.records.record import QUANTITIES, Channel, Record
-from vibrid.records.units import guess_quantity, unit_factor
+from vibrid.records.units import Unit, from_si, guess_quantity, parse_unit
 
 Named = TypeVar("Named", Column, Channel)
 
@@ -94,9 +95,9 @@ def assemble(
             known = layout.column(position, column, len(keep))
             if known.skip:
                 continue
-            channel, factor = _channel(source, known, unit_line)
+            channel, unit = _channel(source, known, unit_line)
             channels.append(channel)
-            columns.append(data[:, i] * (factor * known.gain))
+            columns.append(unit.to_si(data[:, i] if known.gain == 1.0 else data[:, i] * known.gain))
             if known.unit is None:
                 unstated.append(channel.name)
             if known != column:
@@ -143,7 +144,7 @@ def _described_anew(source: Source, record: Record, layout: Layout, units: Seque
     columns = [Column(quantity=c.quantity, location=str(c.location), direction=c.direction) for c in record.channels]
     axis = {"times": record.times} if record.step is None else {"step": record.step, "start": record.start}
     told = Told(columns, axis, None, record.history, record.name)
-    raw = record.data / [unit_factor(u)[0] for u in units]
+    raw = np.column_stack([from_si(column, unit) for column, unit in zip(record.data.T, units, strict=True)])
     stated = [u or None for u in units]
     return assemble(source, raw, record.names, stated, layout.within(record.names), kind="", told=told)
 
@@ -185,25 +186,25 @@ def stem(source: Source) -> str:
     return name.rsplit(".", 1)[0] if "." in name[1:] else name
 
 
-def _channel(source: Source, known: Column, line: int | None) -> tuple[Channel, float]:
-    """The channel of a column and the factor of its numbers to SI; a component in its name is its direction."""
-    factor, symbol, _ = unit_factor(known.unit or "")
+def _channel(source: Source, known: Column, line: int | None) -> tuple[Channel, Unit]:
+    """The channel of a column and the unit of its numbers; a component in its name is its direction."""
+    unit = parse_unit(known.unit or "")
+    symbol = unit.symbol
     quantity = known.quantity or guess_quantity(known.name, known.unit or "")
     if quantity in QUANTITIES:
-        expected = QUANTITIES[quantity]
         if known.unit is None:
-            symbol = expected
-        elif quantity != "other" and unit_factor(expected)[1] != symbol:
+            symbol = QUANTITIES[quantity]
+        elif not fits(quantity, symbol):
             raise source.problem(
                 f"column '{known.name}' is a {quantity} and cannot be measured in '{known.unit}'.", line
             )
     direction = known.direction or (component_in(known.name) if quantity.startswith("ground") else "")
-    return Channel(known.name, quantity, symbol, known.location, direction), factor
+    return Channel(known.name, quantity, symbol, known.location, direction), unit
 
 
 def _seconds(name: str, unit: str | None) -> float:
     """Factor of a time column to seconds."""
-    factor, _, kind = unit_factor(unit or "s")
-    if kind != "time":
+    known = parse_unit(unit or "s")
+    if known.kind != "time":
         raise InputError(f"the time column '{name}' is in '{unit}', which is no unit of time; write s, ms or min.")
-    return factor
+    return known.factor

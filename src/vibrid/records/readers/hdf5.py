@@ -17,7 +17,7 @@ from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 from vibrid.records.writers import RECORD_FORMAT
 
 NAME = "HDF5"
@@ -51,7 +51,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
 def _known(unit: str) -> bool:
     """Whether a unit is understood; files of other programs also write words such as `days since 1970` there."""
     try:
-        return unit_factor(unit) is not None
+        return parse_unit(unit) is not None
     except InputError:
         return False
 

@@ -11,14 +11,27 @@ from vibrid.core.errors import InputError
 from vibrid.records.readers import decimal_comma, numbers
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import TIME_NAME
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 MARK = "# vibrid: "
 """The beginning of the writer's own line."""
 
 _TITLE_LINES = 40
 _DELIMITERS = (",", ";", "\t")
-_MEASURED = ("length", "velocity", "acceleration", "force", "moment", "stress", "time", "frequency", "angle")
+_MEASURED = (
+    "length",
+    "velocity",
+    "acceleration",
+    "force",
+    "moment",
+    "stress",
+    "time",
+    "frequency",
+    "angle",
+    "strain",
+    "temperature",
+    "voltage",
+)
 
 
 class Heading(NamedTuple):
@@ -129,7 +142,7 @@ def _units(source: Source, names: list[str], cells: list[str], line: int) -> lis
         if TIME_NAME.match(name) and _kind(cell) == "time":
             wrong = bare[measured.index(False)]
             try:
-                unit_factor(wrong)
+                parse_unit(wrong)
             except InputError as problem:
                 raise source.problem(f"in the line of units: {problem}", line) from None
             return bare
@@ -138,6 +151,6 @@ def _units(source: Source, names: list[str], cells: list[str], line: int) -> lis
 
 def _kind(unit: str) -> str:
     try:
-        return unit_factor(unit)[2]
+        return parse_unit(unit).kind
     except InputError:
         return ""

@@ -28,7 +28,7 @@ from typing import TypeAlias
 from vibrid.core.errors import FileProblem, InputError, nearest
 from vibrid.core.inputs import InputFile
 from vibrid.records.record import QUANTITIES
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 _SIDECAR_BYTES = 1_000_000
 
@@ -106,8 +106,9 @@ def override(said: Column, given: Column, who: str, other: str) -> Column:
 
 
 def _alike(one: str, other: str) -> bool:
-    (ours, symbol, _), (theirs, same, _) = unit_factor(one), unit_factor(other)
-    return symbol == same and abs(ours - theirs) <= 1e-9 * theirs
+    ours, theirs = parse_unit(one), parse_unit(other)
+    same = (ours.symbol, ours.offset) == (theirs.symbol, theirs.offset)
+    return same and abs(ours.factor - theirs.factor) <= 1e-9 * theirs.factor
 
 
 def _pick(given, index: int, name: str, count: int, what: str):
@@ -208,7 +209,7 @@ def _column(content: dict, number: int, refuse) -> Column:
             raise refuse(f"column {number}: '{key}' cannot be {value!r}.")
     if "unit" in content:
         try:
-            unit_factor(content["unit"])
+            parse_unit(content["unit"])
         except InputError as problem:
             raise refuse(f"column {number}: {problem}") from None
     if "quantity" in content and content["quantity"] not in QUANTITIES:

@@ -11,7 +11,7 @@ from vibrid.core.errors import InputError
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.sampling import looks_like_time, uniform_step
 from vibrid.records.readers.source import Source
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 TIME_NAME = re.compile(r"^\s*(t|time|times|zeit|temps|tempo|tout|t_?s|sec|seconds|time_?s|relativetime\(s\))\s*$", re.I)
 _PRINTED = 1e-3  # a step written with three digits
@@ -41,7 +41,7 @@ def find_time(
     if named:
         called = [i for i, name in enumerate(names) if TIME_NAME.match(name)]
         called = [i for i in called if not (described and described[i].skip)] if axis is None else []
-        times = [i for i in called if not units[i] or unit_factor(units[i])[2] == "time"]
+        times = [i for i in called if not units[i] or parse_unit(units[i]).kind == "time"]
         if called and not times and layout.step is None:
             raise source.problem(
                 f"column '{names[called[0]]}' has the name of a time and is in '{units[called[0]]}', which is no unit "

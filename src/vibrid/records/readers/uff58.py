@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.channel import fits
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.record import QUANTITIES, Channel, Record
-from vibrid.records.units import guess_quantity, unit_factor
+from vibrid.records.units import guess_quantity, parse_unit, to_si
 
 NAME = "UFF 58"
 _DIRECTIONS = {1: "X+", -1: "X-", 2: "Y+", -2: "Y-", 3: "Z+", -3: "Z-"}
@@ -176,7 +177,7 @@ def _function(source: Source, kind: str, line: int, body: bytes, count: int) -> 
     else:
         times, values, step, start = values[::2], values[1::2], None, 0.0
     channel, unit, note = _channel(source, header, line, count)
-    return _Function(channel, unit, values * unit_factor(unit)[0], float(start), step, times, note)
+    return _Function(channel, unit, to_si(values, unit), float(start), step, times, note)
 
 
 def _binary(source, title, data: bytes, stored: int, even: int, count: int, line: int) -> np.ndarray:
@@ -206,11 +207,11 @@ def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[
     name = name if name.upper() not in ("NONE", "") else f"node{node}{direction}" if node else f"function_{count}"
     note = "" if unit else "the unit is not stated for some functions: SI is assumed where the quantity is known"
     try:
-        symbol = unit_factor(unit)[1]
+        symbol = parse_unit(unit).symbol
         quantity = _QUANTITIES.get(code) or guess_quantity(name, unit)
         if not unit:
             symbol = QUANTITIES[quantity]
-        elif quantity != "other" and QUANTITIES[quantity] != symbol:
+        elif not fits(quantity, symbol):
             raise source.problem(f"the header states {quantity} in '{unit}', which do not fit.", line + 9)
         return Channel(name[:60], quantity, symbol, f"node {node}" if node else "", direction), unit, note
     except InputError as problem:
