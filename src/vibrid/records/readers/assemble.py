@@ -109,6 +109,11 @@ def assemble(
     except InputError as problem:
         raise source.problem(str(problem), unit_line) from None
     stacked = np.column_stack(columns)
+    places = sampling.pop("places", None)
+    gaps = [] if places is None else [_gaps(places, sampling)]
+    if places is not None:
+        rows, stacked = stacked, np.full((int(places[-1]) + 1, stacked.shape[1]), np.nan)
+        stacked[places] = rows
     if told.history is None:
         history = [f"read from {source.name} ({kind})"]
         missing = int(np.isnan(stacked).sum())
@@ -119,7 +124,17 @@ def assemble(
     else:
         history = [*told.history, *([f"description changed when it was read: {_listed(changed)}"] if changed else [])]
     name = layout.name or (stem(source) if told.name is None else told.name)
-    return build(source, stacked, channels, sampling, name, history)
+    return build(source, stacked, channels, sampling, name, [*history, *gaps])
+
+
+def _gaps(places: np.ndarray, sampling: Mapping) -> str:
+    """The line of the history about rows that an even time column leaves out."""
+    counts = np.diff(places) - 1
+    first = sampling["start"] + sampling["step"] * float(places[int(np.argmax(counts > 0))])
+    return (
+        f"the time column leaves out {int(counts.sum())} of {int(places[-1]) + 1} even steps of {sampling['step']:g} s"
+        f", first after {first:g} s: NaN there"
+    )
 
 
 def described_anew(
