@@ -51,28 +51,31 @@ def _noise(time: np.ndarray) -> float:
 def _step(time: np.ndarray, places: np.ndarray) -> float | None:
     """The step for which every time lies at its place, the one with the fewest digits; None where there is none."""
     step = (time[-1] - time[0]) / places[-1]
-    candidates = [*dict.fromkeys(float(f"{step:.{digits}g}") for digits in range(1, 10)), step]
-    tolerance = JITTER * step + _noise(time)
-    single = np.abs(time.astype(np.float32) - time) <= 2e-9 * np.abs(time)
-    if single.all():
-        tolerance = min(max(tolerance, _SINGLE * float(np.abs(time).max())), 0.1 * step)
-    rounding = _rounding(time)
-    unit = 0.0 if rounding is None else 2.0 * float(rounding.max())
-    steps, counts = np.diff(time), np.diff(places)
+    candidates = [*dict.fromkeys(float(f"{step:.{digits}g}") for digits in range(1, 13)), step]
+    away = time - time[0] - step * places
+    if np.abs(away).max() <= _tolerance(time, step):
+        unsure = (np.ptp(away) + _noise(time)) / places[-1]  # by which the times leave the step open
+        return next(candidate for candidate in candidates if abs(candidate - step) <= unsure)
+    rounding, steps, counts = _rounding(time), np.diff(time), np.diff(places)
+    if rounding is None:
+        return None
+    unit = 2.0 * float(rounding.max())
     if steps.min() < 1.999 * unit or np.ptp(steps[counts == 1]) > 1.001 * unit:
-        rounding = None  # two neighbouring steps of a rounded even axis differ by one unit at most
+        return None  # two neighbouring steps of a rounded even axis differ by one unit at most
     for candidate in candidates:
         away = time - time[0] - candidate * places
-        if np.abs(away).max() <= tolerance:
-            return candidate
-        if rounding is None:
-            continue
-        unequal = np.abs(steps - candidate * counts).max()
         first, last = (away - rounding).max(), (away + rounding).min()  # where the axis may begin
         slack = unit if candidate == step else 1e-3 * unit  # the first and the last time are rounded themselves
-        if first <= last + slack and unequal <= 1.001 * unit:
+        if first <= last + slack and np.abs(steps - candidate * counts).max() <= 1.001 * unit:
             return candidate
     return None
+
+
+def _tolerance(time: np.ndarray, step: float) -> float:
+    tolerance = JITTER * step + _noise(time)
+    if np.all(np.abs(time.astype(np.float32) - time) <= 2e-9 * np.abs(time)):
+        return min(max(tolerance, _SINGLE * float(np.abs(time).max())), 0.1 * step)
+    return tolerance
 
 
 def _rounding(time: np.ndarray) -> np.ndarray | None:

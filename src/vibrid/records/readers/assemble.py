@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -13,6 +12,7 @@ from vibrid.core.errors import InputError
 from vibrid.records.channel import fits
 from vibrid.records.components import component_in
 from vibrid.records.readers.layout import Column, Layout, override
+from vibrid.records.readers.scan import in_brackets
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import find_axis, find_time
 from vibrid.records.record import QUANTITIES, Channel, Record
@@ -24,10 +24,8 @@ Named = TypeVar("Named", Column, Channel)
 def split_unit(header: str) -> tuple[str, str | None]:
     """Name and unit of a heading such as `roof_acc [m/s^2]` or `force (kN)`; unit None when there is none."""
     text = header.strip().strip('"').strip()
-    match = re.fullmatch(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*", text)
-    if match and match.group(1):
-        return match.group(1).strip(), match.group(2).strip()
-    return text, None
+    parts = in_brackets(text)
+    return parts if parts is not None and parts[0] else (text, None)
 
 
 @dataclass(frozen=True)
@@ -171,11 +169,13 @@ def _listed(names: Sequence[str]) -> str:
 def numbered(columns: Sequence[Named]) -> list[Named]:
     """The columns, or channels, with repeated names numbered: acc, acc_2, acc_3."""
     seen: set[str] = set()
+    following: dict[str, int] = {}
     result = []
     for column in columns:
-        name, count = column.name, 2
+        name, count = column.name, following.get(column.name, 2)
         while name in seen:
             name, count = f"{column.name}_{count}", count + 1
+        following[column.name] = count
         seen.add(name)
         result.append(replace(column, name=name))
     return result
@@ -190,6 +190,10 @@ def build(
         raise source.problem(f"sample {row + 1} is infinite; a missing sample is written NaN.")
     if len(channels) * len(data) > source.limits.numbers:
         raise source.problem(f"more than {source.limits.numbers} numbers; pass larger `limits` to read it.")
+    part: object = data
+    while isinstance(part, np.ndarray):  # it belongs to the record from now on, which need not copy it
+        part.flags.writeable = False
+        part = part.base
     try:
         return Record(data, tuple(numbered(channels)), name=name, history=tuple(history), **axis)
     except InputError as problem:
@@ -203,7 +207,10 @@ def stem(source: Source) -> str:
 
 def _channel(source: Source, known: Column, line: int | None) -> tuple[Channel, Unit]:
     """The channel of a column and the unit of its numbers; a component in its name is its direction."""
-    unit = parse_unit(known.unit or "")
+    try:
+        unit = parse_unit(known.unit or "")
+    except InputError as problem:
+        raise InputError(f"column '{known.name}': {problem}") from None
     symbol = unit.symbol
     quantity = known.quantity or guess_quantity(known.name, known.unit or "")
     if quantity in QUANTITIES:

@@ -44,7 +44,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
             damaged = description is None
     names, units = _names_and_units(source, heading)
     data = numbers.table(source, lines, heading.last + 2, heading.delimiter, len(names))
-    if not len(data):
+    if not len(data) and description is None:
         raise source.problem("there are headings and no numbers.", heading.first + 1)
     told = None if description is None else _told(description, names)
     record = assemble(source, data, names, units, layout, kind=NAME, unit_line=heading.last + 1, told=told)

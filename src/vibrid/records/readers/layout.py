@@ -96,7 +96,7 @@ def override(said: Column, given: Column, who: str, other: str) -> Column:
 
     A gain may turn one unit into another, volts into newtons.
     """
-    if said.unit and given.unit is not None and given.gain == 1.0 and not _alike(said.unit, given.unit):
+    if said.unit and given.unit is not None and given.gain == 1.0 and _differ(said.unit, given.unit):
         raise InputError(
             f"column '{given.name or said.name}' is in {said.unit} by {who} and in {given.unit or 'no unit'} by "
             f"{other}; correct or remove the wrong one."
@@ -105,10 +105,15 @@ def override(said: Column, given: Column, who: str, other: str) -> Column:
     return replace(said, **keys)
 
 
-def _alike(one: str, other: str) -> bool:
-    ours, theirs = parse_unit(one), parse_unit(other)
+def _differ(stated: str, given: str) -> bool:
+    """Whether two units differ; one that a file states and that is not known does not contradict the one given."""
+    theirs = parse_unit(given)
+    try:
+        ours = parse_unit(stated)
+    except InputError:
+        return False
     same = (ours.symbol, ours.offset) == (theirs.symbol, theirs.offset)
-    return same and abs(ours.factor - theirs.factor) <= 1e-9 * theirs.factor
+    return not same or abs(ours.factor - theirs.factor) > 1e-9 * theirs.factor
 
 
 def _pick(given, index: int, name: str, count: int, what: str):

@@ -32,7 +32,17 @@ class Limits:
 
 
 HEAD_BYTES = 16 * 1024
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\x1a"))
+_HEAD_LINES, _LARGEST_HEAD = (8, 200), 1024**2
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a"))
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text as `Source.lines` gives them: ended by a line feed or a carriage return, by nothing else.
+
+    `str.splitlines` also splits at form feeds and Unicode separators, which titles contain.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 class Source:
@@ -103,10 +113,17 @@ class Source:
 
     @cached_property
     def head_lines(self) -> list[str]:
-        """The complete lines of the first bytes (the last one perhaps cut), for recognising a format."""
+        """The first lines, the last of them perhaps cut, for recognising a format: at least eight, where they fit."""
         if self.encoding is None:
             return []
-        return self.head.decode(self.encoding, errors="replace").splitlines()[:200]
+        fewest, most = _HEAD_LINES
+        head = self.head
+        lines = split_lines(head.decode(self.encoding, errors="replace"))
+        while len(lines) <= fewest and len(head) < min(self.size, _LARGEST_HEAD):
+            with self._open() as stream:  # a table of many columns has long lines
+                head = stream.read(8 * len(head))
+            lines = split_lines(head.decode(self.encoding, errors="replace"))
+        return [line.rstrip("\x1a") for line in lines[:most]]
 
     def _open(self) -> io.BytesIO | io.BufferedReader:
         if self._content is not None:

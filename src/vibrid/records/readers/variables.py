@@ -149,11 +149,13 @@ def _by_keys(source, arrays, layout, kind, steps, units) -> Record:
 
 def _take(source, arrays, key: str) -> np.ndarray:
     """A column by a key such as `force`, `data[:, 3]` or `data[3]`; columns count from 0 as in Python."""
-    match = re.fullmatch(r"\s*([^\[\]]+?)\s*(?:\[\s*(?::\s*,\s*)?(\d{1,5})\s*\])?\s*", key)
-    name = match.group(1) if match else key
+    name, bracket, inside = key.strip().partition("[")
+    name, place = name.strip(), inside.removesuffix("]").replace(" ", "").removeprefix(":,")
+    if bracket and not (inside.endswith("]") and place.isdecimal() and len(place) <= 5):
+        raise source.problem(f"'{key[:60]}' is no array and no column of one; write data[:, 3] for the fourth column.")
     if name not in arrays:
         raise source.problem(f"there is no array '{name}'; {nearest(name, arrays)}")
-    array, column = arrays[name], int(match.group(2) or 0) if match else 0
+    array, column = arrays[name], int(place or 0)
     if column >= array.shape[1]:
         raise source.problem(f"'{name}' has {array.shape[1]} columns, counted from 0; there is no {column}.")
     return array[:, column]
