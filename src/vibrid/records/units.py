@@ -11,6 +11,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class Unit:
 
 
 @lru_cache(maxsize=1)
-def _registry():
+def _registry() -> Any:
     import pint
 
     return pint.UnitRegistry(cache_folder=None)

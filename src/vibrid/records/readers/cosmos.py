@@ -64,7 +64,7 @@ def traces(source: Source) -> list[Trace]:
 class _Announced(NamedTuple):
     """The line above a block of numbers: their count, their unit and their Fortran format."""
 
-    count: int
+    values: int
     unit: str
     format: str
 
@@ -101,7 +101,7 @@ def _header(source: Source, lines: NumberedLines, block: re.Match[str]) -> list[
 
 
 def _trace(source: Source, lines: NumberedLines, announced: _Announced, text, integers, reals) -> Trace:
-    count, unit, above = announced.count, announced.unit, lines.number
+    count, unit, above = announced.values, announced.unit, lines.number
     if not 1 <= count <= source.limits.numbers:
         raise source.problem(f"{count} is not a possible count of values.", above)
     if "count" in unit:
