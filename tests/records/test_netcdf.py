@@ -69,6 +69,15 @@ def test_a_unit_that_is_not_known_is_not_left_out(put):
         read_record(put({"time": (TIME, {}), "x": (RAW, {"scale_factor": "two"})}))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "unit"), [("dt", 10.0, "ms"), ("fs", 0.1, "kHz"), ("fs", 100.0, "Hz"), ("rate", 100.0, "1/s")]
+)
+def test_a_step_or_rate_has_a_unit(put, name, value, unit):
+    assert read_record(put({name: (value, {"units": unit}), "x": (RAW, {})})).step == pytest.approx(0.01)
+    with pytest.raises(FileProblem, match=f"'{name}': Numbers in .* cannot be expressed in mm"):
+        read_record(put({name: (value, {"units": "mm"}), "x": (RAW, {})}))
+
+
 def test_it_is_what_netcdf4_reads(tmp_path):
     netcdf = pytest.importorskip("netCDF4")
     with netcdf.Dataset(tmp_path / "a.nc", "w") as file:

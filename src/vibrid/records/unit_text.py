@@ -75,7 +75,7 @@ class _Scanner:
             elif character in "/*·.-":
                 if expected:
                     raise self.refusal(f"a symbol is missing before '{character}'; {_EXAMPLES}")
-                self.at += 2 if self.text.startswith("**", self.at) else 1
+                self.at += 1
                 operator, expected = character, True
                 sign = -1 if character == "/" else 1
                 self.groups[-1].divided |= character == "/"
@@ -125,6 +125,8 @@ class _Scanner:
         unit, advice = look_up(word)
         if unit is None:
             raise self._unknown(word, advice)
+        if self.text.startswith(".", self.at) and not self.text[self.at + 1 : self.at + 2].isalpha():
+            self.at += 1  # of an abbreviation: in., sec.
         self.units.append(Power(unit, sign * self._power()))
 
     def _unknown(self, word: str, advice: str) -> InputError:

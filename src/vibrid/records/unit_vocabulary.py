@@ -44,6 +44,9 @@ _BY_DIMENSION = {
     "minute": "min minute minutes",
     "hour": "h hr hour hours",
     "day": "day days",
+    # velocity
+    "mile/hour": "mph",
+    "knot": "knot knots",
     # acceleration; g is standard gravity, never gram
     "standard_gravity": "g g's gs g_n gravity standard_gravity",
     "millistandard_gravity": "mg milli-g",
@@ -110,7 +113,7 @@ _OF_A_KIND = [
             "1e-3 dimensionless": "millistrain",
         },
     ),
-    (KnownUnit(""), {"percent": "% percent pct"}),
+    (KnownUnit(""), {"percent": "% percent pct", "1e-6 dimensionless": "ppm"}),
     (
         KnownUnit("", angle=1),
         {

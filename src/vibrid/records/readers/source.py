@@ -109,7 +109,14 @@ class Source:
             return None
         if len(head) - len(head.translate(None, _CONTROL)) > 0.01 * len(head):
             return None
-        return "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
+        if head.startswith(b"\xef\xbb\xbf"):
+            return "utf-8-sig"
+        try:
+            head.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            if problem.start < len(head) - 3 or len(head) == self.size:
+                return "cp1252"  # °, µ and ² as Windows programs write them
+        return "utf-8"
 
     @cached_property
     def head_lines(self) -> list[str]:
@@ -134,7 +141,7 @@ class Source:
             raise self.problem(f"it cannot be read ({problem}).") from None
 
     def lines(self) -> Iterator[str]:
-        """Lines of text one after another, without holding the whole file; bytes that are not UTF-8 become '?'."""
+        """Lines of text one after another, without holding the whole file; bytes that no character has become '?'."""
         if self.encoding is None:
             raise self.problem("it is binary, not text.")
         limit = self.limits.line_bytes

@@ -217,7 +217,7 @@ def _channel(
     node = _field(source, header[5], 41, 10, line + 6)
     direction = _DIRECTIONS.get(_field(source, header[5], 51, 4, line + 6), "")
     code = _field(source, header[8], 0, 10, line + 9)
-    unit = header[8][47:67].strip()
+    unit = header[8][47:67].strip().strip("[]")
     unit = "" if unit.upper() in ("NONE", "UNKNOWN", "") else unit
     name = header[0].strip()
     name = name if name.upper() not in ("NONE", "") else f"node{node}{direction}" if node else f"function_{count}"
