@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vibrid.core.errors import VibridError
-from vibrid.records import QUANTITIES, Channel, Record, read_record
+from vibrid.records import QUANTITIES, Channel, Record, ResponseSpectrum, read_record
 from vibrid.records.journal import Journal
+from vibrid.records.motions.tables import read_target, write_spectra
+from vibrid.records.streams.packets import pack, unpack
 from vibrid.records.units import from_si, parse_unit
 
 EVERY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -120,6 +122,23 @@ def test_it_comes_back_a_second_time(tmp_path, record, ending):
     write(record, first)
     write(read_record(first), second)
     assert_equal(read_record(second), record)
+
+
+@EVERY
+@given(st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=6, unique=True), st.floats(1e-6, 1e3), texts)
+def test_a_spectrum_comes_back_as_a_target(tmp_path, periods, displacement, name):
+    spectrum = ResponseSpectrum(np.sort(periods), 0.05, displacement * np.arange(1.0, len(periods) + 1), name=name)
+    target = read_target(write_spectra([spectrum], tmp_path / "a.csv"))
+    np.testing.assert_array_equal(target.periods, spectrum.periods)
+    np.testing.assert_array_equal(target.acceleration, spectrum.pseudo_acceleration)
+
+
+@EVERY
+@given(st.integers(0, 2**32 - 1), st.floats(-1e9, 1e9), st.lists(numbers, max_size=5))
+def test_a_packet_comes_back(number, moment, values):
+    back = unpack(pack(number, moment, values), len(values))
+    assert (back.number, back.time) == (number, moment)
+    np.testing.assert_array_equal(back.values, values)
 
 
 @pytest.mark.parametrize("ending", ["csv", "h5"])
