@@ -10,7 +10,7 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.records.readers.isolated import Hdf5Array
 
-_DEFAULT_FILL = 9.969209968386869e36  # of netCDF, for floating point
+_DEFAULT_FILL = 9.969209968386869e36  # of netCDF, for floating point, where a file states none
 _SINCE = " since "
 
 
@@ -19,7 +19,9 @@ def unpacked(array: Hdf5Array) -> np.ndarray:
     about, stored = array.attributes, array.values
     if stored.dtype.kind not in "iuf":
         return stored
-    missing = np.isclose(stored, _DEFAULT_FILL, rtol=1e-6) if stored.dtype.kind == "f" else np.zeros(stored.shape, bool)
+    missing = np.zeros(stored.shape, bool)
+    if "_FillValue" not in about and stored.dtype.kind == "f" and stored.dtype.itemsize >= 4:
+        missing = stored == stored.dtype.type(_DEFAULT_FILL)
     for word in ("_FillValue", "missing_value"):
         fill = _number(array, word)
         if fill is not None and not np.isnan(fill):
