@@ -120,7 +120,7 @@ def test_a_unit_takes_time_in_proportion_to_its_length(text):
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
-COUNT = 100_000
+COUNT = 40_000
 
 
 def _values() -> np.ndarray:
@@ -155,8 +155,8 @@ def _large_knet() -> str:
 def _short_peer() -> str:
     """Numbers of two characters, which take eight bytes each in memory."""
     return (
-        f"PEER\nKobe, 1995, KJMA, 90\nACCELERATION TIME SERIES IN UNITS OF G\nNPTS={COUNT:8d}, DT= .01 SEC\n"
-        + "".join(f"{i % 10}{chr(10) if i % 8 == 7 else ' '}" for i in range(COUNT))
+        f"PEER\nKobe, 1995, KJMA, 90\nACCELERATION TIME SERIES IN UNITS OF G\nNPTS={4 * COUNT:8d}, DT= .01 SEC\n"
+        + "".join(f"{i % 10}{chr(10) if i % 8 == 7 else ' '}" for i in range(4 * COUNT))
     )
 
 
@@ -187,5 +187,5 @@ def test_reading_takes_at_most_ten_times_the_size_of_the_file(tmp_path, kind):
     record = read_records(path)[0]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(record) == COUNT
+    assert len(record) in (COUNT, 4 * COUNT)
     assert peak < 10 * path.stat().st_size, f"{peak / path.stat().st_size:.1f} times"

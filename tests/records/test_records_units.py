@@ -192,7 +192,7 @@ def test_products_of_units_are_products_of_their_factors(parts):
     try:
         known = parse_unit(text)
     except VibridError as problem:
-        assert "power above 9" in str(problem)
+        assert "power above 9" in str(problem) or "g is standard gravity" in str(problem)
         return
     factor = np.prod([parse_unit(unit).factor ** float(power) for unit, power in parts])
     assert known.factor == pytest.approx(factor, rel=1e-9)

@@ -14,7 +14,7 @@ from vibrid.records.motions.tables import read_target, write_spectra
 from vibrid.records.streams.packets import pack, unpack
 from vibrid.records.units import from_si, parse_unit
 
-EVERY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EVERY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12)
 names = (
     st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters='",;[]()'), min_size=1, max_size=12)

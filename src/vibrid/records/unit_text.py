@@ -42,8 +42,7 @@ def factors_of(text: str) -> list[Power]:
     plain = " ".join(text.translate(_SAME).split())
     if plain in ("", "-", "1"):
         return []
-    whole = plain.replace(" ", "_")
-    unit = UNITS.get(whole) or (UNITS.get(plain) if "-" in plain else None)
+    unit = UNITS.get(plain.replace(" ", "_"))  # deg C
     return [Power(unit, 1)] if unit is not None else _Scanner(text, plain).run()
 
 

@@ -49,7 +49,7 @@ _BY_DIMENSION = {
     "knot": "knot knots",
     # acceleration; g is standard gravity, never gram
     "standard_gravity": "g g's gs g_n gravity standard_gravity",
-    "millistandard_gravity": "mg milli-g",
+    "millistandard_gravity": "mg",
     "microstandard_gravity": "ug µg",
     "centimeter/second**2": "gal gals",
     "millimeter/second**2/100": "mgal mgals",

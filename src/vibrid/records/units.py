@@ -104,7 +104,8 @@ def parse_unit(text: str) -> Unit:
     powers = (*(int(dimensions.get(name, 0)) for _, name in _BASE), angle, count)
     if max(map(abs, powers)) > LARGEST_POWER:
         raise InputError(f"'{text}' is not a unit of a measurement: it has a power above {LARGEST_POWER}.")
-    if powers[0] == 0 and powers[1] < 0 and powers[2] == -2 and "g" in text:
+    weighed = any(unit.pint.endswith("standard_gravity") and "*" not in unit.pint for unit, _ in factors)
+    if weighed and powers[0] == 0 and powers[1] < 0:  # g/cm^3
         raise InputError(f"'{text}' is not a unit with one meaning: g is standard gravity; write gram for a mass.")
     kind, symbol = _DIMENSIONS.get(powers) or ("other", _written(powers))
     offset = 0.0
