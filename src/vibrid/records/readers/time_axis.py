@@ -62,8 +62,8 @@ def find_axis(source: Source, time: np.ndarray | None, axis: Mapping | None, ste
     """
     if axis is None and time is None and step is None:
         raise source.problem(
-            "the sampling step is not stated and there is no time column; give `step` or `rate`, "
-            "or write it in a sidecar TOML."
+            "the sampling step is not stated and there is no time column; give `step` or `rate`, or `time` if a column "
+            "is the time; or write it in a sidecar TOML."
         )
     if axis is not None and time is not None:
         return _told_beside(source, time, axis, step)
