@@ -338,6 +338,7 @@ def try_one(path: Path, content: bytes) -> tuple[str, str, float]:
     """Read one file: 'read', 'refused' or 'failed', the message or traceback, and the seconds."""
     from vibrid.core.errors import VibridError
     from vibrid.records import Limits, read_records
+    from vibrid.records.readers import UNFORESEEN
 
     path.write_bytes(content)
     start = time.perf_counter()
@@ -345,7 +346,7 @@ def try_one(path: Path, content: bytes) -> tuple[str, str, float]:
         read_records(path, limits=Limits(expanded_bytes=64 * 1024**2, numbers=5_000_000, seconds=2.0))
         outcome = ("read", "")
     except VibridError as problem:
-        outcome = ("refused", str(problem))
+        outcome = ("failed" if UNFORESEEN in str(problem) else "refused", str(problem))
     except BaseException:
         outcome = ("failed", traceback.format_exc())
     return (*outcome, time.perf_counter() - start)

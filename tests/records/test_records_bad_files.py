@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from vibrid.core.errors import FileProblem, VibridError
 from vibrid.records import Limits, read_record, read_records
+from vibrid.records.readers import UNFORESEEN
 
 _SPEC = importlib.util.spec_from_file_location(
     "fuzz_readers", Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_readers.py"
@@ -270,3 +271,94 @@ def test_unknown_formats_and_wrong_arguments_are_named(put):
         read_record(path, step=1.0, rate=1.0)
     with pytest.raises(FileProblem, match="2 columns of data and 4 are described"):
         read_record(path, columns=["a", "b", "c", "d"])
+
+
+# -- compression, line ends, counts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
+@pytest.mark.parametrize("kind", ["strong motion", "arrays"])
+def test_an_archive_of_any_compression_is_read_or_refused(put, method, kind):
+    inner = io.BytesIO()
+    np.save(inner, np.arange(400.0))
+    name, content = ("a.v1", FILES["CSMIP"][0]) if kind == "strong motion" else ("x.npy", inner.getvalue())
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr(name, content)
+    whole = stream.getvalue()
+    given = {} if kind == "strong motion" else {"step": 0.1}
+    assert len(read_records(put(whole), **given)[0]) in (60, 400)
+    generator = np.random.default_rng(method)
+    for _ in range(25):
+        damaged = bytearray(whole)
+        damaged[generator.integers(30, len(whole))] = generator.integers(256)
+        for end in (None, int(generator.integers(1, len(whole)))):
+            try:
+                read_records(put(bytes(damaged[:end])), **given)
+            except VibridError as problem:
+                assert UNFORESEEN not in str(problem)
+
+
+def test_an_error_that_a_reader_did_not_foresee_is_a_message(put, monkeypatch):
+    def fail(*_):
+        raise KeyError("x")
+
+    path = put(FILES["CSV"][1])
+    monkeypatch.setattr("vibrid.records.readers.csv.read", fail)
+    with pytest.raises(FileProblem, match=r"damaged, or it is written in a way that .* \(CSV; KeyError: 'x'\)"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("mark", ["\f", "\v", "\x85", "\u2028", "\u2029"])
+def test_a_line_ends_at_the_end_of_a_line_only(put, mark):
+    """A title with a form feed or a Unicode separator does not shift the rows below it."""
+    title = f"Test 3{mark}second page{mark}"
+    record = read_record(put(f"# {title}\n{title},of,three\ntime [s],a [m],b [m]\n0,1,2\n1,3,4\n2,5,6\n", "a.csv"))
+    np.testing.assert_array_equal(record.data, [[1, 2], [3, 4], [5, 6]])
+    record = read_record(put(f"{title}\n0 1\n1 3\n2 5\n", "a.txt"), time=1)
+    np.testing.assert_array_equal(record.data[:, 0], [1, 3, 5])
+    text = FILES["PEER"][0].decode().split("\n")
+    text[1] = title
+    assert len(read_record(put("\n".join(text)))) == 60
+    text = FILES["UFF 58"][0].decode().split("\n")
+    text[3] = title.ljust(80)
+    assert len(read_record(put("\n".join(text)))) == 60
+    for name in ("CSMIP", "COSMOS", "K-NET"):
+        first, *rest = FILES[name][0].decode().split("\n")
+        assert len(read_record(put("\n".join([first + mark, *rest])))) == 60
+
+
+@pytest.mark.parametrize(
+    ("name", "announced"),
+    [("PEER", "NPTS={:7d}"), ("CSMIP", " {:2d} Acc"), ("COSMOS", "      {:2d} acc"), ("K-NET", "Time(s)  {:g}")],
+)
+def test_a_count_that_does_not_fit_is_refused(put, name, announced):
+    text = FILES[name][0].decode().replace("100Hz", "10Hz").replace("(s)  0.6", "(s)  6")
+    count = 6 if name == "K-NET" else 60
+    there = announced.format(count)
+    assert there in text and len(read_record(put(text))) == 60
+    with pytest.raises(FileProblem, match="cut short"):
+        read_record(put(text.replace(there, announced.format(count + 1), 1)))
+    with pytest.raises(FileProblem, match="wrong"):
+        read_record(put(text.replace(there, announced.format(count // 2), 1)))
+
+
+@pytest.mark.parametrize("name", ["PEER", "CSMIP", "COSMOS", "K-NET", "zip archive"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rate": 37.0},
+        {"units": "kN"},
+        {"units": "mm"},
+        {"units": ["g"] * 9},
+        {"units": {"no such column": "g"}},
+        {"quantities": "load"},
+        {"quantities": {"no such column": "load"}},
+        {"columns": [f"column {i}" for i in range(9)]},
+        {"time": 1},
+    ],
+    ids=str,
+)
+def test_what_contradicts_a_file_that_describes_itself_is_refused(put, name, given):
+    with pytest.raises(FileProblem):
+        read_records(put(FILES[name][0]), **given)

@@ -34,6 +34,14 @@ def test_delimiters_at_the_end_of_lines(put, delimiter, in_heading, in_rows):
         np.testing.assert_allclose(record.data, 1e-3 * np.array(ROWS)[:, 1:])
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("padding", [0, 16_380, 16_383, 40_000])
+def test_units_with_special_characters_in_any_encoding(put, encoding, padding):
+    text = table("time [s],T [°C],d [µm]") + " " * padding + "\n# µµµ\n"
+    record = read_record(put(text, encoding=encoding))
+    np.testing.assert_allclose(record.data[0], [274.15, 2e-6])
+
+
 @pytest.mark.parametrize(
     ("text", "names", "missing"),
     [

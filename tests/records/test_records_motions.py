@@ -180,6 +180,11 @@ def test_a_target_from_a_file(tmp_path):
     target = read_target(path)
     np.testing.assert_allclose(target.acceleration, [4.0, 2.0])
     assert float(target.deviation_at(np.sqrt(0.1))) == pytest.approx(0.55)
+    path.write_text("period [ms], sa [gal]\n100, 400\n1000, 200\n")
+    np.testing.assert_allclose(read_target(path).periods, [0.1, 1.0])
+    path.write_text("period [Hz], sa [gal]\n100, 400\n1000, 200\n")
+    with pytest.raises(FileProblem, match="'Hz' is not a unit of time"):
+        read_target(path)
     path.write_text("period [s], sa [mm]\n0.1, 400\n1.0, 200\n")
     with pytest.raises(FileProblem, match="not a unit of acceleration"):
         read_target(path)

@@ -80,6 +80,12 @@ def test_csmip_channels_of_different_length_share_a_clock(put):
     text = fuzz_readers._csmip()[0].decode()
     half = text.index("Uncorrected", 10)
     shorter = text[:half].replace(" 60 Acc", " 56 Acc")
+    with pytest.raises(FileProblem, match="56 values are announced and 60 follow: the count is wrong"):
+        read_record(put(shorter + text[half:]))
+    rows = shorter.split("\n")
+    last = max(i for i, row in enumerate(rows) if row.startswith((" ", "-")) and "." in row)
+    rows[last] = ""  # the last row has four values
+    shorter = "\n".join(rows)
     record = read_record(put(shorter + text[half:]))
     assert len(record) == 60
     assert np.isnan(record.data[56:, 0]).all() and not np.isnan(record.data[:, 1]).any()

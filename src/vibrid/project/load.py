@@ -62,7 +62,7 @@ def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool 
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         line = re.search(r"at line (\d+)", str(problem))
         message = re.sub(r" \(at .*\)$", "", str(problem))
-        if line and re.search(r"=\s*[-+]?\d+,\d", text.splitlines()[int(line[1]) - 1]):
+        if line and re.search(r"=\s*[-+]?\d+,\d", text.split("\n")[int(line[1]) - 1]):
             message = "a number has a decimal comma; write a decimal point, such as 0.5 for 0,5"
         order = "" if path.suffix == ".toml" else " The project file, which ends in .toml, comes first; then records."
         raise FileProblem(path, f"this is not valid TOML: {message}.{order}", int(line[1]) if line else None) from None

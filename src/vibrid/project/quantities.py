@@ -12,9 +12,9 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from vibrid.core.errors import InputError
 from vibrid.records.record import QUANTITIES
-from vibrid.records.units import from_si, unit_factor
+from vibrid.records.units import Unit, from_si, parse_unit, unit_for
 
-_WITH_UNIT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 MOST_NUMBERS = 1_000_000
 """The most numbers in one entry of a project file, repetitions included."""
@@ -27,38 +27,37 @@ def in_si(value, unit: str | None) -> float:
     if isinstance(value, str):
         if re.match(r"\s*[-+]?[\d.]*\d,\d", value):
             raise InputError(f"'{value}' has a decimal comma; write a decimal point, such as 0.5 for 0,5.")
-        match = _WITH_UNIT.fullmatch(value)
+        text = value.strip()
+        match = _NUMBER.match(text)
         if match is None:
             example = f'"40 {unit or "kN/m"}"'
             raise InputError(f"a number was expected, or a number with a unit such as {example}, not '{value}'.")
-        number, given = match.groups()
-        value = float(number) * _factor(given, unit)
+        value = _unit(text[match.end() :].strip(), unit).to_si(float(match[0]))
     value = float(value)
     if math.isinf(value):
         raise InputError("a finite number was expected.")
     return value
 
 
-def _factor(given: str, unit: str | None) -> float:
-    if re.match(r"[\d.](?!\s*/)", given):
-        raise InputError(f"'{given}' is not a unit.")
-    factor, symbol, kind = unit_factor(given)
-    expected = _known(unit)
-    if expected is not None and given and symbol != expected[0]:
-        measures = kind if kind not in ("none", "other") else f"{symbol or 'a pure number'}"
-        required = f"in {unit}" if unit else "without a unit"
-        raise InputError(f"'{given}' measures {measures}; this number is {required}.")
-    return factor
-
-
-def _known(unit: str | None):
-    """SI symbol and kind of a declared unit, or None where it contains symbols of the law (m^-n)."""
-    if unit is None:
-        return None
+def _unit(given: str, unit: str | None) -> Unit:
+    """The unit that was given for a number in the SI unit `unit`; 2π rad/s are one Hz."""
+    known = parse_unit(given)
+    if not given or not _is_checked(unit):
+        return known
     try:
-        return unit_factor(unit)[1:]
+        return unit_for(given, unit or "")
     except InputError:
-        return None
+        measures = known.kind if known.kind not in ("none", "other") else f"{known.symbol or 'a pure number'}"
+        required = f"in {unit}" if unit else "without a unit"
+        raise InputError(f"'{given}' measures {measures}; this number is {required}.") from None
+
+
+def _is_checked(unit: str | None) -> bool:
+    """Whether a declared unit can be compared with another: it is given, and has no symbols of the law (m^-n)."""
+    try:
+        return unit is not None and parse_unit(unit) is not None
+    except InputError:
+        return False
 
 
 def numbers(value, unit: str | None, positive: bool = False, zero: bool = True):

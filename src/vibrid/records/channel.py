@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, nearest
+from vibrid.records.units import parse_unit
 
 QUANTITIES: dict[str, str] = {
     "displacement": "m",  # relative to the ground
@@ -30,6 +31,13 @@ QUANTITIES: dict[str, str] = {
 EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity")
 """Quantities that drive a structure; all others are responses."""
 
+_MOMENTS = ("load", "element_force")
+
+
+def fits(quantity: str, unit: str) -> bool:
+    """Whether numbers of a quantity can be in this SI unit: the force at a rotation is a moment, `other` any."""
+    return quantity == "other" or unit == QUANTITIES[quantity] or (quantity in _MOMENTS and unit == "N*m")
+
 
 @checked
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Channel:
 
     name: str
     quantity: str = "other"
-    unit: str = ""  # the unit the numbers are in: SI, empty when unknown or dimensionless
+    unit: str = ""  # the SI unit the numbers are in, empty when unknown or dimensionless
     location: str | int = ""
     direction: str = ""
 
@@ -49,5 +57,20 @@ class Channel:
                 f"Channel '{self.name}': there is no quantity called '{self.quantity}'; "
                 f"{nearest(self.quantity, QUANTITIES)}"
             )
-        if not self.unit and QUANTITIES[self.quantity]:
-            object.__setattr__(self, "unit", QUANTITIES[self.quantity])
+        expected = QUANTITIES[self.quantity]
+        if not self.unit or self.unit == expected:
+            object.__setattr__(self, "unit", expected)
+            return
+        try:
+            known = parse_unit(self.unit)
+        except InputError as problem:
+            raise InputError(f"Channel '{self.name}': {problem}") from None
+        if not fits(self.quantity, known.symbol):
+            what = f"in {expected}" if expected else "without a unit"
+            raise InputError(f"Channel '{self.name}': a {self.quantity} is {what}, not in {self.unit}.")
+        if known.factor != 1.0 or known.offset:
+            raise InputError(
+                f"Channel '{self.name}': the numbers of a record are in SI units, here {known.symbol or 'none'}, not "
+                f"in {self.unit}; convert them with vibrid.records.units.to_si."
+            )
+        object.__setattr__(self, "unit", known.symbol)

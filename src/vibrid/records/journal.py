@@ -19,6 +19,7 @@ import numpy as np
 from vibrid.core.errors import FileProblem, newer_format
 from vibrid.core.files import Appended, cannot_write
 from vibrid.records.record import Channel, Record
+from vibrid.records.sampling import on_grid, uniform_step
 
 FORMAT = 1
 SIGNATURE = b'{"vibrid_journal": '
@@ -109,8 +110,8 @@ def record_of(kept: Journaled, history: Sequence[str]) -> Record:
         rows = rows[later]
     data = np.where(np.isinf(rows[:, 1:]), np.nan, rows[:, 1:])
     times = rows[:, 0]
-    step = kept.step
-    if step is not None and len(times) and np.abs(times - times[0] - step * np.arange(len(times))).max() < 1e-6 * step:
+    step = kept.step if kept.step is not None and len(times) and on_grid(times, kept.step) else uniform_step(times)
+    if step is not None:
         return Record(data, kept.channels, step=step, start=float(times[0]), name=kept.name, history=notes)
     return Record(data, kept.channels, times=times, name=kept.name, history=notes)
 

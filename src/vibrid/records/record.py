@@ -7,6 +7,7 @@ Each operation on a record has a small module of its own; the methods without a 
 from __future__ import annotations
 
 import numbers
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -33,11 +34,21 @@ MOST_SAMPLES = 100_000_000
 
 
 def _numbers(value, what: str) -> np.ndarray:
-    """A copy as an array of numbers; NaN may stand for a missing one."""
+    """An array of numbers, a copy where anything could change it; NaN may stand for a missing one."""
+    if isinstance(value, np.ndarray) and value.dtype == np.float64 and _is_fixed(value):
+        return value
     try:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise InputError(f"The {what} of a record must be numbers in rows of equal length ({problem}).") from problem
+
+
+def _is_fixed(array: np.ndarray) -> bool:
+    """Whether neither an array nor what it is a view of can be written to."""
+    part: object = array
+    while isinstance(part, np.ndarray) and not part.flags.writeable:
+        part = part.base
+    return part is None
 
 
 def step_of(record: Record) -> float:
@@ -99,7 +110,7 @@ class Record:
                 f"the channels are {len(channels)}."
             )
         names = [c.name for c in channels]
-        twice = sorted({n for n in names if names.count(n) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             raise InputError(f"Channel names must be unique; {', '.join(map(repr, twice))} occur more than once.")
         if (self.step is None) == (self.times is None):

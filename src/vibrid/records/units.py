@@ -1,143 +1,174 @@
 """Units: every number that enters or leaves a record is converted here.
 
-Inside a record all numbers are SI. Files use g, gal, inches and kips; `to_si` and `from_si` convert with pint.
-pint reads `g` as gram. In a file of accelerations `g` is always standard gravity (9.80665 m/s², exact), so the symbol
-alone is taken as gravity here; a mass in grams must be written `gram`.
+Inside a record all numbers are SI. Files use g, gal, inches and kips; `to_si` and `from_si` convert. The spellings that
+are read are those of `unit_vocabulary`, joined as in `unit_text`; the factors are pint's. `g` is standard gravity
+(9.80665 m/s², exact); a mass in grams must be written `gram`.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.unit_text import LARGEST_POWER, factors_of
 
 STANDARD_GRAVITY = 9.80665
 """Standard gravity in m/s² (exact by definition)."""
 
-_SPELLINGS = {
-    "g": "standard_gravity",
-    "g's": "standard_gravity",
-    "gs": "standard_gravity",
-    "g_n": "standard_gravity",
-    "mg": "millistandard_gravity",
-    "gal": "cm/s^2",
-    "gals": "cm/s^2",
-    "lb": "pound_force",  # a load cell's "lb" is a force
-    "lbs": "pound_force",
-    "lbf": "pound_force",
-    "kip": "kilopound_force",
-    "kips": "kilopound_force",
-    "kgf": "kilogram_force",
-    "tf": "metric_ton*standard_gravity",
-    "in": "inch",
-    "m": "meter",  # capitals too: old files write CM/SEC2
-    "cm": "centimeter",
-    "mm": "millimeter",
-    "s": "second",
-    "n": "newton",
-    "kn": "kilonewton",
-    "hz": "hertz",
-    "kpa": "kilopascal",
-    "mpa": "megapascal",
-    "sec": "second",
-    "secs": "second",
-    "v": "volt",
-    "deg": "degree",
-    "microstrain": "1e-6",
-    "ustrain": "1e-6",
-    "µε": "1e-6",
-    "με": "1e-6",
-    "-": "",
-    "1": "",
+_BASE = (("kg", "[mass]"), ("m", "[length]"), ("s", "[time]"), ("A", "[current]"), ("K", "[temperature]"))
+_SYMBOLS = (*(symbol for symbol, _ in _BASE), "rad", "count")
+
+# powers of kg, m, s, A, K, rad and count -> name of the quantity, and its SI unit
+_DIMENSIONS: dict[tuple[int, ...], tuple[str, str]] = {
+    (0, 1, 0, 0, 0, 0, 0): ("length", "m"),
+    (0, 2, 0, 0, 0, 0, 0): ("area", "m^2"),
+    (0, 1, -1, 0, 0, 0, 0): ("velocity", "m/s"),
+    (0, 1, -2, 0, 0, 0, 0): ("acceleration", "m/s^2"),
+    (1, 1, -2, 0, 0, 0, 0): ("force", "N"),
+    (1, 0, -2, 0, 0, 0, 0): ("stiffness", "N/m"),
+    (1, 0, -1, 0, 0, 0, 0): ("damping", "N*s/m"),
+    (1, 2, -2, 0, 0, 0, 0): ("moment", "N*m"),
+    (1, 2, -2, 0, 0, -1, 0): ("rotational stiffness", "N*m/rad"),
+    (1, -1, -2, 0, 0, 0, 0): ("stress", "Pa"),
+    (1, -3, 0, 0, 0, 0, 0): ("density", "kg/m^3"),
+    (0, 0, 1, 0, 0, 0, 0): ("time", "s"),
+    (0, 0, -1, 0, 0, 0, 0): ("rate", "1/s"),
+    (1, 0, 0, 0, 0, 0, 0): ("mass", "kg"),
+    (0, 0, 0, 0, 0, 1, 0): ("angle", "rad"),
+    (0, 0, -1, 0, 0, 1, 0): ("angular velocity", "rad/s"),
+    (0, 0, -2, 0, 0, 1, 0): ("angular acceleration", "rad/s^2"),
+    (1, 2, -3, -1, 0, 0, 0): ("voltage", "V"),
+    (1, 2, -3, 0, 0, 0, 0): ("power", "W"),
+    (0, 0, 0, 0, 1, 0, 0): ("temperature", "K"),
+    (0, 0, 0, 0, 0, 0, 1): ("counts", "count"),
+    (0, 0, 0, 0, 0, 0, 0): ("none", ""),
 }
 
-# powers of length, mass and time -> name of the quantity, and its SI unit
-_DIMENSIONS: dict[tuple[object, ...], tuple[str, str]] = {
-    (1, 0, 0): ("length", "m"),
-    (1, 0, -1): ("velocity", "m/s"),
-    (1, 0, -2): ("acceleration", "m/s^2"),
-    (1, 1, -2): ("force", "N"),
-    (2, 1, -2): ("moment", "N*m"),
-    (-1, 1, -2): ("stress", "Pa"),
-    (0, 0, 1): ("time", "s"),
-    (0, 0, -1): ("frequency", "Hz"),
-    (0, 1, 0): ("mass", "kg"),
-    (0, 0, 0): ("none", ""),
+_ALSO = {
+    ("rad/s", "Hz"): 1 / (2 * math.pi),  # 2π rad/s are one cycle a second
+    ("Hz", "rad/s"): 2 * math.pi,
+    ("1/s", "Hz"): 1.0,
+    ("rad/s", "1/s"): 1.0,
+    ("N*m", "J"): 1.0,
 }
+"""Factor from numbers in one SI unit to another that may stand in its place."""
 
-_UNIT_TEXT = re.compile(r"[A-Za-z0-9µμε_'. */^()²³·\-]*")
-_LARGE_POWER = re.compile(r"\*\*|\^\s*\d{2,}")
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit: SI number = factor × number + offset, in the SI unit `symbol`; `kind`: acceleration, force, none, …"""
+
+    factor: float
+    symbol: str
+    kind: str
+    offset: float = 0.0
+
+    def to_si(self, values):
+        return values * self.factor + self.offset if self.offset else values * self.factor
+
+    def from_si(self, values):
+        return (values - self.offset) / self.factor if self.offset else values / self.factor
 
 
 @lru_cache(maxsize=1)
-def _registry():
+def _registry() -> Any:
     import pint
 
     return pint.UnitRegistry(cache_folder=None)
 
 
-def _spelling(unit: str) -> str:
-    """The unit as pint spells it: engineers' abbreviations replaced, `/sec/sec` and `s2` understood."""
-    text = unit.strip().replace("²", "^2").replace("·", "*").replace("³", "^3")
-    if text.lower() in _SPELLINGS:
-        return _SPELLINGS[text.lower()]
-    text = re.sub(r"(?<![A-Za-z_])([A-Za-z_]+)([23])(?![0-9A-Za-z])", r"\1^\2", text)  # sec2 -> sec^2
-    words = re.split(r"([A-Za-zµμ_']+)", text)
-    return "".join(
-        _SPELLINGS.get(word.lower(), word.lower() if word.isupper() and len(word) > 2 else word) for word in words
-    )
-
-
 @lru_cache(maxsize=512)
+def parse_unit(text: str) -> Unit:
+    """The unit that a text names; InputError with the nearest known one otherwise.
+
+    >>> parse_unit("cm/s^2")
+    Unit(factor=0.01, symbol='m/s^2', kind='acceleration', offset=0.0)
+    """
+    factors = factors_of(text)
+    if not factors:
+        return Unit(1.0, "", "none")
+    registry = _registry()
+    product, angle, count = registry.Quantity(1.0), 0, 0
+    for unit, power in factors:
+        name = f"delta_{unit.pint}" if unit.offset else unit.pint
+        product = product * registry(name) ** power
+        angle, count = angle + power * unit.angle, count + power * unit.count
+    base = product.to_base_units()
+    dimensions = dict(base.dimensionality)
+    powers = (*(int(dimensions.get(name, 0)) for _, name in _BASE), angle, count)
+    if max(map(abs, powers)) > LARGEST_POWER:
+        raise InputError(f"'{text}' is not a unit of a measurement: it has a power above {LARGEST_POWER}.")
+    weighed = any(unit.pint.endswith("standard_gravity") and "*" not in unit.pint for unit, _ in factors)
+    if weighed and powers[0] == 0 and powers[1] < 0:  # g/cm^3
+        raise InputError(f"'{text}' is not a unit with one meaning: g is standard gravity; write gram for a mass.")
+    kind, symbol = _DIMENSIONS.get(powers) or ("other", _written(powers))
+    offset = 0.0
+    if len(factors) == 1 and factors[0].power == 1:
+        unit = factors[0].unit
+        kind, symbol = unit.kind or kind, symbol if unit.symbol is None else unit.symbol
+        offset = float(registry.Quantity(0.0, unit.pint).to("kelvin").magnitude) if unit.offset else 0.0
+    return Unit(float(base.magnitude), symbol, kind, offset)
+
+
+def _written(powers: tuple[int, ...]) -> str:
+    """The SI unit with these powers: kg*m^2, 1/m, kg/(m*s^3)."""
+    named = list(zip(_SYMBOLS, powers, strict=True))
+    above, below = (
+        [symbol if power * sign == 1 else f"{symbol}^{power * sign}" for symbol, power in named if power * sign > 0]
+        for sign in (1, -1)
+    )
+    top = "*".join(above) or "1"
+    return top if not below else f"{top}/{below[0]}" if len(below) == 1 else f"{top}/({'*'.join(below)})"
+
+
 def unit_factor(unit: str) -> tuple[float, str, str]:
-    """Factor to SI, SI unit and kind ('acceleration', 'force', ...) of a unit; InputError when it is unknown.
+    """Factor to SI, SI unit and kind of a unit; InputError for an unknown one, and for one that a factor is not enough.
 
     >>> unit_factor("cm/s^2")
     (0.01, 'm/s^2', 'acceleration')
     """
-    text = unit.strip()
-    if len(text) > 60 or not _UNIT_TEXT.fullmatch(text) or _LARGE_POWER.search(text):
-        raise InputError(f"'{unit[:60]}' is not a unit.")
-    spelled = _spelling(text)
-    if not spelled:
-        return 1.0, "", "none"
-    if spelled == "1e-6":
-        return 1e-6, "", "none"
-    try:
-        quantity = _registry()(spelled)
-        quantity = quantity if hasattr(quantity, "dimensionality") else _registry().Quantity(quantity)
-        base = quantity.to_base_units()
-        factor = float(base.magnitude)
-    except Exception as problem:  # pint raises its own errors, tokenizer errors, ZeroDivisionError...
-        raise InputError(
-            f"'{unit}' is not a unit that is known here; write for example m/s^2, g, cm/s^2, mm, kN or kip."
-        ) from problem
-    if not np.isfinite(factor) or factor <= 0:
-        raise InputError(f"'{unit}' is not a unit that numbers can be measured in.")
-    if str(quantity.units) in ("degree", "radian"):
-        return factor, "rad", "angle"
-    powers = dict(base.dimensionality)
-    key = tuple(powers.pop(name, 0) for name in ("[length]", "[mass]", "[time]"))
-    if powers or key not in _DIMENSIONS:
-        return factor, f"{base.units:~C}".replace("**", "^"), "other"
-    kind, symbol = _DIMENSIONS[key]
-    return factor, symbol, kind
+    known = parse_unit(unit)
+    if known.offset:
+        raise InputError(f"'{unit}' has a zero of its own, so numbers are not converted by a factor: use K.")
+    return known.factor, known.symbol, known.kind
+
+
+def unit_for(unit: str, si_unit: str) -> Unit:
+    """A unit for numbers that are kept in `si_unit`; InputError where it measures something else.
+
+    >>> unit_for("rpm", "Hz").factor * 60
+    1.0
+    """
+    known, expected = parse_unit(unit), parse_unit(si_unit)
+    if known.symbol == expected.symbol:
+        return known
+    if (known.symbol, expected.symbol) in _ALSO:
+        factor = known.factor * _ALSO[known.symbol, expected.symbol]
+        return replace(known, factor=factor, symbol=expected.symbol, kind=expected.kind)
+    what = known.kind if known.kind not in ("none", "other") else known.symbol or "a pure number"
+    raise InputError(
+        f"Numbers in {si_unit or 'no unit'} cannot be expressed in {unit or 'no unit'}, which measures {what}."
+    )
 
 
 def to_si(values, unit: str) -> np.ndarray:
     """Numbers in `unit` as SI numbers."""
-    return np.asarray(values, dtype=float) * unit_factor(unit)[0]
+    return parse_unit(unit).to_si(np.asarray(values, dtype=float))
 
 
-def from_si(values, unit: str, si_unit: str = "") -> np.ndarray:
-    """SI numbers expressed in `unit`; InputError when `unit` measures something else than `si_unit`."""
-    factor, symbol, kind = unit_factor(unit)
-    if si_unit and unit_factor(si_unit)[1] != symbol:
-        raise InputError(f"Numbers in {si_unit} cannot be expressed in {unit}, which measures {kind}.")
-    return np.asarray(values, dtype=float) / factor
+def from_si(values, unit: str, si_unit: str | None = None) -> np.ndarray:
+    """SI numbers expressed in `unit`; InputError when `unit` measures something else than `si_unit`.
+
+    si_unit: the SI unit of the numbers, empty for pure numbers; None leaves it unchecked.
+    """
+    known = parse_unit(unit) if si_unit is None else unit_for(unit, si_unit)
+    return known.from_si(np.asarray(values, dtype=float))
 
 
 _GROUND = re.compile(r"ground|gnd|base|table|free.?field|\bff\b|quake|\bag\b|\bug\b|\bxg\b", re.I)
@@ -150,7 +181,7 @@ def guess_quantity(name: str, unit: str) -> str:
     An acceleration is `ground_acceleration` when the name contains ground, base or table, relative (`acceleration`)
     when it contains `rel`, and otherwise absolute: what an accelerometer measures.
     """
-    kind = unit_factor(unit)[2]
+    kind = parse_unit(unit).kind
     word = name.replace("_", " ").lower()
     ground = bool(_GROUND.search(word))
     if kind == "acceleration":
@@ -164,6 +195,6 @@ def guess_quantity(name: str, unit: str) -> str:
         return "load" if _LOAD.search(word) else "element_force"
     if kind == "angle":
         return "rotation"
-    if "strain" in word or unit.strip().lower() in ("microstrain", "ustrain", "µε", "με", "strain"):
+    if kind == "strain" or (kind == "none" and "strain" in word):
         return "strain"
     return "other"

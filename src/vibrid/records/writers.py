@@ -35,13 +35,15 @@ def write_csv(
     units = dict(units or {})
     for name in units:
         record.index(name)
+    _check(record)
     for name in record.names:
-        if any(c in name for c in '",;\t\n\r[]()') or not name or name != name.strip():
-            raise InputError(f"Channel '{name}' cannot be written as a heading of a CSV file; rename it first.")
+        if any(c in '",;[]()' or ord(c) < 32 for c in name) or not name or name != name.strip():
+            raise InputError(f"Channel {name!r} cannot be written as a heading of a CSV file; rename it first.")
     columns, headings = [record.time], ["time [s]"]
     for channel in record.channels:
         unit = units.get(channel.name, channel.unit)
-        columns.append(from_si(record[channel.name], unit, channel.unit))
+        with np.errstate(over="ignore"):
+            columns.append(from_si(record[channel.name], unit, channel.unit))
         headings.append(f"{channel.name} [{unit}]" if unit else channel.name)
     content = {
         "name": record.name,
@@ -54,6 +56,8 @@ def write_csv(
         "history": list(record.history),
     }
     data = np.column_stack(columns)
+    if np.isinf(data).any():
+        raise InputError("A number is too large for the unit in which it should be written; choose a larger unit.")
     row_format = ",".join(["%r", *["%r" if digits is None else f"%.{digits}g"] * len(record.channels)])
     head = "# vibrid: " + json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n" + ",".join(headings) + "\n"
     with whole_file(path) as stream:
@@ -64,6 +68,22 @@ def write_csv(
     return Path(path)
 
 
+def _check(record: Record) -> None:
+    """Refuse what a file cannot keep, before anything is written: infinite numbers, texts that are not Unicode."""
+    endless = np.argwhere(np.isinf(record.data))
+    if len(endless):
+        row, column = endless[0]
+        raise InputError(
+            f"Sample {row + 1} of channel '{record.names[column]}' is infinite, which no reader accepts; write "
+            "NaN for a missing sample."
+        )
+    texts = [record.name, *record.history]
+    texts += [text for c in record.channels for text in (c.name, str(c.location), c.direction)]
+    for text in texts:
+        if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+            raise InputError(f"The text {text[:60]!r} cannot be written to a file; change it first.")
+
+
 def write_hdf5(record: Record, path: str | PathLike[str]) -> Path:
     """Write a record as HDF5 that netCDF-4 programs read as well: one variable per channel on the dimension `time`.
 
@@ -71,6 +91,7 @@ def write_hdf5(record: Record, path: str | PathLike[str]) -> Path:
     """
     import h5py
 
+    _check(record)
     with whole_hdf5(path, track_order=True) as file:
         file.attrs["Conventions"] = "CF-1.8"
         file.attrs["title"] = record.name

@@ -12,7 +12,7 @@ import numpy as np
 
 from vibrid.core.arguments import Numbers, checked
 from vibrid.core.errors import InputError, unknown_name
-from vibrid.records.units import STANDARD_GRAVITY, unit_factor
+from vibrid.records.units import STANDARD_GRAVITY, unit_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def table_target(
     periods: Numbers, acceleration: Numbers, unit: str = "g", deviation: Numbers | None = None, name: str = "target"
 ) -> Target:
     """A target from a table: periods in s, accelerations in `unit`, deviations of ln Sa where there are any."""
-    values = np.asarray(acceleration, dtype=float) * unit_factor(unit)[0]
+    values = np.asarray(acceleration, dtype=float) * unit_for(unit, "m/s^2").factor
     scatter = None if deviation is None else np.asarray(deviation, dtype=float)
     return Target(np.asarray(periods, dtype=float), values, scatter, name)
 
@@ -193,7 +193,7 @@ def conditional_mean_target(periods, median, deviation, period: float, accelerat
     sigma = float(base.deviation_at(period))
     if sigma <= 0:
         raise InputError("The ground-motion model needs a positive deviation at the conditioning period.")
-    epsilon = np.log(acceleration * unit_factor(unit)[0] / base.at(period)) / sigma
+    epsilon = np.log(acceleration * unit_for(unit, "m/s^2").factor / base.at(period)) / sigma
     grid = np.union1d(base.periods, [period])  # the spectrum has its peak of correlation at T*
     rho, scatter = correlation(grid, period), base.deviation_at(grid)
     values = base.at(grid) * np.exp(rho * epsilon * scatter)

@@ -36,6 +36,9 @@ from vibrid.records.readers.reader import READERS, Reader, is_own, readers
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
 
+UNFORESEEN = "it is written in a way that its reader does not foresee"
+"""In the message about an error that a reader of the package should have described itself."""
+
 
 def read_records(
     path: str | PathLike[str],
@@ -156,9 +159,12 @@ def _recognises(name: str, reader: Reader, source: Source) -> bool:
     """Whether a file is of a format; a plugin's reader that fails is skipped with a warning."""
     try:
         return bool(reader.recognises(source))
+    except VibridError:
+        raise
     except Exception as problem:
-        if is_own(name) or isinstance(problem, VibridError):
-            raise
+        if is_own(name):
+            why = f"{type(problem).__name__}: {str(problem)[:200]}"
+            raise source.problem(f"it is damaged, or {UNFORESEEN} ({name}; {why}).") from problem
         whose = READERS.origin(name)
         warnings.warn(
             f"{source.path}: the reader of '{name}' ({whose}) could not check whether the file is of its format, and "
@@ -172,10 +178,12 @@ def _run(name: str, reader: Reader, source: Source, layout: Layout) -> list[Reco
     try:
         with np.errstate(all="ignore"):  # very large numbers overflow; the result is checked, so no warning is needed
             records = reader.read(source, layout)
+    except VibridError:
+        raise
     except Exception as problem:
-        if is_own(name) or isinstance(problem, VibridError):
-            raise
-        why = f"{type(problem).__name__}: {problem}"
+        why = f"{type(problem).__name__}: {str(problem)[:200]}"
+        if is_own(name):
+            raise source.problem(f"it is damaged, or {UNFORESEEN} ({name}; {why}).") from problem
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed ({why}).") from problem
     if not is_own(name) and not (isinstance(records, list) and records and all(isinstance(r, Record) for r in records)):
         raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) gave no list of records.")

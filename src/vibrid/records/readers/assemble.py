@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -10,12 +9,14 @@ from typing import TypeVar
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.channel import fits
 from vibrid.records.components import component_in
 from vibrid.records.readers.layout import Column, Layout, override
+from vibrid.records.readers.scan import in_brackets
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import find_axis, find_time
 from vibrid.records.record import QUANTITIES, Channel, Record
-from vibrid.records.units import guess_quantity, unit_factor
+from vibrid.records.units import Unit, from_si, guess_quantity, parse_unit
 
 Named = TypeVar("Named", Column, Channel)
 
@@ -23,10 +24,8 @@ Named = TypeVar("Named", Column, Channel)
 def split_unit(header: str) -> tuple[str, str | None]:
     """Name and unit of a heading such as `roof_acc [m/s^2]` or `force (kN)`; unit None when there is none."""
     text = header.strip().strip('"').strip()
-    match = re.fullmatch(r"(.*?)\s*[\[(]([^\[\]()]*)[\])]\s*", text)
-    if match and match.group(1):
-        return match.group(1).strip(), match.group(2).strip()
-    return text, None
+    parts = in_brackets(text)
+    return parts if parts is not None and parts[0] else (text, None)
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,9 @@ def assemble(
             known = layout.column(position, column, len(keep))
             if known.skip:
                 continue
-            channel, factor = _channel(source, known, unit_line)
+            channel, unit = _channel(source, known, unit_line)
             channels.append(channel)
-            columns.append(data[:, i] * (factor * known.gain))
+            columns.append(unit.to_si(data[:, i] if known.gain == 1.0 else data[:, i] * known.gain))
             if known.unit is None:
                 unstated.append(channel.name)
             if known != column:
@@ -108,6 +107,11 @@ def assemble(
     except InputError as problem:
         raise source.problem(str(problem), unit_line) from None
     stacked = np.column_stack(columns)
+    places = sampling.pop("places", None)
+    gaps = [] if places is None else [_gaps(places, sampling)]
+    if places is not None:
+        rows, stacked = stacked, np.full((int(places[-1]) + 1, stacked.shape[1]), np.nan)
+        stacked[places] = rows
     if told.history is None:
         history = [f"read from {source.name} ({kind})"]
         missing = int(np.isnan(stacked).sum())
@@ -118,7 +122,17 @@ def assemble(
     else:
         history = [*told.history, *([f"description changed when it was read: {_listed(changed)}"] if changed else [])]
     name = layout.name or (stem(source) if told.name is None else told.name)
-    return build(source, stacked, channels, sampling, name, history)
+    return build(source, stacked, channels, sampling, name, [*history, *gaps])
+
+
+def _gaps(places: np.ndarray, sampling: Mapping) -> str:
+    """The line of the history about rows that an even time column leaves out."""
+    counts = np.diff(places) - 1
+    first = sampling["start"] + sampling["step"] * float(places[int(np.argmax(counts > 0))])
+    return (
+        f"the time column leaves out {int(counts.sum())} of {int(places[-1]) + 1} even steps of {sampling['step']:g} s"
+        f", first after {first:g} s: NaN there"
+    )
 
 
 def described_anew(
@@ -143,7 +157,7 @@ def _described_anew(source: Source, record: Record, layout: Layout, units: Seque
     columns = [Column(quantity=c.quantity, location=str(c.location), direction=c.direction) for c in record.channels]
     axis = {"times": record.times} if record.step is None else {"step": record.step, "start": record.start}
     told = Told(columns, axis, None, record.history, record.name)
-    raw = record.data / [unit_factor(u)[0] for u in units]
+    raw = np.column_stack([from_si(column, unit) for column, unit in zip(record.data.T, units, strict=True)])
     stated = [u or None for u in units]
     return assemble(source, raw, record.names, stated, layout.within(record.names), kind="", told=told)
 
@@ -155,11 +169,13 @@ def _listed(names: Sequence[str]) -> str:
 def numbered(columns: Sequence[Named]) -> list[Named]:
     """The columns, or channels, with repeated names numbered: acc, acc_2, acc_3."""
     seen: set[str] = set()
+    following: dict[str, int] = {}
     result = []
     for column in columns:
-        name, count = column.name, 2
+        name, count = column.name, following.get(column.name, 2)
         while name in seen:
             name, count = f"{column.name}_{count}", count + 1
+        following[column.name] = count
         seen.add(name)
         result.append(replace(column, name=name))
     return result
@@ -174,6 +190,10 @@ def build(
         raise source.problem(f"sample {row + 1} is infinite; a missing sample is written NaN.")
     if len(channels) * len(data) > source.limits.numbers:
         raise source.problem(f"more than {source.limits.numbers} numbers; pass larger `limits` to read it.")
+    part: object = data
+    while isinstance(part, np.ndarray):  # it belongs to the record from now on, which need not copy it
+        part.flags.writeable = False
+        part = part.base
     try:
         return Record(data, tuple(numbered(channels)), name=name, history=tuple(history), **axis)
     except InputError as problem:
@@ -185,25 +205,28 @@ def stem(source: Source) -> str:
     return name.rsplit(".", 1)[0] if "." in name[1:] else name
 
 
-def _channel(source: Source, known: Column, line: int | None) -> tuple[Channel, float]:
-    """The channel of a column and the factor of its numbers to SI; a component in its name is its direction."""
-    factor, symbol, _ = unit_factor(known.unit or "")
+def _channel(source: Source, known: Column, line: int | None) -> tuple[Channel, Unit]:
+    """The channel of a column and the unit of its numbers; a component in its name is its direction."""
+    try:
+        unit = parse_unit(known.unit or "")
+    except InputError as problem:
+        raise InputError(f"column '{known.name}': {problem}") from None
+    symbol = unit.symbol
     quantity = known.quantity or guess_quantity(known.name, known.unit or "")
     if quantity in QUANTITIES:
-        expected = QUANTITIES[quantity]
         if known.unit is None:
-            symbol = expected
-        elif quantity != "other" and unit_factor(expected)[1] != symbol:
+            symbol = QUANTITIES[quantity]
+        elif not fits(quantity, symbol):
             raise source.problem(
                 f"column '{known.name}' is a {quantity} and cannot be measured in '{known.unit}'.", line
             )
     direction = known.direction or (component_in(known.name) if quantity.startswith("ground") else "")
-    return Channel(known.name, quantity, symbol, known.location, direction), factor
+    return Channel(known.name, quantity, symbol, known.location, direction), unit
 
 
 def _seconds(name: str, unit: str | None) -> float:
     """Factor of a time column to seconds."""
-    factor, _, kind = unit_factor(unit or "s")
-    if kind != "time":
+    known = parse_unit(unit or "s")
+    if known.kind != "time":
         raise InputError(f"the time column '{name}' is in '{unit}', which is no unit of time; write s, ms or min.")
-    return factor
+    return known.factor

@@ -15,7 +15,7 @@ from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 NAME = "columns"
 _TITLE_LINES = 40
@@ -76,7 +76,7 @@ def _named(source: Source, title: list[str], delimiter: str | None, width: int, 
         return [], []
     for name, unit in split:
         try:
-            unit_factor(unit or "")
+            parse_unit(unit or "")
         except InputError as problem:
             raise source.problem(f"column '{name}': {problem}", line) from None
     return [name for name, _ in split], [unit for _, unit in split]

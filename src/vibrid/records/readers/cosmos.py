@@ -13,10 +13,13 @@ Each channel has lines of text, 100 integers, 100 reals, comments, and then the 
 from __future__ import annotations
 
 import re
+from itertools import islice
+from typing import NamedTuple
 
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
+from vibrid.records.readers.scan import NumberedLines, after
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.strong_motion import Trace, gather
 from vibrid.records.record import Record
@@ -24,7 +27,8 @@ from vibrid.records.record import Record
 NAME = "COSMOS"
 _INTEGERS = re.compile(r"^\s*(\d{1,4})\s+Integer-header values follow on\s+(\d{1,3})\s+lines?(.*)$", re.I)
 _REALS = re.compile(r"^\s*(\d{1,4})\s+Real-header values follow on\s+(\d{1,3})\s+lines?(.*)$", re.I)
-_DATA = re.compile(r"^\s*(\d{1,9})\s+([a-z.\- ]*?)\s*pts\b[ ,].*?units\s*=\s*([^,(]+).*?Format\s*=?\s*(\(.*)$", re.I)
+_END = re.compile(r"\s*End-of-data", re.I)
+_TEXT_LINES = 200
 _UP = {400: "Up", 401: "Down"}
 
 
@@ -38,73 +42,102 @@ def read(source: Source, layout: Layout) -> list[Record]:
 
 def traces(source: Source) -> list[Trace]:
     """Every component in the file."""
-    lines = list(source.lines())
-    traces_read, text_start, index = [], 0, 0
-    text, integers, reals = [], [], []
-    while index < len(lines):
-        line = lines[index]
+    lines = NumberedLines(source.lines())
+    traces_read, text, integers, reals, above = [], [], [], [], []
+    for line in lines:
         if block := _INTEGERS.match(line):
-            text = lines[text_start:index]
-            integers, index = _header(source, lines, index, block)
+            text, above = above, []
+            integers = _header(source, lines, block)
         elif block := _REALS.match(line):
-            reals, index = _header(source, lines, index, block)
-        elif (announced := _DATA.match(line)) and integers and reals:
-            trace, index = _trace(source, lines, index, announced, text, integers, reals)
-            traces_read.append(trace)
-        else:
-            index += 1
-            if re.match(r"^\s*End-of-data", line, re.I):
-                text_start = index
+            reals = _header(source, lines, block)
+        elif integers and reals and (announced := _announced(line)) is not None:
+            traces_read.append(_trace(source, lines, announced, text, integers, reals))
+        elif _END.match(line):
+            above = []
+        elif len(above) < _TEXT_LINES:
+            above.append(line)
     if not traces_read:
         raise source.problem("the headers of a COSMOS file are there and no block of numbers follows.")
     return traces_read
 
 
-def _header(source: Source, lines: list[str], index: int, block) -> tuple[list[float], int]:
-    count, rows = int(block.group(1)), int(block.group(2))
+class _Announced(NamedTuple):
+    """The line above a block of numbers: their count, their unit and their Fortran format."""
+
+    values: int
+    unit: str
+    format: str
+
+
+def _announced(line: str) -> _Announced | None:
+    """`7995 acceleration pts, approx  80 secs, units=cm/sec2(04), Format=(8F10.5)`; None for any other line."""
+    words = line.split(None, 1)
+    if len(words) < 2 or not (words[0].isdecimal() and len(words[0]) <= 9):
+        return None
+    quantity, pts, rest = words[1].lower().partition("pts")
+    if not pts or rest[:1] not in (" ", ",") or not all(c.isalpha() or c in ".- \t" for c in quantity):
+        return None
+    unit, format = after(rest, "units"), after(rest, "format")
+    if unit is None or format is None or not unit.startswith("="):
+        return None
+    unit = unit.removeprefix("=").split(",")[0].split("(")[0].strip().lower()
+    format = format.removeprefix("=").strip()
+    return _Announced(int(words[0]), unit, format) if unit and format.startswith("(") else None
+
+
+def _header(source: Source, lines: NumberedLines, block: re.Match[str]) -> list[float]:
+    count, rows, first = int(block.group(1)), int(block.group(2)), lines.number
     width = numbers.fortran_width(block.group(3)[block.group(3).find("(") :]) or 8
-    if index + rows >= len(lines):
-        raise source.problem("the file ends inside its header.", index + 1)
     values = []
-    for offset, line in enumerate(lines[index + 1 : index + 1 + rows]):
+    for line in islice(lines, rows):
         for piece in (line[i : i + width] for i in range(0, len(line.rstrip()), width)):
             value = numbers.number(piece)
             if value is None:
-                raise source.problem(f"'{piece.strip()[:40]}' is not a number.", index + 2 + offset)
+                raise source.problem(f"'{piece.strip()[:40]}' is not a number.", lines.number)
             values.append(value)
-    return values[:count], index + 1 + rows
+    if lines.number < first + rows:
+        raise source.problem("the file ends inside its header.", first)
+    return values[:count]
 
 
-def _trace(source, lines, index, announced, text, integers, reals) -> tuple[Trace, int]:
-    count, unit = int(announced.group(1)), announced.group(3).strip().lower()
+def _trace(source: Source, lines: NumberedLines, announced: _Announced, text, integers, reals) -> Trace:
+    count, unit, above = announced.values, announced.unit, lines.number
     if not 1 <= count <= source.limits.numbers:
-        raise source.problem(f"{count} is not a possible count of values.", index + 1)
+        raise source.problem(f"{count} is not a possible count of values.", above)
     if "count" in unit:
-        raise source.problem("the numbers are digital counts (volume 0); use the V1 or V2 file.", index + 1)
-    end = index + 1
-    while end < len(lines) and not re.match(r"^\s*End-of-data", lines[end], re.I):
-        end += 1
-    values = numbers.block(source, lines[index + 1 : end], index + 2, numbers.fortran_width(announced.group(4)), count)
-    if values.size != count:
-        raise source.problem(f"{count} values are announced and {values.size} follow: it is cut short.", index + 1)
+        raise source.problem("the numbers are digital counts (volume 0); use the V1 or V2 file.", above)
+    width = numbers.fortran_width(announced.format)
+    values = numbers.block(source, lines.until(_END.match), above + 1, width, count)
+    values = numbers.counted(source, values, count, above)
     joined = "\n".join(text)
-    place = re.search(r"Location:\s*(.*\S)", joined, re.I)
     azimuth = int(_item(integers, 54))
     number = int(_item(integers, 50))
-    chan = re.search(r"Chan\w*\s*(\d{1,3})", joined, re.I)
     clock = " ".join(f"{_item(integers, i):g}" for i in range(40, 46)) + f" {_item(reals, 30):g}"
     station = [line for line in text[1:] if re.search(r"[A-Za-z]", line)]
     return Trace(
-        number=number if 0 < number < 1000 else int(chan.group(1)) if chan else 1,
+        number=number if 0 < number < 1000 else _channel_number(joined),
         values=values,
         unit=unit,
-        step=_interval(source, reals, count, index + 1),
+        step=_interval(source, reals, count, above),
         clock=clock,
         direction=_UP.get(azimuth, f"{azimuth} deg" if 0 <= azimuth <= 360 else ""),
-        location=place.group(1) if place else "",
+        location=after(joined, "Location:") or "",
         title=" ".join(station[0].split()) if station else "",
-        line=index + 1,
-    ), end + 1
+        line=above,
+    )
+
+
+def _channel_number(text: str) -> int:
+    """The number in `Chan 1`, `Channel 12` or `Chan3`; 1 where there is none."""
+    words = text.split()
+    for place, word in enumerate(words):
+        if word.lower().startswith("chan"):
+            behind = word.lower().lstrip("abcdefghijklmnopqrstuvwxyz_")
+            following = behind or (words[place + 1] if place + 1 < len(words) else "")
+            digits = re.match(r"\d{1,3}", following)
+            if digits:
+                return int(digits[0])
+    return 1
 
 
 def _item(values: list[float], number: int) -> float:

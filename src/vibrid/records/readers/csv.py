@@ -21,7 +21,7 @@ from vibrid.records.readers.layout import Column, Layout
 from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Record
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 NAME = "CSV"
 
@@ -44,7 +44,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
             damaged = description is None
     names, units = _names_and_units(source, heading)
     data = numbers.table(source, lines, heading.last + 2, heading.delimiter, len(names))
-    if not len(data):
+    if not len(data) and description is None:
         raise source.problem("there are headings and no numbers.", heading.first + 1)
     told = None if description is None else _told(description, names)
     record = assemble(source, data, names, units, layout, kind=NAME, unit_line=heading.last + 1, told=told)
@@ -57,12 +57,12 @@ def _names_and_units(source: Source, found: Heading) -> tuple[list[str], list[st
     for i, below in enumerate(found.units):
         if not below:
             continue
-        if units[i] and unit_factor(units[i]) != unit_factor(below):
+        if units[i] and parse_unit(units[i]) != parse_unit(below):
             raise source.problem(f"column '{names[i]}' is in {units[i]} and, a line below, in {below}.", found.last + 1)
         units[i] = below
     for name, unit in zip(names, units, strict=True):
         try:
-            unit_factor(unit or "")
+            parse_unit(unit or "")
         except InputError as problem:
             raise source.problem(f"column '{name}': {problem}", found.first + 1) from None
     return names, units

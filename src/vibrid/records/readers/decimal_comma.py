@@ -7,14 +7,20 @@ from collections.abc import Sequence
 
 from vibrid.records.readers.source import Source
 
-_NUMBER = re.compile(r'\s*"?\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+([eEdD][-+]?\d+)?\s*"?\s*')
+_NUMBER = re.compile(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+([eEdD][-+]?\d+)?")
 _WHOLE, _PART = re.compile(r"\s*[-+]?\d+"), re.compile(r"\d+([eE][-+]?\d+)?\s*")
-_PLAIN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?\s*|\s*nan\s*", re.IGNORECASE)
+_PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?|nan", re.IGNORECASE)
+_LONGEST = 60  # characters of a number
 
 
 def has_one(text: str) -> bool:
     """Whether a text is one number with a decimal comma."""
-    return _NUMBER.fullmatch(text) is not None
+    return _NUMBER.fullmatch(text.strip().strip('"').strip()) is not None
+
+
+def _is_plain(text: str) -> bool:
+    text = text.strip()
+    return len(text) <= _LONGEST and _PLAIN.fullmatch(text) is not None
 
 
 def told(example: str) -> str:
@@ -41,7 +47,7 @@ def refuse(source: Source) -> None:
         for separator in (";", "\t", None):
             cells = [cell for cell in line.split(separator) if cell.strip()]
             commas = [cell for cell in cells if has_one(cell)]
-            if commas and all(has_one(cell) or _PLAIN.fullmatch(cell) for cell in cells):
+            if commas and all(has_one(cell) or _is_plain(cell) for cell in cells):
                 raise source.problem(told(commas[0]), place)
 
 

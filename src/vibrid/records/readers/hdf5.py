@@ -7,17 +7,19 @@ Links to other files, arrays of objects and arrays far larger than the file are 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from vibrid.core.errors import InputError, newer_format
 from vibrid.records.readers.assemble import Told, assemble
 from vibrid.records.readers.isolated import Hdf5Array, read_hdf5
 from vibrid.records.readers.layout import Column, Layout
+from vibrid.records.readers.packed import unit_and_epoch, unpacked
 from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
-from vibrid.records.units import unit_factor
 from vibrid.records.writers import RECORD_FORMAT
 
 NAME = "HDF5"
@@ -30,6 +32,10 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, layout: Layout) -> list[Record]:
     attributes, arrays = read_hdf5(source)
+    try:
+        arrays = [replace(a, values=unpacked(a)) for a in arrays]
+    except InputError as problem:
+        raise source.problem(str(problem)) from None
     if "vibrid" in attributes:
         raise source.problem(
             "this is a result of `vibrid identify --save`, not a record; use it with `vibrid predict`, or in Python "
@@ -40,20 +46,21 @@ def read(source: Source, layout: Layout) -> list[Record]:
         if isinstance(format, int | float) and format > RECORD_FORMAT:
             raise newer_format(source.path, "record", int(format), f"format {RECORD_FORMAT}")
         return [_own(source, attributes, {a.name: a for a in arrays}, layout)]
-    units = {}
+    units, epochs = {}, []
     for array in arrays:
-        unit = array.attributes.get("units", array.attributes.get("unit"))
-        if isinstance(unit, str) and unit and _known(unit):
+        unit, epoch = _unit(array)
+        if unit:
             units[array.name] = unit
-    return from_variables(source, {a.name: a.values for a in arrays}, layout, NAME, units)
+        if epoch:
+            epochs.append(f"'{array.name[:60]}' counts from {epoch[:60]}")
+    records = from_variables(source, {a.name: a.values for a in arrays}, layout, NAME, units)
+    return [record.replace("; ".join(epochs[:4])) if epochs else record for record in records]
 
 
-def _known(unit: str) -> bool:
-    """Whether a unit is understood; files of other programs also write words such as `days since 1970` there."""
-    try:
-        return unit_factor(unit) is not None
-    except InputError:
-        return False
+def _unit(array: Hdf5Array) -> tuple[str, str]:
+    """The unit that a file states for an array, and the date that it counts from; empty where there is none."""
+    text = array.attributes.get("units", array.attributes.get("unit"))
+    return unit_and_epoch(text) if isinstance(text, str) else ("", "")
 
 
 def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout: Layout) -> Record:
@@ -78,14 +85,15 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
         columns_described.append(Column(quantity=quantity or "other", location=location, direction=direction))
         units.append(unit or None)
     step, start = attributes.get("vibrid_step"), attributes.get("vibrid_start", 0.0)
-    if isinstance(step, float) and isinstance(start, float) and np.isfinite([step, start]).all():
-        axis = {"step": step, "start": start}
-    elif "time" in arrays and arrays["time"].values.shape == columns[0].shape:
-        axis = {"times": arrays["time"].values}
-    else:
+    stated = isinstance(step, float) and isinstance(start, float) and np.isfinite([step, start]).all()
+    axis, time = {"step": step, "start": start} if stated else {}, None
+    if "time" in arrays and arrays["time"].values.shape == columns[0].shape:  # another program may have changed it
+        columns, names, time = [arrays["time"].values, *columns], ["time", *names], 0
+        columns_described, units = [Column(), *columns_described], [_unit(arrays["time"])[0] or "s", *units]
+    elif not stated:
         raise source.problem("its sampling step is missing.")
     title = attributes.get("title", "")
-    told = Told(columns_described, axis, None, history, title if isinstance(title, str) else "")
+    told = Told(columns_described, axis, time, history, title if isinstance(title, str) else "")
     return assemble(source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, told=told)
 
 

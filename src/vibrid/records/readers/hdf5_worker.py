@@ -13,7 +13,7 @@ import sys
 import h5py
 import numpy as np
 
-_DEEPEST, _MOST, _TEXTS = 4, 2000, 10_000
+_DEEPEST, _MOST, _TEXTS = 4, 10_000, 10_000
 
 
 class Refused(Exception):
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 def _attributes(item) -> dict:
-    """Attributes that are texts, lists of texts or single numbers."""
+    """Attributes that are texts, lists of texts, numbers or short lists of numbers."""
     attributes = {}
     for key in list(item.attrs)[:200]:
         try:
@@ -33,6 +33,8 @@ def _attributes(item) -> dict:
         if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "OS":
             texts = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value[:_TEXTS].tolist()]
             value = texts if all(isinstance(v, str) for v in texts) else None
+        elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuf" and value.size <= 16:
+            value = float(value[0]) if value.size == 1 else value.astype(float).tolist()
         elif isinstance(value, (np.floating, np.integer)):
             value = float(value)
         if isinstance(value, (str, list, float)):
@@ -46,7 +48,7 @@ def _walk(group, prefix: str = "", depth: int = 0, count: list | None = None):
     for key in group:
         count[0] += 1
         if count[0] > _MOST:
-            return
+            raise Refused(f"it has more than {_MOST} arrays and groups")
         if key.startswith("#") or not isinstance(group.get(key, getlink=True), h5py.HardLink):
             continue
         item = group[key]
@@ -61,7 +63,7 @@ def read(path: str, budget: int, ratio: int) -> tuple[dict, list[np.ndarray]]:
     arrays, described = [], []
     with h5py.File(path, "r", locking=False) as file:
         for name, dataset in _walk(file):
-            if dataset.shape is None or dataset.dtype.kind not in "fiub" or dataset.ndim > 2 or not dataset.size:
+            if dataset.shape is None or dataset.dtype.kind not in "fiub" or dataset.ndim > 2:
                 continue
             if dataset.external or dataset.is_virtual:
                 raise Refused(f"'{name[:60]}' lies in another file, which is not followed")

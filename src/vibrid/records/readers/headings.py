@@ -11,14 +11,27 @@ from vibrid.core.errors import InputError
 from vibrid.records.readers import decimal_comma, numbers
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import TIME_NAME
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 MARK = "# vibrid: "
 """The beginning of the writer's own line."""
 
 _TITLE_LINES = 40
 _DELIMITERS = (",", ";", "\t")
-_MEASURED = ("length", "velocity", "acceleration", "force", "moment", "stress", "time", "frequency", "angle")
+_MEASURED = (
+    "length",
+    "velocity",
+    "acceleration",
+    "force",
+    "moment",
+    "stress",
+    "time",
+    "frequency",
+    "angle",
+    "strain",
+    "temperature",
+    "voltage",
+)
 
 
 class Heading(NamedTuple):
@@ -36,7 +49,7 @@ def find_heading(source: Source) -> Heading | None:
     lines = source.head_lines
     body = [(i, line) for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
     if body and any(line.startswith(MARK) for line in lines[: body[0][0]]):  # names may be anything there
-        return Heading(body[0][0], body[0][0], ",", cells_of(body[0][1], ","), []) if len(body) > 1 else None
+        return Heading(body[0][0], body[0][0], ",", cells_of(body[0][1], ","), [])
     misfit = None
     for place, ((index, line), (_, following)) in enumerate(pairwise(body[: _TITLE_LINES + 1])):
         for delimiter in _DELIMITERS:
@@ -87,15 +100,16 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 
 def _trimmed(cells: list[str]) -> list[str]:
     """Without the empty cells that delimiters at the end of a line make."""
-    while cells and not cells[-1].strip():
-        cells = cells[:-1]
-    return cells
+    count = len(cells)
+    while count and not cells[count - 1].strip():
+        count -= 1
+    return cells[:count]
 
 
 def _names(cells: list[str], line: str) -> bool:
     """Whether cells name columns: words, numbers perhaps beside a time, or one name with its unit."""
     cells = _trimmed(cells)
-    if len(cells) < 2 and not re.search(r"\[.*\]", line):
+    if len(cells) < 2 and not 0 <= line.find("[") < line.rfind("]"):
         return False
     wordy = [numbers.number(cell) is None for cell in cells if cell]
     first = re.split(r"[\[(]", cells[0])[0] if cells else ""
@@ -129,7 +143,7 @@ def _units(source: Source, names: list[str], cells: list[str], line: int) -> lis
         if TIME_NAME.match(name) and _kind(cell) == "time":
             wrong = bare[measured.index(False)]
             try:
-                unit_factor(wrong)
+                parse_unit(wrong)
             except InputError as problem:
                 raise source.problem(f"in the line of units: {problem}", line) from None
             return bare
@@ -138,6 +152,6 @@ def _units(source: Source, names: list[str], cells: list[str], line: int) -> lis
 
 def _kind(unit: str) -> str:
     try:
-        return unit_factor(unit)[2]
+        return parse_unit(unit).kind
     except InputError:
         return ""

@@ -27,7 +27,7 @@ _START = 30.0  # seconds allowed to start the process
 
 @dataclass(frozen=True, eq=False)
 class Hdf5Array:
-    """One array of a file: its path with dots, numbers and attributes (texts, lists of texts, numbers)."""
+    """One array of a file: its path with dots, numbers and attributes (texts, numbers, lists of either)."""
 
     name: str
     values: np.ndarray

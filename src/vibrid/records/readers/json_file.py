@@ -23,7 +23,7 @@ from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.variables import from_variables
 from vibrid.records.record import Record
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 NAME = "JSON"
 
@@ -79,7 +79,7 @@ def _is_rows(value: object) -> TypeGuard[list]:
 
 def _unit(source: Source, unit: str) -> str:
     try:
-        unit_factor(unit)
+        parse_unit(unit)
     except InputError as problem:
         raise source.problem(str(problem)) from None
     return unit

@@ -13,6 +13,7 @@ removed, as the data centre does for the peak in the header.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
@@ -38,9 +39,9 @@ def read(source: Source, layout: Layout) -> list[Record]:
 
 def traces(source: Source) -> list[Trace]:
     """The one component in the file, its mean removed."""
-    lines = list(source.lines())
+    lines = source.lines()
     values, first = {}, 0
-    for index, line in enumerate(lines[:30]):
+    for index, line in enumerate(islice(lines, 30)):
         values[line[:18].strip()] = (line[18:].strip(), index + 1)
         if line.startswith("Memo"):
             first = index + 1
@@ -50,7 +51,7 @@ def traces(source: Source) -> list[Trace]:
     rate = _read(source, values, "Sampling Freq(Hz)", r"([0-9.]+)\s*(?:Hz)?$")[0]
     top, bottom = _read(source, values, "Scale Factor", r"([0-9.]+)\s*\(gal\)\s*/\s*([0-9.]+)")
     length, line = values.get("Duration Time(s)", ("", 0))
-    counts = numbers.block(source, lines[first:], first + 1, width=9)
+    counts = numbers.block(source, lines, first + 1, width=9)
     if not counts.size:
         raise source.problem("there is a header and no numbers.", first)
     expected = numbers.number(length)
@@ -58,12 +59,18 @@ def traces(source: Source) -> list[Trace]:
         raise source.problem(
             f"the header announces {length} s at {rate:g} Hz and {counts.size} values follow: it is cut short.", line
         )
+    if expected and counts.size > 1.01 * (expected + 1.0) * rate:  # it is rounded to seconds
+        raise source.problem(
+            f"the header announces {length} s at {rate:g} Hz and {counts.size} values follow: one is wrong.", line
+        )
+    counts -= counts.mean()
+    counts *= top / bottom
     direction = values.get("Dir.", ("", 0))[0]
     station = values.get("Station Code", ("", 0))[0]
     return [
         Trace(
             number=_ORDER.get(direction, 1),
-            values=(counts - counts.mean()) * (top / bottom),
+            values=counts,
             unit="gal",
             step=1.0 / rate,
             clock=f"{station} {values.get('Record Time', ('', 0))[0]}",

@@ -28,7 +28,7 @@ from typing import TypeAlias
 from vibrid.core.errors import FileProblem, InputError, nearest
 from vibrid.core.inputs import InputFile
 from vibrid.records.record import QUANTITIES
-from vibrid.records.units import unit_factor
+from vibrid.records.units import parse_unit
 
 _SIDECAR_BYTES = 1_000_000
 
@@ -96,7 +96,7 @@ def override(said: Column, given: Column, who: str, other: str) -> Column:
 
     A gain may turn one unit into another, volts into newtons.
     """
-    if said.unit and given.unit is not None and given.gain == 1.0 and not _alike(said.unit, given.unit):
+    if said.unit and given.unit is not None and given.gain == 1.0 and _differ(said.unit, given.unit):
         raise InputError(
             f"column '{given.name or said.name}' is in {said.unit} by {who} and in {given.unit or 'no unit'} by "
             f"{other}; correct or remove the wrong one."
@@ -105,9 +105,15 @@ def override(said: Column, given: Column, who: str, other: str) -> Column:
     return replace(said, **keys)
 
 
-def _alike(one: str, other: str) -> bool:
-    (ours, symbol, _), (theirs, same, _) = unit_factor(one), unit_factor(other)
-    return symbol == same and abs(ours - theirs) <= 1e-9 * theirs
+def _differ(stated: str, given: str) -> bool:
+    """Whether two units differ; one that a file states and that is not known does not contradict the one given."""
+    theirs = parse_unit(given)
+    try:
+        ours = parse_unit(stated)
+    except InputError:
+        return False
+    same = (ours.symbol, ours.offset) == (theirs.symbol, theirs.offset)
+    return not same or abs(ours.factor - theirs.factor) > 1e-9 * theirs.factor
 
 
 def _pick(given, index: int, name: str, count: int, what: str):
@@ -208,7 +214,7 @@ def _column(content: dict, number: int, refuse) -> Column:
             raise refuse(f"column {number}: '{key}' cannot be {value!r}.")
     if "unit" in content:
         try:
-            unit_factor(content["unit"])
+            parse_unit(content["unit"])
         except InputError as problem:
             raise refuse(f"column {number}: {problem}") from None
     if "quantity" in content and content["quantity"] not in QUANTITIES:

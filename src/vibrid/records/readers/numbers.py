@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from vibrid.records.readers import decimal_comma
 from vibrid.records.readers.source import Source
 
-_CHUNK = 100_000  # lines parsed at once
+_CHUNK = 100_000  # characters parsed at once: as words they take some seven times their memory
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "#n/a"})
 """Texts for a missing sample, in small letters."""
 
@@ -42,29 +41,56 @@ def check_finite(source: Source, values: np.ndarray, first_line: int | None = No
         raise source.problem(f"sample {int(index[0]) + 1} is infinite; a missing sample is written NaN.", line)
 
 
+def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines in lists of about `_CHUNK` characters."""
+    chunk, size = [], 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line) + 50  # an empty line takes memory too
+        if size >= _CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
 def block(
-    source: Source, lines: Sequence[str], first_line: int, width: int | None = None, enough: int | None = None
+    source: Source, lines: Iterable[str], first_line: int, width: int | None = None, count: int = 0
 ) -> np.ndarray:
     """All numbers of a block of text, read row by row.
 
     lines: the block; first_line: number of its first line in the file (from 1); width: characters per number when the
-    columns are fixed and may touch; enough: stop after this many numbers (what follows in the block is ignored).
+    columns are fixed and may touch; count: of the numbers, as far as it is known. Memory stays at the result plus one
+    chunk of lines.
     """
-    if len(lines) > source.limits.numbers:
-        raise source.problem(f"more than {source.limits.numbers} lines of numbers.")
-    try:
-        values = np.array(" ".join(lines).split(), dtype=np.float64)
-    except ValueError:
-        values = np.array(list(_one_by_one(source, lines, first_line, width, enough)), dtype=np.float64)
-    values = values if enough is None else values[:enough]
-    if values.size > source.limits.numbers:
-        raise source.problem(f"more than {source.limits.numbers} numbers.")
-    check_finite(source, values)
+    result, total = np.empty(min(count, source.size)), 0
+    for chunk in _chunks(lines):
+        text = " ".join(chunk)
+        try:
+            values = np.array(text.split(), dtype=np.float64) if "_" not in text else None
+        except ValueError:
+            values = None
+        if values is None:
+            values = np.array(list(_one_by_one(source, chunk, first_line, width)), dtype=np.float64)
+        first_line, total = first_line + len(chunk), total + values.size
+        if total > source.limits.numbers:
+            raise source.problem(f"more than {source.limits.numbers} numbers.")
+        if total > result.size:
+            result = np.concatenate([result, np.empty(max(total - result.size, result.size // 2))])
+        result[total - values.size : total] = values
+    check_finite(source, result[:total])
+    return result[:total]
+
+
+def counted(source: Source, values: np.ndarray, count: int, line: int) -> np.ndarray:
+    """The values of a block, where they are as many as the line above them announces."""
+    if values.size != count:
+        why = "it is cut short" if values.size < count else "the count is wrong"
+        raise source.problem(f"{count} values are announced and {values.size} follow: {why}.", line)
     return values
 
 
-def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
-    count = 0
+def _one_by_one(source, lines, first_line, width) -> Iterator[float]:
     for offset, line in enumerate(lines):
         words = line.split()
         values = [number(word) for word in words]
@@ -77,9 +103,6 @@ def _one_by_one(source, lines, first_line, width, enough) -> Iterator[float]:
             if value is None:
                 raise source.problem(_not_a_number(word.strip()), first_line + offset)
             yield value
-            count += 1
-            if enough is not None and count >= enough:
-                return
 
 
 def _not_a_number(text: str) -> str:
@@ -92,7 +115,7 @@ def _not_a_number(text: str) -> str:
 
 def fortran_width(text: str) -> int | None:
     """Characters per number from a Fortran format such as (8F10.3) or 5E15.7; None when there is none."""
-    match = re.search(r"\(?\s*(?:\d*P,?\s*)?\d*\s*[FEGDI]\s*(\d{1,2})(?:\.\d+)?", text, re.I)
+    match = re.search(r"[FEGDI]\s*(\d{1,2})", text, re.I)
     width = int(match.group(1)) if match else 0
     return width or None
 
@@ -105,8 +128,8 @@ def table(
     delimiter: the character between cells, or None for white space. Blank lines and lines that start with # are
     skipped. Memory stays at the result plus one chunk of lines.
     """
-    lines, chunks, line_number, total = iter(lines), [], first_line, 0
-    while chunk := list(islice(lines, _CHUNK)):
+    chunks, line_number, total = [], first_line, 0
+    for chunk in _chunks(lines):
         values = _fast(chunk, delimiter, columns)
         if values is None:
             values = _careful(source, chunk, line_number, delimiter, columns)
@@ -124,6 +147,8 @@ def table(
 
 def _fast(chunk: list[str], delimiter: str | None, columns: int | None) -> np.ndarray | None:
     """NumPy's own parser; None where it would not report exactly what is wrong."""
+    if all(not line.strip() or line.lstrip().startswith("#") for line in chunk):
+        return None  # it warns where there is nothing to read
     if delimiter and columns and chunk[0].count(delimiter) == columns and chunk[0].rstrip(" ").endswith(delimiter):
         trimmed = [line.rstrip(" ") for line in chunk]  # a delimiter at the end of every line
         if not all(line.endswith(delimiter) for line in trimmed):

@@ -13,19 +13,25 @@ Older files write the last line as `4096    0.0100    NPTS, DT`.
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 
 from vibrid.core.errors import InputError
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
+from vibrid.records.readers.scan import in_brackets, squeezed
 from vibrid.records.readers.source import Source
 from vibrid.records.record import Channel, Record
 from vibrid.records.units import unit_factor
 
 NAME = "PEER"
-_EQUALS = re.compile(r"NPTS\s*=\s*([0-9.]+)\s*,?\s*DT\s*=\s*([0-9.EeDd+-]+|)", re.I)
-_TRAILING = re.compile(r"^\s*([0-9]+)\s+([0-9.EeDd+-]+)\s+NPTS\s*,\s*DT", re.I)
+_HEADER_LINES = 12
+# in lines with single spaces, so that no white space can be divided in many ways
+_EQUALS = re.compile(r"NPTS ?= ?([0-9.]+) ?,? ?DT ?= ?([0-9.EeDd+-]+|)", re.I)
+_TRAILING = re.compile(r"([0-9]+) ([0-9.EeDd+-]+) NPTS ?, ?DT", re.I)
+_COUNT = re.compile(r"NPTS ?= ?([0-9]{1,12})", re.I)
+_UNIT = re.compile(r"UNITS (?:OF|ARE|IN|:) ?\(? ?([A-Za-z][A-Za-z0-9/^*]*)", re.I)
 _QUANTITIES = {
     "acceleration": ("ground_acceleration", "m/s^2"),
     "velocity": ("ground_velocity", "m/s"),
@@ -38,34 +44,42 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, layout: Layout) -> list[Record]:
-    lines = list(source.lines())
-    header, count, step = _count_line(source, lines)
-    quantity, unit = _quantity(source, lines[:header], header)
+    lines = source.lines()
+    head = list(islice(lines, _HEADER_LINES))
+    header, count, step = _count_line(source, head)
+    quantity, unit = _quantity(source, head[:header], header)
     width = None
-    for line in lines[:header]:
+    for line in head[:header]:
         width = width or (numbers.fortran_width(line) if re.search(r"\d\s*[FE]\s*\d+\.\d", line, re.I) else None)
-    values = numbers.block(source, lines[header + 1 :], header + 2, width=width or 15)
+    values = numbers.block(source, chain(head[header + 1 :], lines), header + 2, width=width or 15, count=count)
     if values.size != count:
         what = "the file is cut short" if values.size < count else "the header is wrong"
         raise source.problem(f"NPTS states {count} values and {values.size} follow: {what}.", header + 1)
     step = layout.step if step is None else step
     if step is None:
         raise source.problem("the header gives no time step DT; give `step`.", header + 1)
-    title = lines[1].strip() if header >= 2 else ""
-    component = re.search(r",\s*([A-Za-z0-9+-]{1,6})\s*(?:\([^)]*\))?\s*$", title)
-    direction = component.group(1) if component else ""
-    channel = Channel("ground", quantity, location="ground", direction=direction)
+    title = head[1].strip() if header >= 2 else ""
+    channel = Channel("ground", quantity, location="ground", direction=_component(title))
     factor = unit_factor(unit)[0]
     history = [f"read from {source.name} ({NAME}, {count} values in {unit}): {title}"]
     name = layout.name or stem(source)
-    record = build(source, values[:, None] * factor, [channel], {"step": step}, name, history)
+    values *= factor
+    record = build(source, values[:, None], [channel], {"step": step}, name, history)
     return described_anew(source, [record], layout, [[unit]])
+
+
+def _component(title: str) -> str:
+    """The component at the end of a title: 90 of `Kobe, 1/16/1995, KJMA, 90 (CUE)`; empty where there is none."""
+    bracketed = in_brackets(title)
+    _, comma, word = (title if bracketed is None else bracketed[0]).rpartition(",")
+    return word.strip() if comma and re.fullmatch(r"[A-Za-z0-9+-]{1,6}", word.strip()) else ""
 
 
 def _count_line(source: Source, lines: list[str]) -> tuple[int, int, float | None]:
     """Index of the line with NPTS and DT, and both numbers."""
-    for index, line in enumerate(lines[:12]):
-        match = _EQUALS.search(line) or _TRAILING.search(line)
+    lines = [squeezed(line) for line in lines]
+    for index, line in enumerate(lines):
+        match = _EQUALS.search(line) or _TRAILING.match(line)
         if match:
             count, step = numbers.number(match.group(1)), numbers.number(match.group(2))
             if count is None or not 1 <= count <= source.limits.numbers or count != int(count):
@@ -73,8 +87,8 @@ def _count_line(source: Source, lines: list[str]) -> tuple[int, int, float | Non
             if match.group(2) and (step is None or not 0 < step < 1e6):
                 raise source.problem(f"DT is '{match.group(2)}', which is not a time step.", index + 1)
             return index, int(count), step
-    for index, line in enumerate(lines[:12]):
-        match = re.search(r"NPTS\s*=\s*([0-9]{1,12})", line, re.I)
+    for index, line in enumerate(lines):
+        match = _COUNT.search(line)
         if match:
             return index, int(match.group(1)), None
     raise source.problem("the header names NPTS but not the number of values.")
@@ -82,9 +96,9 @@ def _count_line(source: Source, lines: list[str]) -> tuple[int, int, float | Non
 
 def _quantity(source: Source, header: list[str], line: int) -> tuple[str, str]:
     """Quantity and unit from the header: 'ACCELERATION TIME SERIES IN UNITS OF G', 'The units are (g)'."""
-    text = " ".join(header)
-    word = re.search(r"\b(ACCELERATION|VELOCITY|DISPLACEMENT)\s+TIME", text, re.I)
-    match = re.search(r"UNITS\s+(?:OF|ARE|IN|:)\s*\(?\s*([A-Za-z][A-Za-z0-9/^*]*)", text, re.I)
+    text = squeezed(" ".join(header))
+    word = re.search(r"\b(ACCELERATION|VELOCITY|DISPLACEMENT) TIME", text, re.I)
+    match = _UNIT.search(text)
     if match is None:
         raise source.problem("the header does not state the unit of the numbers (UNITS OF G).", max(line, 1))
     unit = match.group(1).lower()

@@ -32,7 +32,17 @@ class Limits:
 
 
 HEAD_BYTES = 16 * 1024
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\x1a"))
+_HEAD_LINES, _LARGEST_HEAD = (8, 200), 1024**2
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a"))
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text as `Source.lines` gives them: ended by a line feed or a carriage return, by nothing else.
+
+    `str.splitlines` also splits at form feeds and Unicode separators, which titles contain.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 class Source:
@@ -99,14 +109,28 @@ class Source:
             return None
         if len(head) - len(head.translate(None, _CONTROL)) > 0.01 * len(head):
             return None
-        return "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
+        if head.startswith(b"\xef\xbb\xbf"):
+            return "utf-8-sig"
+        try:
+            head.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            if problem.start < len(head) - 3 or len(head) == self.size:
+                return "cp1252"  # °, µ and ² as Windows programs write them
+        return "utf-8"
 
     @cached_property
     def head_lines(self) -> list[str]:
-        """The complete lines of the first bytes (the last one perhaps cut), for recognising a format."""
+        """The first lines, the last of them perhaps cut, for recognising a format: at least eight, where they fit."""
         if self.encoding is None:
             return []
-        return self.head.decode(self.encoding, errors="replace").splitlines()[:200]
+        fewest, most = _HEAD_LINES
+        head = self.head
+        lines = split_lines(head.decode(self.encoding, errors="replace"))
+        while len(lines) <= fewest and len(head) < min(self.size, _LARGEST_HEAD):
+            with self._open() as stream:  # a table of many columns has long lines
+                head = stream.read(8 * len(head))
+            lines = split_lines(head.decode(self.encoding, errors="replace"))
+        return [line.rstrip("\x1a") for line in lines[:most]]
 
     def _open(self) -> io.BytesIO | io.BufferedReader:
         if self._content is not None:
@@ -117,7 +141,7 @@ class Source:
             raise self.problem(f"it cannot be read ({problem}).") from None
 
     def lines(self) -> Iterator[str]:
-        """Lines of text one after another, without holding the whole file; bytes that are not UTF-8 become '?'."""
+        """Lines of text one after another, without holding the whole file; bytes that no character has become '?'."""
         if self.encoding is None:
             raise self.problem("it is binary, not text.")
         limit = self.limits.line_bytes

@@ -9,9 +9,9 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.records.readers.layout import Layout
-from vibrid.records.readers.sampling import looks_like_time, uniform_step
 from vibrid.records.readers.source import Source
-from vibrid.records.units import unit_factor
+from vibrid.records.sampling import looks_like_time, uniform_step, with_missing
+from vibrid.records.units import parse_unit
 
 TIME_NAME = re.compile(r"^\s*(t|time|times|zeit|temps|tempo|tout|t_?s|sec|seconds|time_?s|relativetime\(s\))\s*$", re.I)
 _PRINTED = 1e-3  # a step written with three digits
@@ -41,7 +41,7 @@ def find_time(
     if named:
         called = [i for i, name in enumerate(names) if TIME_NAME.match(name)]
         called = [i for i in called if not (described and described[i].skip)] if axis is None else []
-        times = [i for i in called if not units[i] or unit_factor(units[i])[2] == "time"]
+        times = [i for i in called if not units[i] or parse_unit(units[i]).kind == "time"]
         if called and not times and layout.step is None:
             raise source.problem(
                 f"column '{names[called[0]]}' has the name of a time and is in '{units[called[0]]}', which is no unit "
@@ -62,8 +62,8 @@ def find_axis(source: Source, time: np.ndarray | None, axis: Mapping | None, ste
     """
     if axis is None and time is None and step is None:
         raise source.problem(
-            "the sampling step is not stated and there is no time column; give `step` or `rate`, "
-            "or write it in a sidecar TOML."
+            "the sampling step is not stated and there is no time column; give `step` or `rate`, or `time` if a column "
+            "is the time; or write it in a sidecar TOML."
         )
     if axis is not None and time is not None:
         return _told_beside(source, time, axis, step)
@@ -118,7 +118,8 @@ def _along(source: Source, time: np.ndarray, step: float) -> dict:
 
 
 def _of_column(source: Source, time: np.ndarray, even: bool = True) -> dict:
-    """The sampling of a time column: a step where it is even, else the times themselves."""
+    """The sampling of a time column: a step where it is even, with the places of the samples where some are missing;
+    else the times themselves."""
     if np.isnan(time).any():
         raise source.problem(f"the time of sample {int(np.argmax(np.isnan(time))) + 1} is missing.")
     falling = np.flatnonzero(~(np.diff(time) > 0))
@@ -126,5 +127,8 @@ def _of_column(source: Source, time: np.ndarray, even: bool = True) -> dict:
         raise source.problem(f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s).")
     if time.size == 1 and even:
         raise source.problem("a single sample has no sampling step; give `step`.")
-    step = uniform_step(time) if even else None
-    return {"step": step, "start": float(time[0])} if step is not None else {"times": time}
+    if even and (step := uniform_step(time)) is not None:
+        return {"step": step, "start": float(time[0])}
+    if even and (grid := with_missing(time)) is not None:
+        return {"step": grid[0], "start": float(time[0]), "places": grid[1]}
+    return {"times": time}

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.channel import fits
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
-from vibrid.records.readers.source import Source
+from vibrid.records.readers.source import Source, split_lines
+from vibrid.records.readers.uff_units import FileUnits, ordinate, powers_of, read_units, seconds
 from vibrid.records.record import QUANTITIES, Channel, Record
-from vibrid.records.units import guess_quantity, unit_factor
+from vibrid.records.units import Unit, guess_quantity
 
 NAME = "UFF 58"
 _DIRECTIONS = {1: "X+", -1: "X-", 2: "Y+", -2: "Y-", 3: "Z+", -3: "Z-"}
@@ -45,15 +47,21 @@ class _Function:
 
 
 def recognises(source: Source) -> bool:
-    return re.match(rb"\s{0,12}-1\s*[\r\n]+\s{0,8}(58b?|15[1-9]?|16[0-9]|8[0-9]|24[0-9]{2})\b", source.head) is not None
+    lines = [line.split() for line in source.head[:2000].split(b"\n") if line.strip()][:2]
+    if len(lines) < 2 or lines[0] != [b"-1"]:
+        return False
+    return re.fullmatch(rb"58b?|15[1-9]?|16[0-9]|8[0-9]|24[0-9]{2}", lines[1][0]) is not None
 
 
 def read(source: Source, layout: Layout) -> list[Record]:
     functions, others = [], 0
-    for kind, line, body in _datasets(source):
-        if kind.lower() not in ("58", "58b"):
+    datasets = [entry for entry in _datasets(source) if entry[0].lower() in ("58", "58b", "164")]
+    units = next((read_units(source, line, body) for kind, line, body in datasets if kind == "164"), None)
+    for kind, line, body in datasets:
+        if kind == "164":  # it holds for what follows; the first one for all before it
+            units = read_units(source, line, body)
             continue
-        function = _function(source, kind.lower(), line, body, len(functions) + 1)
+        function = _function(source, kind.lower(), line, body, len(functions) + 1, units, layout)
         if function is None:
             others += 1
         else:
@@ -66,7 +74,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
     for f in functions:
         axis = (f.step, f.start) if f.times is None else (f.times.tobytes(),)
         groups.setdefault((f.values.size, *axis), []).append(f)
-    records, units = [], []
+    records, stated = [], []
     for index, members in enumerate(groups.values(), 1):
         axis = (
             {"times": members[0].times}
@@ -88,8 +96,8 @@ def read(source: Source, layout: Layout) -> list[Record]:
                 history,
             )
         )
-        units.append([f.unit for f in members])
-    return described_anew(source, records, layout, units)
+        stated.append([f.unit for f in members])
+    return described_anew(source, records, layout, stated)
 
 
 def _datasets(source: Source):
@@ -145,7 +153,9 @@ def _field(source: Source, text: str, first: int, width: int, line: int) -> int:
     return int(value)
 
 
-def _function(source: Source, kind: str, line: int, body: bytes, count: int) -> _Function | None:
+def _function(
+    source: Source, kind: str, line: int, body: bytes, count: int, units: FileUnits | None, layout: Layout
+) -> _Function | None:
     title, place = _line(body, 0)
     header = []
     for _ in range(_HEADER_LINES):
@@ -158,6 +168,12 @@ def _function(source: Source, kind: str, line: int, body: bytes, count: int) -> 
     stored, size, even = (_field(source, header[6], i, 10, line + 7) for i in (0, 10, 20))
     if stored not in (2, 4):
         return None
+    try:
+        clock = seconds(_field(source, header[7], 0, 10, line + 8), header[7][47:67].strip())
+    except InputError as problem:
+        raise source.problem(str(problem), line + 8) from None
+    if clock is None:
+        return None
     start, step = numbers.number(header[6][30:43]), numbers.number(header[6][43:56])
     if not 1 <= size <= source.limits.numbers:
         raise source.problem(f"{size} is not a possible count of values.", line + 7)
@@ -165,18 +181,17 @@ def _function(source: Source, kind: str, line: int, body: bytes, count: int) -> 
     if kind == "58b":
         values = _binary(source, title, body[place:], stored, even, width, line)
     else:
-        text = body[place:].decode("ascii", "replace").splitlines()
-        values = numbers.block(source, text, line + _HEADER_LINES + 1, 13 if stored == 2 else 20, None)
-    if values.size != width:
-        raise source.problem(f"{width} values are announced and {values.size} are there: it is cut short.", line + 7)
-    times = None
+        text = split_lines(body[place:].decode("ascii", "replace"))
+        values = numbers.block(source, text, line + _HEADER_LINES + 1, 13 if stored == 2 else 20, width)
+    values, times = numbers.counted(source, values, width, line + 7), None
     if even == 1:
         if start is None or step is None or not (np.isfinite(start) and abs(start) < 1e12 and 0 < step < 1e6):
             raise source.problem("the dataset gives no sampling step.", line + 7)
     else:
-        times, values, step, start = values[::2], values[1::2], None, 0.0
-    channel, unit, note = _channel(source, header, line, count)
-    return _Function(channel, unit, values * unit_factor(unit)[0], float(start), step, times, note)
+        times, values, step, start = clock * values[::2], values[1::2], None, 0.0
+    channel, label, unit, note = _channel(source, header, line, count, units, layout)
+    step = None if step is None else clock * step
+    return _Function(channel, label, unit.to_si(values), clock * float(start), step, times, note)
 
 
 def _binary(source, title, data: bytes, stored: int, even: int, count: int, line: int) -> np.ndarray:
@@ -195,24 +210,37 @@ def _binary(source, title, data: bytes, stored: int, even: int, count: int, line
     return values
 
 
-def _channel(source: Source, header: list[str], line: int, count: int) -> tuple[Channel, str, str]:
-    """Name, quantity and place from the header; the unit of the numbers, and a note on it."""
+def _channel(
+    source: Source, header: list[str], line: int, count: int, units: FileUnits | None, layout: Layout
+) -> tuple[Channel, str, Unit, str]:
+    """Name, quantity and place from the header; the unit of the numbers as the file states it, the unit, and a note."""
     node = _field(source, header[5], 41, 10, line + 6)
     direction = _DIRECTIONS.get(_field(source, header[5], 51, 4, line + 6), "")
     code = _field(source, header[8], 0, 10, line + 9)
-    unit = header[8][47:67].strip()
+    unit = header[8][47:67].strip().strip("[]")
     unit = "" if unit.upper() in ("NONE", "UNKNOWN", "") else unit
     name = header[0].strip()
     name = name if name.upper() not in ("NONE", "") else f"node{node}{direction}" if node else f"function_{count}"
-    note = "" if unit else "the unit is not stated for some functions: SI is assumed where the quantity is known"
+    powers = powers_of(code, (_field(source, header[8], 10, 5, line + 9), _field(source, header[8], 15, 5, line + 9)))
+    note = ""
     try:
-        symbol = unit_factor(unit)[1]
         quantity = _QUANTITIES.get(code) or guess_quantity(name, unit)
-        if not unit:
-            symbol = QUANTITIES[quantity]
-        elif quantity != "other" and QUANTITIES[quantity] != symbol:
+        try:
+            known = ordinate(unit, QUANTITIES[quantity], powers, units)
+        except InputError:
+            if layout.units is None and layout.columns is None and not layout.known:
+                raise
+            unit, known = "", None
+        if known is None:
+            known = Unit(1.0, QUANTITIES[quantity], "")
+            note = "the unit is not stated for some functions: SI is assumed where the quantity is known"
+        elif not unit:
+            unit = known.symbol
+            note = f"converted from the units of dataset 164: {units.name if units else ''}"
+        elif not fits(quantity, known.symbol):
             raise source.problem(f"the header states {quantity} in '{unit}', which do not fit.", line + 9)
-        return Channel(name[:60], quantity, symbol, f"node {node}" if node else "", direction), unit, note
+        channel = Channel(name[:60], quantity, known.symbol, f"node {node}" if node else "", direction)
+        return channel, unit, known, note
     except InputError as problem:
         raise source.problem(str(problem), line + 9) from None
 

@@ -15,12 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from vibrid.core.errors import nearest
+from vibrid.core.errors import InputError, nearest
 from vibrid.records.readers.assemble import assemble
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
 from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
+from vibrid.records.units import unit_for
 
 _STEP_NAME = re.compile(r"(^|\.)(dt|ts|step|delta|sampling_?(step|interval|period))$", re.I)
 _RATE_NAME = re.compile(r"(^|\.)(fs|rate|sample_?rate|sampling_?(rate|freq\w*)|f_?samp\w*)$", re.I)
@@ -45,9 +46,9 @@ def from_variables(
             value = float(array.reshape(()))
             if np.isfinite(value) and value > 0:
                 if _STEP_NAME.search(name):
-                    steps[name] = value
+                    steps[name] = _in(source, name, value, units.get(name), "s")
                 elif _RATE_NAME.search(name):
-                    steps[name] = 1.0 / value
+                    steps[name] = 1.0 / _in(source, name, value, units.get(name), "Hz")
             continue
         if array.ndim == 2 and array.shape[0] < array.shape[1]:
             array = array.T  # samples along the longer side
@@ -63,6 +64,14 @@ def from_variables(
     others = {n: s for n, s in steps.items() if record.step is None or abs(s - record.step) > 1e-3 * record.step}
     stated = "; ".join(f"'{name}' states a step of {step:g} s" for name, step in list(others.items())[:4])
     return [record.replace(f"{stated}, which the time contradicts: it was not used") if stated else record]
+
+
+def _in(source: Source, name: str, value: float, unit: str | None, si_unit: str) -> float:
+    """A step or a rate of the file in SI units."""
+    try:
+        return value if not unit else unit_for(unit, si_unit).to_si(value)
+    except InputError as problem:
+        raise source.problem(f"'{name}': {problem}") from None
 
 
 def _stated(source, steps: dict[str, float]) -> float | None:
@@ -149,11 +158,13 @@ def _by_keys(source, arrays, layout, kind, steps, units) -> Record:
 
 def _take(source, arrays, key: str) -> np.ndarray:
     """A column by a key such as `force`, `data[:, 3]` or `data[3]`; columns count from 0 as in Python."""
-    match = re.fullmatch(r"\s*([^\[\]]+?)\s*(?:\[\s*(?::\s*,\s*)?(\d{1,5})\s*\])?\s*", key)
-    name = match.group(1) if match else key
+    name, bracket, inside = key.strip().partition("[")
+    name, place = name.strip(), inside.removesuffix("]").replace(" ", "").removeprefix(":,")
+    if bracket and not (inside.endswith("]") and place.isdecimal() and len(place) <= 5):
+        raise source.problem(f"'{key[:60]}' is no array and no column of one; write data[:, 3] for the fourth column.")
     if name not in arrays:
         raise source.problem(f"there is no array '{name}'; {nearest(name, arrays)}")
-    array, column = arrays[name], int(match.group(2) or 0) if match else 0
+    array, column = arrays[name], int(place or 0)
     if column >= array.shape[1]:
         raise source.problem(f"'{name}' has {array.shape[1]} columns, counted from 0; there is no {column}.")
     return array[:, column]
