@@ -166,8 +166,8 @@ class Number:
 
 
 def _has_no_unit(text: str) -> bool:
-    match = _WITH_UNIT.fullmatch(text)
-    return match is not None and not match[2]
+    """Whether a text is a number and nothing else."""
+    return _NUMBER.fullmatch(text.strip()) is not None
 
 
 @dataclass(frozen=True)
