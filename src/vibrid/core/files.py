@@ -118,7 +118,8 @@ class Appended:
         path: the file.
         anew: it must not be there yet.
 
-    An existing file is left alone until `begin` empties it, or `go_on` continues it after its last complete line.
+    An existing file is left alone until `begin` empties it, `go_on` continues it after its last complete line, or
+    `go_on_at` continues it after a number of bytes.
     """
 
     def __init__(self, path, *, anew: bool = False):
@@ -145,6 +146,11 @@ class Appended:
                 if last >= 0:
                     break
             self._cut(end)
+
+    def go_on_at(self, size: int) -> None:
+        """Continue after `size` bytes; what follows them is removed."""
+        with _reported(self.path):
+            self._cut(size)
 
     def append(self, data: bytes) -> None:
         """Add to the end; OSError when not all of it can be written, and then nothing is added."""
