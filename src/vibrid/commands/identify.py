@@ -9,6 +9,7 @@ import typer
 
 from vibrid.commands.trust import PluginFiles, Trust, consent, run_plugins
 from vibrid.core.files import write_text
+from vibrid.core.writable import check_writable
 
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 DataFiles = Annotated[
@@ -52,6 +53,7 @@ def identify(
 
     output.check_ending(report, (".html", ".htm"))
     output.check_ending(save, (".h5", ".hdf5"))
+    check_writable(json_file)
     quiet = _on_screen(json_file)
     trust = consent(project, trust)
     with terminal_progress(quiet) as progress:
@@ -61,10 +63,10 @@ def identify(
     with Delivery(quiet) as deliver:
         if not quiet:
             deliver.answer(lambda: typer.echo(str(fit)))
+        deliver.result(save, fit.save)
         checks = _checks(fit, others, deliver, quiet)
         if quiet:
             deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
-        deliver.file(save, lambda: fit.save(save))
         if not quiet:
             deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, checks)) + "\n"))
         options = {"validation": checks[0] if checks else None, "title": loaded.title or None}

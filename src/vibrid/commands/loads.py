@@ -72,7 +72,7 @@ def loads(
     content = {"record": identified.record, "loads": identified.table(), "files": files}
     with Delivery(quiet=as_json) as deliver:
         deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(identified)))
-        deliver.file(out, lambda: output.write_record(identified.as_record(), out))
+        deliver.result(out, lambda path: output.write_record(identified.as_record(), path))
         deliver.file(plot, lambda: save_figure(identified.plot(), plot))
 
 

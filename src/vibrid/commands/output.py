@@ -10,12 +10,14 @@ from pathlib import Path
 import typer
 
 from vibrid.core.errors import InputError
+from vibrid.core.writable import check_writable
 
 
 def check_ending(path: Path | None, endings: Sequence[str]) -> None:
-    """Refuse a file name with an unknown ending, before any work is done."""
+    """Refuse a file name with an unknown ending, or a file that cannot be written, before any work is done."""
     if path is not None and path.suffix.lower() not in endings:
         raise InputError(f"'{path}' should end in {', '.join(endings[:-1])} or {endings[-1]}.")
+    check_writable(path)
 
 
 def write_record(record, path: Path | str, units: Mapping[str, str] | None = None) -> Path:

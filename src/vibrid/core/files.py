@@ -40,11 +40,11 @@ def whole_file(path) -> Iterator[BinaryIO]:
     temporary = None
     try:
         with _reported(path):
-            if _is_stream(path):
+            if is_stream(path):
                 with open(path, "wb") as stream:
                     yield stream
                 return
-            target, mode = _replaceable(path)
+            target, mode = replaceable(path)
             temporary = target.with_name(f".{target.name[:32]}.{secrets.token_hex(4)}.part")
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o666 if mode is None else mode)
             with open(handle, "wb") as stream:
@@ -224,7 +224,7 @@ def _reason(problem: OSError, path: Path) -> str:
 # -- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """Whether the path is not a place for a file: a terminal, a pipe, /dev/null."""
     if str(path).startswith(_STREAMS):
         return True
@@ -235,7 +235,7 @@ def _is_stream(path: Path) -> bool:
     return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
 
 
-def _replaceable(path: Path) -> tuple[Path, int | None]:
+def replaceable(path: Path) -> tuple[Path, int | None]:
     """The file itself, links followed, and its permissions where it is there; OSError where it may not be written."""
     target = Path(os.path.realpath(path))
     try:
