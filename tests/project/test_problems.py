@@ -185,3 +185,12 @@ def test_lines_are_found():
         ("nowhere",): None,
     }
     assert {keys: line_of(text, keys) for keys in places} == places
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "[[1, 2], [3]]", "1", "true", "1979-05-27"])
+@pytest.mark.parametrize("line", ['kind = "shear-building"', 'law = "linear"'])
+def test_a_name_that_is_no_text_is_refused_with_a_message(tmp_path, line, value):
+    text = '[structure]\nkind = "shear-building"\nmasses = [1.0]\nstoreys = [{law = "linear", stiffness = 4.0}]\n'
+    (tmp_path / "p.toml").write_text(text.replace(line, line.partition("=")[0] + f"= {value}"))
+    with pytest.raises(FileProblem, match="there is no"):
+        load_project(tmp_path / "p.toml")

@@ -187,6 +187,7 @@ class OnlineSession:
         written = {"bytes": 0, "crc32": 0} if self.recorded is None else self.recorded.position()
         used = {"kind": self.source.kind, "used": self.source.used(self.taken)}
         note = {"order": self.order.state(), "origin": self.origin, "written": written, "source": used}
+        note["inputs"] = [vars(file) for file in (*self.loaded.files, *self.source.files)]
         if self.saved.save(self.live, self.taken, {"first": self.first}, **note) and self.saved.path is not None:
             self.problems.pop(str(self.saved.path), None)
             if self.saved.samples is not None and not self.saved.samples.broken:

@@ -14,6 +14,7 @@ import typer
 
 from vibrid.commands.online_channels import Columns
 from vibrid.core.errors import InputError
+from vibrid.core.inputs import InputFile
 from vibrid.records import streams
 
 
@@ -34,7 +35,8 @@ class LiveSource:
 
     kind: "file", "pipe" or "udp"; step: seconds between samples; open: the arrivals, called with the count of arrivals
     that were used before and the time of sample 0 (None in a new run), and a function that keeps each arrival as it is
-    received; in_si: values of an arrival in SI units; used: hash of the first arrivals, where they can be read again.
+    received; in_si: values of an arrival in SI units; used: hash of the first arrivals, where they can be read again;
+    files: those that were read.
     """
 
     kind: str
@@ -42,6 +44,7 @@ class LiveSource:
     open: Callable[[int, float | None, Callable], Iterator[streams.Arrival]]
     in_si: Callable[[np.ndarray], np.ndarray]
     used: Callable[[int], str]
+    files: tuple[InputFile, ...] = ()
 
 
 def live_source(
@@ -90,7 +93,7 @@ def _file(source: str, loaded, columns: Columns, speed: float) -> LiveSource:
     def used(count: int) -> str:
         return hashlib.sha256(np.ascontiguousarray(data[:count], "<f8").tobytes()).hexdigest()
 
-    return LiveSource("file", step, play, np.asarray, used)
+    return LiveSource("file", step, play, np.asarray, used, record.files)
 
 
 def factor_of(speed: str) -> float:

@@ -27,6 +27,11 @@ def write_record(record, path: Path | str, units: Mapping[str, str] | None = Non
     return record.write_hdf5(path)
 
 
+def inputs(*files) -> list[dict]:
+    """The files that were read (`InputFile`), each once, as JSON holds them: name, size, SHA-256, role."""
+    return [vars(file) for file in dict.fromkeys(files)]
+
+
 def print_json(content) -> None:
     """JSON on standard output; numbers that are not finite become null."""
     typer.echo(as_json(content))

@@ -92,7 +92,8 @@ def read_stored(path, limits: Limits | None = None) -> tuple[dict, Arrays]:
     text = json.loads(texts["text"])
     if not isinstance(text, dict):
         raise source.problem("the result is damaged or incomplete (its text is not a table).")
-    return upgraded(format, _loose(text) if format > 2 else text, dict(arrays))
+    numbers: Arrays = {name: np.asarray(a, float) if a.dtype.kind == "f" else a for name, a in arrays.items()}
+    return upgraded(format, _loose(text) if format > 2 else text, numbers)
 
 
 def _format(path, attributes: dict) -> int:

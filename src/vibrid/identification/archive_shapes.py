@@ -19,6 +19,10 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 _TEXTS = ("warnings", "faint", "needs", "unknown_loads")
 _PER_UNKNOWN = ("names", "units", "places", "kinds", "positive")
 _PER_SAMPLE = ("readings", "used", "scored", "predicted", "excitation")
+_SQUARE = ("parameters/free_covariance", "limits/information", "limits/correlation")
+_TABLES = ("parameters/interval_95", "parameters/samples", "history/estimate", "history/deviation")
+_DIMENSIONS = dict.fromkeys((*_SQUARE, *_TABLES), 2)
+"""Other arrays of parameters, limits and sensors have one dimension."""
 _MOST_SUBSTEPS = 10_000
 _MOST_NUMBERS = 100_000_000
 
@@ -46,10 +50,13 @@ def check_shapes(text: dict, arrays: Mapping) -> None:
         count = counts.get(entry_of(name).columns)
         if count is not None and (not np.ndim(values) or np.shape(values)[-1] != count):
             raise _wrong(name)
-    for name in ("parameters/free", "parameters/low", "sensors/noise"):
-        if name in arrays and np.ndim(arrays[name]) != 1:
+    for name, values in arrays.items():
+        expected = _DIMENSIONS.get(name, 1 if name.startswith(("parameters/", "limits/", "sensors/")) else None)
+        square = name in _SQUARE and np.shape(values) != (counts["parameters"],) * 2
+        if square or (expected is not None and np.ndim(values) != expected):
             raise _wrong(name)
     _check_records(text, arrays)
+    _check_loads(text, arrays)
 
 
 def _check_records(text: dict, arrays: Mapping) -> None:
@@ -70,6 +77,19 @@ def _check_records(text: dict, arrays: Mapping) -> None:
             raise _wrong(f"records/{i}/excitation")
         if 12 * substeps * shapes["excitation"][0] * max(1, len(inputs)) > _MOST_NUMBERS and text["hold"] != "linear":
             raise InputError(f"record {i} of the result needs more than {_MOST_NUMBERS} numbers with its substeps.")
+
+
+def _check_loads(text: dict, arrays: Mapping) -> None:
+    if len(text["loads"]) > len(text["records"]):
+        raise _wrong("loads")
+    for i, load in enumerate(text["loads"]):
+        shapes = {key: np.shape(arrays.get(f"loads/{i}/{key}")) for key in ("time", "values", "standard_deviation")}
+        samples = shapes["time"][0] if len(shapes["time"]) == 1 else -1
+        names, units = load.get("names"), load.get("units")
+        if not (isinstance(names, list) and isinstance(units, list) and len(names) == len(units)):
+            raise _wrong(f"loads/{i}")
+        if shapes["values"] != (samples, len(names)) or shapes["standard_deviation"] != shapes["values"]:
+            raise _wrong(f"loads/{i}/values")
 
 
 def _wrong(name: str) -> InputError:

@@ -12,9 +12,9 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from vibrid.core.errors import FileProblem, missing_file
-from vibrid.core.inputs import InputFile
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
+from vibrid.project.inputs import named_files
 from vibrid.project.plugins import load_plugins
 from vibrid.project.problems import Keys, Mistake, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
@@ -121,7 +121,7 @@ def _project(path: Path, table: ProjectTable, notes: Notes) -> Project | None:
         excitation_table=table.excitation,
         records_table=table.records,
         hybrid=hybrid,
-        file=InputFile.at(path, "project"),
+        files=named_files(path, table.model_dump()),
     )
 
 
