@@ -4,9 +4,9 @@
     python benchmarks/faults.py --part files --count 60000 --jobs 2 --progress files.jsonl
     python benchmarks/faults.py --part kill --count 20
 
-The count of files is for every kind (formats of records, projects, results, states, models). Files are numbered: a large
-run can be done in ranges (`--first`), and goes on from the file of `--progress` after a stop. Zero failures are expected:
-no raw error, no read of more than 2 s of processor time, no sample lost beyond the last, no half-written file.
+The count of files is for every kind (formats of records, projects, results, states, models). Files are numbered: a
+large run can be done in ranges (`--first`), and goes on from the file of `--progress` after a stop. Expected are zero
+failures: no raw error, no read of more than 2 s of processor time, no sample lost beyond the last, no half file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def main() -> None:
     for part in given.part or PARTS:
         results[part] = {"machine": given.machine, "date": date.today().isoformat(), **_totalled(runs[part]())}
         given.output.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-        print(json.dumps({part: {k: v for k, v in results[part].items() if k != "kinds"}}, ensure_ascii=False), flush=True)
+        print(
+            json.dumps({part: {k: v for k, v in results[part].items() if k != "kinds"}}, ensure_ascii=False), flush=True
+        )
 
 
 def _totalled(result: dict) -> dict:

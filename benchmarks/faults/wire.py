@@ -61,7 +61,7 @@ def faults() -> dict[str, tuple[list[bytes], int, int]]:
         "a block repeated": (_at(200, *GOOD[150:200]), 0, 0),
         "pairs exchanged": (_shuffled(2), 0, 0),
         "blocks of eight in another order": (_shuffled(8), 0, 0),
-        "one very late": (_without({100})[:300] + [GOOD[100]] + GOOD[301:], 1, 0),
+        "one very late": ([*_without({100})[:300], GOOD[100], *GOOD[301:]], 1, 0),
         "empty": (_at(9, b""), 0, 1),
         "random bytes": (_at(9, np.random.default_rng(0).bytes(34)), 0, 1),
         "another program's": (_at(9, b"GET / HTTP/1.1\r\n\r\n"), 0, 1),
@@ -77,7 +77,7 @@ def faults() -> dict[str, tuple[list[bytes], int, int]]:
         "a value that is missing": ([*GOOD[:9], pack(9, 0.09, (math.nan, 9.0)), *GOOD[10:]], 0, 0),
         "a number far away": (_at(9, pack(3_000_000_000, 0.09, (1.0, 2.0))), 0, 0),
         "numbers that begin again after the largest": (_renumbered(2**32 - 100), 0, 0),
-        "a sender that begins anew": (GOOD[:200] + [pack(1_000_000 + n, STEP * n, (0.0, 0.0)) for n in range(200)], 999_800, 0),
+        "a jump of a million": (GOOD[:200] + [pack(10**6 + n, STEP * n, (0.0, 0.0)) for n in range(200)], 999_800, 0),
         "a flood of bad ones": (_at(200, *[b"bad"] * 3000), 0, 3000),
     }  # fmt: skip
 
