@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -121,7 +122,7 @@ def run() -> dict:
             wrong.append(f"{order.lost} lost instead of {lost}")
         if counted != refused:
             wrong.append(f"{counted} refused instead of {refused}")
-        if not order.restarts and any(b <= a for a, b in zip(numbers, numbers[1:], strict=False)):
+        if not order.restarts and any(b <= a for a, b in pairwise(numbers)):
             wrong.append("samples out of order, or twice")
         results[name] = "; ".join(wrong)
     failures = {name: wrong for name, wrong in results.items() if wrong}
