@@ -196,7 +196,7 @@ def predict(
             content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
             content["inputs"] = output.inputs(InputFile.at(result, "result"), *motion.files)
             deliver.answer(lambda: output.print_json(content))
-        deliver.file(out, lambda: output.write_record(readings, out))
+        deliver.result(out, lambda path: output.write_record(readings, path))
 
 
 def answer_of(fit, checks) -> dict:

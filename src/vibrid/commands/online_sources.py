@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ def live_source(
     if source == "-":
 
         def read_lines(taken: int, origin: float | None, keep) -> Iterator[streams.Arrival]:
-            if hasattr(sys.stdin, "reconfigure"):
+            if isinstance(sys.stdin, io.TextIOWrapper):
                 sys.stdin.reconfigure(errors="replace")  # a line that is not text is refused like any other
             return keep(streams.lines(sys.stdin, columns.names, 1.0 / rate, refuse, origin))
 

@@ -83,7 +83,7 @@ def _check_loads(text: dict, arrays: Mapping) -> None:
     if len(text["loads"]) > len(text["records"]):
         raise _wrong("loads")
     for i, load in enumerate(text["loads"]):
-        shapes = {key: np.shape(arrays.get(f"loads/{i}/{key}")) for key in ("time", "values", "standard_deviation")}
+        shapes = {key: np.shape(arrays.get(f"loads/{i}/{key}", ())) for key in ("time", "values", "standard_deviation")}
         samples = shapes["time"][0] if len(shapes["time"]) == 1 else -1
         names, units = load.get("names"), load.get("units")
         if not (isinstance(names, list) and isinstance(units, list) and len(names) == len(units)):

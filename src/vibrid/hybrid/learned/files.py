@@ -97,7 +97,7 @@ def load_model(path) -> SavedModel:
         make = NETWORKS[sizes.pop("kind")].make
         shapes = eqx.filter_eval_shape(lambda: make(jax.random.key(0), **sizes))  # nothing is allocated yet
         stated = [leaf.shape for leaf in jax.tree.leaves(shapes) if isinstance(leaf, jax.ShapeDtypeStruct)]
-        if stated != [np.shape(arrays.get(f"w{i}")) for i in range(len(stated))]:
+        if stated != [np.shape(arrays.get(f"w{i}", ())) for i in range(len(stated))]:
             raise InputError("its arrays do not fit its description")
         filled = tree_from(arrays, "w", make(jax.random.key(0), **sizes))
         if filled is None:
