@@ -6,6 +6,7 @@ import contextlib
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,7 +49,7 @@ def load_project(path, trust: bool = False) -> Project:
     project = _project(path, table, notes)
     if notes.problems or project is None:
         raise ProjectProblem(path, text, notes.problems)
-    return project
+    return replace(project, files=named_files(path, tomllib.loads(text)))
 
 
 def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:
@@ -121,7 +122,6 @@ def _project(path: Path, table: ProjectTable, notes: Notes) -> Project | None:
         excitation_table=table.excitation,
         records_table=table.records,
         hybrid=hybrid,
-        files=named_files(path, table.model_dump()),
     )
 
 
