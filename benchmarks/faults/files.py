@@ -23,8 +23,6 @@ from faults.mutation import generator_of, mutate
 from faults.own_files import KINDS, Kind
 from faults.record_files import valid_files
 
-MOST_SECONDS = 2.0
-"""Processor time of one read."""
 MEMORY = 6 * 1024**3
 BLOCK = 200
 """Files of one job: a crash or a hang costs at most one of them."""
@@ -98,7 +96,7 @@ def run_block(name: str, first: int, count: int) -> dict:
         try_one(name, path, _kind(name)[0][0])  # what is imported or compiled once
         for index in range(first, first + count):
             outcome, text, seconds = try_one(name, path, damaged(name, index))
-            slow = seconds > MOST_SECONDS
+            slow = seconds > _kind(name)[1].seconds
             tally["files"] += 1
             tally["failed" if slow else outcome] += 1
             tally["slowest"] = max(tally["slowest"], seconds)
