@@ -28,11 +28,8 @@ from vibrid.commands import (
     simulate,
 )
 from vibrid.commands.delivery import discard_stdout
+from vibrid.core.interrupts import Terminated
 from vibrid.core.version import __version__
-
-
-class Terminated(KeyboardInterrupt):
-    """A request to terminate (SIGTERM): work ends as it does by Ctrl-C; no file is left half-written."""
 
 
 class Front(TyperGroup):

@@ -143,7 +143,7 @@ def stand_ins(monkeypatch, fit, folder):
     # a live run
     run = Stand(
         samples=0, warnings=lambda: [], feed=lambda *_: None, estimate=lambda: (np.ones(1), np.ones(1)),
-        save=lambda p: files.write_arrays(p, x=np.zeros(1)),
+        save=lambda p, arrays, **_: files.write_arrays(p, x=np.zeros(1)),
     )  # fmt: skip
     run.problem = Stand(unknowns=Stand(names=("k",), units=("N/m",)))
     monkeypatch.setattr(online_run, "live_problem", lambda *_, **__: run.problem)
@@ -257,9 +257,10 @@ def test_a_checkpoint_that_fails_does_not_stop_the_training(vibrid, stand_ins, f
 
 
 def test_a_live_run_goes_on_without_its_file(vibrid, stand_ins, folder, tmp_path, monkeypatch):
+    """The disk fills when estimates and samples grow (3), or when the state is saved (4): then the samples stay."""
     words = ["online", folder / "p.toml", "--from", folder / "test.csv", "--out", tmp_path / "run.csv", "--state"]
     words += [tmp_path / "run.npz", "--every", 1]
-    for nth, kept in ((1, {"run.npz"}), (2, {"run.csv"})):
+    for nth, kept in ((3, {"run.npz"}), (4, {"run.csv", "run.npz.samples"})):
         for file in in_folder(tmp_path):
             (tmp_path / file).unlink()
         with filling(monkeypatch, nth):

@@ -60,8 +60,8 @@ def test_a_file_is_replayed_recorded_and_resumed(folder):
     rows = list(csv.DictReader(out.open()))
     assert len(rows) == 30 and abs(float(rows[-1]["law.stiffness"]) - 4.0) < 0.1
     again = online(folder / "p.toml", "--from", folder / "test.csv", "--state", state, "--resume", "--out", out)
-    assert again.exit_code == 0 and "602 samples" in again.output
-    assert len(list(csv.DictReader(out.open()))) == 60
+    assert again.exit_code == 0 and "301 samples" in again.output, "all of it has been used"
+    assert list(csv.DictReader(out.open())) == rows
 
 
 def test_a_pipe_with_a_gap_and_rubbish(folder):

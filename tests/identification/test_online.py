@@ -9,7 +9,7 @@ import pytest
 
 import vibrid as vb
 from vibrid.core.errors import FileProblem
-from vibrid.identification.online.live import LiveRun, live_problem
+from vibrid.identification.online.live import LiveRun, live_problem, read_state
 from vibrid.identification.online.smoothing import LagSmoother
 from vibrid.identification.problem import predict
 from vibrid.papers.masing.cases import force_of, noisy, rayleigh
@@ -88,7 +88,7 @@ def test_a_live_run_is_the_offline_one_and_survives_being_stopped(descent, tmp_p
         whole.feed(row[:2], row[2:])
     whole.save(tmp_path / "state.npz")
     again = live()
-    again.restore(tmp_path / "state.npz")
+    again.restore(read_state(tmp_path / "state.npz"))
     again.step = whole.step  # compiled already
     assert again.samples == 200
     for row in data[200:300]:
@@ -100,19 +100,27 @@ def test_a_live_run_is_the_offline_one_and_survives_being_stopped(descent, tmp_p
 
 
 def test_a_state_that_does_not_fit_is_refused(tmp_path):
-    run = live()
-    run.save(tmp_path / "state.npz")
+    run, path = live(), tmp_path / "state.npz"
+    run.save(path)
     with pytest.raises(FileProblem, match="another method"):
-        live(vb.OnlineMasing(window=90)).restore(tmp_path / "state.npz")
-    run.save(tmp_path / "newer.npz", format=2)
-    with pytest.raises(FileProblem, match=r"state of a run has format 2 .* reads format 1\."):
-        run.restore(tmp_path / "newer.npz")
-    (tmp_path / "bad.npz").write_bytes(b"PK not a state")
+        live(vb.OnlineMasing(window=90)).restore(read_state(path))
+    stored = read_state(path)
+    stored.arrays.pop("leaf1")
+    with pytest.raises(FileProblem, match="incomplete"):
+        run.restore(stored)
+    run.save(path, format=3)
+    with pytest.raises(FileProblem, match=r"state of a run has format 3 .* reads format 2\."):
+        read_state(path)
+    run.save(path, format=1)
+    with pytest.raises(FileProblem, match=r"vibrid 0\.1"):
+        read_state(path)
+    path.write_bytes(b"PK not a state")
     with pytest.raises(FileProblem, match="not the state of a run"):
-        run.restore(tmp_path / "bad.npz")
-    np.savez(tmp_path / "evil.npz", note=np.array([{"a": 1}], dtype=object), before=np.zeros(2))
-    with pytest.raises(FileProblem, match="not the state of a run"):
-        run.restore(tmp_path / "evil.npz")
+        read_state(path)
+    for note in (b"[]", b"{}", b'{"format": 2, "samples": "many"}', b"\xff", b"[" * 5000):
+        np.savez(path, note=np.frombuffer(note, np.uint8), before=np.zeros(2))
+        with pytest.raises(FileProblem, match="not the state of a run"):
+            read_state(path)
 
 
 @pytest.mark.parametrize(

@@ -200,3 +200,19 @@ def test_a_retired_setting_of_a_method_names_the_method_that_replaces_it(project
     with pytest.raises(ProjectProblem) as caught:
         project(project.text + f'\n[method]\nname = "{name}"\nfaithful = true\n')
     assert f"'{published}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "[[1, 2], [3]]", "1", "true", "1979-05-27"])
+@pytest.mark.parametrize("line", ['kind = "shear-building"', 'law = "linear"'])
+def test_a_name_that_is_no_text_is_refused_with_a_message(tmp_path, line, value):
+    text = '[structure]\nkind = "shear-building"\nmasses = [1.0]\nstoreys = [{law = "linear", stiffness = 4.0}]\n'
+    (tmp_path / "p.toml").write_text(text.replace(line, line.partition("=")[0] + f"= {value}"))
+    with pytest.raises(FileProblem, match="there is no"):
+        load_project(tmp_path / "p.toml")
+
+
+def test_a_start_that_does_not_fit_its_path_is_refused_where_it_is(tmp_path):
+    text = '[structure]\nkind = "shear-building"\nmasses = [1.0]\nstoreys = [{law = "linear", stiffness = 4.0}]\n'
+    (tmp_path / "p.toml").write_text(text + '[[unknown]]\npath = "storeys[0].stiffness"\nstart = [1.0, 2.0]\n')
+    with pytest.raises(FileProblem, match=r"needs one start, or one for each of its 1, not \[1\.0, 2\.0\]"):
+        load_project(tmp_path / "p.toml")

@@ -1,8 +1,8 @@
 """Bad files: each gives a clear message with file and line; no other error is raised, and memory stays bounded."""
 
-import importlib.util
 import io
 import json
+import sys
 import time
 import tracemalloc
 import zipfile
@@ -17,11 +17,10 @@ from vibrid.core.errors import FileProblem, VibridError
 from vibrid.records import Limits, read_record, read_records
 from vibrid.records.readers import UNFORESEEN
 
-_SPEC = importlib.util.spec_from_file_location(
-    "fuzz_readers", Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_readers.py"
-)
-fuzz_readers = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(fuzz_readers)
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from faults import files as faulty_files
+from faults import record_files as fuzz_readers
+
 FILES = fuzz_readers.valid_files()
 SMALL = Limits(expanded_bytes=16 * 1024**2, numbers=1_000_000, seconds=5.0)
 
@@ -98,7 +97,7 @@ def test_mutated_files_are_read_or_refused(tmp_path, reader):
     """The benchmark's first damaged files; it runs 100 000 for each reader."""
     count = 60 if reader in ("HDF5", "MATLAB") else 150
     for index in range(count):
-        outcome, text, seconds = fuzz_readers.try_one(tmp_path / "x", fuzz_readers.damaged(reader, index, FILES))
+        outcome, text, seconds = faulty_files.try_one(reader, tmp_path / "x", faulty_files.damaged(reader, index))
         assert outcome in ("read", "refused"), (index, text)
         assert seconds < 5, index
 

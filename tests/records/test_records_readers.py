@@ -16,7 +16,7 @@ from vibrid.records.units import STANDARD_GRAVITY
 
 pytestmark = pytest.mark.compat
 _SPEC = importlib.util.spec_from_file_location(
-    "fuzz_readers", Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_readers.py"
+    "record_files", Path(__file__).resolve().parents[2] / "benchmarks" / "faults" / "record_files.py"
 )
 fuzz_readers = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(fuzz_readers)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import math
 import socket
 import threading
@@ -10,8 +11,20 @@ import time
 import numpy as np
 import pytest
 
-from vibrid.core.errors import InputError
-from vibrid.records.streams import Arrival, Sequencer, Silence, in_background, lines, pack, replay, udp, unpack
+from vibrid.core.errors import FileProblem, InputError
+from vibrid.records.streams import (
+    Arrival,
+    ArrivalFile,
+    Sequencer,
+    Silence,
+    in_background,
+    lines,
+    pack,
+    read_arrivals,
+    replay,
+    udp,
+    unpack,
+)
 
 
 def order(numbers, **settings):
@@ -38,11 +51,110 @@ def test_what_never_comes_is_a_gap():
     assert math.isnan(out[2].values[0]) and out[3].time == pytest.approx(0.3)
 
 
-def test_a_wild_number_is_not_believed_but_a_sender_that_starts_anew_is():
+def test_a_wild_number_is_not_believed():
     made, out = order([0, 1, 4_000_000_000, 2, 3], longest_gap=50)
-    assert [a.number for a in out] == [0, 1, 2, 3] and made.restarts == 0
+    assert [a.number for a in out] == [0, 1, 2, 3] and (made.restarts, made.wild, made.lost) == (0, 1, 0)
+    made, out = order([0, 1, 900, 5000, 901, 2], longest_gap=50, believe=2)
+    assert [a.number for a in out] == [0, 1, 2] and made.wild == 3
+
+
+def test_a_long_loss_is_counted_and_passed_on_as_a_gap():
     made, out = order([*range(100, 110), *range(1000, 1040)], longest_gap=50, believe=5)
-    assert made.restarts == 1 and out[-1].number == 1039 and len(out) < 60
+    assert made.lost == 890 and made.restarts == 0
+    assert [a.number for a in out if not math.isnan(a.values[0])] == [*range(100, 110), *range(1000, 1040)]
+    assert sum(math.isnan(a.values[0]) for a in out) == 50
+
+
+def test_a_sender_that_begins_anew_is_noticed():
+    made, out = order([*range(1000, 1010), *range(40)], longest_gap=50, believe=5)
+    assert made.restarts == 1 and made.lost == 0
+    assert [a.number for a in out if not math.isnan(a.values[0])] == [*range(1000, 1010), *range(40)]
+    assert sum(math.isnan(a.values[0]) for a in out) == 1
+
+
+def test_numbers_begin_again_after_the_largest():
+    made, out = order([2**32 - 2, 2**32 - 1, 0, 1, 3, 2])
+    assert [a.values[0] for a in out] == [2**32 - 2, 2**32 - 1, 0, 1, 2, 3] and not (made.lost or made.restarts)
+
+
+def test_an_order_goes_on_in_another_process_as_if_nothing_had_happened():
+    """Losses, late and repeated samples, jumps: cut anywhere, stored as JSON and restored, nothing differs."""
+    generator = np.random.default_rng(3)
+    numbers = [n for n in range(400) if generator.random() > 0.1] + [*range(2000, 2060)]
+    for i in range(len(numbers) - 6):
+        if generator.random() < 0.1:
+            numbers[i], numbers[i + 5] = numbers[i + 5], numbers[i]
+    arrivals = [Arrival(n, 0.1 * n, (float(n),)) for n in numbers]
+    whole = Sequencer(0.1, longest_gap=100, believe=5)
+    expected = [a for arrival in arrivals for a in whole.feed(arrival)]
+    for cut in generator.integers(1, len(arrivals), 30):
+        first, second = (Sequencer(0.1, longest_gap=100, believe=5) for _ in range(2))
+        out = [a for arrival in arrivals[:cut] for a in first.feed(arrival)]
+        second.restore(json.loads(json.dumps(first.state())))
+        if cut % 2:
+            second.resumed()
+        out += [a for arrival in arrivals[cut:] for a in second.feed(arrival)]
+        assert repr(out) == repr(expected)
+        assert second.late + second.known == whole.late and second.lost == whole.lost
+
+
+def test_a_source_that_repeats_itself_after_a_stop_is_passed_over():
+    made, again = Sequencer(0.1), Sequencer(0.1)
+    for n in range(5000):
+        made.feed(Arrival(n, 0.1 * n, (1.0,)))
+    again.restore(made.state())
+    again.resumed()
+    out = [a.number for n in range(5003) for a in again.feed(Arrival(n, 0.1 * n, (1.0,)))]
+    assert out == [5000, 5001, 5002] and (again.known, again.late, again.lost, again.restarts) == (5000, 0, 0, 0)
+
+
+# -- arrivals in a file --------------------------------------------------------------------------------------------
+
+
+def arrivals(first: int, count: int) -> list[Arrival]:
+    return [Arrival(n, 0.1 * n, (float(n), math.nan if n % 3 else 1.0)) for n in range(first, first + count)]
+
+
+def test_arrivals_are_kept_dropped_and_read_again(tmp_path):
+    path, run = tmp_path / "a.samples", bytes(range(16))
+    kept = ArrivalFile(path, run, 2, pytest.fail)
+    assert not path.exists()
+    assert repr(list(kept.keep(iter(arrivals(0, 10))))) == repr(arrivals(0, 10))
+    assert repr(read_arrivals(path, 2)) == repr((run, 0, arrivals(0, 10)))
+    kept.drop_before(4)
+    kept.append(arrivals(10, 1)[0])
+    assert repr(read_arrivals(path, 2)) == repr((run, 4, arrivals(4, 7)))
+    content = path.read_bytes()
+    for size in range(30, len(content)):  # cut anywhere: the complete rows are read
+        path.write_bytes(content[:size])
+        assert repr(read_arrivals(path, 2)[2]) == repr(arrivals(4, (size - 30) // 36))
+    path.write_bytes(content[:200] + b"?" + content[201:])
+    assert repr(read_arrivals(path, 2)[2]) == repr(arrivals(4, 4))
+    kept.close()
+    again = ArrivalFile(path, run, 2, pytest.fail)
+    again.continue_after(arrivals(4, 4), 4)
+    again.append(arrivals(8, 1)[0])
+    assert repr(read_arrivals(path, 2)) == repr((run, 4, arrivals(4, 5)))
+    again.drop_before(9)
+    again.close()
+    assert not path.exists() and read_arrivals(path, 2) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"VBA1", b"EVIL" * 20, b"VBA1" + bytes(24) + b"\x09\x00"])
+def test_another_file_is_not_taken_for_arrivals(tmp_path, content):
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(FileProblem):
+        read_arrivals(tmp_path / "a", 2)
+
+
+def test_arrivals_that_cannot_be_written_are_reported_and_the_rest_goes_on(tmp_path):
+    problems: list = []
+    kept = ArrivalFile(tmp_path / "missing" / "a", bytes(16), 2, problems.append)
+    assert len(list(kept.keep(arrivals(0, 5)))) == 5 and len(problems) == 1 and kept.broken
+    (tmp_path / "missing").mkdir()
+    kept.drop_before(5)
+    kept.append(arrivals(5, 1)[0])
+    assert repr(read_arrivals(kept.path, 2)) == repr((bytes(16), 5, arrivals(5, 1)))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +192,9 @@ def test_lines_may_name_their_columns_and_bad_ones_are_passed_over():
     got = list(lines(text, ("x", "f"), 0.1, refused.append))
     assert [a.number for a in got] == [0, 2, 4] and got[0].values == (2.0, 1.0) and math.isnan(got[1].values[1])
     assert len(refused) == 2
+    far = io.StringIO("1e308,1,2\n-1e308,1,2\n" + "9" * 5000 + ",1,2\n" + "1e308,3,4\n")
+    assert [a.number for a in lines(far, ("x", "f"), 0.1, refused.append)] == [0, 0] and len(refused) == 4
+    assert [a.number for a in lines(io.StringIO("7,1,2\n"), ("x", "f"), 0.1, refused.append, 6.0)] == [10]
     assert [a.values for a in lines(io.StringIO("0,1,2\n"), ("x", "f"), 0.1, refused.append)] == [(1.0, 2.0)]
 
 

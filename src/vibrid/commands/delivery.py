@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import typer
 
 from vibrid.core.errors import VibridError
+from vibrid.core.interrupts import spoken
 
 
 @contextlib.contextmanager
@@ -55,6 +58,7 @@ class Delivery:
     def __init__(self, quiet: bool = False):
         """`quiet`: do not list the files that were written (standard output holds JSON)."""
         self.quiet, self.failed = quiet, False
+        self.failures: list[Path | str] = []  # files that were not written
 
     def answer(self, show: Callable[[], object]) -> None:
         """Print. A closed pipe, as `| head` leaves it, is no failure; a full disk behind standard output is one."""
@@ -68,13 +72,36 @@ class Delivery:
 
     def file(self, path: Path | str | None, write: Callable[[], object]) -> None:
         """Write one file, where one is wanted."""
-        if path is not None and self.work(f"'{path}' was not written", write) and not self.quiet:
+        if path is None:
+            return
+        if not self.work(f"'{path}' was not written", write):
+            self.failures.append(path)
+        elif not self.quiet:
             self.answer(lambda: typer.echo(f"wrote {path}"))
 
+    def result(self, path: Path | str | None, write: Callable[[Path], object]) -> None:
+        """Write the file that holds a long computation, where one is wanted; where that fails, to another place."""
+        if path is None:
+            return
+        self.file(path, lambda: write(Path(path)))
+        if path not in self.failures:
+            return
+        for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+            other = folder / f"{Path(path).stem}-{secrets.token_hex(4)}{Path(path).suffix}"
+            with contextlib.suppress(VibridError, OSError):
+                write(other)
+                self.fail(f"The result was kept in '{other}' instead.")
+                return
+
     def work(self, otherwise: str, do: Callable[[], object]) -> bool:
-        """Do work that the result does not depend on; returns whether it succeeded. `otherwise`: message if not."""
+        """Do work that the result does not depend on; returns whether it succeeded. `otherwise`: message if not.
+
+        Ctrl-C and SIGTERM end this work alone, so that the files after it are still written.
+        """
         try:
             do()
+        except KeyboardInterrupt as request:
+            self.fail(f"{otherwise}: {spoken(request)}.")
         except VibridError as problem:
             self.fail(f"{problem}")
         except Exception as problem:

@@ -91,6 +91,7 @@ def run(
     with Delivery(quiet=as_json) as deliver:
         if as_json:
             content = {"project": str(project), "title": loaded.title, **answer, "files": files}
+            content["inputs"] = output.inputs(*loaded.files, *excitation.files)
             deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: print_summary(loaded.title, place, answer))
@@ -98,7 +99,7 @@ def run(
         if out is not None:
             deliver.file(wanted[0], lambda: output.write_record(_readings(loaded, result), wanted[0]))
             deliver.file(wanted[1], lambda: _kept(kept[0]) if kept else output.write_record(result.devices, wanted[1]))
-        deliver.file(report, lambda: _report(loaded, result, report))
+        deliver.file(report, lambda: _report(loaded, result, report, (*loaded.files, *excitation.files)))
     if result.stopped:
         raise typer.Exit(1)
 
@@ -124,10 +125,10 @@ def _kept(recorder) -> None:
         typer.echo(recorder.problem, err=True)
 
 
-def _report(loaded, result, path: Path | None) -> None:
+def _report(loaded, result, path: Path | None, files) -> None:
     from vibrid.report.hybrid_report import write_hybrid_report
 
-    write_hybrid_report(result, path, title=loaded.title, place=loaded.hybrid.watch)
+    write_hybrid_report(result, path, title=loaded.title, place=loaded.hybrid.watch, files=files)
 
 
 def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list) -> dict:

@@ -9,6 +9,7 @@ import typer
 
 from vibrid.commands.trust import PluginFiles, Trust, consent, run_plugins
 from vibrid.core.files import write_text
+from vibrid.core.writable import check_writable
 
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 DataFiles = Annotated[
@@ -52,6 +53,7 @@ def identify(
 
     output.check_ending(report, (".html", ".htm"))
     output.check_ending(save, (".h5", ".hdf5"))
+    check_writable(json_file)
     quiet = _on_screen(json_file)
     trust = consent(project, trust)
     with terminal_progress(quiet) as progress:
@@ -61,12 +63,11 @@ def identify(
     with Delivery(quiet) as deliver:
         if not quiet:
             deliver.answer(lambda: typer.echo(str(fit)))
+        deliver.result(save, fit.save)
         checks = _checks(fit, others, deliver, quiet)
         if quiet:
             deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
-        if save is not None:
-            deliver.file(save, lambda: fit.save(save))
-        if json_file is not None and not quiet:
+        if not quiet:
             deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, checks)) + "\n"))
         options = {"validation": checks[0] if checks else None, "title": loaded.title or None}
         if report is not None:
@@ -131,7 +132,8 @@ def compare(
         )
     with Delivery(quiet=as_json) as deliver:
         answers = {name: answer_of(fit, []) for name, fit in comparison.results.items()}
-        content = {"methods": comparison.rows, "answers": answers, "refused": comparison.refused}
+        read = output.inputs(*loaded.files, *(file for record in records for file in record.files))
+        content = {"methods": comparison.rows, "answers": answers, "refused": comparison.refused, "inputs": read}
         deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(comparison)))
         if comparison.results:
             deliver.file(plot, lambda: save_figure(comparison.plot(), plot))
@@ -168,6 +170,7 @@ def predict(
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
+    from vibrid.core.inputs import InputFile
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     with terminal_progress(quiet=as_json) as progress:
@@ -191,9 +194,9 @@ def predict(
             scores = [{"relative_error": c.relative_error, "correlation": c.correlation} for c in checks]
             files = [str(out)] if out else []
             content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
+            content["inputs"] = output.inputs(InputFile.at(result, "result"), *motion.files)
             deliver.answer(lambda: output.print_json(content))
-        if out is not None:
-            deliver.file(out, lambda: output.write_record(readings, out))
+        deliver.result(out, lambda path: output.write_record(readings, path))
 
 
 def answer_of(fit, checks) -> dict:
@@ -209,7 +212,13 @@ def answer_of(fit, checks) -> dict:
         "channels": [vars(f) for f in fit.fits],
         "held_out": fit.held_out,
         "validation": [
-            {"record": c.record.name, "relative_error": c.relative_error, "correlation": c.correlation} for c in checks
+            {
+                "record": c.record.name,
+                "relative_error": c.relative_error,
+                "correlation": c.correlation,
+                "files": [vars(file) for file in c.record.files],
+            }
+            for c in checks
         ],
         "seconds": fit.seconds,
         "cut_short": fit.cut_short,
@@ -265,4 +274,4 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float):
         progress=progress,
         **loaded.simulation.arguments,
     )
-    return fit.replace(files=(loaded.file, *fit.files))
+    return fit.replace(files=(*loaded.files, *fit.files))

@@ -70,10 +70,10 @@ def loads(
         )
     files = [str(f) for f in (out, plot) if f is not None]
     content = {"record": identified.record, "loads": identified.table(), "files": files}
+    content["inputs"] = output.inputs(*loaded.files, *record.files)
     with Delivery(quiet=as_json) as deliver:
         deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(identified)))
-        if out is not None:
-            deliver.file(out, lambda: output.write_record(identified.as_record(), out))
+        deliver.result(out, lambda path: output.write_record(identified.as_record(), path))
         deliver.file(plot, lambda: save_figure(identified.plot(), plot))
 
 

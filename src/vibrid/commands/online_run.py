@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import os
 import sys
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import numpy as np
 
+from vibrid.commands.online_files import EstimatesFile, SavedRun, Stopped, samples_path
+from vibrid.commands.online_screen import screen
 from vibrid.core.errors import FileProblem
-from vibrid.core.files import Appended, cannot_write
+from vibrid.core.interrupts import PatientStop, spoken
 from vibrid.identification.online.live import LiveRun, live_problem
 from vibrid.records.streams import Sequencer, Silence
 
@@ -25,41 +25,98 @@ KEEP_EVERY = 5.0
 class OnlineSession:
     """The run of `vibrid online` from its first to its last sample."""
 
-    def __init__(self, loaded, columns, step, method, seed, out, state, resume, every):
-        self.loaded, self.columns, self.step_seconds, self.method, self.seed = loaded, columns, step, method, seed
-        self.out, self.state, self.resume, self.every = out, state, resume, every
-        self.order = Sequencer(step, longest_gap=max(1000, round(10.0 / step)))
+    def __init__(self, loaded, columns, source, method, seed, out, state, every):
+        self.loaded, self.columns, self.source, self.method, self.seed = loaded, columns, source, method, seed
+        self.out, self.every = out, every
+        self.order = Sequencer(source.step, longest_gap=max(1000, round(10.0 / source.step)))
+        self.saved = SavedRun(state, columns.names, self._fail)
         self.run_: LiveRun | None = None
+        self.first: np.ndarray | None = None  # the samples with which the run began
         self.gathered: list = []
-        self.recorded: Appended | None = None
-        self.heading: list[list[str]] = []  # written with the first row
+        self.recorded: EstimatesFile | None = None
         self.problems: dict[str, str] = {}  # messages about files that could not be written, by file
-        self.kept = self.shown = time.monotonic()
-        self.started = self.kept
-        self.note: dict = {}
+        self.stopped: Stopped | None = None
+        self.taken = self.before = 0  # arrivals; samples of the stopped run
+        self.origin: float | None = None
+        self.kept = self.shown = self.started = time.monotonic()
 
-    def run(self, arrivals) -> str:
+    def resume(self) -> None:
+        """Read what a stopped run left, before anything is listened to; refused where it cannot be resumed."""
+        self.stopped = self.saved.resume(self.source)
+        self.taken, self.origin = self.stopped.taken, self.stopped.origin
+        state = self.stopped.state
+        if state is None:
+            return
+        try:
+            self.order.restore(state.note["order"])
+            self.first = np.asarray(state.arrays["first"], float)
+            self._set_up(self.first)
+            self.live.restore(state)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise FileProblem(state.path, f"it is not the state of this run ({type(problem).__name__}).") from None
+        self.before = self.live.samples
+
+    def run(self) -> str:
         """Take samples until they end; returns how they ended."""
-        ended = "the source ended"
+        ended, complete = "the source ended", True
         with ExitStack() as stack:
-            if self.out is not None:
-                self.recorded = Appended(self.out)
-                stack.callback(self.recorded.close)
-            show = stack.enter_context(_screen())
+            stack.callback(self.saved.close)
+            self._open_out(stack)
+            show = stack.enter_context(screen())
+            stop = stack.enter_context(PatientStop())
             try:
-                for arrival in arrivals:
-                    for sample in self.order.feed(arrival):
-                        self._take(sample, show)
-                for sample in self.order.finish():
-                    self._take(sample, show)
+                for arrival in self._arrivals():
+                    with stop.step():
+                        self._arrive(arrival, show)
             except Silence:
                 ended = "the sender stopped sending"
-            except KeyboardInterrupt:
-                ended = "stopped by Ctrl-C"
-            if self.run_ is None and self.gathered:
-                self._begin(show)
-        self._keep()
+            except KeyboardInterrupt as request:
+                ended, complete = spoken(request), False
+            with stop.step():
+                self._end(show, complete)
         return ended
+
+    def _open_out(self, stack: ExitStack) -> None:
+        if self.out is None:
+            return
+        self.recorded = EstimatesFile(self.out, self._fail)
+        stack.callback(self.recorded.file.close)
+        if self.stopped is not None and self.stopped.state is not None:
+            self.recorded.go_on(self.live.problem.unknowns.names, self.stopped.state.note["written"])
+
+    def _arrivals(self):
+        """Those that the stopped run had received and not used, then those of the source."""
+        waiting = self.stopped.arrivals if self.stopped is not None else []
+        fresh = self.source.open(self.taken + len(waiting), self.origin, self.saved.keep)  # listens from now on
+        yield from waiting
+        if self.stopped is not None:
+            self.order.resumed()
+        yield from fresh
+
+    def _arrive(self, arrival, show) -> None:
+        self.taken += 1
+        self.origin = arrival.time if self.origin is None else self.origin
+        known = self.order.known
+        for sample in self.order.feed(arrival._replace(values=self.source.in_si(arrival.values))):
+            self._take(sample, show)
+        if self.order.known == self.order.believe > known:
+            print(
+                "The source repeats samples that the run has used: they are passed over up to number "
+                f"{self.order.next}. If this is another test, start a new run without --resume.",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
+        if self.run_ is not None and time.monotonic() - self.kept > KEEP_EVERY:
+            self._keep()
+
+    def _end(self, show, complete: bool) -> None:
+        """Save, then use what still waits for earlier samples: a resumed run may yet receive those."""
+        if complete and self.run_ is None and self.gathered:
+            self._begin(show)
+        self._keep()
+        for sample in self.order.finish():
+            self._take(sample, show)
+        if self.run_ is None and self.gathered:  # too few samples for a state; they are kept as they arrived
+            self._begin(show)
 
     @property
     def live(self) -> LiveRun:
@@ -67,16 +124,6 @@ class OnlineSession:
         if self.run_ is None:
             raise RuntimeError("the run has not begun")
         return self.run_
-
-    def _row(self, recorded: Appended, cells) -> None:
-        """Add a row to the file of the run; a full disk is reported once and the run continues."""
-        lines = io.StringIO()
-        csv.writer(lines).writerows([*self.heading, cells])
-        try:
-            recorded.append(lines.getvalue().encode())
-            self.heading = []
-        except OSError as problem:
-            self._fail(cannot_write(self.out, problem), "rows are missing from it.")
 
     def _fail(self, problem: FileProblem, lost: str) -> None:
         if str(problem.path) not in self.problems:
@@ -91,22 +138,20 @@ class OnlineSession:
             return
         self._feed(sample, show)
 
-    def _begin(self, show) -> None:
-        """Set the problem up with the first samples, then feed them."""
-        first = self.columns.record(np.array([s.values for s in self.gathered]), self.step_seconds)
+    def _set_up(self, first: np.ndarray) -> None:
+        """The problem and the compiled run, from the first samples."""
         problem = live_problem(
-            self.loaded.structure, self.loaded.sensors, self.loaded.unknown, first,
-            **self.loaded.simulation.arguments,
+            self.loaded.structure, self.loaded.sensors, self.loaded.unknown,
+            self.columns.record(first, self.source.step), **self.loaded.simulation.arguments,
         )  # fmt: skip
         self.run_ = LiveRun(self.method, problem, self.seed)
-        if self.resume:
-            self.note = self.live.restore(Path(self.state))
-        if self.recorded is not None and self.resume:
-            self.recorded.go_on()
-        elif self.recorded is not None:
-            self.recorded.begin()  # only now: a run without samples does not touch an old file
-            names = problem.unknowns.names
-            self.heading = [["time", *names, *(f"{n} deviation" for n in names)]]
+
+    def _begin(self, show) -> None:
+        """Set the problem up with the first samples, then feed them."""
+        self.first = np.array([s.values for s in self.gathered], dtype=float)
+        self._set_up(self.first)
+        if self.recorded is not None:
+            self.recorded.begin(self.live.problem.unknowns.names)
         waiting, self.gathered = self.gathered, []
         for sample in waiting:
             self._feed(sample, show)
@@ -117,12 +162,10 @@ class OnlineSession:
         now = time.monotonic()
         if self.recorded is not None and self.live.samples % self.every == 0:
             values, deviations = self.live.estimate()
-            self._row(self.recorded, [f"{v:.9g}" for v in (sample.time, *values, *deviations)])
+            self.recorded.row([f"{sample.time:.15g}", *(f"{v:.9g}" for v in (*values, *deviations))])
         if now - self.shown > show.every:
             self.shown = now
             show(self.rows(), f"{sample.time:.2f} s, {self.rate(now):.0f} samples/s, {self.counts()}")
-        if self.state is not None and now - self.kept > KEEP_EVERY:
-            self._keep()
 
     def _driving(self, inputs):
         """Inputs of the model; a device without a velocity column gets the slope of its displacement."""
@@ -133,27 +176,33 @@ class OnlineSession:
         if "imposed_velocity" in quantities:
             return np.array([x, inputs[quantities.index("imposed_velocity")]])
         last = self.live.before
-        return np.array([x, 0.0 if last is None else (x - last[0]) / self.step_seconds])
+        elapsed = (1 + self.live.missed) * self.source.step
+        return np.array([x, 0.0 if last is None else (x - last[0]) / elapsed])
 
     def _keep(self) -> None:
+        """Save the state; the last one counts."""
         self.kept = time.monotonic()
-        if self.state is None or self.run_ is None:
+        if self.run_ is None or self.first is None:
             return
-        try:
-            self.live.save(Path(self.state))
-            self.problems.pop(str(self.state), None)  # the last state counts
-        except FileProblem as problem:
-            self._fail(problem, "its state was not saved.")
+        written = {"bytes": 0, "crc32": 0} if self.recorded is None else self.recorded.position()
+        used = {"kind": self.source.kind, "used": self.source.used(self.taken)}
+        note = {"order": self.order.state(), "origin": self.origin, "written": written, "source": used}
+        note["inputs"] = [vars(file) for file in (*self.loaded.files, *self.source.files)]
+        if self.saved.save(self.live, self.taken, {"first": self.first}, **note) and self.saved.path is not None:
+            self.problems.pop(str(self.saved.path), None)
+            if self.saved.samples is not None and not self.saved.samples.broken:
+                self.problems.pop(str(samples_path(self.saved.path)), None)
 
     # -- display -------------------------------------------------------------------------------------------------
 
     def rate(self, now: float) -> float:
-        return (self.live.samples - self.note.get("samples", 0)) / max(now - self.started, 1e-9)
+        return (self.live.samples - self.before) / max(now - self.started, 1e-9)
 
     def counts(self) -> str:
         o = self.order
-        again = f", {o.restarts} restarts" if o.restarts else ""
-        return f"{o.lost} lost, {o.late + o.repeated} late or repeated{again}"
+        more = {"restarts": o.restarts, "with a number far away": o.wild, "known already": o.known}
+        counts = [f"{o.lost} lost", f"{o.late + o.repeated} late or repeated"]
+        return ", ".join(counts + [f"{n} {word}" for word, n in more.items() if n])
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Name, value, ± 2σ and unit of every unknown."""
@@ -164,62 +213,27 @@ class OnlineSession:
             for name, v, d, unit in zip(u.names, values, deviations, u.units, strict=True)
         ]
 
-    def summary(self, ended: str, refused: list[str]) -> list[str]:
+    def summary(self, ended: str, refused) -> list[str]:
         """The last lines of a run."""
         if self.run_ is None:
             return [f"No sample arrived: {ended}."]
-        lines = [f"{self.live.samples} samples, {ended}; {self.counts()}, {len(refused)} refused."]
+        lines = [f"{self.live.samples} samples, {ended}; {self.counts()}, {refused.count} refused."]
         lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
-        lines += self.live.warnings()
-        lines += [f"First refused: {refused[0]}"] if refused else []
-        files = [str(file) for file in (self.out, self.state) if file is not None]
-        return lines + [f"wrote {file}" for file in files if file not in self.problems]
+        lines += self.live.warnings() + self.losses()
+        lines += [f"First refused: {refused.first}"] if refused.count else []
+        files = [str(file) for file in (self.out, self.saved.path) if file is not None]
+        return lines + [f"wrote {file}" for file in files if file not in self.problems and os.path.exists(file)]
 
-
-class _Lines:
-    """Plain lines on stderr where there is no terminal."""
-
-    every = 5.0
-
-    def __call__(self, rows, note: str) -> None:
-        text = ", ".join(f"{name} {value} ± {band}" for name, value, band, _ in rows)
-        print(f"{note}: {text}", file=sys.stderr, flush=True)
-
-
-class _Table:
-    """A table that stays in place."""
-
-    every = 0.2
-
-    def __init__(self, live):
-        self.live = live
-
-    def __call__(self, rows, note: str) -> None:
-        from rich import box
-        from rich.table import Table
-
-        table = Table(box=box.SIMPLE_HEAD, caption=note, caption_justify="left")
-        for heading in ("parameter", "estimate", "± 2σ", "unit"):
-            table.add_column(heading, justify="right" if heading in ("estimate", "± 2σ") else "left")
-        for row in rows:
-            table.add_row(*row)
-        self.live.update(table)
-
-
-class _screen:
-    """The display that suits the terminal."""
-
-    def __enter__(self):
-        if not sys.stderr.isatty():
-            self.live = None
-            return _Lines()
-        from rich.console import Console
-        from rich.live import Live
-
-        self.live = Live(console=Console(stderr=True), refresh_per_second=5)
-        self.live.__enter__()
-        return _Table(self.live)
-
-    def __exit__(self, *problem):
-        if self.live is not None:
-            self.live.__exit__(*problem)
+    def losses(self) -> list[str]:
+        """Warnings about samples that never came."""
+        o, lines = self.order, []
+        if o.lost:
+            lines.append(
+                f"{o.lost} samples were lost ({100 * o.lost / max(o.lost + self.taken, 1):.2g} %): nothing was learnt "
+                "from them, and what happened meanwhile is not known; the estimates may be off."
+            )
+        if o.restarts:
+            lines.append(f"The sender began its numbers anew {o.restarts} times; how much was lost is not known.")
+        if o.late >= o.believe:
+            lines.append(f"{o.late} samples came too late; did the sender begin its numbers anew?")
+        return lines

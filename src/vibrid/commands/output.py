@@ -10,12 +10,14 @@ from pathlib import Path
 import typer
 
 from vibrid.core.errors import InputError
+from vibrid.core.writable import check_writable
 
 
 def check_ending(path: Path | None, endings: Sequence[str]) -> None:
-    """Refuse a file name with an unknown ending, before any work is done."""
+    """Refuse a file name with an unknown ending, or a file that cannot be written, before any work is done."""
     if path is not None and path.suffix.lower() not in endings:
         raise InputError(f"'{path}' should end in {', '.join(endings[:-1])} or {endings[-1]}.")
+    check_writable(path)
 
 
 def write_record(record, path: Path | str, units: Mapping[str, str] | None = None) -> Path:
@@ -23,6 +25,11 @@ def write_record(record, path: Path | str, units: Mapping[str, str] | None = Non
     if Path(path).suffix.lower() == ".csv":
         return record.write_csv(path, units=units)
     return record.write_hdf5(path)
+
+
+def inputs(*files) -> list[dict]:
+    """The files that were read (`InputFile`), each once, as JSON holds them: name, size, SHA-256, role."""
+    return [vars(file) for file in dict.fromkeys(files)]
 
 
 def print_json(content) -> None:

@@ -45,6 +45,7 @@ def reproduce(
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
     from vibrid.core.loops import compile_whole_loops
+    from vibrid.core.writable import check_folder
     from vibrid.papers.pages import made_again, write_page
     from vibrid.papers.paper import PAPERS, Run, load_paper
 
@@ -64,6 +65,7 @@ def reproduce(
         write_page(load_paper(paper), out / paper)
         typer.echo(f"{out / paper / 'README.md'} was written")
         return
+    check_folder(out)
     wanted = {"table": numbers(table), "figure": numbers(figure), "study": study.split(","), "part": part.split(",")}
     wanted = {kind: [name for name in names if name] for kind, names in wanted.items()}
     if load_paper(paper).whole_loops:

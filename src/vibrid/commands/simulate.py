@@ -46,6 +46,7 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust 
                 "rate": readings.rate,
                 "channels": rows,
                 "files": [str(f) for f in (out, plot) if f is not None],
+                "inputs": output.inputs(*loaded.files, *excitation.files),
             }
             deliver.answer(lambda: output.print_json(content))
         else:

@@ -41,11 +41,11 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     temporary = None
     try:
         with _reported(path):
-            if _is_stream(path):
+            if is_stream(path):
                 with open(path, "wb") as stream:
                     yield stream
                 return
-            target, mode = _replaceable(path)
+            target, mode = replaceable(path)
             temporary = target.with_name(f".{target.name[:32]}.{secrets.token_hex(4)}.part")
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o666 if mode is None else mode)
             with open(handle, "wb") as stream:
@@ -119,7 +119,8 @@ class Appended:
         path: the file.
         anew: it must not be there yet.
 
-    An existing file is left alone until `begin` empties it, or `go_on` continues it after its last complete line.
+    An existing file is left alone until `begin` empties it, `go_on` continues it after its last complete line, or
+    `go_on_at` continues it after a number of bytes.
     """
 
     def __init__(self, path: str | PathLike[str], *, anew: bool = False):
@@ -146,6 +147,11 @@ class Appended:
                 if last >= 0:
                     break
             self._cut(end)
+
+    def go_on_at(self, size: int) -> None:
+        """Continue after `size` bytes; what follows them is removed."""
+        with _reported(self.path):
+            self._cut(size)
 
     def append(self, data: bytes) -> None:
         """Add to the end; OSError when not all of it can be written, and then nothing is added."""
@@ -219,7 +225,7 @@ def _reason(problem: OSError, path: Path) -> str:
 # -- parts ---------------------------------------------------------------------------------------------------------
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """Whether the path is not a place for a file: a terminal, a pipe, /dev/null."""
     if str(path).startswith(_STREAMS):
         return True
@@ -230,7 +236,7 @@ def _is_stream(path: Path) -> bool:
     return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
 
 
-def _replaceable(path: Path) -> tuple[Path, int | None]:
+def replaceable(path: Path) -> tuple[Path, int | None]:
     """The file itself, links followed, and its permissions where it is there; OSError where it may not be written."""
     target = Path(os.path.realpath(path))
     try:

@@ -14,7 +14,7 @@ class InputFile:
     """One file as it was when it was read.
 
     name: without its folder; size: bytes; sha256: 64 hexadecimal digits, as `sha256sum` prints them; role: "record",
-    "sidecar" (which describes a record) or "project".
+    "sidecar" (which describes a record), "project", "plugin", "device model", "result" or "validation".
     """
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.attached import attach
-from vibrid.core.errors import FileProblem, InputError, missing_file
+from vibrid.core.errors import FileProblem, VibridError
 from vibrid.core.inputs import InputFile
 from vibrid.core.registry import PACKAGE
 from vibrid.identification.archive_file import Columns, read_stored, write_stored
 from vibrid.identification.archive_formats import Arrays
 from vibrid.identification.archive_layout import entry_of
+from vibrid.identification.archive_shapes import check_shapes
 from vibrid.identification.diagnostics import ChannelFit
 from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
@@ -26,6 +26,7 @@ from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
 from vibrid.records.channel import QUANTITIES
+from vibrid.records.readers.source import Limits
 from vibrid.simulation.base import INTEGRATORS, Integrator
 from vibrid.simulation.excitation import drive
 from vibrid.structures.describe import describe, rebuild, rebuilt, registered_name
@@ -157,25 +158,28 @@ def _columns(fit: Identification, arrays: Arrays) -> Columns:
     return columns
 
 
-def load_identification(path: Path | str) -> Identification:
+def load_identification(path: Path | str, limits: Limits | None = None) -> Identification:
     """Read a result back, of this format or an older one; it can predict, validate, plot and report as before.
 
     Where a law, structure or integrator came from a plugin that is not installed, all stored results can be read and
     reported; predict, validate and reconstruct are refused with the name of the plugin.
+
+    A result file is data, whoever wrote it: it is opened in another process within `limits` (those of a record; pass
+    larger ones for a very large result), nothing in it is executed, and links to other files are refused.
     """
     try:
-        return _rebuild(*read_stored(path))
-    except FileNotFoundError:
-        raise missing_file(path) from None
-    except OSError as problem:
-        raise FileProblem(path, f"this is not an HDF5 file that can be read ({problem}).") from problem
-    except (AttributeError, KeyError, TypeError, ValueError, json.JSONDecodeError) as problem:
-        if isinstance(problem, InputError):
-            raise FileProblem(path, str(problem)) from problem
-        raise FileProblem(path, f"the result is damaged or incomplete ({problem}).") from problem
+        return _rebuild(*read_stored(path, limits))
+    except FileProblem:
+        raise
+    except VibridError as problem:
+        raise FileProblem(path, str(problem)) from problem
+    except Exception as problem:  # a file can be wrong in any way, and the libraries below raise errors of any kind
+        reason = f"{type(problem).__name__}: {problem}"[:200]
+        raise FileProblem(path, f"the result is damaged or incomplete ({reason}).") from problem
 
 
 def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
+    check_shapes(text, arrays)
     problem = _problem(text, arrays)
     limits = Identifiability(
         problem.unknowns.names,

@@ -17,6 +17,9 @@ from vibrid.core.files import whole_hdf5
 from vibrid.core.version import __version__
 from vibrid.identification.archive_formats import FORMAT, OLDEST, Arrays, upgraded
 from vibrid.identification.archive_layout import OWN, entry_of
+from vibrid.records.readers.hdf5 import SIGNATURE
+from vibrid.records.readers.isolated import read_hdf5_result
+from vibrid.records.readers.source import Limits, Source
 
 Columns = Mapping[str, tuple[Sequence[str], Sequence[str]]]
 """Names and units of the columns of datasets, by the name of the dataset."""
@@ -75,55 +78,40 @@ def _storage(value: np.ndarray) -> dict[str, Any]:
     return {"chunks": chunks, "compression": "gzip", "shuffle": True, "fletcher32": True}
 
 
-def read_stored(path: Path | str) -> tuple[dict[str, Any], Arrays]:
-    """Text and arrays of a file, in the present format; a file that is not a result is refused."""
-    with h5py.File(path, "r") as file:
-        format = _format(path, file)
-        _refuse_links(path, file)
-        datasets: dict[str, h5py.Dataset] = {}
+def read_stored(path: Path | str, limits: Limits | None = None) -> tuple[dict[str, Any], Arrays]:
+    """Text and arrays of a file, in the present format; a file that is not a result is refused.
 
-        def collect(name: str, item) -> None:
-            if isinstance(item, h5py.Dataset):
-                datasets[name] = item
+    The HDF5 library runs in a process of its own, with the limits of a record: a damaged or malicious file can neither
+    crash nor fill this process, nor make it read another file.
+    """
+    source = Source(path, limits=limits)
+    if not source.head.startswith(SIGNATURE):
+        raise source.problem("this is not an HDF5 file.")
+    attributes, texts, arrays = read_hdf5_result(source)
+    format = _format(path, attributes)
+    if "text" not in texts:
+        raise source.problem("the result is damaged or incomplete (it has no dataset 'text').")
+    text = json.loads(texts["text"])
+    if not isinstance(text, dict):
+        raise source.problem("the result is damaged or incomplete (its text is not a table).")
+    numbers: Arrays = {name: np.asarray(a, float) if a.dtype.kind == "f" else a for name, a in arrays.items()}
+    return upgraded(format, _loose(text) if format > 2 else text, numbers)
 
-        file.visititems(collect)
-        text = json.loads(str(datasets["text"].asstr()[()]))
-        arrays: Arrays = {name: dataset[()] for name, dataset in datasets.items() if dataset.dtype.kind in "biuf"}
-    return upgraded(format, _loose(text) if format > 2 else text, arrays)
 
-
-def _format(path, file: h5py.File) -> int:
+def _format(path, attributes: dict) -> int:
     """The format of a file; one that cannot be read is refused with the reason."""
-    number = file.attrs.get("vibrid")
-    if not isinstance(number, np.integer):
+    number = attributes.get("vibrid")
+    if not isinstance(number, float) or number != int(number):
         raise FileProblem(path, "this HDF5 file is not a result of vibrid; `vibrid identify --save` writes one.")
     if number > FORMAT:
-        writer = file.attrs.get("written_by", "a later version of vibrid")
-        raise newer_format(path, "result", int(number), f"formats {OLDEST} to {FORMAT}", writer)
+        writer = str(attributes.get("written_by", "a later version of vibrid"))
+        raise newer_format(path, "result", int(number), f"formats {OLDEST} to {FORMAT}", writer[:100])
     if number < OLDEST:
         raise FileProblem(
             path,
             f"this result has format {int(number)}, which no release of vibrid wrote; run the identification again.",
         )
     return int(number)
-
-
-def _refuse_links(path, file: h5py.File) -> None:
-    """A result is self-contained: nothing in it may point to another place."""
-    pointing: list[str] = []
-    file.visititems_links(lambda name, link: pointing.append(name) if not isinstance(link, h5py.HardLink) else None)
-
-    def look(name: str, item) -> None:
-        if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
-            pointing.append(name)
-
-    file.visititems(look)
-    if pointing:
-        raise FileProblem(
-            path,
-            f"'{pointing[0]}' points to another place or another file; links are not followed in a result. Write the "
-            "result again as one file.",
-        )
 
 
 # -- numbers that JSON does not have -------------------------------------------------------------------------------

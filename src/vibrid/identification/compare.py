@@ -116,11 +116,20 @@ def compare(
     if not named:
         raise InputError("No method was given to compare; give some, e.g. ['trajectory', 'ukf'].")
     results, refused = {}, {}
+    stopped = False
     for name, method in named.items():
+        if stopped:
+            refused[name] = "It was not run: the comparison was stopped before it."
+            continue
         try:
             results[name] = identify(structure, data, unknown, method, key=key, progress=progress, **keywords)
+            stopped = results[name].cut_short
         except VibridError as problem:
             refused[name] = str(problem)
+        except KeyboardInterrupt:
+            if not results:
+                raise
+            refused[name], stopped = "It was stopped before it had a result.", True
     true = None
     if true_values is not None and results:
         names = next(iter(results.values())).names

@@ -291,7 +291,10 @@ def _expand(experiment: Experiment, entry: Unknown, size_of) -> list[dict[str, A
     given = [entry.path] if isinstance(entry.path, str) else list(entry.path)
     places = [p for path in given for p in paths.expand(experiment, experiment.full_path(path))]
     groups = [tuple(places)] if entry.tied or not isinstance(entry.path, str) else [(p,) for p in places]
-    starts = np.broadcast_to(np.asarray(np.nan if entry.start is None else entry.start, dtype=float), (len(groups),))
+    start = np.asarray(np.nan if entry.start is None else entry.start, dtype=float)
+    if start.shape not in ((), (1,), (len(groups),)):
+        raise InputError(f"'{entry.path}' needs one start, or one for each of its {len(groups)}, not {start.tolist()}.")
+    starts = np.broadcast_to(start, (len(groups),))
     rows = []
     for group, start in zip(groups, starts, strict=True):
         label = experiment.short_path(group[0]) if len(group) == 1 else experiment.short_path(given[0])

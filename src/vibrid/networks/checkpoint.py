@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.arrays import read_arrays
 from vibrid.core.errors import FileProblem
 from vibrid.core.files import write_arrays
 
@@ -68,13 +68,15 @@ class Checkpoint:
         return str(self._read()[1])
 
     def _read(self) -> tuple[dict[str, np.ndarray], str, dict]:
+        arrays = read_arrays(self.path, "a checkpoint", "Remove it to start again.")
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
             text = json.loads(str(arrays.pop(_TEXT)))
-            return arrays, text["purpose"], text["facts"]
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as problem:
+            purpose, facts = text["purpose"], text["facts"]
+            if not isinstance(purpose, str) or not isinstance(facts, dict):
+                raise TypeError("its text is not a table")
+        except (ValueError, KeyError, TypeError, RecursionError) as problem:
             raise FileProblem(self.path, f"it is not a checkpoint ({problem}); remove it to start again.") from None
+        return arrays, purpose, facts
 
     def remove(self) -> None:
         """Remove it: the training is done."""

@@ -29,6 +29,10 @@ from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
 _NAMES = ("law", "kind", "name", "count")
 
 
+_UNUSABLE = (TypeError, ValueError, LookupError, ArithmeticError, MemoryError, RecursionError)
+"""Errors of the libraries below on values that no check refuses before."""
+
+
 class Notes:
     """Collects errors, so that all of them are reported at once."""
 
@@ -45,6 +49,8 @@ class Notes:
             yield
         except VibridError as problem:
             self.add(keys, str(problem))
+        except _UNUSABLE as problem:
+            self.add(keys, f"these values cannot be used ({type(problem).__name__}: {str(problem)[:200]}).")
 
 
 def make(table: Section, keys: Keys, notes: Notes) -> Any:
@@ -64,7 +70,7 @@ def make(table: Section, keys: Keys, notes: Notes) -> Any:
         return thing
     except VibridError as problem:
         notes.add(keys, str(problem))
-    except (TypeError, ValueError, IndexError) as problem:
+    except _UNUSABLE as problem:
         notes.add(keys, f"{table.words} cannot be made from these values ({problem}).")
     return None
 

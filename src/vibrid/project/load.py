@@ -6,15 +6,16 @@ import contextlib
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from vibrid.core.errors import FileProblem, missing_file
-from vibrid.core.inputs import InputFile
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
 from vibrid.project.hybrid import make_hybrid
+from vibrid.project.inputs import named_files
 from vibrid.project.plugins import load_plugins
 from vibrid.project.problems import Keys, Mistake, ProjectProblem, keys_of
 from vibrid.project.project import Project, Simulation
@@ -48,7 +49,7 @@ def load_project(path, trust: bool = False) -> Project:
     project = _project(path, table, notes)
     if notes.problems or project is None:
         raise ProjectProblem(path, text, notes.problems)
-    return project
+    return replace(project, files=named_files(path, tomllib.loads(text)))
 
 
 def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:
@@ -121,7 +122,6 @@ def _project(path: Path, table: ProjectTable, notes: Notes) -> Project | None:
         excitation_table=table.excitation,
         records_table=table.records,
         hybrid=hybrid,
-        file=InputFile.at(path, "project"),
     )
 
 

@@ -54,7 +54,7 @@ class TableMaker:
                 value = {key: value}
             if not isinstance(value, dict) or key not in value:
                 sentence = f'a {what} is a table with its name: {{{key} = "{next(iter(described), "")}", ...}}.'
-            elif value[key] not in described:
+            elif not isinstance(value[key], str) or value[key] not in described:
                 sentence = f"there is no {what} called '{value[key]}'; {nearest(str(value[key]), described)}"
             else:
                 return value

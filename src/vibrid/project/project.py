@@ -57,7 +57,12 @@ class Project:
     records_table: RecordsTable = field(default_factory=lambda: RecordsTable())
     hybrid: HybridPlan | None = None
     initial: tuple[Initial, ...] = ()
-    file: InputFile | None = None  # the project file itself, as it was read
+    files: tuple[InputFile, ...] = ()  # the project file, and the files that were read with it
+
+    @property
+    def file(self) -> InputFile | None:
+        """The project file itself, as it was read."""
+        return self.files[0] if self.files else None
 
     def excitation(self) -> Record:
         """The record that drives the structure in a simulation."""

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
 from vibrid.core.files import write_text
+from vibrid.core.inputs import InputFile
 from vibrid.core.version import __version__
 from vibrid.hybrid.result import HybridResult
 from vibrid.report import hybrid_plots as plots
 from vibrid.report.html import document
-from vibrid.report.sections import Figures
+from vibrid.report.sections import Figures, files_table
 from vibrid.report.structure_drawing import draw_structure
 from vibrid.report.words import bullets, counted, escape, facts, number, paragraph, percent, table
 from vibrid.structures.fiber_frame import FiberFrame
 
 
-def write_hybrid_report(result: HybridResult, path, *, title: str = "Hybrid test", place: str) -> Path:
+def write_hybrid_report(
+    result: HybridResult, path, *, title: str = "Hybrid test", place: str, files: Sequence[InputFile] = ()
+) -> Path:
     """Write the report of a hybrid test; the file is written completely or not at all.
 
     Arguments
         title: the heading.
         place: the place of the structure whose displacement is shown, e.g. "roof".
+        files: the files that were read, listed with their SHA-256.
     """
-    return write_text(path, hybrid_page(result, title, place))
+    return write_text(path, hybrid_page(result, title, place, files))
 
 
-def hybrid_page(result: HybridResult, title: str, place: str) -> str:
+def hybrid_page(result: HybridResult, title: str, place: str, files: Sequence[InputFile] = ()) -> str:
     """The text of the page."""
     figure = Figures()
     sections = [
@@ -42,6 +47,8 @@ def hybrid_page(result: HybridResult, title: str, place: str) -> str:
         sections.append(("tracking", "Tracking", _tracking_section(result, figure)))
     if result.timing is not None:
         sections.append(("timing", "Timing", _timing_section(result, figure)))
+    if files:
+        sections.append(("files", "Files", files_table(files)))
     test, time = result.test, result.response.time
     lead = (
         f"{counted(len(test.experimental), 'tested device')} and {counted(len(test.modelled), 'modelled device')} "

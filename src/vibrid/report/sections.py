@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from vibrid.core.inputs import InputFile
 from vibrid.identification.compare import Comparison
 from vibrid.identification.result import Identification, Validation
 from vibrid.report import identification_plots as plots
@@ -315,6 +317,12 @@ def comparison_section(comparison: Comparison, figure: Figures) -> Html:
     return Html(text + figure(plots.plot_comparison(comparison), "The same data, several methods."))
 
 
+def files_table(files: Sequence[InputFile]) -> Html:
+    """The files that were read: name, role, size and SHA-256."""
+    rows = [[f.name, f.role, f.size, f.sha256] for f in dict.fromkeys(files)]
+    return table(["file", "read as", "bytes", "SHA-256"], rows, numbers=(2,))
+
+
 def provenance_section(fit: Identification, validation: Validation | None) -> Html:
     pairs = [
         ("seed", fit.seed),
@@ -323,9 +331,11 @@ def provenance_section(fit: Identification, validation: Validation | None) -> Ht
         *((f"version of {k}" if k != "device" else "computed on", v) for k, v in fit.versions.items()),
     ]
     text = facts(pairs)
-    if fit.files:
-        rows = [[f.name, f.role, f.size, f.sha256] for f in fit.files]
-        text += Html("<h3>Files</h3>") + table(["file", "read as", "bytes", "SHA-256"], rows, numbers=(2,))
+    files = list(fit.files)
+    if validation is not None:
+        files += [replace(file, role="validation") for file in validation.record.files]
+    if files:
+        text += Html("<h3>Files</h3>") + files_table(files)
     histories = list(fit.provenance)
     if validation is not None:
         histories.append((validation.record.name, validation.record.history))

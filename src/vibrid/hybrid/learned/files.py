@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.errors import FileProblem, InputError, VibridError, missing_file, newer_format
+from vibrid.core.errors import FileProblem, InputError, missing_file, newer_format
 from vibrid.hybrid.learned.answers import Adapted, Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
@@ -94,8 +94,12 @@ def load_model(path) -> SavedModel:
     arrays, about = stored
     try:
         sizes = dict(about["network"])
-        network = NETWORKS[sizes.pop("kind")].make(jax.random.key(0), **sizes)
-        filled = tree_from(arrays, "w", network)
+        make = NETWORKS[sizes.pop("kind")].make
+        shapes = eqx.filter_eval_shape(lambda: make(jax.random.key(0), **sizes))  # nothing is allocated yet
+        stated = [leaf.shape for leaf in jax.tree.leaves(shapes) if isinstance(leaf, jax.ShapeDtypeStruct)]
+        if stated != [np.shape(arrays.get(f"w{i}", ())) for i in range(len(stated))]:
+            raise InputError("its arrays do not fit its description")
+        filled = tree_from(arrays, "w", make(jax.random.key(0), **sizes))
         if filled is None:
             raise InputError("its arrays do not fit its description")
         model = DeviceModel(
@@ -103,8 +107,9 @@ def load_model(path) -> SavedModel:
             about["rate"], about["heard_names"], about["heard_middles"], about["is_told"],
         )  # fmt: skip
         return SavedModel(model, about["stiffness"], about["facts"])
-    except (KeyError, TypeError, ValueError, VibridError) as problem:
-        raise FileProblem(path, f"it is a device model that cannot be read ({problem}).") from None
+    except Exception as problem:  # the description can be wrong in any way
+        reason = f"{type(problem).__name__}: {problem}"[:200]
+        raise FileProblem(path, f"it is a device model that cannot be read ({reason}).") from None
 
 
 def _kind(table: dict[str, Any], thing) -> str:

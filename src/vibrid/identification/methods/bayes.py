@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from vibrid.core.progress import Progress
     from vibrid.identification.result import Identification
 
+_FEWEST = 10  # samples of every chain that give a posterior when the sampling is cut short
+
 
 @METHODS.register("bayes")
 class Bayes(Method):
@@ -47,6 +49,20 @@ class Bayes(Method):
         blackjax = require("blackjax", "bayes", "Bayes")
         started = time.perf_counter()
         fit = TrajectoryFit().solve(problem, key, progress)
+        kept: list[np.ndarray] = []
+        try:
+            if not fit.cut_short:
+                return self._sample(problem, fit, kept, blackjax, key, progress, started)
+        except KeyboardInterrupt:  # in the adaptation, or with too few samples for a posterior
+            pass
+        note = (
+            f"Stopped after {len(kept)} samples of every chain, too few for a posterior: this is the result of the "
+            "trajectory fit that the chains started from."
+        )
+        return fit.replace(cut_short=True, warnings=(*fit.warnings, note))
+
+    def _sample(self, problem: Problem, fit, kept: list, blackjax, key: int, progress, started: float):
+        """The posterior from the samples in `kept`, which are added one by one; Ctrl-C ends the sampling."""
         centre, noise = jnp.asarray(_inside(problem.unknowns, fit.estimate)), jnp.asarray(fit.noise)
         _, _, normal = gauss_newton(problem, centre[None], noise)
         root = jnp.asarray(_inverse_root(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0))  # with the widest prior
@@ -65,7 +81,7 @@ class Bayes(Method):
         states = jax.vmap(nuts.init)(first.at[0].set(state.position))
         kernel = jax.jit(jax.vmap(nuts.step))
         progress.stage("sampling (compiling)", self.draws)
-        kept, divergent, cut_short = [], 0, False
+        divergent, cut_short = 0, False
         try:
             for i in range(self.draws):
                 states, info = kernel(jax.random.split(jax.random.fold_in(keys[-1], i), self.chains), states)
@@ -73,6 +89,8 @@ class Bayes(Method):
                 divergent += int(np.sum(np.asarray(info.is_divergent)))
                 progress.update(i + 1)
         except KeyboardInterrupt:
+            if len(kept) < _FEWEST:
+                raise
             cut_short = True
         by_chain = np.moveaxis(np.array(kept), 0, 1)  # (chains, draws, p)
         free = np.asarray(centre) + by_chain @ np.asarray(root).T

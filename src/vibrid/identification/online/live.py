@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vibrid.core.arrays import read_arrays
 from vibrid.core.errors import FileProblem, InputError, newer_format
 from vibrid.core.files import write_arrays
 from vibrid.core.moved import renamed_attribute
@@ -30,7 +32,7 @@ from vibrid.structures.sensors import Sensors
 if TYPE_CHECKING:
     from vibrid.structures.base import Structure
 
-FORMAT = 1
+FORMAT = 2
 """Of the file with the state of a run."""
 
 
@@ -98,7 +100,8 @@ class LiveRun:
         self.step, self._estimate = _compiled(sequential, problem, self.unpack)
         self.samples = 0
         self.before: np.ndarray | None = None
-        self.gaps = 0
+        self.gaps = 0  # samples without motion
+        self.missed = 0  # of them, those since the last one with motion
 
     @property
     def state(self):
@@ -109,7 +112,9 @@ class LiveRun:
         """One sample in SI units; NaN is missing. In a gap the last inputs are held and nothing is learnt."""
         inputs, readings = np.asarray(inputs, float), np.asarray(readings, float)
         present = np.isfinite(readings)
-        if not np.isfinite(inputs).all():
+        known = bool(np.isfinite(inputs).all())
+        self.missed = 0 if known else self.missed + 1
+        if not known:
             self.gaps += 1
             present = np.zeros_like(present)
             held = np.zeros_like(inputs) if self.before is None else self.before
@@ -141,36 +146,69 @@ class LiveRun:
     # -- stop and resume -----------------------------------------------------------------------------------------
 
     def fingerprint(self) -> str:
-        """A hash of everything that a stored state must share: method, settings, unknowns, shapes."""
+        """A hash of everything that a stored state must share: method, settings, structure, unknowns, shapes."""
+        p = self.problem
         shapes = [(str(leaf.dtype), list(leaf.shape)) for leaf in map(jnp.asarray, jax.tree.leaves(self.state))]
-        text = json.dumps([repr(self.method), self.problem.unknowns.names, self.problem.data[0].step, shapes])
-        return hashlib.sha256(text.encode()).hexdigest()
+        settings = [repr(self.method), repr(p.integrator), p.substeps, p.hold, self.key]
+        kind = type(p.experiment.structure).__name__
+        digest = hashlib.sha256(json.dumps([*settings, kind, p.unknowns.names, p.data[0].step, shapes]).encode())
+        for leaf in filter(eqx.is_array_like, jax.tree.leaves((p.unknowns, p.experiment))):
+            digest.update(np.asarray(leaf).tobytes())
+        return digest.hexdigest()
 
-    def save(self, path: Path, **more) -> None:
-        """Write the state to one file of plain numbers (.npz); an incomplete file is never left."""
+    def save(self, path: Path, arrays: Mapping[str, np.ndarray] | None = None, **more) -> None:
+        """Write the state to one file of plain numbers (.npz), with more arrays and notes; it appears whole or not."""
         leaves = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self.state))}
-        note = {"format": FORMAT, "fingerprint": self.fingerprint(), "samples": self.samples, "gaps": self.gaps, **more}
+        counts = {"samples": self.samples, "gaps": self.gaps, "missed": self.missed}
+        note = {"format": FORMAT, "fingerprint": self.fingerprint(), **counts, **more}
         before = np.zeros(0) if self.before is None else self.before
-        write_arrays(path, note=np.frombuffer(json.dumps(note).encode(), np.uint8), before=before, **leaves)
+        text = np.frombuffer(json.dumps(note).encode(), np.uint8)
+        write_arrays(path, note=text, before=before, **leaves, **(arrays or {}))
 
-    def restore(self, path: Path) -> dict[str, Any]:
-        """Resume from a stored state; returns the notes that were stored with it."""
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                note = json.loads(bytes(stored["note"]))
-                leaves = [stored[f"leaf{i}"] for i in range(len(stored.files) - 2)]
-                before = stored["before"]
-        except (OSError, ValueError, KeyError, EOFError) as problem:
-            raise FileProblem(path, f"it is not the state of a run ({type(problem).__name__}).") from None
-        if note.get("format", 1) > FORMAT:
-            raise newer_format(path, "state of a run", note["format"], f"format {FORMAT}")
-        if note.get("fingerprint") != self.fingerprint():
-            raise FileProblem(path, "it belongs to another method, other settings or other unknowns; start a new run.")
-        treedef = jax.tree.structure(self.state)
-        self.packed = ravel_pytree(jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves]))[0]
-        self.samples, self.gaps = int(note["samples"]), int(note["gaps"])
+    def restore(self, stored: StoredState) -> None:
+        """Resume from a stored state; one of another run is refused."""
+        path, note, arrays = stored
+        if note["fingerprint"] != self.fingerprint():
+            raise FileProblem(
+                path, "it belongs to another method, other settings, structure or unknowns; start a new run."
+            )
+        leaves, tree = jax.tree.flatten(self.state)
+        kept = [arrays.get(f"leaf{i}") for i in range(len(leaves))]
+        if any(k is None or k.shape != np.shape(leaf) for k, leaf in zip(kept, leaves, strict=True)):
+            raise FileProblem(path, "the state of the run is incomplete; start a new run.")
+        packed = ravel_pytree(jax.tree.unflatten(tree, [jnp.asarray(k) for k in kept]))[0]
+        if packed.dtype != self.packed.dtype or packed.shape != self.packed.shape:
+            raise FileProblem(path, "the state of the run is incomplete; start a new run.")
+        before = arrays["before"]
+        self.packed, self.samples, self.gaps, self.missed = packed, note["samples"], note["gaps"], note["missed"]
         self.before = before if before.size else None
-        return note
+
+
+class StoredState(NamedTuple):
+    """The file of a stopped run: its path, its notes, and arrays by name."""
+
+    path: Path
+    note: dict
+    arrays: dict[str, np.ndarray]
+
+
+def read_state(path) -> StoredState:
+    """Read the file of `LiveRun.save`; FileProblem for any other content."""
+    path = Path(path)
+    arrays = read_arrays(path, "the state of a run", "Start a new run.")
+    try:
+        note = json.loads(bytes(arrays["note"]))
+        format = note.get("format")
+        if isinstance(format, int) and format > FORMAT:
+            raise newer_format(path, "state of a run", format, f"format {FORMAT}")
+        if format == 1:
+            raise FileProblem(path, "this state is of vibrid 0.1 and has no numbers of samples; start a new run.")
+        numbers = [note["samples"], note["gaps"], note["missed"], format]
+        if not all(isinstance(number, int) for number in numbers) or arrays["before"].dtype != float:
+            raise TypeError("its notes are not as they were written")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise FileProblem(path, f"it is not the state of a run ({type(problem).__name__}). Start a new run.") from None
+    return StoredState(path, note, arrays)
 
 
 def _compiled(method, problem: Problem, unpack):

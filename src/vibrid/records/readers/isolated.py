@@ -23,6 +23,8 @@ from vibrid.records.readers.source import Source
 
 _LARGEST_RATIO = 1100  # gzip cannot compress more than about 1030 times
 _START = 30.0  # seconds allowed to start the process
+_PROCESSOR = 2.0  # seconds of processor time for one file, besides a second for every 10 MB
+_BYTES_PER_SECOND = 10e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,7 @@ class _ReaderProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # threads of BLAS reserve memory, which is limited
         )
         self.owner = os.getpid()
         return process
@@ -97,16 +100,36 @@ atexit.register(_reader.stop)
 
 def read_hdf5(source: Source) -> tuple[dict, list[Hdf5Array]]:
     """Attributes of the file and its real arrays; FileProblem when it cannot be read."""
+    answer, arrays = _ask(source, result=False)
+    return answer["attributes"], arrays
+
+
+def read_hdf5_result(source: Source) -> tuple[dict, dict[str, str], dict[str, np.ndarray]]:
+    """Attributes, texts and arrays of a file that must be complete in itself: links and other files are refused."""
+    answer, arrays = _ask(source, result=True)
+    return answer["attributes"], answer["texts"], {array.name: array.values for array in arrays}
+
+
+def _ask(source: Source, result: bool) -> tuple[dict, list[Hdf5Array]]:
     limits = source.limits
-    seconds = limits.seconds + source.size / 10e6
-    request = {"path": str(Path(source.path).absolute()), "bytes": limits.expanded_bytes, "ratio": _LARGEST_RATIO}
-    answer, parts = _reader.ask(request, seconds)
+    more = source.size / _BYTES_PER_SECOND
+    request = {
+        "path": str(Path(source.path).absolute()),
+        "bytes": limits.expanded_bytes,
+        "ratio": _LARGEST_RATIO,
+        "seconds": _PROCESSOR + more,
+        "result": result,
+    }
+    answer, parts = _reader.ask(request, limits.seconds + more)
     if answer is None:
-        raise source.problem(f"the HDF5 library crashed on it or did not finish within {seconds:.0f} s: it is damaged.")
+        raise source.problem(
+            f"the HDF5 library crashed on it or did not finish within {limits.seconds + more:.0f} s "
+            f"({_PROCESSOR + more:.0f} s of processor time): it is damaged."
+        )
     if "problem" in answer:
         raise source.problem(f"{answer['problem']}.")
     arrays = [
         Hdf5Array(a["name"], np.frombuffer(part, dtype=a["dtype"]).reshape(a["shape"]), a["attributes"])
         for a, part in zip(answer["arrays"], parts, strict=True)
     ]
-    return answer["attributes"], arrays
+    return answer, arrays

@@ -24,24 +24,26 @@ class Silence(Exception):
     """Nothing came for a while."""
 
 
-def replay(data: np.ndarray, step: float, speed: float = math.inf) -> Iterator[Arrival]:
-    """The rows of a record, `speed` times as fast as they were measured; infinite means at once."""
+def replay(data: np.ndarray, step: float, speed: float = math.inf, first: int = 0) -> Iterator[Arrival]:
+    """The rows of a record from `first`, `speed` times as fast as they were measured; infinite means at once."""
     started = time.monotonic()
-    for number, row in enumerate(data):
+    for number, row in enumerate(data[first:], first):
         if math.isfinite(speed):
-            wait = started + number * step / speed - time.monotonic()
+            wait = started + (number - first) * step / speed - time.monotonic()
             if wait > 0:
                 time.sleep(wait)
         yield Arrival(number, number * step, tuple(row))
 
 
-def lines(stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[str], None]) -> Iterator[Arrival]:
+def lines(
+    stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[str], None], first: float | None = None
+) -> Iterator[Arrival]:
     """Lines `time,value,value,…` of a pipe; a first line with names gives the order of the columns.
 
-    A line that cannot be read is refused and skipped.
+    A line that cannot be read is refused and skipped. `first`: the time of sample 0, by default that of the first line.
     """
-    order, first = list(range(1, len(names) + 1)), None
-    for i, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), "")):
+    order = list(range(1, len(names) + 1))
+    for i, line in enumerate(_whole_lines(stream)):
         cells = [c.strip() for c in line.strip().split(",")]
         if cells == [""]:
             continue
@@ -54,11 +56,23 @@ def lines(stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[s
         except (ValueError, IndexError):
             refuse(f"line {i + 1} is not a time and {len(names)} numbers")
             continue
-        if not math.isfinite(when) or any(math.isinf(v) for v in values):
-            refuse(f"line {i + 1} holds a number that is not finite")
+        number = 0.0 if first is None else (when - first) / step
+        if not math.isfinite(when) or any(math.isinf(v) for v in values) or not abs(number) < 2**31:
+            refuse(f"line {i + 1} holds a number that is not finite, or a time that is far away")
             continue
         first = when if first is None else first
-        yield Arrival(round((when - first) / step), when, values)
+        yield Arrival(round(number), when, values)
+
+
+def _whole_lines(stream: TextIO) -> Iterator[str]:
+    """Lines of a stream; of one that is too long a text that no sample can be."""
+    while line := stream.readline(LONGEST_LINE):
+        if len(line) < LONGEST_LINE or line.endswith("\n"):
+            yield line
+            continue
+        while (rest := stream.readline(LONGEST_LINE)) and not rest.endswith("\n"):
+            pass
+        yield "a line that is too long"
 
 
 def udp(
@@ -102,7 +116,7 @@ def udp(
 
 
 def in_background(arrivals: Iterator[Arrival], most: int = 1_000_000) -> Iterator[Arrival]:
-    """The same arrivals, received by a thread: nothing is lost while the reader compiles or computes.
+    """The same arrivals, received by a thread from now on: nothing is lost while the reader compiles or computes.
 
     Up to `most` wait; the end or an error of the source is passed on when all samples before it are read.
     """
@@ -116,8 +130,11 @@ def in_background(arrivals: Iterator[Arrival], most: int = 1_000_000) -> Iterato
         except Exception as ended:  # Silence, or a problem: it belongs to the reader
             waiting.put(ended)
 
+    def give() -> Iterator[Arrival]:
+        while not isinstance(arrival := waiting.get(), Exception):
+            yield arrival
+        if not isinstance(arrival, StopIteration):
+            raise arrival
+
     threading.Thread(target=take, daemon=True).start()
-    while not isinstance(arrival := waiting.get(), Exception):
-        yield arrival
-    if not isinstance(arrival, StopIteration):
-        raise arrival
+    return give()
