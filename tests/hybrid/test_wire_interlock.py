@@ -131,6 +131,13 @@ def test_a_device_is_not_served_without_limits():
     DeviceServer(Spring, Listener(port=0), LIMITS).close()
 
 
+def test_the_old_name_of_the_listener_keeps_answering():
+    with pytest.warns(DeprecationWarning, match="`door` is `listener` since 0.2"):
+        server = DeviceServer(Spring, limits=LIMITS, door=Listener(port=0, idle=7.0))
+    server.close()
+    assert server.listener.idle == 7.0
+
+
 # -- stops that hold --------------------------------------------------------------------------------------------------
 
 
