@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plain_client import PlainClient
-from wire_helpers import Spring, drive, expected, serving
+from wire_helpers import Spring, drive, expected, remote, serving
 
 import vibrid as vb
 from vibrid.hybrid import Experimental, HybridTest, Recorder, RemoteSubstructure, SafetyLimits, WallClock, WireProblem
@@ -25,10 +25,6 @@ PROTOCOLS = ["tcp", "udp"]
 HERE = Path(__file__).resolve().parent
 BUILDING = vb.ShearBuilding(masses=[2e3], storeys=[vb.Linear(2e6, 4e3)])
 GROUND = vb.Record(3 * np.sin(np.arange(300) / 40), [vb.Channel("ground", "ground_acceleration")], step=1 / 1024)
-
-
-def remote(served, protocol="tcp", **settings):
-    return RemoteSubstructure("127.0.0.1", served.port, 1, protocol, **{"timeout": 60.0} | settings)
 
 
 def patiently(served, protocol):

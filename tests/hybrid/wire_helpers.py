@@ -6,11 +6,12 @@ import time
 
 import numpy as np
 
-from vibrid.hybrid import DeviceServer, Listener, Substructure
+from vibrid.hybrid import DeviceServer, Listener, RemoteSubstructure, SafetyLimits, Substructure
 from vibrid.hybrid.recorder import Recorder
 from vibrid.hybrid.wire.record import channels_of
 
 STIFFNESS = 1e6
+LIMITS = SafetyLimits(displacement=0.06, velocity=1.0, force=1e5, step=0.02)
 
 
 class Spring(Substructure):
@@ -108,3 +109,16 @@ def drive(remote, steps, first=0, dt=1e-3):
 
 def expected(steps, dt=1e-3):
     return STIFFNESS * 0.01 * np.sin(20 * dt * np.arange(1, steps + 1))
+
+
+def step(client, x, t, v=0.0):
+    """One step of a plain client, as OpenSees makes it: the force, and the number of the stop."""
+    client.tell(3, x, v, 0.0, t)
+    answer = client.ask(10, x, v, 0.0, t)
+    client.tell(5, x, v, 0.0, t)
+    return answer[:2]
+
+
+def remote(served, protocol="tcp", **settings):
+    """A client of vibrid that waits long enough on a busy machine."""
+    return RemoteSubstructure("127.0.0.1", served.port, 1, protocol, **{"timeout": 60.0} | settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -51,7 +52,10 @@ class DeviceServer:
                  limits: SafetyLimits | None = None, *, unlimited: bool = False,
                  recorder: Callable[[Substructure], Recorder] | None = None, watchdog: Watchdog | None = None,
                  latch: StopLatch | None = None, step: float = 1.0 / 1024,
-                 damping: str = "in force", after_stop: str = "answer"):  # fmt: skip
+                 damping: str = "in force", after_stop: str = "answer", door: Listener | None = None):  # fmt: skip
+        if door is not None:
+            warnings.warn("`door` is `listener` since 0.2; the old name goes away in 0.3.", DeprecationWarning, 2)
+            listener = listener or door
         if damping not in ("in force", "apart") or after_stop not in AFTER_STOP:
             raise InputError("damping is 'in force' or 'apart', and after_stop is 'answer' or 'close'.")
         self.limits = require_limits(limits, unlimited, "that there are none: unlimited=True, --unlimited")
