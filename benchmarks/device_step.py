@@ -70,8 +70,8 @@ def history() -> np.ndarray:
     x = 0.01 * np.sin(2 * np.pi * 1.3 * t) * np.sin(2 * np.pi * 0.05 * t)
     v = np.gradient(x, 1 / 256.0)
     force = 1.5e4 * np.tanh(v / 0.02)
-    heard = [force + 300 * rng.standard_normal(STEPS), x, 120 + 30 * np.tanh(v / 0.1), 120 - 30 * np.tanh(v / 0.1)]
-    return np.column_stack([x, v, np.full((STEPS, 2), 1.8e4), *heard])
+    companion = [force + 300 * rng.standard_normal(STEPS), x, 120 + 30 * np.tanh(v / 0.1), 120 - 30 * np.tanh(v / 0.1)]
+    return np.column_stack([x, v, np.full((STEPS, 2), 1.8e4), *companion])
 
 
 def models(u: np.ndarray) -> dict:
@@ -160,7 +160,7 @@ def in_the_loop(model, in_c: bool) -> tuple[np.ndarray, np.ndarray, str]:
     tested = vb.hybrid.Experimental(outside, at=0, name="first", count=4, compensator=vb.hybrid.Inverse(0.018))
     device = SavedModel(model).device(1024.0, 1.8e4)
     test = vb.hybrid.HybridTest(
-        building, [tested], [vb.hybrid.Modelled(device, at=1, to=0, name="second", count=4, listens="first")]
+        building, [tested], [vb.hybrid.Modelled(device, at=1, to=0, name="second", count=4, companion="first")]
     )
     result = test.run(vb.synthetic_motion(1, duration=20.0, rate=1024.0, pga=3.0), in_c=in_c)
     return 1e6 * np.array(outside.times)[100:], result.devices["second.force"], result.computed_by

@@ -27,13 +27,13 @@ def measured(name: str, run, kind: str, seed: int) -> dict:
     from vibrid.hybrid.learned.recipes import train_models
     from vibrid.hybrid.learned.scores import ForceScores
     from vibrid.papers.ocpnn.models import EVERY, RECIPES, data, fitted_lugre, network_forces, scores, training_tests
-    from vibrid.papers.ocpnn.pairs import HEARD
+    from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS
 
     recipe, pairs = RECIPES[name], run.once(data, kind)
     training, validation = training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation]
     began = time.perf_counter()
     saved = train_models(
-        recipe, training, validation, heard_names=HEARD,
+        recipe, training, validation, companion_names=COMPANION_SIGNALS,
         law=fitted_lugre(run, kind) if recipe.answer != "direct" else None,
         seeds=[seed], progress=PlainProgress(),
     )[0]  # fmt: skip

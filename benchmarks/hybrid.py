@@ -47,7 +47,7 @@ def tests() -> list[tuple]:
     def test(structure, kind, first, second, substeps, **moved):
         (at, _), (above, below) = places[kind]
         tested = vb.Experimental(first, at=at, name="first", count=4, **moved)
-        modelled = vb.Modelled(second, at=above, to=below, name="second", count=4, listens="first")
+        modelled = vb.Modelled(second, at=above, to=below, name="second", count=4, companion="first")
         return vb.HybridTest(structure, [tested], [modelled], substeps=substeps)
 
     frame = two_storey_building()

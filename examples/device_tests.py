@@ -41,7 +41,7 @@ name = "second"
 at = 1
 to = 0
 count = 4
-listens = "first"
+companion = "first"
 device = {kind = "banded-friction-damper", capacity = "18 kN", seed = 2}   # to be replaced by a network
 """
 
@@ -76,7 +76,7 @@ def main(folder: Path) -> None:
                 files.append(f"{part.name}-{motion}-{capacity / 1e3:g}kN.h5")
                 chosen.write_hdf5(folder / files[-1])
             use = "validation" if motion == MOTIONS - 1 else "training"
-            rows += ["[[tests]]", f'file = "{files[1]}"', f'heard = "{files[0]}"', f"capacity = {capacity:g}",
+            rows += ["[[tests]]", f'file = "{files[1]}"', f'companion = "{files[0]}"', f"capacity = {capacity:g}",
                      f'use = "{use}"', ""]  # fmt: skip
     (folder / "loop.toml").write_text(LOOP)
     rows += ["[closed_loop]", 'project = "loop.toml"', 'place = "second"', 'capacity = "18 kN"', "rest = 4.0"]

@@ -15,7 +15,7 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Origin, Registry
 from vibrid.hybrid.actuator import DYNAMICS, Dynamics
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator
-from vibrid.hybrid.device import SPECIMENS, Heard, LoopDevice, Reading
+from vibrid.hybrid.device import SPECIMENS, Companion, LoopDevice, Reading
 from vibrid.identification.conclude import conclude, predictions_at, residual_deviations
 from vibrid.identification.method import METHODS, NEEDS, Method, Sample, Sequential
 from vibrid.identification.problem import Problem
@@ -47,12 +47,12 @@ __all__ = [
     "STRUCTURES",
     "Attachment",
     "Channel",
+    "Companion",
     "Compensator",
     "Damping",
     "Dynamics",
     "ExplicitIntegrator",
     "FileProblem",
-    "Heard",
     "Identification",
     "InputError",
     "Integrator",

@@ -28,7 +28,7 @@ _NAMES_BY_PACKAGE = {
     """,
     "hybrid": """
         COMPENSATORS DYNAMICS SPECIMENS AdaptiveTimeSeries BenchmarkMachine Clock ClockReport Compensator
-        Connection DeviceServer DeviceSubstructure Dynamics Ending FirstOrder FloorErrors Glimpse Heard
+        Connection DeviceServer DeviceSubstructure Dynamics Ending FirstOrder FloorErrors Glimpse
         IdealMachine Inverse LoopDevice NetworkDevice NetworkFile NoCompensation PolynomialExtrapolation
         PureDelay Reading RealTime Recorder Remote RemoteSubstructure Replay SafetyLimits Scaling
         SecondOrder Substructure Tracking UpdatedLaw WallClock WireProblem floor_errors tracking
@@ -37,5 +37,6 @@ _NAMES_BY_PACKAGE = {
 MOVED = {name: f"vibrid.{package}.{name}" for package, names in _NAMES_BY_PACKAGE.items() for name in names.split()} | {
     "Start": "vibrid.simulation.Initial",
     "Door": "vibrid.hybrid.Listener",
+    "Heard": "vibrid.hybrid.Companion",
 }
 """old name → new one"""

@@ -128,7 +128,9 @@ def stand_ins(monkeypatch, fit, folder):
         checkpoint.keep({"w": np.zeros(3)})
         return noisy([model])()
 
-    tests = Stand(training=[], validation=[], law=None, recipe=Stand(rate=1.0), fit_law=(), heard_names=(), loop=None)
+    tests = Stand(
+        training=[], validation=[], law=None, recipe=Stand(rate=1.0), fit_law=(), companion_names=(), loop=None
+    )
     tests.title = "network"
     monkeypatch.setattr("vibrid.project.training.load_training", lambda p, trust: tests)
     monkeypatch.setattr("vibrid.hybrid.learned.recipes.train_models", train)

@@ -55,8 +55,8 @@ class Machine(Substructure):
 def network():
     """The paper's kind of network, small."""
     x = np.sin(np.arange(400) / 20)
-    heard = CAPACITY * np.column_stack([x, 1e-6 * x, 1e-4 * x])
-    test = DeviceTest("", 0.02 * x, 0.2 * x, CAPACITY * x, heard, (CAPACITY, CAPACITY))
+    companion = CAPACITY * np.column_stack([x, 1e-6 * x, 1e-4 * x])
+    test = DeviceTest("", 0.02 * x, 0.2 * x, CAPACITY * x, companion, (CAPACITY, CAPACITY))
     recipe = Recipe(network="lstm", answer="direct", branch=4, joined=(6,), plays=2, rate=256.0)
     return recipe.maker([test])(jax.random.key(0))
 
@@ -65,7 +65,7 @@ def run(network, machine=None, **more):
     building = vb.ShearBuilding([1e4, 1e4], [vb.BoucWen(8e6, beta=40.0, gamma=20.0), vb.Linear(8e6, 2e4)])
     tested = Experimental(machine or Machine(), at=0, name="first", compensator=AdaptiveTimeSeries(0.002, samples=64))
     device = NetworkDevice(network, CAPACITY, 1e6, every=4)
-    modelled = Modelled(device, at=1, to=0, name="second", listens="first")
+    modelled = Modelled(device, at=1, to=0, name="second", companion="first")
     motion = vb.synthetic_motion(1, duration=3.0, rate=512.0, pga=4.0)
     return HybridTest(building, [tested], [modelled], substeps=2).run(motion, unlimited=True, **more)
 

@@ -59,7 +59,7 @@ class Gauged(vb.hybrid.LoopDevice):
     def start(self):
         return jnp.zeros(())
 
-    def trial(self, state, motion, heard, dt):
+    def trial(self, state, motion, companion, dt):
         slip = motion.e - jnp.clip(motion.e - state, -1e-3, 1e-3)
         force = 2e4 * (motion.e - slip) + 3.0 * motion.w
         return vb.hybrid.Reading(force, (motion.e - slip)[None]), slip
@@ -69,7 +69,7 @@ class Gauged(vb.hybrid.LoopDevice):
 
 
 class Listener(vb.hybrid.LoopDevice):
-    """A model with a memory that follows what it hears, as a network in the loop does."""
+    """A model with a memory that follows what it signals, as a network in the loop does."""
 
     gain: jnp.ndarray
     signal_names: ClassVar = ("memory",)
@@ -78,9 +78,9 @@ class Listener(vb.hybrid.LoopDevice):
     def start(self):
         return jnp.zeros(())
 
-    def trial(self, state, motion, heard, dt):
-        memory = 0.9 * state + 0.1 * (heard.reading.force + 1e3 * heard.reading.signals.sum())
-        force = self.gain * memory + 5.0 * motion.e + 0.1 * heard.motion.w
+    def trial(self, state, motion, companion, dt):
+        memory = 0.9 * state + 0.1 * (companion.reading.force + 1e3 * companion.reading.signals.sum())
+        force = self.gain * memory + 5.0 * motion.e + 0.1 * companion.motion.w
         return vb.hybrid.Reading(force, memory[None]), memory
 
 
@@ -89,7 +89,7 @@ def listening_test(device, **more) -> vb.HybridTest:
     return vb.HybridTest(
         frame(),
         [vb.Experimental(device, at=0, name="tested")],
-        [vb.Modelled(Listener(jnp.asarray(2e-4)), at=1, to=0, name="listener", listens="tested")],
+        [vb.Modelled(Listener(jnp.asarray(2e-4)), at=1, to=0, name="listener", companion="tested")],
         substeps=4,
         scaling=scaling,
         **more,
@@ -97,12 +97,12 @@ def listening_test(device, **more) -> vb.HybridTest:
 
 
 def test_step_by_step_equals_one_scan(motion):
-    """The same coordinator with the device outside: substeps, scales, signals and a model that listens."""
+    """The same coordinator with the device outside: substeps, scales, signals and a model that companion."""
     specimen = Gauged()
     short = motion.cut(0.0, 4.0)
     inside = listening_test(specimen).run(short)
     outside = listening_test(vb.hybrid.DeviceSubstructure(specimen, 1 / 1024)).run(short)
-    assert np.abs(inside.devices["listener.memory"]).max() > 1.0, "the listener hears something"
+    assert np.abs(inside.devices["listener.memory"]).max() > 1.0, "the listener signals something"
     np.testing.assert_allclose(outside.response.displacement, inside.response.displacement, rtol=1e-9, atol=1e-13)
     assert outside.devices.names == inside.devices.names
     np.testing.assert_allclose(outside.devices.data, inside.devices.data, rtol=1e-7, atol=1e-7)
@@ -195,7 +195,7 @@ def test_a_device_that_fails_ends_the_test_and_keeps_what_was_done(motion):
         ({"experimental": []}, "at least one device"),
         ({"modelled": [vb.Modelled(LUGRE, at=1, name="a")]}, "called 'a'"),
         ({"experimental": [vb.Experimental(LUGRE, at=1, to=1)]}, "cannot move"),
-        ({"modelled": [vb.Modelled(LUGRE, at=1, listens="b")]}, "listen"),
+        ({"modelled": [vb.Modelled(LUGRE, at=1, companion="b")]}, "listen"),
         ({"substeps": 0}, "at least one substep"),
         ({"interpolation": "quintic"}, "linear"),
     ],
@@ -210,8 +210,8 @@ def test_a_device_without_a_force_ends_the_test_with_a_sentence(motion):
     class Broken(vb.LawDevice):
         no_force_means: ClassVar = "Its cable came off."
 
-        def trial(self, state, motion, heard, dt):
-            reading, state = super().trial(state, motion, heard, dt)
+        def trial(self, state, motion, companion, dt):
+            reading, state = super().trial(state, motion, companion, dt)
             return reading._replace(force=jnp.where(jnp.abs(motion.e) > 0.01, jnp.nan, reading.force)), state
 
     test = vb.HybridTest(frame(), [vb.Experimental(Broken(vb.Linear(1.0)), at=0, name="a")], rate=RATE)

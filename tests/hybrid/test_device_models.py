@@ -20,7 +20,7 @@ from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.hybrid.learned.closed_loop import loop_errors, with_device
 from vibrid.hybrid.learned.deploy import traced_model
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
-from vibrid.hybrid.learned.from_records import device_test, heard_names
+from vibrid.hybrid.learned.from_records import companion_names, device_test
 from vibrid.hybrid.learned.recipes import Recipe, forces, score_tests, steepest, train_models
 from vibrid.hybrid.learned.scores import force_scores
 from vibrid.hybrid.learned.search import search_recipes
@@ -63,7 +63,7 @@ def tests():
 
 @pytest.fixture(scope="module")
 def saved(tests):
-    return train_models(SMALL, tests[:2], tests[2:], heard_names=["f", "x", "band_1", "band_2"])[0]
+    return train_models(SMALL, tests[:2], tests[2:], companion_names=["f", "x", "band_1", "band_2"])[0]
 
 
 def test_a_layer_along_many_samples_is_its_steps_and_so_is_its_gradient():
@@ -155,7 +155,7 @@ def test_ctrl_c_keeps_the_checkpoint_and_the_same_call_goes_on(tests, saved, tmp
 
     checkpoint, progress = Checkpoint(tmp_path / "part.npz", "this"), Stops()
     given = (SMALL, tests[:2], tests[2:])
-    more = {"heard_names": ["f", "x", "band_1", "band_2"], "checkpoint": checkpoint}
+    more = {"companion_names": ["f", "x", "band_1", "band_2"], "checkpoint": checkpoint}
     with pytest.raises(KeyboardInterrupt):
         train_models(*given, **more, progress=progress)
     assert checkpoint.path.exists()
@@ -176,7 +176,7 @@ def test_scores_of_a_half_force_by_hand():
 def test_the_paper_s_network_has_the_paper_s_sizes(tests):
     make = PUBLISHED["data-driven"].maker(tests)
     model = make(jax.random.key(0))
-    sizes = [layer.weights.shape for layer in (model.network.heard, model.network.own, *model.network.joined)]
+    sizes = [layer.weights.shape for layer in (model.network.companion, model.network.own, *model.network.joined)]
     assert sizes == [(4 + 16, 64), (1 + 16, 64), (32 + 48, 192), (48 + 48, 192)]
     low, high = np.min([t.x.min() for t in tests]), np.max([t.x.max() for t in tests])
     _, seen = model.features.step(model.features.start(), jnp.asarray([low, high])[:, None], jnp.zeros((2, 1)))
@@ -214,7 +214,7 @@ def test_in_the_loop_a_network_answers_as_along_its_recorded_motion(saved):
     test = HybridTest(
         building,
         [Experimental(TwoSignals(), at=0, name="first")],
-        [Modelled(device, at=1, to=0, name="second", listens="first")],
+        [Modelled(device, at=1, to=0, name="second", companion="first")],
         rate=512.0,
     )
     motion = vb.synthetic_motion(1, duration=2.0, rate=512.0, pga=3.0)
@@ -222,10 +222,10 @@ def test_in_the_loop_a_network_answers_as_along_its_recorded_motion(saved):
     found = result.devices["second.force"]
     assert np.abs(found).max() > 100.0 and np.array_equal(found[1:-1:2], found[2::2])  # held between answers
     v = result.response.velocity @ (building.row("1") - building.row("0"))
-    heard = np.column_stack([result.devices[f"first.{n}"] for n in ("force", "displacement", "a", "b")])
+    companion = np.column_stack([result.devices[f"first.{n}"] for n in ("force", "displacement", "a", "b")])
     x = result.devices["second.target"]
     cut = slice(1, None, 2)
-    alone = vb.hybrid.learned.histories.DeviceTest("", x[cut], v[1:][cut], x[cut], heard[cut], (2e4, 2e4))
+    alone = vb.hybrid.learned.histories.DeviceTest("", x[cut], v[1:][cut], x[cut], companion[cut], (2e4, 2e4))
     (expected,) = forces(saved.model, [alone])
     # the model starts from a first force of zero in the loop, and `forces` from the mean of the first samples
     np.testing.assert_allclose(found[cut], expected, atol=2e-2 * np.abs(found).max())
@@ -234,7 +234,7 @@ def test_in_the_loop_a_network_answers_as_along_its_recorded_motion(saved):
     with pytest.raises(InputError, match="second"):
         with_device(test, "secnd", device)
     deaf = dataclasses.replace(test, modelled=[Modelled(device, at=1, to=0, name="second")])
-    with pytest.raises(InputError, match="listens"):
+    with pytest.raises(InputError, match="companion"):
         deaf.run(motion)
 
 
@@ -245,8 +245,8 @@ class TwoSignals(vb.hybrid.LawDevice):
     signal_names = ("a", "b")
     signal_units = ("", "")
 
-    def trial(self, state, motion, heard, dt):
-        reading, state = super().trial(state, motion, heard, dt)
+    def trial(self, state, motion, companion, dt):
+        reading, state = super().trial(state, motion, companion, dt)
         return reading._replace(signals=jnp.stack([100.0 + 0 * motion.e, 100.0 + motion.w])), state
 
 
@@ -258,18 +258,18 @@ def test_a_model_needs_a_multiple_of_its_rate(saved):
 
 
 def test_tests_come_from_records(tests):
-    own, heard = record_of(0), record_of(10)
-    assert heard_names(heard) == ["f", "x", "band_1", "band_2"]
+    own, companion = record_of(0), record_of(10)
+    assert companion_names(companion) == ["f", "x", "band_1", "band_2"]
     np.testing.assert_array_equal(tests[0].x, own["x"][1::2])
-    np.testing.assert_array_equal(tests[0].heard[:, 0], heard["f"][1::2])
+    np.testing.assert_array_equal(tests[0].companion[:, 0], companion["f"][1::2])
     without = own.select(["x", "f"])
     differentiated = device_test(without, None, (2e4, 1e4), RATE)
     np.testing.assert_allclose(differentiated.v[20:-20], tests[0].v[20:-20], atol=2e-3)
-    assert differentiated.capacity == (2e4, 1e4) and differentiated.heard.shape == (256, 0)
+    assert differentiated.capacity == (2e4, 1e4) and differentiated.companion.shape == (256, 0)
     with pytest.raises(InputError, match="multiple"):
         device_test(own, None, 1.0, 300.0)
     with pytest.raises(InputError, match="same rate"):
-        device_test(own, heard.cut(None, 0.5), 1.0, RATE)
+        device_test(own, companion.cut(None, 0.5), 1.0, RATE)
 
 
 def test_the_steepest_slope_of_a_spring_is_its_stiffness():
@@ -304,7 +304,7 @@ def test_a_search_tries_the_whole_grid_and_orders_it(tests, saved, monkeypatch):
 def test_the_exported_step_is_the_model(saved, tests):
     t = tests[2]._replace(force=np.zeros_like(tests[2].force))  # the first force of the loop is zero
     step = CompiledStep(traced_model(saved.model))
-    rows = np.column_stack([t.x, t.v, np.full((len(t.x), 2), 2e4), t.heard])
+    rows = np.column_stack([t.x, t.v, np.full((len(t.x), 2), 2e4), t.companion])
     found = np.array([step(row)[0] for row in rows])
     (expected,) = forces(saved.model, [t])
     np.testing.assert_allclose(found, expected, atol=1e-5 * 2e4)
@@ -313,7 +313,7 @@ def test_the_exported_step_is_the_model(saved, tests):
 def test_commands_train_evaluate_and_export(tmp_path):
     for i in range(3):
         record_of(i).write_hdf5(tmp_path / f"own-{i}.h5")
-        record_of(i + 10).write_hdf5(tmp_path / f"heard-{i}.h5")
+        record_of(i + 10).write_hdf5(tmp_path / f"companion-{i}.h5")
     text = """
 title = "a damper"
 [recipe]
@@ -327,7 +327,7 @@ every = 1
 """
     for i in range(3):
         use = "training" if i < 2 else "validation"
-        text += f'[[tests]]\nfile = "own-{i}.h5"\nheard = "heard-{i}.h5"\ncapacity = "20 kN"\nuse = "{use}"\n'
+        text += f'[[tests]]\nfile = "own-{i}.h5"\nheard = "companion-{i}.h5"\ncapacity = "20 kN"\nuse = "{use}"\n'
     (tmp_path / "training.toml").write_text(text)
     run = CliRunner()
     model = tmp_path / "damper.npz"
@@ -338,7 +338,7 @@ every = 1
     read = load_model(model)
     test = device_test(record_of(2), record_of(12), 2e4, RATE)
     assert score_tests(read.model, [test])[0].nrmse == pytest.approx(rows[0]["nrmse"])
-    files = [str(tmp_path / "own-2.h5"), "--heard", str(tmp_path / "heard-2.h5"), "--capacity", "20 kN"]
+    files = [str(tmp_path / "own-2.h5"), "--companion", str(tmp_path / "companion-2.h5"), "--capacity", "20 kN"]
     figure = ["--figure", str(tmp_path / "f.png")]
     told = run.invoke(app, ["hybrid", "evaluate", str(model), *files, *figure, "--json"])
     assert told.exit_code == 0, told.output
@@ -360,7 +360,7 @@ def test_the_law_of_a_layer_is_fitted_first(tmp_path, monkeypatch):
         [record_of(i) for i in range(2)],
         'fit_law = ["stiffness"]\nlaw.law = {law = "linear", stiffness = 1e6}\n',
     )
-    text += 'law.at = 20e3\nrecipe = {answer = "law-layer", learned = ["stiffness"], listens = false}\n'
+    text += 'law.at = 20e3\nrecipe = {answer = "law-layer", learned = ["stiffness"], companion = false}\n'
     for i, record in enumerate(own):
         record.write_hdf5(tmp_path / f"{i}.h5")
         text += f'[[tests]]\nfile = "{i}.h5"\ncapacity = "20 kN"\n'

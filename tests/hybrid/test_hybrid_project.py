@@ -39,6 +39,18 @@ def write(tmp_path):
     return make
 
 
+def test_the_old_name_of_a_companion_answers_with_the_new_one(tmp_path):
+    """`listens` named the tested device until 0.1."""
+    text = (EXAMPLES / "hybrid-frame.toml").read_text(encoding="utf-8").replace("companion =", "listens =")
+    (tmp_path / "p.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(vb.VibridError, match="`listens` is called `companion`"):
+        load_project(tmp_path / "p.toml")
+    with pytest.raises(vb.InputError, match="`listens` is called `companion`"):
+        vb.Modelled(vb.Linear(1.0), at=1, listens="first")
+    with pytest.warns(DeprecationWarning, match="Companion"):
+        assert vb.hybrid.Heard is vb.hybrid.Companion
+
+
 def test_a_project_makes_the_same_test_as_python(write):
     plan = load_project(write()).hybrid
     assert plan.watch == "roof" and plan.test.substeps == 1 and plan.test.step == 1 / 1024
@@ -48,9 +60,9 @@ def test_a_project_makes_the_same_test_as_python(write):
         2e-5
     )
     assert float(first.compensator.delay) == 0.015 and first.at == "0" and second.to == "0"
-    assert isinstance(second.device.law, vb.LuGre) and second.listens == ""
+    assert isinstance(second.device.law, vb.LuGre) and second.companion == ""
     frame = load_project(EXAMPLES / "hybrid-frame.toml").hybrid
-    assert frame.watch in ("5.x", "6.x", "7.x") and frame.test.substeps == 4 and frame.test.modelled[0].listens
+    assert frame.watch in ("5.x", "6.x", "7.x") and frame.test.substeps == 4 and frame.test.modelled[0].companion
 
 
 @pytest.mark.parametrize(
@@ -65,7 +77,7 @@ def test_a_project_makes_the_same_test_as_python(write):
         ("at = 1\n", "at = 7\n", "'7' is not a floor of this building"),
         ('kind = "mkr-alpha", dissipation = 0.75}\nsub', 'kind = "newmark"}\nsub', "cannot be moved back"),
         ('name = "second_storey"', 'name = "first_storey"', "Two devices are called 'first_storey'"),
-        ('name = "second_storey"', 'name = "second"\nlistens = "first"', "tested device (`listens` of 'second')"),
+        ('name = "second_storey"', 'name = "second"\nlistens = "first"', "tested device (`companion` of 'second')"),
         ('name = "second_storey"', 'name = "b"\ncompensator = {kind = "none"}', "there is no 'compensator'"),
     ],
 )  # fmt: skip

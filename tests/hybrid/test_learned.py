@@ -136,7 +136,7 @@ def test_a_model_with_its_law_is_written_as_c(histories):
         state, force = model.step(state, DeviceSample(u[0], u[1], u[2:]), setting)
         return force, state
 
-    inputs = np.concatenate([np.stack(histories.sample[:2], axis=-1), histories.sample.heard], axis=-1)[0]
+    inputs = np.concatenate([np.stack(histories.sample[:2], axis=-1), histories.sample.companion], axis=-1)[0]
     compiled = CompiledStep(trace(step, model.start(), 4))
     found = np.array([compiled(u)[0] for u in inputs])
     np.testing.assert_allclose(found, predict(model, histories)[0], atol=1e-5 * CAPACITY)

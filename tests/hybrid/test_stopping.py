@@ -183,8 +183,8 @@ class Fragile(LawDevice):
 
     at: float = 0.1
 
-    def trial(self, state, motion, heard, dt):
-        reading, state = super().trial(state, motion, heard, dt)
+    def trial(self, state, motion, companion, dt):
+        reading, state = super().trial(state, motion, companion, dt)
         return reading._replace(force=jnp.where(jnp.abs(motion.e) > self.at, jnp.nan, reading.force)), state
 
 

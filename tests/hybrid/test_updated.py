@@ -1,4 +1,4 @@
-"""Laws that are updated from what is heard: the filter beside one written out, and what it recovers."""
+"""Laws that are updated from what is companion: the filter beside one written out, and what it recovers."""
 
 import jax
 import jax.numpy as jnp
@@ -50,10 +50,10 @@ def pair(stiffness=6e6, damping=3e4, seconds=8.0) -> DeviceTest:
     """The physical device moves at 1 Hz, the modelled one at 1.3 Hz; both are the same LuGre device."""
     rng = np.random.default_rng(0)
     heard_force = lugre_by_scipy(seconds, 1.0, 0.0, stiffness, damping)
-    _, heard, _ = motion(seconds, 1.0, 0.0)
-    heard = np.stack([heard_force + 50 * rng.standard_normal(heard.size), heard], axis=1)
+    _, companion, _ = motion(seconds, 1.0, 0.0)
+    companion = np.stack([heard_force + 50 * rng.standard_normal(companion.size), companion], axis=1)
     _, x, v = motion(seconds, 1.3, 0.7)
-    return DeviceTest("pair", x, v, lugre_by_scipy(seconds, 1.3, 0.7, stiffness, damping), heard, (AT, AT))
+    return DeviceTest("pair", x, v, lugre_by_scipy(seconds, 1.3, 0.7, stiffness, damping), companion, (AT, AT))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def by_hand(device: UpdatedLaw, test: DeviceTest):
     wc = [wm[0] + 1 - alpha**2 + 2, *wm[1:]]
     x, p, q = np.ones(size), noise**2 * np.eye(size), noise**2 * np.eye(size)
     copies, own, found, shrunk = np.zeros(5), 0.0, [], 0
-    speeds = np.diff(test.heard[:, 1], prepend=test.heard[0, 1]) / DT
+    speeds = np.diff(test.companion[:, 1], prepend=test.companion[0, 1]) / DT
     for k, v in enumerate(speeds):
         values, vectors = np.linalg.eigh((p + p.T) / 2)
         values = np.maximum(values, 1e-11 * np.abs(values).sum())
@@ -99,7 +99,7 @@ def by_hand(device: UpdatedLaw, test: DeviceTest):
         pyy = sum(w * (f - y) ** 2 for w, (_, f) in zip(wc, moved_points, strict=True)) + float(device.force_noise) ** 2
         gain = sum(w * (c - mean) * (f - y) for w, c, (_, f) in zip(wc, chi, moved_points, strict=True)) / pyy
         margin = noise * np.sqrt(size + lam)
-        x = np.clip(mean + gain * (test.heard[k, 0] - y), lower + margin, upper - margin)
+        x = np.clip(mean + gain * (test.companion[k, 0] - y), lower + margin, upper - margin)
         p = pxx - np.outer(gain, gain) * pyy
         if device.memory == "mean":
             copies = np.full(5, force_of(x, copies[0], v)[0])
@@ -113,7 +113,7 @@ def by_hand(device: UpdatedLaw, test: DeviceTest):
 @pytest.mark.parametrize("memory", ["each", "mean"])
 def test_the_filter_equals_one_written_out(test_pair, memory):
     """With bounds so narrow that sigma points must shrink, and a wide spread that shows every weight."""
-    short = test_pair._replace(**{n: getattr(test_pair, n)[:1200] for n in ("x", "v", "force", "heard")})
+    short = test_pair._replace(**{n: getattr(test_pair, n)[:1200] for n in ("x", "v", "force", "companion")})
     device = UpdatedLaw(
         SCALED, (AT, AT), lower=0.8, upper=1.3, process_noise=1e-2, force_noise=500.0, corner=0.0, spread=0.5,
         memory=memory,
@@ -165,9 +165,9 @@ def test_a_global_search_characterises_a_device(test_pair):
     guess = vb.LuGre(2e7, 6e3, 1.2e4, 3e4, 2e4, 4e4, 0.06)
     law = ScaledLaw(guess, AT, SCALED.positive, SCALED.negative)
     free = ("bristle_stiffness", "bristle_damping", *SCALED.positive, *SCALED.negative, "stribeck_velocity")
-    other = test_pair._replace(x=test_pair.heard[:, 1], v=np.gradient(test_pair.heard[:, 1], DT))
-    tests = [test_pair, other._replace(force=test_pair.heard[:, 0])]
-    tests = [t._replace(x=t.x[:1536], v=t.v[:1536], force=t.force[:1536], heard=t.heard[:1536]) for t in tests]
+    other = test_pair._replace(x=test_pair.companion[:, 1], v=np.gradient(test_pair.companion[:, 1], DT))
+    tests = [test_pair, other._replace(force=test_pair.companion[:, 0])]
+    tests = [t._replace(x=t.x[:1536], v=t.v[:1536], force=t.force[:1536], companion=t.companion[:1536]) for t in tests]
     made = characterise(law, free, tests, RATE, population=5, generations=20, polished=2)
     assert made.error < 0.01
     assert made.values["bristle_stiffness"] == pytest.approx(6e6, rel=0.05)

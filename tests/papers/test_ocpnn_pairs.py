@@ -5,7 +5,7 @@ import numpy as np
 import vibrid as vb
 from vibrid.hybrid import Experimental, HybridTest, Modelled
 from vibrid.hybrid.impose import impose
-from vibrid.papers.ocpnn.pairs import HEARD, STOREYS, Pair, pair_in_the_loop, specimen
+from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS, STOREYS, Pair, pair_in_the_loop, specimen
 from vibrid.papers.ocpnn.paper import SUBSTEPS
 from vibrid.records.record import Channel, Record
 
@@ -20,8 +20,8 @@ def test_a_pair_from_the_loop_is_what_was_heard_and_the_specimen_moved_alike():
     )
     pair = pair_in_the_loop("motion", capacity, key, result)
     test = pair.test()
-    heard = np.column_stack([result.devices[f"{STOREYS[0]}.{name}"] for name in HEARD])
-    np.testing.assert_array_equal(test.heard, heard)
+    companion = np.column_stack([result.devices[f"{STOREYS[0]}.{name}"] for name in COMPANION_SIGNALS])
+    np.testing.assert_array_equal(test.companion, companion)
     np.testing.assert_array_equal(test.x, result.devices[f"{STOREYS[1]}.target"])
     drift = result.response.velocity[:, 1] - result.response.velocity[:, 0]
     np.testing.assert_allclose(test.v[SUBSTEPS - 1 :: SUBSTEPS], drift[1:], atol=1e-12)

@@ -64,7 +64,7 @@ def test_capacity_and_place_come_from_the_companion_and_the_first_force():
     assert capacity_of(ALL[3]) == pytest.approx((2e4, 1.6e4))
     made = prepared(ALL[0], ALL[3])
     assert made.capacity == pytest.approx((2e4, 1.6e4))
-    np.testing.assert_allclose(made.heard[:, 0], ALL[3].data[::4, 2])
+    np.testing.assert_allclose(made.companion[:, 0], ALL[3].data[::4, 2])
     assert made.x[0] == pytest.approx(first_place(1e4, (2e4, 1.6e4)))
     assert first_place(0.0, (1.0, 1.0)) == 0.0 > first_place(-0.01, (1.0, 1.0))
 

@@ -9,9 +9,11 @@ import typer
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL.npz", help="A trained model.", show_default=False)]
 Tests = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Tests of the device.", show_default=False)]
-HeardFiles = Annotated[
+CompanionFiles = Annotated[
     list[Path] | None,
-    typer.Option("--heard", help="Record of the tested device for each file, in the same order.", show_default=False),
+    typer.Option(
+        "--companion", help="Record of the tested device for each file, in the same order.", show_default=False
+    ),
 ]
 Capacity = Annotated[str, typer.Option(help="Friction force of the device, e.g. '18 kN'.", show_default=False)]
 Figure = Annotated[Path | None, typer.Option(help="Draw force over displacement and time.", show_default=False)]
@@ -19,12 +21,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def evaluate(
-    model: Model, tests: Tests, capacity: Capacity, heard: HeardFiles = None, figure: Figure = None,
+    model: Model, tests: Tests, capacity: Capacity, companion: CompanionFiles = None, figure: Figure = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Predict the force of device tests and compare it with the measured force; the error of zero force is shown too.
 
-    Example: vibrid hybrid evaluate damper.npz test.h5 --heard first-storey.h5 --capacity '18 kN'
+    Example: vibrid hybrid evaluate damper.npz test.h5 --companion first-storey.h5 --capacity '18 kN'
     """
     from dataclasses import asdict
 
@@ -44,12 +46,12 @@ def evaluate(
 
     output.check_ending(figure, (".png", ".pdf", ".svg"))
     saved = load_model(model)
-    uses_measurements, heard = bool(saved.model.heard_sizes), heard or []
-    if uses_measurements and len(heard) != len(tests):
+    uses_measurements, companion = bool(saved.model.companion_sizes), companion or []
+    if uses_measurements and len(companion) != len(tests):
         raise InputError(
-            f"This model uses measurements of a tested device: give --heard once for each of the {len(tests)} files."
+            f"This model uses measurements of a tested device: give --companion for each of the {len(tests)} files."
         )
-    others = [read_record(path) for path in heard] if uses_measurements else [None] * len(tests)
+    others = [read_record(path) for path in companion] if uses_measurements else [None] * len(tests)
     device_tests = [
         device_test(read_record(path), other, in_si(capacity, "N"), saved.model.rate, name=path.name)
         for path, other in zip(tests, others, strict=True)

@@ -52,7 +52,7 @@ def train(
             checkpoint.remove()
         try:
             models = train_models(
-                loaded.recipe, loaded.training, loaded.validation, law=law, heard_names=loaded.heard_names,
+                loaded.recipe, loaded.training, loaded.validation, law=law, companion_names=loaded.companion_names,
                 progress=progress, checkpoint=checkpoint,
             )  # fmt: skip
         except KeyboardInterrupt:

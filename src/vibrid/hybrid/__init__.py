@@ -16,7 +16,7 @@ from vibrid.hybrid.banded import BandedFrictionDamper
 from vibrid.hybrid.clock import Clock, ClockReport, WallClock
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator, Inverse, NoCompensation, PolynomialExtrapolation
 from vibrid.hybrid.coordinator import HybridTest
-from vibrid.hybrid.device import SPECIMENS, Heard, LawDevice, LoopDevice, Reading
+from vibrid.hybrid.device import SPECIMENS, Companion, LawDevice, LoopDevice, Reading
 from vibrid.hybrid.impose import impose
 from vibrid.hybrid.interlock import Interlock, Trip
 from vibrid.hybrid.latch import Stop, StopLatch
@@ -45,6 +45,7 @@ __all__ = [
     "BenchmarkMachine",
     "Clock",
     "ClockReport",
+    "Companion",
     "Compensator",
     "Connection",
     "DeviceServer",
@@ -56,7 +57,6 @@ __all__ = [
     "FirstOrder",
     "FloorErrors",
     "Glimpse",
-    "Heard",
     "HybridResult",
     "HybridTest",
     "IdealMachine",
@@ -98,7 +98,7 @@ __all__ = [
     "tracking",
 ]
 
-MOVED = {"Door": "vibrid.hybrid.Listener"}
+MOVED = {"Door": "vibrid.hybrid.Listener", "Heard": "vibrid.hybrid.Companion"}
 
 
 def __getattr__(name: str):

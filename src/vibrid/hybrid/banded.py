@@ -125,7 +125,7 @@ class BandedFrictionDamper(LoopDevice):
         """The clevis inside its play, in series with the bristles."""
         return 1.0 / (1.0 / self.gap_stiffness + 1.0 / self.bristle_stiffness)
 
-    def trial(self, state: BandedState, motion: Motion, heard: Any, dt: float) -> tuple[Reading, Any]:
+    def trial(self, state: BandedState, motion: Motion, companion: Any, dt: float) -> tuple[Reading, Any]:
         """Adams–Bashforth steps of order 2 (rates one substep apart, one evaluation each); inside a step displacement
         and velocity are linear, heat and the turn of the drum are constant."""
         before, h, slow = state.at, dt / SUBSTEPS, self._slow(Drum(*state.drum))

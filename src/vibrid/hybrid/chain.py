@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from vibrid.hybrid.actuator import Actuator
 from vibrid.hybrid.compensation import Compensator, TargetMotion
-from vibrid.hybrid.device import Heard, LoopDevice, Reading
+from vibrid.hybrid.device import Companion, LoopDevice, Reading
 from vibrid.laws.base import Motion
 
 
@@ -54,7 +54,7 @@ class Chain(eqx.Module):
             jnp.zeros(()),
         )
 
-    def step(self, constants, state: ChainState, target: TargetMotion, heard: Heard | None, dt):
+    def step(self, constants, state: ChainState, target: TargetMotion, companion: Companion | None, dt):
         """(row, measurements for modelled devices, next state) after one step of `dt` seconds towards the target."""
         compensator, machine = constants
         compensating, moving = state.compensator, state.machine
@@ -67,7 +67,7 @@ class Chain(eqx.Module):
                 command, compensating = self.compensator.command(compensator, compensating, target, state.measured, dt)
             (motion, measured), moving = self.actuator.move(machine, moving, command, dt)
             velocity = (measured - state.measured) / dt
-        reading, device = self.device.trial(state.device, motion, heard, dt)
+        reading, device = self.device.trial(state.device, motion, companion, dt)
         row = Row(target.x, command, measured, reading.force, reading.signals)
-        measurements = Heard(Motion(measured, velocity), Reading(reading.force, reading.signals))
+        measurements = Companion(Motion(measured, velocity), Reading(reading.force, reading.signals))
         return row, measurements, ChainState(compensating, moving, device, measured)

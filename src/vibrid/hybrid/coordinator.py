@@ -81,8 +81,8 @@ class HybridTest:
                 raise InputError(f"'{part.name}' connects places that cannot move.")
         tested = [p.name for p in self.experimental]
         for part in self.modelled:
-            if part.listens and part.listens not in tested:
-                raise unknown_name(f"tested device (`listens` of '{part.name}')", part.listens, tested)
+            if part.companion and part.companion not in tested:
+                raise unknown_name(f"tested device (`companion` of '{part.name}')", part.companion, tested)
         if not isinstance(self.integrator, ExplicitIntegrator):
             raise Refusal(
                 f"{type(self.integrator).__name__} iterates, and a tested device cannot be moved back. Use MKRAlpha, "

@@ -27,8 +27,8 @@ class Reading(NamedTuple):
     signals: jax.Array  # (len(signal_names),)
 
 
-class Heard(NamedTuple):
-    """Measurements of the tested device at this step: its motion and its reading."""
+class Companion(NamedTuple):
+    """Measurements of the companion, a tested device, at this step: its motion and its reading."""
 
     motion: Motion
     reading: Reading
@@ -38,7 +38,7 @@ class LoopDevice(Parameterised):
     """A device that a coordinator moves step by step.
 
     `trial` starts from the committed `state` and may be called again with another motion: nothing is remembered between
-    calls. `heard` is None for a device that uses no measurements of a tested device.
+    calls. `companion` is None for a device that uses no measurements of a tested device.
     """
 
     signal_names: ClassVar[tuple[str, ...]] = ()
@@ -50,7 +50,7 @@ class LoopDevice(Parameterised):
         """The state at rest."""
         raise NotImplementedError
 
-    def trial(self, state: Any, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, Any]:
+    def trial(self, state: Any, motion: Motion, companion: Companion | None, dt: float) -> tuple[Reading, Any]:
         """The reading at `motion`, reached in `dt` seconds, and the state to commit with it."""
         raise NotImplementedError
 
@@ -90,7 +90,9 @@ class LawDevice(LoopDevice):
         rest = jnp.zeros(() if self.law.components == 1 else self.law.components)
         return LawState(self.law.start(), Motion(rest, rest))
 
-    def trial(self, state: LawState, motion: Motion, heard: Heard | None, dt: float) -> tuple[Reading, LawState]:
+    def trial(
+        self, state: LawState, motion: Motion, companion: Companion | None, dt: float
+    ) -> tuple[Reading, LawState]:
         law_state = self.law.advance(state.own, state.at, motion, dt)
         force = jnp.where(self.law.overflowed(law_state), jnp.nan, self.law.force(motion.e, motion.w, law_state))
         return Reading(force, jnp.zeros(0)), LawState(law_state, motion)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import equinox as eqx
 import numpy as np
@@ -94,10 +94,17 @@ class Modelled(Part):
     """A modelled device, which may use measurements of a tested one.
 
     Arguments (beside those of `Part`)
-        listens: name of the tested device whose measured motion, force and signals it is given at every step.
+        companion: name of the tested device whose measured motion, force and signals it is given at every step.
     """
 
-    listens: str = eqx.field(static=True, default="")
+    companion: str = eqx.field(static=True, default="")
+    retired: ClassVar[dict[str, str]] = {"listens": "`listens` is called `companion` since 0.2."}
+
+    def __new__(cls, *positional: Any, **named: Any) -> Self:
+        for name in named:
+            if name in cls.retired:
+                raise InputError(cls.retired[name])
+        return super().__new__(cls)
 
     def __check_init__(self) -> None:
         if self.is_outside:

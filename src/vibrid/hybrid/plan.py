@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from vibrid.core.linalg import matvec
 from vibrid.hybrid.chain import Chain, Row
 from vibrid.hybrid.compensation import Compensator, TargetMotion
-from vibrid.hybrid.device import Heard, Reading
+from vibrid.hybrid.device import Companion, Reading
 from vibrid.laws.base import Motion
 from vibrid.simulation.base import ExplicitIntegrator, State, Trial
 from vibrid.simulation.excitation import Input
@@ -101,7 +101,7 @@ class Plan(eqx.Module):
     step: jax.Array  # s, of the structure
     small: jax.Array  # s, of the actuators, laboratory time
     substeps: int = eqx.field(static=True)
-    listens: tuple[int | None, ...] = eqx.field(static=True)  # the part whose measurements each part uses
+    companion: tuple[int | None, ...] = eqx.field(static=True)  # the part whose measurements each part uses
     cubic: bool = eqx.field(static=True)
 
     def start(self, first_input) -> Carry:
@@ -162,9 +162,9 @@ class Plan(eqx.Module):
         """Move the computed devices through substep `j`; measurements of tested devices are those of this substep."""
         parts = list(carry.parts)
         rows: dict[int, Row] = {}
-        measured: dict[int, Heard] = {}
+        measured: dict[int, Companion] = {}
         waiting = iter(answers)
-        for i in sorted(range(len(self.parts)), key=lambda i: self.listens[i] is not None):
+        for i in sorted(range(len(self.parts)), key=lambda i: self.companion[i] is not None):
             part, state = self.parts[i], carry.parts[i]
             if isinstance(part, Outside):
                 answer = next(waiting)
@@ -172,13 +172,13 @@ class Plan(eqx.Module):
                 if part.is_measured:
                     velocity = (answer.position - state.measured) / self.small
                 rows[i] = Row(state.target.x, state.command, answer.position, answer.force, answer.signals)
-                measured[i] = Heard(Motion(answer.position, velocity), Reading(answer.force, answer.signals))
+                measured[i] = Companion(Motion(answer.position, velocity), Reading(answer.force, answer.signals))
                 parts[i] = state._replace(measured=answer.position)
             else:
-                source = self.listens[i]
-                heard = None if source is None else measured[source]
+                source = self.companion[i]
+                companion = None if source is None else measured[source]
                 target = self.target(carry.span, i, j)
-                rows[i], measured[i], parts[i] = part.step(self.prepared[i], state, target, heard, self.small)
+                rows[i], measured[i], parts[i] = part.step(self.prepared[i], state, target, companion, self.small)
         ordered = tuple(rows[i] for i in range(len(self.parts)))
         return carry._replace(parts=tuple(parts), forces=jnp.stack([row.force for row in ordered])), ordered
 

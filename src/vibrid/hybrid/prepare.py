@@ -54,14 +54,14 @@ def make_plan(test: HybridTest, loads, first_input, outside) -> tuple[Plan, Carr
             parts.append(Chain(simplified(part.device), *chain))
             slopes.append(None)
     names = [p.name for p in test.parts]
-    sources = [getattr(p, "listens", "") for p in test.parts]
-    listens = tuple(names.index(name) if name else None for name in sources)
+    sources = [getattr(p, "companion", "") for p in test.parts]
+    companion = tuple(names.index(name) if name else None for name in sources)
     built = simplified(test.structure).built(loads)
     rows = np.stack([p.row(test.structure) for p in test.parts])
     counts = jnp.stack([jnp.asarray(p.count, float) for p in test.parts])
     scale = test.scaling
     factors = ScaleFactors(jnp.asarray(scale.length), jnp.asarray(scale.length / scale.time), scale.force * counts)
-    how = (test.substeps, listens, test.interpolation == "cubic")
+    how = (test.substeps, companion, test.interpolation == "cubic")
     known = tuple(None if s is None else jnp.asarray(s) for s in slopes)
     times = jnp.asarray(test.step), jnp.asarray(1.0 / test.rate)
     first_input = jnp.asarray(first_input)

@@ -89,7 +89,7 @@ class Replay(LoopDevice):
     def initial_stiffness(self):
         return self.stiffness
 
-    def trial(self, state, motion: Motion, heard, dt):
+    def trial(self, state, motion: Motion, companion, dt):
         time = state.time + dt
         last = self.force.shape[0] - 1
         place = time / self.step

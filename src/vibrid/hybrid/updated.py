@@ -29,7 +29,7 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.hybrid.device import SPECIMENS, Heard, LawState, LoopDevice, Reading
+from vibrid.hybrid.device import SPECIMENS, Companion, LawState, LoopDevice, Reading
 from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.laws.base import Motion
 
@@ -62,7 +62,7 @@ class UpdatedState(NamedTuple):
     mean: jax.Array  # (L,) in units of the characterised values
     covariance: jax.Array  # (L, L)
     copies: Any  # states of the law of the tested device, one per sigma point
-    heard: Motion  # of the tested device, at the last step
+    companion: Motion  # of the tested device, at the last step
     displacement: Smoothed
     force: Smoothed
     begun: jax.Array  # whether there was a measurement yet
@@ -159,14 +159,14 @@ class UpdatedLaw(LoopDevice):
         force = jnp.where(law.overflowed(law_state), jnp.nan, law.force(after.e, after.w, law_state) * share)
         return law_state, force
 
-    def listened(self, state: UpdatedState, heard: Heard, dt) -> tuple[Motion, jax.Array, Smoothed, Smoothed]:
+    def listened(self, state: UpdatedState, companion: Companion, dt) -> tuple[Motion, jax.Array, Smoothed, Smoothed]:
         """Motion and force of the tested device after the low-pass."""
-        x, force = heard.motion.e, heard.reading.force
+        x, force = companion.motion.e, companion.reading.force
         begin = lambda old, value: _where(state.begun, old, Smoothed(value, jnp.zeros(()), value))  # noqa: E731
         smooth = begin(state.displacement, x).step(x, self.corner, dt)
         pushed = begin(state.force, force).step(force, self.corner, dt)
         filtered = self.corner > 0
-        motion = Motion(jnp.where(filtered, smooth.value, x), jnp.where(filtered, smooth.rate, heard.motion.w))
+        motion = Motion(jnp.where(filtered, smooth.value, x), jnp.where(filtered, smooth.rate, companion.motion.w))
         return motion, jnp.where(filtered, pushed.value, force), smooth, pushed
 
     def estimate(self, state: UpdatedState, motion: Motion, measured, dt):
@@ -186,7 +186,7 @@ class UpdatedLaw(LoopDevice):
         inside = jnp.all((tried >= self.lower) & (tried <= self.upper), axis=(1, 2))
         points = tried[jnp.where(inside.any(), jnp.argmax(inside), len(SHRINKING) - 1)]
 
-        before = state.heard
+        before = state.companion
         copies, forces = jax.vmap(lambda x, own: self.moved(x, own, before, motion, dt))(points, state.copies)
         mean, predicted = means @ points, means @ forces
         apart, spread = points - mean, forces - predicted
@@ -201,11 +201,13 @@ class UpdatedLaw(LoopDevice):
             copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (2 * size + 1, *jnp.shape(leaf))), own)
         return after, covariance, copies
 
-    def trial(self, state: UpdatedState, motion: Motion, heard: Heard | None, dt) -> tuple[Reading, UpdatedState]:
-        if heard is None:
-            raise InputError("An updated law needs measurements of a tested device: name the device with `listens`.")
-        seen, force, smooth, pushed = self.listened(state, heard, dt)
-        state = state._replace(heard=_where(state.begun, state.heard, seen))
+    def trial(
+        self, state: UpdatedState, motion: Motion, companion: Companion | None, dt
+    ) -> tuple[Reading, UpdatedState]:
+        if companion is None:
+            raise InputError("An updated law needs measurements of a tested device: name the device with `companion`.")
+        seen, force, smooth, pushed = self.listened(state, companion, dt)
+        state = state._replace(companion=_where(state.begun, state.companion, seen))
         mean, covariance, copies = self.estimate(state, seen, force, dt)
         own, modelled_force = self.moved(mean, state.own.own, state.own.at, motion, dt)
         after = UpdatedState(mean, covariance, copies, seen, smooth, pushed, jnp.ones((), bool), LawState(own, motion))

@@ -17,7 +17,8 @@ class TestTable(Section):
     words: ClassVar[str] = "a device test"
     __test__: ClassVar[bool] = False
     file: str = Field(description="record with imposed_displacement and element_force, relative to this file")
-    heard: str = Field(default="", description="record of the tested device at the same samples")
+    retired: ClassVar[dict[str, str]] = {"heard": "`heard` is called `companion` since 0.2."}
+    companion: str = Field(default="", description="record of the tested device at the same samples")
     capacity: Any = Field(description="friction force that the pretension is set for, or one for each direction")
     use: Literal["training", "validation"] = "training"
 

@@ -48,7 +48,8 @@ class Section(BaseModel):
         key = error["loc"][-1] if error["loc"] else ""
         sentence = error["msg"]
         if _own(error, "extra_forbidden"):
-            retired = getattr(cls.target, "retired", {})  # keys that moved elsewhere, each with a message
+            # keys that moved elsewhere, each with a message
+            retired = {**getattr(cls, "retired", {}), **getattr(cls.target, "retired", {})}
             sentence = retired.get(key) or f"there is no '{key}' in {cls.words}; {nearest(key, cls.model_fields)}"
         elif _own(error, "missing"):
             sentence = f"{cls.words} needs '{key}'{cls._meaning(key)}."

@@ -12,7 +12,7 @@ from vibrid.core import paths
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.learned.answers import ScaledLaw
-from vibrid.hybrid.learned.from_records import device_test, heard_names
+from vibrid.hybrid.learned.from_records import companion_names, device_test
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.recipes import Recipe
 from vibrid.project.build import Notes, make
@@ -47,7 +47,7 @@ class Training:
     fit_law: tuple[str, ...]  # parameters of the law that are fitted to the training tests first
     training: list[DeviceTest]
     validation: list[DeviceTest]
-    heard_names: list[str]
+    companion_names: list[str]
     loop: Loop | None
 
 
@@ -76,7 +76,7 @@ def load_training(path, trust: bool = False) -> Training:
             if law is None:
                 raise InputError("there is no [law] to fit.")
             paths.get(law.law, name)
-    tests, heard = ({}, []) if recipe is None else _device_tests(path.parent, table, recipe.rate, notes)
+    tests, companion = ({}, []) if recipe is None else _device_tests(path.parent, table, recipe.rate, notes)
     if recipe is not None and not tests["training"] and not notes.problems:
         raise FileProblem(path, "none of its tests is for training.")
     loop, settings = None, table.closed_loop
@@ -90,7 +90,7 @@ def load_training(path, trust: bool = False) -> Training:
                             _capacity(settings.capacity), settings.rest)  # fmt: skip
     if notes.problems or recipe is None:
         raise ProjectProblem(path, text, notes.problems)
-    content = recipe, law, tuple(table.fit_law), tests["training"], tests["validation"], heard, loop
+    content = recipe, law, tuple(table.fit_law), tests["training"], tests["validation"], companion, loop
     return Training(table.title or path.stem, *content)
 
 
@@ -98,20 +98,20 @@ def _device_tests(
     folder: Path, table: TrainingTable, rate: float, notes: Notes
 ) -> tuple[dict[str, list[DeviceTest]], list[str]]:
     """The tests for training and for validation, and the names of the measurements that accompany them."""
-    tests, heard = {"training": [], "validation": []}, []
+    tests, companion = {"training": [], "validation": []}, []
     for i, entry in enumerate(table.tests):
         capacity = float("nan")
         with notes.at("tests", i, "capacity"):
             capacity = _capacity(entry.capacity)
         with notes.at("tests", i):
             record = read_record(folder / entry.file)
-            other = read_record(folder / entry.heard) if entry.heard else None
-            if other is not None and not heard:
-                heard = heard_names(other)
+            other = read_record(folder / entry.companion) if entry.companion else None
+            if other is not None and not companion:
+                companion = companion_names(other)
             tests[entry.use].append(
                 device_test(record, other, capacity, rate, corner=table.velocity_corner, name=entry.file)
             )
-    return tests, heard
+    return tests, companion
 
 
 def _capacity(value):

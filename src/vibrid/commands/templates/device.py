@@ -33,7 +33,7 @@ class TemplateName(LoopDevice):
     def start(self):
         return jnp.zeros(())
 
-    def trial(self, state, motion, heard, dt):
+    def trial(self, state, motion, companion, dt):
         force = self.stiffness * motion.e + self.friction * jnp.tanh(motion.w / self.velocity)
         energy = state + force * motion.w * dt
         return Reading(force, energy[None]), energy

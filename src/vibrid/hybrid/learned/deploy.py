@@ -16,8 +16,8 @@ OWN_INPUTS = ("displacement, m", "velocity, m/s", "capacity for positive velocit
 
 def input_names(model: DeviceModel) -> list[str]:
     """Names of the inputs of a step of the model."""
-    heard = model.heard_names or [f"signal {i}" for i in range(len(model.heard_sizes))]
-    return [*OWN_INPUTS, *(f"heard: {name}, SI" for name in heard)]
+    companion = model.companion_names or [f"signal {i}" for i in range(len(model.companion_sizes))]
+    return [*OWN_INPUTS, *(f"companion: {name}, SI" for name in companion)]
 
 
 def traced_model(model: DeviceModel) -> Traced:
@@ -28,7 +28,7 @@ def traced_model(model: DeviceModel) -> Traced:
         state, force = model.step(state, DeviceSample(u[0], u[1], u[4:]), setting)
         return jnp.asarray(force, float)[None], state
 
-    return trace(step, model.start(), 4 + len(model.heard_sizes), jnp.float64)
+    return trace(step, model.start(), 4 + len(model.companion_sizes), jnp.float64)
 
 
 def compiled_model(model: DeviceModel) -> CompiledStep:

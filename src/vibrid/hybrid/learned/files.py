@@ -24,6 +24,8 @@ from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
 
 FORMAT = 1
 KIND = "vibrid device model"
+_STORED = {"companion": "heard"}
+"""Settings of networks whose name in files of format 1 is another; the file's `heard_…` are `companion_…` too."""
 NETWORKS = {"lstm": DeviceNetwork, "resonant": ResonantNetwork, "constant": Constant}
 ANSWERS = {"adapted": Adapted, "direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected}
 
@@ -60,11 +62,11 @@ def save_model(path, saved: SavedModel) -> Path:
         raise InputError(f"The file of a device model must end in .npz; '{path.name}' does not.")
     about = {
         "features": dataclasses.asdict(model.features),
-        "network": {"kind": _kind(NETWORKS, model.network), **model.network.sizes()},
+        "network": {"kind": _kind(NETWORKS, model.network), **_renamed(model.network.sizes(), _STORED)},
         "answer": _answer_table(model.answer),
-        "heard_sizes": list(model.heard_sizes),
-        "heard_names": list(model.heard_names),
-        "heard_middles": list(model.heard_middles),
+        "heard_sizes": list(model.companion_sizes),
+        "heard_names": list(model.companion_names),
+        "heard_middles": list(model.companion_middles),
         "is_told": model.is_told,
         "rate": model.rate,
         "stiffness": float(saved.stiffness),
@@ -93,7 +95,7 @@ def load_model(path) -> SavedModel:
         raise missing_file(path)
     arrays, about = stored
     try:
-        sizes = dict(about["network"])
+        sizes = _renamed(about["network"], {stored: name for name, stored in _STORED.items()})
         make = NETWORKS[sizes.pop("kind")].make
         shapes = eqx.filter_eval_shape(lambda: make(jax.random.key(0), **sizes))  # nothing is allocated yet
         stated = [leaf.shape for leaf in jax.tree.leaves(shapes) if isinstance(leaf, jax.ShapeDtypeStruct)]
@@ -110,6 +112,10 @@ def load_model(path) -> SavedModel:
     except Exception as problem:  # the description can be wrong in any way
         reason = f"{type(problem).__name__}: {problem}"[:200]
         raise FileProblem(path, f"it is a device model that cannot be read ({reason}).") from None
+
+
+def _renamed(table: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in table.items()}
 
 
 def _kind(table: dict[str, Any], thing) -> str:

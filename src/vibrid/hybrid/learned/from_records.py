@@ -14,14 +14,14 @@ CORNER = 40.0
 
 
 def device_test(
-    own: Record, heard: Record | None, capacity, rate: float, *, name: str = "", corner: float = CORNER
+    own: Record, companion: Record | None, capacity, rate: float, *, name: str = "", corner: float = CORNER
 ) -> DeviceTest:
     """A test at the rate of a model.
 
     Arguments
         own: the test, with a channel of quantity imposed_displacement and one of quantity element_force;
             imposed_velocity is used if present, else the displacement is low-passed and differentiated.
-        heard: the record of the tested device at the same samples; None for a network that uses no measurements of it.
+        companion: the record of the tested device at the same samples; None for a network without one.
             The signals are force, displacement, then every other channel.
         capacity: N, friction force that the pretension is set for, one number or one for each direction.
         rate: Hz of the model; the records' rate must be a multiple of it.
@@ -31,13 +31,13 @@ def device_test(
     quantities = [c.quantity for c in own.channels]
     v = _channel(own, "imposed_velocity") if "imposed_velocity" in quantities else differentiated(x, own.rate, corner)
     columns = [x, v, force]
-    if heard is not None:
-        if abs(heard.rate / own.rate - 1) > 1e-6 or len(heard) < len(own):
+    if companion is not None:
+        if abs(companion.rate / own.rate - 1) > 1e-6 or len(companion) < len(own):
             raise InputError(
-                f"'{heard.name}' belongs to '{own.name}': it needs the same rate and at least as many samples "
-                f"({len(own)} at {own.rate:g} Hz, not {len(heard)} at {heard.rate:g} Hz)."
+                f"'{companion.name}' belongs to '{own.name}': it needs the same rate and at least as many samples "
+                f"({len(own)} at {own.rate:g} Hz, not {len(companion)} at {companion.rate:g} Hz)."
             )
-        columns += list(heard_signals(heard)[: len(own)].T)
+        columns += list(companion_signals(companion)[: len(own)].T)
     data = np.column_stack(columns)
     if not np.isfinite(data).all():
         raise InputError(f"Test '{own.name}' has missing samples; fill or cut them first.")
@@ -47,12 +47,12 @@ def device_test(
     return DeviceTest(name or own.name, data[:, 0], data[:, 1], data[:, 2], data[:, 3:], capacities)
 
 
-def heard_signals(record: Record) -> np.ndarray:
+def companion_signals(record: Record) -> np.ndarray:
     """(samples, signals): force, displacement, and the other channels in their order."""
-    return np.column_stack([record[name] for name in heard_names(record)])
+    return np.column_stack([record[name] for name in companion_names(record)])
 
 
-def heard_names(record: Record) -> list[str]:
+def companion_names(record: Record) -> list[str]:
     """Names of the signals of the tested device, in the order of a loop: force, displacement, others."""
     by = {c.quantity: c.name for c in reversed(record.channels)}
     for quantity in ("element_force", "imposed_displacement"):

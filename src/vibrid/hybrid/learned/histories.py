@@ -34,7 +34,7 @@ class DeviceTest(NamedTuple):
     x: np.ndarray  # (samples,) m
     v: np.ndarray
     force: np.ndarray  # N
-    heard: np.ndarray  # (samples, signals)
+    companion: np.ndarray  # (samples, signals)
     capacity: tuple[float, float]
 
 
@@ -52,7 +52,7 @@ def stack(tests: list[DeviceTest], multiple: int = 1) -> Histories:
     sample = DeviceSample(
         np.stack([filled(t.x, True) for t in tests]),
         np.stack([filled(t.v, False) for t in tests]),
-        np.stack([filled(t.heard, True) for t in tests]),
+        np.stack([filled(t.companion, True) for t in tests]),
     )
     setting = Setting(
         np.array([t.capacity for t in tests], np.float32), np.array([t.force[:20].mean() for t in tests], np.float32)

@@ -56,8 +56,8 @@ class NetworkDevice(LoopDevice):
     def initial_stiffness(self):
         return self.stiffness
 
-    def trial(self, state: NetworkState, motion: Motion, heard, dt):
-        sample = DeviceSample(motion.e, motion.w, self._signals(heard))
+    def trial(self, state: NetworkState, motion: Motion, companion, dt):
+        sample = DeviceSample(motion.e, motion.w, self._signals(companion))
 
         def answer(own):
             own, force = self.model.step(own, sample, self.setting)
@@ -70,17 +70,17 @@ class NetworkDevice(LoopDevice):
         own, force = jax.lax.cond(count >= self.every, answer, lambda own: (own, state.force), state.model)
         return Reading(force, jnp.zeros(0)), NetworkState(own, force, jnp.where(count >= self.every, 0, count))
 
-    def _signals(self, heard):
+    def _signals(self, companion):
         """(signals,) of the tested device, in the order of training: force, displacement, others."""
-        wanted = len(self.model.heard_sizes)
+        wanted = len(self.model.companion_sizes)
         if not wanted:
             return jnp.zeros(0)
-        if heard is None:
-            raise InputError("This network uses measurements of a tested device: name the device with `listens`.")
-        signals = jnp.concatenate([jnp.stack([heard.reading.force, heard.motion.e]), heard.reading.signals])
+        if companion is None:
+            raise InputError("This network uses measurements of a tested device: name the device with `companion`.")
+        signals = jnp.concatenate([jnp.stack([companion.reading.force, companion.motion.e]), companion.reading.signals])
         if len(signals) != wanted:
             raise InputError(
-                f"The network was trained with {wanted} signals ({', '.join(self.model.heard_names) or 'unnamed'}) of "
-                f"the tested device, which has {len(signals)}."
+                f"The network was trained with {wanted} signals of the tested device "
+                f"({', '.join(self.model.companion_names) or 'unnamed'}), which has {len(signals)}."
             )
         return signals

@@ -23,7 +23,7 @@ class DeviceSample(NamedTuple):
 
     x: Numbers  # m, displacement
     v: Numbers  # m/s
-    heard: Numbers  # (…, signals) of the tested device: force, displacement, …
+    companion: Numbers  # (…, signals) of the tested device: force, displacement, …
 
 
 class Setting(NamedTuple):
@@ -46,20 +46,20 @@ class DeviceModel(eqx.Module):
         features: of its own motion.
         network: the trained layers, or a `Constant` for a law alone.
         answer: how outputs become a force.
-        heard_sizes: a large value of every signal of the tested device; () for a model that uses none.
+        companion_sizes: a large value of every signal of the tested device; () for a model that uses none.
         rate: Hz.
-        heard_names: names of those signals.
-        heard_middles: values of the signals that count as zero; () for zero itself.
+        companion_names: names of those signals.
+        companion_middles: values of the signals that count as zero; () for zero itself.
         is_told: whether the ratio of the capacities and the first force are among the inputs.
     """
 
     features: MotionFeatures
     network: DeviceNetwork | ResonantNetwork | Constant
     answer: Answer
-    heard_sizes: tuple[float, ...] = eqx.field(static=True, converter=tuple)
+    companion_sizes: tuple[float, ...] = eqx.field(static=True, converter=tuple)
     rate: float = eqx.field(static=True)
-    heard_names: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=())
-    heard_middles: tuple[float, ...] = eqx.field(static=True, converter=tuple, default=())
+    companion_names: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=())
+    companion_middles: tuple[float, ...] = eqx.field(static=True, converter=tuple, default=())
     is_told: bool = eqx.field(static=True, default=True)
 
     @staticmethod
@@ -73,17 +73,17 @@ class DeviceModel(eqx.Module):
     def inputs(self, seen, sample: DeviceSample, setting: Setting) -> tuple[jax.Array, jax.Array]:
         """Inputs of the network: signals of the tested device, and features of its own motion with the setting."""
         kind = self.network.bias.dtype
-        heard = sample.heard[..., : len(self.heard_sizes)]
-        if self.heard_sizes:
-            heard = (heard - jnp.asarray(self.heard_middles or 0.0)) / jnp.asarray(self.heard_sizes)
-        heard = heard.astype(kind)
+        companion = sample.companion[..., : len(self.companion_sizes)]
+        if self.companion_sizes:
+            companion = (companion - jnp.asarray(self.companion_middles or 0.0)) / jnp.asarray(self.companion_sizes)
+        companion = companion.astype(kind)
         if not self.is_told:
-            return heard, seen.astype(kind)
+            return companion, seen.astype(kind)
         mean = setting.capacity.mean(axis=-1)
         ratio = jnp.log(setting.capacity[..., 0] / setting.capacity[..., 1])
         fixed = jnp.stack([ratio, setting.first_force / mean], axis=-1)
         fixed = jnp.broadcast_to(fixed, (*seen.shape[:-1], 2))
-        return heard, jnp.concatenate([seen, fixed], axis=-1).astype(kind)
+        return companion, jnp.concatenate([seen, fixed], axis=-1).astype(kind)
 
     def step(
         self, state: ModelState, sample: DeviceSample, setting: Setting, masks=None

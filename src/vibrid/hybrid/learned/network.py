@@ -15,7 +15,7 @@ from vibrid.networks.lstm import LSTM, along_beside
 class CellMemory(NamedTuple):
     """(h, c) of every layer."""
 
-    heard: Any
+    companion: Any
     own: Any
     joined: tuple
 
@@ -27,7 +27,7 @@ class DeviceNetwork(eqx.Module):
     Made by `DeviceNetwork.make`. All arrays may have leading axes: a batch needs no vmap.
     """
 
-    heard: LSTM | None
+    companion: LSTM | None
     own: LSTM
     joined: tuple[LSTM, ...]
     weights: jax.Array  # (last width, outputs)
@@ -36,13 +36,13 @@ class DeviceNetwork(eqx.Module):
 
     @classmethod
     def make(
-        cls, key, heard: int, own: int, outputs: int, *, branch: int = 16, joined: tuple[int, ...] = (48, 48),
+        cls, key, companion: int, own: int, outputs: int, *, branch: int = 16, joined: tuple[int, ...] = (48, 48),
         dropout: float = 0.0, dtype=jnp.float32,
     ) -> DeviceNetwork:  # fmt: skip
         """New layers.
 
         Arguments
-            heard: signals of the tested device; 0 for a network that uses none.
+            companion: signals of the tested device; 0 for a network that uses none.
             own: features of its own motion.
             outputs: number of outputs.
             branch: width of the two parallel layers.
@@ -52,30 +52,30 @@ class DeviceNetwork(eqx.Module):
         if not joined or branch < 1 or min(joined) < 1 or not 0 <= dropout < 1:
             raise InputError("A device network needs widths of at least 1, one joined layer, and a dropout in [0, 1).")
         keys = jax.random.split(key, 3 + len(joined))
-        listens = LSTM.make(keys[0], heard, branch, dtype) if heard else None
+        other = LSTM.make(keys[0], companion, branch, dtype) if companion else None
         sees = LSTM.make(keys[1], own, branch, dtype)
-        layers, width = [], branch * (1 + bool(heard))
+        layers, width = [], branch * (1 + bool(companion))
         for own_key, size in zip(keys[3:], joined, strict=True):
             layers.append(LSTM.make(own_key, width, size, dtype))
             width = size
         weights = jax.random.uniform(keys[2], (width, outputs), dtype, -1.0, 1.0) / width**0.5
-        return cls(listens, sees, tuple(layers), weights, jnp.zeros(outputs, dtype), dropout)
+        return cls(other, sees, tuple(layers), weights, jnp.zeros(outputs, dtype), dropout)
 
     def sizes(self) -> dict[str, Any]:
         """Arguments of `make` for layers of these shapes."""
         branch = self.own.width
-        heard = 0 if self.heard is None else self.heard.weights.shape[0] - branch
+        companion = 0 if self.companion is None else self.companion.weights.shape[0] - branch
         joined = [layer.width for layer in self.joined]
-        return {"heard": heard, "own": self.own.weights.shape[0] - branch, "outputs": self.bias.shape[0],
+        return {"companion": companion, "own": self.own.weights.shape[0] - branch, "outputs": self.bias.shape[0],
                 "branch": branch, "joined": joined, "dropout": self.dropout}  # fmt: skip
 
     def start(self, batch: tuple[int, ...] = ()) -> CellMemory:
-        heard = None if self.heard is None else self.heard.start(batch)
-        return CellMemory(heard, self.own.start(batch), tuple(layer.start(batch) for layer in self.joined))
+        companion = None if self.companion is None else self.companion.start(batch)
+        return CellMemory(companion, self.own.start(batch), tuple(layer.start(batch) for layer in self.joined))
 
     def masks(self, key, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
         """Which outputs of each layer are kept, drawn once for a stretch of samples; scaled so that means stay."""
-        layers = [*([self.heard] if self.heard is not None else []), self.own, *self.joined]
+        layers = [*([self.companion] if self.companion is not None else []), self.own, *self.joined]
         keep = 1.0 - self.dropout
         keys = jax.random.split(key, len(layers))
         return tuple(
@@ -84,14 +84,14 @@ class DeviceNetwork(eqx.Module):
         )
 
     def step(
-        self, memory: CellMemory, heard, own, masks: tuple[Any, ...] | None = None
+        self, memory: CellMemory, companion, own, masks: tuple[Any, ...] | None = None
     ) -> tuple[CellMemory, jax.Array]:
-        """Memory and outputs (…, outputs) after one sample of signals (…, heard) and features (…, own)."""
+        """Memory and outputs (…, outputs) after one sample of signals (…, companion) and features (…, own)."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
         sides, listening = [], None
-        if self.heard is not None:
-            listening = self.heard.step(memory.heard, heard)
+        if self.companion is not None:
+            listening = self.companion.step(memory.companion, companion)
             sides.append(kept(listening[0]))
         seeing = self.own.step(memory.own, own)
         sides.append(kept(seeing[0]))
@@ -103,17 +103,17 @@ class DeviceNetwork(eqx.Module):
         return CellMemory(listening, seeing, tuple(after)), x @ self.weights + self.bias
 
     def along(
-        self, memory: CellMemory, heard, own, masks: tuple[Any, ...] | None = None
+        self, memory: CellMemory, companion, own, masks: tuple[Any, ...] | None = None
     ) -> tuple[jax.Array, CellMemory]:
         """Outputs (samples, …, outputs) for signals and features (samples, …), and the memory after them."""
         left = iter(masks) if masks is not None else None
         kept = (lambda h: h * next(left)) if left is not None else (lambda h: h)
-        if self.heard is None:
+        if self.companion is None:
             (x, seeing), listening = self.own.along(memory.own, own), None
             x = kept(x)
         else:
             (first, listening), (second, seeing) = along_beside(
-                (self.heard, self.own), (memory.heard, memory.own), (heard, own)
+                (self.companion, self.own), (memory.companion, memory.own), (companion, own)
             )
             x = jnp.concatenate([kept(first), kept(second)], axis=-1)
         after = []
@@ -140,8 +140,8 @@ class Constant(eqx.Module):
     def start(self, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
         return ()
 
-    def step(self, memory, heard, own, masks=None):
+    def step(self, memory, companion, own, masks=None):
         return memory, jnp.broadcast_to(self.bias, (*own.shape[:-1], *self.bias.shape))
 
-    def along(self, memory, heard, own, masks=None):
-        return self.step(memory, heard, own)[::-1]
+    def along(self, memory, companion, own, masks=None):
+        return self.step(memory, companion, own)[::-1]

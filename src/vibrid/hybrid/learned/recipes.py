@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -37,7 +37,7 @@ class Recipe:
     Arguments
         network: "resonant" (static layers around damped oscillators), or "lstm".
         answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction.
-        listens: whether it uses measurements of the tested device.
+        uses_companion: whether it uses measurements of the tested device.
         rate: Hz, steps of the model per second.
         plays: number of play operators among its features.
         sees_velocity: whether the velocity is among its features.
@@ -52,9 +52,11 @@ class Recipe:
         seeds: models that are trained in parallel from different initial weights.
     """
 
+    retired: ClassVar[dict[str, str]] = {"listens": "`listens` of a recipe is called `uses_companion` since 0.2."}
+
     network: str = "resonant"
     answer: str = "direct"
-    listens: bool = True
+    uses_companion: bool = True
     rate: float = 256.0
     plays: int = 8
     sees_velocity: bool = True
@@ -97,22 +99,22 @@ class Recipe:
     def replace(self, **changes) -> Recipe:
         return dataclasses.replace(self, **changes)
 
-    def maker(self, tests: Sequence[DeviceTest], law: ScaledLaw | None = None, heard_names: Sequence[str] = ()):
+    def maker(self, tests: Sequence[DeviceTest], law: ScaledLaw | None = None, companion_names: Sequence[str] = ()):
         """A function from a random key to an untrained model, with sizes taken from the tests."""
         x, v = np.concatenate([t.x for t in tests]), np.concatenate([t.v for t in tests])
-        heard = np.concatenate([t.heard for t in tests])[:, : None if self.listens else 0]
+        companion = np.concatenate([t.companion for t in tests])[:, : None if self.uses_companion else 0]
         low, size, middles = 0.0, float(np.abs(x).max()), ()
-        sizes = np.abs(heard).max(axis=0) if heard.size else np.zeros(0)
+        sizes = np.abs(companion).max(axis=0) if companion.size else np.zeros(0)
         if self.min_max:
-            low, size, middles = float(x.min()), float(np.ptp(x)), tuple(heard.min(axis=0).tolist())
-            sizes = np.ptp(heard, axis=0) if heard.size else sizes
+            low, size, middles = float(x.min()), float(np.ptp(x)), tuple(companion.min(axis=0).tolist())
+            sizes = np.ptp(companion, axis=0) if companion.size else sizes
         if size == 0 or (sizes == 0).any():
             raise InputError("The tests do not move the device, or a signal of the tested device is constant.")
         widths = tuple((size * np.geomspace(0.01, 0.3, self.plays)).tolist()) if self.plays else ()
         features = MotionFeatures(size, float(np.abs(v).max()), widths, self.sees_velocity, low)
         answer = self._answer(np.concatenate([t.force for t in tests]), law)
         inputs = len(sizes), DeviceModel.own_inputs(features, not self.min_max), answer.outputs
-        names = tuple(heard_names) if self.listens else ()
+        names = tuple(companion_names) if self.uses_companion else ()
 
         def make(key) -> DeviceModel:
             if self.network == "lstm":
@@ -144,7 +146,7 @@ class Recipe:
 
 def train_models(
     recipe: Recipe, training: Sequence[DeviceTest], validation: Sequence[DeviceTest], *, law: ScaledLaw | None = None,
-    heard_names: Sequence[str] = (), seeds: Sequence[int] | None = None, progress: Progress = SILENT,
+    companion_names: Sequence[str] = (), seeds: Sequence[int] | None = None, progress: Progress = SILENT,
     checkpoint: Checkpoint | None = None,
 ) -> list[SavedModel]:  # fmt: skip
     """Models trained from several initial weights, the best on the validation tests first.
@@ -152,14 +154,14 @@ def train_models(
     Arguments
         training, validation: tests at the rate of the recipe; without validation models are ranked by training tests.
         law: the law of a law layer or a correction.
-        heard_names: names of the signals of the tested device.
+        companion_names: names of the signals of the tested device.
         seeds: of the initial weights; by default 0, 1 … as many as in the recipe.
         checkpoint: written after every few epochs; a training with an existing checkpoint is resumed. It stays when the
             training is finished: remove it once the models are saved.
     """
     if not training:
         raise InputError("There are no tests to train with.")
-    make = recipe.maker(training, law, heard_names)
+    make = recipe.maker(training, law, companion_names)
     histories = emphasised(stack(list(training), recipe.stretch), recipe.emphasis)
     seeds = range(recipe.seeds) if seeds is None else seeds
     keys = jax.vmap(jax.random.key)(np.array(seeds))

@@ -3,7 +3,7 @@
 The permanent memory of a friction device is in the play operators among its features; its fading memory (ringing,
 warming, filtered signals of the tested device) is linear between two nonlinear maps. So:
 
-    e = tanh(W [own, heard] + b);  s = resonators(e);  outputs = dense(own, e, s)
+    e = tanh(W [own, companion] + b);  s = resonators(e);  outputs = dense(own, e, s)
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class ResonantNetwork(eqx.Module):
     layers: tuple[tuple[jax.Array, jax.Array], ...]
     weights: jax.Array
     bias: jax.Array
-    listens: bool = eqx.field(static=True)
+    uses_companion: bool = eqx.field(static=True)
     dropout: float = eqx.field(static=True, default=0.0)
 
     @classmethod
     def make(
-        cls, key, heard: int, own: int, outputs: int, rate: float, *, encoded: int = 32, count: int = 24,
+        cls, key, companion: int, own: int, outputs: int, rate: float, *, encoded: int = 32, count: int = 24,
         hidden: tuple[int, ...] = (48, 32), dtype=jnp.float32,
     ) -> ResonantNetwork:  # fmt: skip
         """New layers.
 
         Arguments
-            heard: signals of the tested device; 0 for a network that uses none.
+            companion: signals of the tested device; 0 for a network that uses none.
             own: features of its own motion.
             rate: Hz, samples per second.
             encoded: width of the layer before the oscillators.
@@ -52,27 +52,27 @@ class ResonantNetwork(eqx.Module):
             drawn = jax.random.normal(next(keys), (inputs, width), dtype) * gain / inputs**0.5
             return drawn, jnp.zeros(width, dtype)
 
-        before = dense(own + heard, encoded)
+        before = dense(own + companion, encoded)
         resonators = Resonators.make(next(keys), encoded, count, rate, dtype=dtype)
         layers, width = [], own + encoded + 2 * count
         for size in hidden:
             layers.append(dense(width, size))
             width = size
-        return cls(before, resonators, tuple(layers), *dense(width, outputs, 0.3), bool(heard))
+        return cls(before, resonators, tuple(layers), *dense(width, outputs, 0.3), bool(companion))
 
     def sizes(self) -> dict[str, Any]:
         """Arguments of `make` for layers of these shapes."""
         (inputs, encoded), count = self.before[0].shape, self.resonators.count
         hidden = [bias.shape[0] for _, bias in self.layers]
         own = self.layers[0][0].shape[0] - encoded - 2 * count
-        return {"heard": inputs - own, "own": own, "outputs": self.bias.shape[0], "rate": self.resonators.rate,
+        return {"companion": inputs - own, "own": own, "outputs": self.bias.shape[0], "rate": self.resonators.rate,
                 "encoded": encoded, "count": count, "hidden": hidden}  # fmt: skip
 
     def start(self, batch: tuple[int, ...] = ()):
         return self.resonators.start(batch)
 
-    def _seen(self, heard, own):
-        seen = jnp.concatenate([own, heard], axis=-1) if self.listens else own
+    def _seen(self, companion, own):
+        seen = jnp.concatenate([own, companion], axis=-1) if self.uses_companion else own
         return jnp.tanh(seen @ self.before[0] + self.before[1])
 
     def _answer(self, own, encoded, states):
@@ -81,14 +81,14 @@ class ResonantNetwork(eqx.Module):
             x = jnp.tanh(x @ weights + bias)
         return x @ self.weights + self.bias
 
-    def step(self, memory, heard, own, masks=None) -> tuple[jax.Array, jax.Array]:
+    def step(self, memory, companion, own, masks=None) -> tuple[jax.Array, jax.Array]:
         """Memory and outputs (…, outputs) after one sample."""
-        encoded = self._seen(heard, own)
+        encoded = self._seen(companion, own)
         memory = self.resonators.step(memory, encoded)
         return memory, self._answer(own, encoded, memory)
 
-    def along(self, memory, heard, own, masks=None) -> tuple[jax.Array, jax.Array]:
+    def along(self, memory, companion, own, masks=None) -> tuple[jax.Array, jax.Array]:
         """Outputs (samples, …, outputs), and the memory after them."""
-        encoded = self._seen(heard, own)
+        encoded = self._seen(companion, own)
         states, memory = self.resonators.along(memory, encoded)
         return self._answer(own, encoded, states), memory

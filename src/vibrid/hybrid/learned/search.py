@@ -26,7 +26,7 @@ class SearchTrial:
 
 def search_recipes(
     recipe: Recipe, choices: Mapping[str, Sequence], training: Sequence[DeviceTest], validation: Sequence[DeviceTest],
-    *, law: ScaledLaw | None = None, heard_names: Sequence[str] = (), workers: int = 1,
+    *, law: ScaledLaw | None = None, companion_names: Sequence[str] = (), workers: int = 1,
     progress: Progress = SILENT,
 ) -> list[SearchTrial]:  # fmt: skip
     """Train with every combination of choices; the best on the validation tests first. Ctrl-C keeps those done.
@@ -57,7 +57,9 @@ def search_recipes(
         choice = {name: choices[name][trial.suggest_categorical(name, numbers)] for name, numbers in numbered.items()}
         settings = {name: tuple(value) if isinstance(value, list) else value for name, value in choice.items()}
         began = time.perf_counter()
-        saved = train_models(recipe.replace(**settings), training, validation, law=law, heard_names=heard_names)[0]
+        saved = train_models(
+            recipe.replace(**settings), training, validation, law=law, companion_names=companion_names
+        )[0]
         scores = ForceScores.mean(score_tests(saved.model, validation))
         trials.append(SearchTrial(choice, scores, time.perf_counter() - began))
         progress.update(len(trials), f"best {100 * min(t.scores.nrmse for t in trials):.2f} %")

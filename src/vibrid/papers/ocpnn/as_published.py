@@ -15,7 +15,7 @@ _TRAINING = Recipe(
 PUBLISHED = {
     "data-driven": _TRAINING,
     "physics-based": _TRAINING.replace(answer="law-layer", batch=5),
-    "offline": _TRAINING.replace(listens=False, branch=48),
+    "offline": _TRAINING.replace(uses_companion=False, branch=48),
 }
 """§2.3.1: two layers of 16 side by side, two of 48, dropout 10 %, Adam 1e-3 (× 0.99 every 10 epochs), min–max scaling,
 batches of ten, 6000 samples between updates, displacement alone. §2.3.2: the same layers predict σ₀ and σ₁ of the law

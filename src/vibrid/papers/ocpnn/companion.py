@@ -167,10 +167,10 @@ def _late(columns: np.ndarray, late: tuple[float, float]) -> np.ndarray:
     return np.column_stack([np.concatenate([np.repeat(c[:1], n), c[: len(c) - n]]) for c, n in lags])
 
 
-def network(run: Run, case: str, listens: bool) -> list[SavedModel]:
+def network(run: Run, case: str, uses_companion: bool) -> list[SavedModel]:
     """A network trained on a population, from three initial weights."""
     count, seeds, epochs = (24, 1, 2) if run.quick else (TRAINING, 3, 60)
-    recipe = PUBLISHED["data-driven" if listens else "offline"].replace(
+    recipe = PUBLISHED["data-driven" if uses_companion else "offline"].replace(
         rate=RATE / EVERY, sees_velocity=True, epochs=epochs, batch=min(count, 256), stretch=512, seeds=seeds,
         learning_rate=3e-3, decay=0.9, every=max(epochs // 25, 1), dropout=0.0,
     )  # fmt: skip
@@ -196,11 +196,11 @@ def companion(run: Run) -> Outcome:
     cases = dict(list(CASES.items())[:2]) if run.quick else CASES
     for case in cases:
         unseen = run.once(pairs_of_case, case, 8 if run.quick else UNSEEN, 11)
-        with_it, without = (errors(run.once(network, case, listens), unseen) for listens in (True, False))
+        with_it, without = (errors(run.once(network, case, uses_companion), unseen) for uses_companion in (True, False))
         rows.append(_row(case, with_it, without))
         gains[case] = np.mean(without) - np.mean(with_it)
         if case == first:
-            known = [run.once(network, first, listens) for listens in (True, False)]
+            known = [run.once(network, first, uses_companion) for uses_companion in (True, False)]
         elif case == list(CASES)[1]:
             rows.append(_row(CHANGED, *(errors(models, unseen) for models in known)))
     unseen_pairs, training_pairs = (8, 24) if run.quick else (UNSEEN, TRAINING)

@@ -82,7 +82,7 @@ def updated_forces(devices: list[UpdatedLaw], tests: list[DeviceTest], rate: flo
 def _walk_all(devices, histories: Histories, dt):
     def force_of(device, sample, capacity):
         with_capacity = dataclasses.replace(device, capacity=jnp.asarray(capacity, float))
-        return walk(with_capacity, *drives(sample.x, sample.v, sample.heard, 1.0 / dt), dt).force
+        return walk(with_capacity, *drives(sample.x, sample.v, sample.companion, 1.0 / dt), dt).force
 
     def over_tests(device):
         return jax.vmap(lambda s, c: force_of(device, s, c))(histories.sample, histories.setting.capacity)

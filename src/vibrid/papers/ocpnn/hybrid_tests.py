@@ -33,7 +33,7 @@ def hybrid_test(case: Case, second: LoopDevice) -> HybridTest:
     first = Experimental(
         specimen(case.key, case.capacity, 0), at=FLOOR, name=TESTED, count=DAMPERS_A_STOREY, **laboratory()
     )
-    modelled = Modelled(second, at=ROOF, to=FLOOR, name=PLACE, count=DAMPERS_A_STOREY, listens=TESTED)
+    modelled = Modelled(second, at=ROOF, to=FLOOR, name=PLACE, count=DAMPERS_A_STOREY, companion=TESTED)
     return HybridTest(two_storey_building(), [first], [modelled], substeps=SUBSTEPS)
 
 

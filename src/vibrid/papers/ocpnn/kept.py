@@ -13,7 +13,7 @@ from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.recipes import Recipe, train_models
 from vibrid.networks.checkpoint import Checkpoint, fingerprint
-from vibrid.papers.ocpnn.pairs import HEARD
+from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS
 from vibrid.papers.ocpnn.paper import trained_folder
 from vibrid.papers.paper import Run
 
@@ -28,13 +28,16 @@ def trained_once(
         name: beginning of the file names.
         data: identifies the tests; trainings with the same recipe and data are the same training.
     """
-    purpose, folder = fingerprint(name, repr(recipe), data), make_folder(trained_folder())
+    settings = repr(recipe).replace("uses_companion=", "listens=")  # as stored trainings were named
+    purpose, folder = fingerprint(name, settings, data), make_folder(trained_folder())
     files = [folder / f"ocpnn-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]
     if not all(file.exists() for file in files):
         checkpoint = Checkpoint(folder / f"ocpnn-training-{name}-{purpose}.npz", purpose)
         began = time.perf_counter()
-        models = train_models(recipe, training(), validation(), law=law, heard_names=HEARD, progress=run.progress,
-                              checkpoint=checkpoint)  # fmt: skip
+        models = train_models(
+            recipe, training(), validation(), law=law, companion_names=COMPANION_SIGNALS, progress=run.progress,
+            checkpoint=checkpoint,
+        )  # fmt: skip
         seconds = time.perf_counter() - began
         for saved in models:
             facts = {**saved.facts, "seconds": seconds}

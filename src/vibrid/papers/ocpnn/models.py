@@ -31,7 +31,7 @@ from vibrid.networks.checkpoint import fingerprint
 from vibrid.papers.ocpnn.as_published import published_filter
 from vibrid.papers.ocpnn.characterisation import HELD, lugre
 from vibrid.papers.ocpnn.filters import FORCE, PROCESS, errors, updated_forces
-from vibrid.papers.ocpnn.pairs import HEARD, Pair, pairs_of
+from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS, Pair, pairs_of
 from vibrid.papers.ocpnn.paper import side_by_side, trained_folder
 from vibrid.papers.ocpnn.suite import HAZARD, real_suite, synthetic_suite
 from vibrid.papers.paper import Run
@@ -41,7 +41,7 @@ SEEDS = 3
 RECIPES = {
     "data-driven": Recipe(),
     "physics-based": Recipe(answer="law-layer", span=3.0, epochs=60),
-    "offline": Recipe(listens=False),
+    "offline": Recipe(uses_companion=False),
     "corrected": Recipe(answer="corrected", bound=1.0, epochs=60),
 }
 
@@ -90,7 +90,8 @@ def kept_networks(
     """
     motions = [f"{p.motion} {p.capacity:g}" for pairs in run.once(data, kind) for p in pairs]
     by_law = recipe.answer != "direct"
-    purpose = (kind, repr(recipe), motions, HAZARD.name, *(["on the fitted law"] if by_law else []), *words)
+    settings = repr(recipe).replace("uses_companion=", "listens=")  # as stored networks were named
+    purpose = (kind, settings, motions, HAZARD.name, *(["on the fitted law"] if by_law else []), *words)
     files = {
         seed: trained_folder() / f"ocpnn-{fingerprint(*purpose, seed)}.npz"
         for seed in seeds or range(1 if run.quick else SEEDS)
@@ -102,7 +103,13 @@ def kept_networks(
         validation = [p.test(EVERY) for p in run.once(data, kind).validation]
         make_folder(trained_folder())
         for saved in train_models(
-            recipe, tests(), validation, law=law, heard_names=HEARD, seeds=missing, progress=run.progress
+            recipe,
+            tests(),
+            validation,
+            law=law,
+            companion_names=COMPANION_SIGNALS,
+            seeds=missing,
+            progress=run.progress,
         ):
             try:
                 save_model(files[saved.facts["seed"]], saved)

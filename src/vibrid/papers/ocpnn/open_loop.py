@@ -117,9 +117,9 @@ def late(pair: Pair, milliseconds: float) -> DeviceTest:
     """A test in which the measurements of the tested device arrive late."""
     test = pair.test()
     time = np.arange(len(test.x)) / RATE
-    heard = np.stack([np.interp(time - 1e-3 * milliseconds, time, column) for column in test.heard.T], axis=1)
+    companion = np.stack([np.interp(time - 1e-3 * milliseconds, time, column) for column in test.companion.T], axis=1)
     cut = slice(EVERY - 1, None, EVERY)
-    return DeviceTest(test.name, test.x[cut], test.v[cut], test.force[cut], heard[cut], test.capacity)
+    return DeviceTest(test.name, test.x[cut], test.v[cut], test.force[cut], companion[cut], test.capacity)
 
 
 @PAPER.table(4, "Measurements of the tested device that arrive late", real_data=True, part="virtual")

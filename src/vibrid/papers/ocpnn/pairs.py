@@ -30,7 +30,7 @@ CAPACITIES = (13e3, 18e3, 23e3)
 """N, friction force for which the pretension is set."""
 SENSOR = 2e-5
 """m, noise of the measured displacement."""
-HEARD = ("force", "displacement", "band_1", "band_2")
+COMPANION_SIGNALS = ("force", "displacement", "band_1", "band_2")
 """Measurements of the first storey that are inputs of a network."""
 STOREYS = ("first_storey", "second_storey")
 
@@ -61,10 +61,10 @@ class Pair(NamedTuple):
         """
         cut = slice(every - 1, None, every)
         record, other = (self.first, self.second) if swapped else (self.second, self.first)
-        heard = np.column_stack([other[name] for name in HEARD])
+        companion = np.column_stack([other[name] for name in COMPANION_SIGNALS])
         words = f"{self.motion}, {1e-3 * self.capacity:g} kN{', first storey' if swapped else ''}"
         x, v, force = (record[name][cut] for name in ("target", "velocity", "force"))
-        return DeviceTest(words, x, v, force, heard[cut], (self.capacity, self.capacity))
+        return DeviceTest(words, x, v, force, companion[cut], (self.capacity, self.capacity))
 
 
 def scaled_damper(capacity: float):
@@ -81,7 +81,7 @@ def specimen(key: int, capacity: float, test: int) -> BandedFrictionDamper:
     return dataclasses.replace(device, phase=phase, seed=1000 * test + key)
 
 
-def both_storeys(first, second, listens: bool = False) -> HybridTest:
+def both_storeys(first, second) -> HybridTest:
     """The building with a device in each storey, both modelled."""
     places = ({"at": FLOOR}, {"at": ROOF, "to": FLOOR})
     parts = [

@@ -56,7 +56,7 @@ class DeviceTests:
         self.companions = [companion_of(t, named) for t in named]
         self.tests: list[DeviceTest] = [prepared(t, c) for t, c in zip(named, self.companions, strict=True)]
         if run.quick:
-            cut = lambda p: p._replace(**{n: getattr(p, n)[1024:2048] for n in ("x", "v", "force", "heard")})  # noqa: E731
+            cut = lambda p: p._replace(**{n: getattr(p, n)[1024:2048] for n in ("x", "v", "force", "companion")})  # noqa: E731
             self.tests = [cut(p) for p in self.tests]
         self.main: list[Fold] = folds(named)
         self.extra: list[Fold] = event_folds(named)

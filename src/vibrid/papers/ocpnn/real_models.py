@@ -48,19 +48,19 @@ class ModelKind(NamedTuple):
     epoch: dict
     epochs: int
     members: int = 1  # networks whose mean is the prediction
-    law: str = ""  # "heard": the force of the companion's law is an input; "corrected": and is corrected
+    law: str = ""  # "companion": the force of the companion's law is an input; "corrected": and is corrected
 
 
 def network(
-    features: MotionFeatures, answer: Answer, branch: int, joined: tuple[int, ...], listens: bool = True, *,
+    features: MotionFeatures, answer: Answer, branch: int, joined: tuple[int, ...], uses_companion: bool = True, *,
     small: float = 1.0, dropout: float = 0.0, sizes=(FORCE, DISPLACEMENT), rate: float = RATE / EVERY,
 ):  # fmt: skip
     """A function from a key to a model; `small` scales its initial output weights, `sizes` its measured inputs."""
-    own, heard = DeviceModel.own_inputs(features), len(sizes) if listens else 0
+    own, companion = DeviceModel.own_inputs(features), len(sizes) if uses_companion else 0
     widths = {"branch": branch, "joined": joined, "dropout": dropout}
 
     def make(key):
-        layers = DeviceNetwork.make(key, heard, own, answer.outputs, **widths)
+        layers = DeviceNetwork.make(key, companion, own, answer.outputs, **widths)
         layers = eqx.tree_at(lambda n: n.weights, layers, small * layers.weights)
         return DeviceModel(features, layers, answer, tuple(float(size) for size in sizes), rate)
 
@@ -73,13 +73,13 @@ def kinds() -> dict[str, ModelKind]:
     adapted = Adapted(GRIP, GRIP_LEARNED, 0.7, 1.0)
     bristles = LawLayer(BRISTLES, ("bristle_stiffness", "bristle_damping"))
     ours, paper = {"rate": 5e-3, "decay": 0.85, "every": 5}, {"rate": 3e-3, "decay": 0.9, "every": 5}
-    hears = (FORCE, DISPLACEMENT, FORCE)
+    signals = (FORCE, DISPLACEMENT, FORCE)
     return {
         "hears the companion's law": ModelKind(
-            network(SEEN, adapted, 12, (12,), small=0.1, sizes=hears), ours, 50, 3, "heard"
+            network(SEEN, adapted, 12, (12,), small=0.1, sizes=signals), ours, 50, 3, "companion"
         ),
         "corrects the companion's law": ModelKind(
-            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=hears), ours, 25, 3, "corrected"
+            network(SEEN, Direct(), 12, (12,), small=0.1, sizes=signals), ours, 25, 3, "corrected"
         ),
         "one law, adapted": ModelKind(network(SEEN, adapted, 12, (12,), small=0.1), ours, 50, 3),
         "one law, adapted, not listening": ModelKind(network(SEEN, adapted, 12, (12,), False, small=0.1), ours, 50, 3),
@@ -105,7 +105,7 @@ def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], m
     kinds that have it as one more input.
     """
     shapes = jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), kind.make(jax.random.key(0)).trained)
-    data = [(t.name, t.heard.shape, f"{t.capacity[0]:.3g} {t.capacity[1]:.3g}") for t in tests]
+    data = [(t.name, t.companion.shape, f"{t.capacity[0]:.3g} {t.capacity[1]:.3g}") for t in tests]
     data = data, [f.name for f in main + extra], list(map(float, weights))
     purpose = fingerprint(name, *kind[1:], seeds, STRETCH, repr(shapes), repr(data))
     folder = trained_folder()
@@ -118,8 +118,10 @@ def predictions(run: Run, name: str, kind: ModelKind, tests: list[DeviceTest], m
     histories = stack(tests, STRETCH)
     base = np.asarray(law, np.float32) if kind.law == "corrected" else np.zeros_like(histories.force)
     if kind.law:
-        hears = np.concatenate([histories.sample.heard, np.asarray(law, np.float32)[..., None]], axis=-1)
-        histories = histories._replace(sample=histories.sample._replace(heard=hears), force=histories.force - base)
+        signals = np.concatenate([histories.sample.companion, np.asarray(law, np.float32)[..., None]], axis=-1)
+        histories = histories._replace(
+            sample=histories.sample._replace(companion=signals), force=histories.force - base
+        )
     drawn = seeds * kind.members
     keys = jax.random.split(jax.random.key(7), drawn)[np.repeat(np.arange(drawn), len(everything))]
     shares = np.tile([weights * ~fold.left_out for fold in everything], (drawn, 1))

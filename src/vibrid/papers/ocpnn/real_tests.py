@@ -100,12 +100,12 @@ def prepared(test: Named, companion: Named, every: int = EVERY) -> DeviceTest:
     """Every fourth sample (256 Hz), as measured, with force and displacement of the companion as measured inputs."""
     x, force = test.data[:, 1], test.data[:, 2]
     v, capacity = velocity_of(x), capacity_of(companion)
-    heard = companion.data[:, [2, 1]]
-    more = max(len(x) - len(heard), 0)
-    heard = np.concatenate([heard, np.repeat(heard[-1:], more, axis=0)])[: len(x)]
+    measured = companion.data[:, [2, 1]]
+    more = max(len(x) - len(measured), 0)
+    measured = np.concatenate([measured, np.repeat(measured[-1:], more, axis=0)])[: len(x)]
     x = x - x[0] + first_place(float(force[: 20 * every].mean()), capacity)
     cut = slice(None, None, every)
-    return DeviceTest(test.name, x[cut], v[cut], force[cut], heard[cut], capacity)
+    return DeviceTest(test.name, x[cut], v[cut], force[cut], measured[cut], capacity)
 
 
 class Fold(NamedTuple):

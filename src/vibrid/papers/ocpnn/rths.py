@@ -50,7 +50,7 @@ def equality(run: Run) -> Outcome:
     building = ShearBuilding(masses=[8.9e3, 9.1e3], storeys=[Linear(9e6, 3e4)] * 2)
 
     def test(device):
-        modelled = Modelled(BandedFrictionDamper.drawn(2), at=1, to=0, name="second", count=4, listens="first")
+        modelled = Modelled(BandedFrictionDamper.drawn(2), at=1, to=0, name="second", count=4, companion="first")
         return HybridTest(building, [Experimental(device, at=0, name="first", count=4)], [modelled], substeps=4)
 
     specimen = BandedFrictionDamper.drawn(1)

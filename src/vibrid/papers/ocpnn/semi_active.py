@@ -49,10 +49,10 @@ def semi_active(run: Run) -> Outcome:
     main = [Fold(name, np.array([g == name for g in groups])) for name in names]
     seeds, epochs = (1, 2) if run.quick else (3, 30)
     if run.quick:
-        tests = [t._replace(x=t.x[:512], v=t.v[:512], force=t.force[:512], heard=t.heard[:512]) for t in tests]
+        tests = [t._replace(x=t.x[:512], v=t.v[:512], force=t.force[:512], companion=t.companion[:512]) for t in tests]
     sizes, rows, predicted = np.array([STROKE, STROKE, BAND, BAND]), [], {}
     for words, columns in INPUTS.items():
-        inputs = [t._replace(heard=t.heard[:, list(columns)] if columns else t.heard[:, :1]) for t in tests]
+        inputs = [t._replace(companion=t.companion[:, list(columns)] if columns else t.companion[:, :1]) for t in tests]
         make = network(SEEN, Direct(), 16, (16,), bool(columns), sizes=sizes[list(columns) or [0]], rate=RATE / EVERY)
         kind = ModelKind(make, {"rate": 5e-3, "decay": 0.75, "every": 5}, epochs)
         prediction = predictions(run, f"semi-active, told {words}", kind, inputs, main, [], seeds, np.ones(len(inputs)))
@@ -96,7 +96,7 @@ def _figure(tests: list[DeviceTest], predicted: dict):
             upper.plot(time, 1e-3 * force, color=colour, linewidth=1.0, label=f"input: {words}")
         upper.set_ylabel(label("force", "kN"))
         for i, name in enumerate(("actuator 1", "actuator 2")):
-            lower.plot(time, 1e3 * test.heard[:, i], color=CYCLE[2 + i], label=name)
+            lower.plot(time, 1e3 * test.companion[:, i], color=CYCLE[2 + i], label=name)
         lower.set_ylabel(label("position", "mm"))
         lower.set_xlabel(label("time", "s"))
         lower.legend(loc="upper right")

@@ -33,7 +33,7 @@ from vibrid.papers.ocpnn.models import (
     training_tests,
 )
 from vibrid.papers.ocpnn.open_loop import row_of
-from vibrid.papers.ocpnn.pairs import CAPACITIES, HEARD, specimen
+from vibrid.papers.ocpnn.pairs import CAPACITIES, COMPANION_SIGNALS, specimen
 from vibrid.papers.ocpnn.paper import PAPER, laboratory, side_by_side
 from vibrid.papers.ocpnn.suite import AFTER, at_half_scale, real_suite
 from vibrid.papers.paper import Check, Outcome, Run
@@ -71,8 +71,10 @@ def layers(run: Run) -> Outcome:
         rows.append(row_of(f"{name}, fitted", "held-out", scores(alone, tests)))
         recipe = Recipe(answer="law-layer", learned=learned, span=3.0, epochs=epochs, every=max(epochs // 25, 1))
         began = time.perf_counter()
-        saved = train_models(recipe, training, [p.test(EVERY) for p in pairs.validation], law=law, heard_names=HEARD,
-                             progress=run.progress)[0]  # fmt: skip
+        saved = train_models(
+            recipe, training, [p.test(EVERY) for p in pairs.validation], law=law, companion_names=COMPANION_SIGNALS,
+            progress=run.progress,
+        )[0]  # fmt: skip
         seconds = time.perf_counter() - began
         row = row_of(f"{name} layer", "held-out", scores(network_forces(saved, tests), tests))
         rows.append({**row, "given by the network": ", ".join(learned), "training, s": seconds})
@@ -90,7 +92,7 @@ def recurrent(run: Run) -> Outcome:
     recipe = Recipe(network="lstm", branch=16, joined=(48, 48), epochs=epochs, every=max(epochs // 25, 1), seeds=seeds)
     began = time.perf_counter()
     models = train_models(recipe, training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation],
-                          heard_names=HEARD, progress=run.progress)  # fmt: skip
+                          companion_names=COMPANION_SIGNALS, progress=run.progress)  # fmt: skip
     seconds, rows = time.perf_counter() - began, []
     for split, split_pairs in (("validation", pairs.validation), ("held-out", pairs.held_out)):
         tests = [p.test(EVERY) for p in split_pairs]
@@ -134,7 +136,7 @@ def one_batch(run: Run) -> Outcome:
     held_out, clock, rows = [p.test() for p in pairs.held_out], EpochClock(run.progress), []
     began = time.perf_counter()
     recipe = PUBLISHED["data-driven"].replace(epochs=epochs, batch=0, seeds=1)
-    saved = train_models(recipe, training, validation, heard_names=HEARD, progress=clock)[0]
+    saved = train_models(recipe, training, validation, companion_names=COMPANION_SIGNALS, progress=clock)[0]
     seconds, epochs = time.perf_counter() - began, saved.facts["epochs"]  # fewer after Ctrl-C
     each = clock.seconds_an_epoch() or seconds / epochs
     minutes = (seconds if epochs == EPOCHS else EPOCHS * each) / 60
@@ -165,15 +167,15 @@ def four_storeys(run: Run) -> Outcome:
     motions = dict(list(real_suite(run).held_out.items())[: 1 if run.quick else 4])
     places = ((0, ""), (1, "0"), (2, "1"), (3, "2"))
     names = ("first", "second", "third", "fourth")
-    heard = {"second": "first", "fourth": "third"}
+    companions = {"second": "first", "fourth": "third"}
     saved, fixed = run.once(networks, "real", "data-driven")[0], run.once(laws, "real")["LuGre, fitted"]
 
     def test(key: int, capacity: float, device) -> HybridTest:
         tested, modelled = [], []
         for i, (name, (at, to)) in enumerate(zip(names, places, strict=True)):
             place = {"at": at, "to": to, "name": name, "count": 2}
-            if name in heard:
-                modelled.append(Modelled(device(key + i, capacity, i), **place, listens=heard[name]))
+            if name in companions:
+                modelled.append(Modelled(device(key + i, capacity, i), **place, companion=companions[name]))
             else:
                 tested.append(Experimental(specimen(key + i, capacity, 0), **place, **laboratory()))
         return HybridTest(building, tested, modelled)
@@ -198,14 +200,14 @@ def four_storeys(run: Run) -> Outcome:
     results = dict(zip([(j[0], j[2], j[4]) for j in jobs], side_by_side(run_job, jobs, run.progress), strict=True))
     rows = []
     for words in list(kinds)[1:]:
-        errors = {place: [] for place in heard}
+        errors = {place: [] for place in companions}
         for (name, capacity, kind), result in results.items():
             if kind == words and result is not None:
                 true = results[name, capacity, "the specimens"]
-                for place in heard:
+                for place in companions:
                     errors[place].append(loop_errors(result, true, place, "roof", AFTER))
         for place, at_place in errors.items():
-            rows.append({"modelled": words, "storey": place, "heard": heard[place], "tests": len(at_place),
+            rows.append({"modelled": words, "storey": place, "companion": companions[place], "tests": len(at_place),
                          "roof NRMSE, %": 100 * float(np.mean([e.displacement for e in at_place])),
                          "force NRMSE, %": 100 * float(np.mean([e.force for e in at_place])),
                          "residual roof, worst, mm": 1e3 * float(np.max([e.residual for e in at_place]))})  # fmt: skip
@@ -228,8 +230,8 @@ def search(run: Run) -> Outcome:
         choices = {"oscillators": [12], "hidden": [[32]], "learning_rate": [5e-3, 1e-2]}
     trials = search_recipes(
         RECIPES["data-driven"].replace(epochs=epochs, every=1), choices, training_tests(pairs.training),
-        [p.test(EVERY) for p in pairs.validation], heard_names=HEARD, workers=1 if accelerated() else cores(),
-        progress=run.progress,
+        [p.test(EVERY) for p in pairs.validation], companion_names=COMPANION_SIGNALS,
+        workers=1 if accelerated() else cores(), progress=run.progress,
     )  # fmt: skip
     rows = [{**trial.choice, "validation NRMSE, %": 100 * trial.scores.nrmse, "seconds": trial.seconds}
             for trial in trials]  # fmt: skip
