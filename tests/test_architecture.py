@@ -272,6 +272,7 @@ OURS = {"write_text", "write_bytes"}
 """Functions of `core.files`, called without an owner."""
 MAY_WRITE = {
     "core/files.py": "the safe way itself",
+    "core/writable.py: mkdir": "an empty folder that is removed at once: whether anything can be written there",
     "commands/delivery.py: open": "/dev/null, for a standard output whose reader has left",
     "commands/hybrid_serve.py: FileHandler": "the log of a server: a line at a time, for as long as it runs",
     "commands/imports.py: TemporaryFile": "what a process that may crash has said; it has no name and goes by itself",

@@ -64,6 +64,7 @@ def fit():
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("full")
     (made / "p.toml").write_text(PROJECT)
+    (made / "a.h5").write_bytes(b"a result")
     t = np.arange(0, 4, 0.02)
     rows = [f"{a:.2f},{b:.6g},{c:.6g}" for a, b, c in zip(t, np.sin(7 * t), 0.01 * np.cos(7 * t), strict=True)]
     (made / "test.csv").write_text("time [s],ground [m/s^2],displacement_0 [m]\n" + "\n".join(rows) + "\n")
@@ -114,6 +115,7 @@ def stand_ins(monkeypatch, fit, folder):
     result = Stand(summary=lambda place: answer, devices=record, motion=lambda: record)
     test = Stand(is_numerical=True, run=noisy(result))
     hybrid = Stand(sensors=(), title="hybrid", excitation=lambda: record, hybrid=Stand(test=test, watch="roof"))
+    hybrid.files = ()
     real = project.load_project
     monkeypatch.setattr(project, "load_project", lambda p, trust: hybrid if Path(p).stem == "hybrid" else real(p))
     monkeypatch.setattr("vibrid.report.hybrid_report.hybrid_page", lambda *_: "<html>a page</html>")

@@ -88,7 +88,7 @@ def test_a_live_run_is_the_offline_one_and_survives_being_stopped(descent, tmp_p
         whole.feed(row[:2], row[2:])
     whole.save(tmp_path / "state.npz")
     again = live()
-    again.restore(read_state(tmp_path / "state.npz"))
+    again.restore(tmp_path / "state.npz")
     again.step = whole.step  # compiled already
     assert again.samples == 200
     for row in data[200:300]:

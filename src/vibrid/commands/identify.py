@@ -177,6 +177,7 @@ def predict(
         progress.stage("reading")
         run_plugins(plugin)
         fit, motion = vb.load_identification(result), vb.read_record(record)
+        read = output.inputs(InputFile.at(result, "result"), *motion.files)
         if drive:
             pairs = (channel.partition("=") for channel in drive.split(","))
             motion = motion.driven_by({name: direction for name, _, direction in pairs})
@@ -194,7 +195,7 @@ def predict(
             scores = [{"relative_error": c.relative_error, "correlation": c.correlation} for c in checks]
             files = [str(out)] if out else []
             content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
-            content["inputs"] = output.inputs(InputFile.at(result, "result"), *motion.files)
+            content["inputs"] = read
             deliver.answer(lambda: output.print_json(content))
         deliver.result(out, lambda path: output.write_record(readings, path))
 

@@ -184,7 +184,7 @@ def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
     limits = Identifiability(
         problem.unknowns.names,
         *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS),
-        inseparable=tuple(text["inseparable" if "inseparable" in text else "faint"]),  # `faint` in files of 0.1
+        inseparable=tuple(text["inseparable"]),
     )
     return Identification(
         problem=problem,

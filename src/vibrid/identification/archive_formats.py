@@ -27,8 +27,11 @@ def upgraded(format: int, text: dict[str, Any], arrays: Arrays) -> tuple[dict[st
     """Text and arrays of an older format as those of the present one."""
     for older in range(format, FORMAT):
         text, arrays = _STEPS[older](text, arrays)
-    return text, arrays
+    return {_KEYS.get(key, key): value for key, value in text.items()}, arrays
 
+
+_KEYS = {"faint": "inseparable"}
+"""Keys of the text in files of format 2, and in early ones of format 3."""
 
 _NAMES_OF_3 = {
     r"free": "parameters/free",

@@ -12,11 +12,11 @@ from vibrid.identification.archive_layout import entry_of
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "structure": dict, "sensors": list, "integrator": dict, "records": list, "unknowns": dict, "fits": list,
-    "faint": list, "loads": list, "files": list, "inputs": list, "needs": list, "unknown_loads": list,
+    "inseparable": list, "loads": list, "files": list, "inputs": list, "needs": list, "unknown_loads": list,
     "load_deviations": list, "method": str, "settings": dict, "convergence": dict, "warnings": list, "seed": int,
     "seconds": (int, float), "cut_short": bool, "versions": dict, "provenance": list, "hold": str, "substeps": int,
 }  # fmt: skip
-_TEXTS = ("warnings", "faint", "needs", "unknown_loads")
+_TEXTS = ("warnings", "inseparable", "needs", "unknown_loads")
 _PER_UNKNOWN = ("names", "units", "places", "kinds", "positive")
 _PER_SAMPLE = ("readings", "used", "scored", "predicted", "excitation")
 _SQUARE = ("parameters/free_covariance", "limits/information", "limits/correlation")

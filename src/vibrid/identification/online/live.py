@@ -165,9 +165,9 @@ class LiveRun:
         text = np.frombuffer(json.dumps(note).encode(), np.uint8)
         write_arrays(path, note=text, before=before, **leaves, **(arrays or {}))
 
-    def restore(self, stored: StoredState) -> None:
-        """Resume from a stored state; one of another run is refused."""
-        path, note, arrays = stored
+    def restore(self, stored: StoredState | Path | str) -> None:
+        """Resume from a stored state, or the file of one; one of another run is refused."""
+        path, note, arrays = stored if isinstance(stored, StoredState) else read_state(stored)
         if note["fingerprint"] != self.fingerprint():
             raise FileProblem(
                 path, "it belongs to another method, other settings, structure or unknowns; start a new run."
