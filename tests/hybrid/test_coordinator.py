@@ -102,7 +102,7 @@ def test_step_by_step_equals_one_scan(motion):
     short = motion.cut(0.0, 4.0)
     inside = listening_test(specimen).run(short)
     outside = listening_test(vb.hybrid.DeviceSubstructure(specimen, 1 / 1024)).run(short)
-    assert np.abs(inside.devices["listener.memory"]).max() > 1.0, "the listener signals something"
+    assert np.abs(inside.devices["listener.memory"]).max() > 1.0, "the listener uses the measurements"
     np.testing.assert_allclose(outside.response.displacement, inside.response.displacement, rtol=1e-9, atol=1e-13)
     assert outside.devices.names == inside.devices.names
     np.testing.assert_allclose(outside.devices.data, inside.devices.data, rtol=1e-7, atol=1e-7)
@@ -195,7 +195,7 @@ def test_a_device_that_fails_ends_the_test_and_keeps_what_was_done(motion):
         ({"experimental": []}, "at least one device"),
         ({"modelled": [vb.Modelled(LUGRE, at=1, name="a")]}, "called 'a'"),
         ({"experimental": [vb.Experimental(LUGRE, at=1, to=1)]}, "cannot move"),
-        ({"modelled": [vb.Modelled(LUGRE, at=1, companion="b")]}, "listen"),
+        ({"modelled": [vb.Modelled(LUGRE, at=1, companion="b")]}, "companion"),
         ({"substeps": 0}, "at least one substep"),
         ({"interpolation": "quintic"}, "linear"),
     ],

@@ -327,7 +327,7 @@ every = 1
 """
     for i in range(3):
         use = "training" if i < 2 else "validation"
-        text += f'[[tests]]\nfile = "own-{i}.h5"\nheard = "companion-{i}.h5"\ncapacity = "20 kN"\nuse = "{use}"\n'
+        text += f'[[tests]]\nfile = "own-{i}.h5"\ncompanion = "companion-{i}.h5"\ncapacity = "20 kN"\nuse = "{use}"\n'
     (tmp_path / "training.toml").write_text(text)
     run = CliRunner()
     model = tmp_path / "damper.npz"
@@ -360,7 +360,7 @@ def test_the_law_of_a_layer_is_fitted_first(tmp_path, monkeypatch):
         [record_of(i) for i in range(2)],
         'fit_law = ["stiffness"]\nlaw.law = {law = "linear", stiffness = 1e6}\n',
     )
-    text += 'law.at = 20e3\nrecipe = {answer = "law-layer", learned = ["stiffness"], companion = false}\n'
+    text += 'law.at = 20e3\nrecipe = {answer = "law-layer", learned = ["stiffness"], uses_companion = false}\n'
     for i, record in enumerate(own):
         record.write_hdf5(tmp_path / f"{i}.h5")
         text += f'[[tests]]\nfile = "{i}.h5"\ncapacity = "20 kN"\n'

@@ -77,7 +77,7 @@ def test_a_project_makes_the_same_test_as_python(write):
         ("at = 1\n", "at = 7\n", "'7' is not a floor of this building"),
         ('kind = "mkr-alpha", dissipation = 0.75}\nsub', 'kind = "newmark"}\nsub', "cannot be moved back"),
         ('name = "second_storey"', 'name = "first_storey"', "Two devices are called 'first_storey'"),
-        ('name = "second_storey"', 'name = "second"\nlistens = "first"', "tested device (`companion` of 'second')"),
+        ('name = "second_storey"', 'name = "second"\ncompanion = "first"', "tested device (`companion` of 'second')"),
         ('name = "second_storey"', 'name = "b"\ncompensator = {kind = "none"}', "there is no 'compensator'"),
     ],
 )  # fmt: skip

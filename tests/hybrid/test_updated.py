@@ -179,8 +179,8 @@ def test_a_global_search_characterises_a_device(test_pair):
         characterise(law, ("viscous",), tests, RATE)
 
 
-def test_it_must_listen():
-    with pytest.raises(vb.InputError, match="listen"):
+def test_it_needs_a_companion():
+    with pytest.raises(vb.InputError, match="companion"):
         device = UpdatedLaw(SCALED, (AT, AT))
         device.trial(device.start(), vb.laws.Motion(jnp.zeros(()), jnp.zeros(())), None, DT)
     with pytest.raises(vb.InputError, match="'each' or 'mean'"):
