@@ -112,10 +112,11 @@ def stand_ins(monkeypatch, fit, folder):
     monkeypatch.setattr(project.Project, "measure", lambda *_: record)
     # hybrid tests
     answer = {"devices": [], "peak": np.float64(np.nan), "end": 0.0, "timing": "", "stopped": "", "seconds": 1.0}
-    result = Stand(summary=lambda place: answer, devices=record, motion=lambda: record)
+    result = Stand(summary=lambda place: answer, devices=record, motion=lambda: record, stopped="")
     test = Stand(is_numerical=True, run=noisy(result))
-    hybrid = Stand(sensors=(), title="hybrid", excitation=lambda: record, hybrid=Stand(test=test, watch="roof"))
-    hybrid.files = ()
+    plan = Stand(test=test, watch="roof", limits=vb.hybrid.SafetyLimits())
+    hybrid = Stand(sensors=(), title="hybrid", excitation=lambda: record, hybrid=plan, files=())
+    monkeypatch.setattr("vibrid.commands.hybrid_run._judgement", lambda *_: Stand(level="go", reasons=[]))
     real = project.load_project
     monkeypatch.setattr(project, "load_project", lambda p, trust: hybrid if Path(p).stem == "hybrid" else real(p))
     monkeypatch.setattr("vibrid.report.hybrid_report.hybrid_page", lambda *_: "<html>a page</html>")

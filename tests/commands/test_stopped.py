@@ -96,7 +96,7 @@ def test_a_validation_or_a_report_that_is_stopped_leaves_the_rest(vibrid, folder
 
     monkeypatch.setattr("vibrid.identification.result.Identification.validate", stopped)
     done = vibrid("identify", "p.toml", "test.csv", "--save", "a.h5", "--validate", "test.csv", "--json", "a.json")
-    assert done.exit_code == 1 and "could not be validated" in done.stderr and "stopped by Ctrl-C" in done.stderr
+    assert done.exit_code == 130 and "could not be validated" in done.stderr and "stopped by Ctrl-C" in done.stderr
     assert (folder / "a.h5").exists() and (folder / "a.json").exists()
 
 

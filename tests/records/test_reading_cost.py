@@ -16,19 +16,19 @@ from vibrid.records.readers.assemble import split_unit
 from vibrid.records.units import parse_unit
 
 _SPEC = importlib.util.spec_from_file_location(
-    "fuzz_readers", Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_readers.py"
+    "record_files", Path(__file__).resolve().parents[2] / "benchmarks" / "faults" / "record_files.py"
 )
-fuzz_readers = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(fuzz_readers)
+record_files = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(record_files)
 
 
 def _csmip(line: str) -> str:
-    first = fuzz_readers._csmip()[0].decode().split("\n")
+    first = record_files._csmip()[0].decode().split("\n")
     return "\n".join([first[0], line, *first[1:]])
 
 
 def _cosmos(line: str) -> str:
-    first, *rest = fuzz_readers._cosmos()[0].decode().split("\n")
+    first, *rest = record_files._cosmos()[0].decode().split("\n")
     announced = next(i for i, text in enumerate(rest) if " pts" in text)
     return "\n".join([first, line, *rest[:announced], line, *rest[announced:]])
 
@@ -133,18 +133,18 @@ def _rows(form: str, width: int) -> str:
 
 
 def _large_csmip() -> str:
-    head, rest = fuzz_readers._csmip()[0].decode().split(" 60 Acc", 1)
+    head, rest = record_files._csmip()[0].decode().split(" 60 Acc", 1)
     return f"{head} {COUNT} Acc{rest.split(chr(10), 1)[0]}\n" + _rows("%9.6f", 8)
 
 
 def _large_cosmos() -> str:
-    head = fuzz_readers._cosmos()[0].decode().split("      60 acc", 1)[0]
+    head = record_files._cosmos()[0].decode().split("      60 acc", 1)[0]
     head = head.replace(f"{0.6:13.6f}", f"{0.01 * COUNT:13.6f}")
     return f"{head}{COUNT:8d} acceleration pts, units=cm/sec2(04), Format=(8F10.5)\n{_rows('%10.5f', 8)}End-of-data\n"
 
 
 def _large_knet() -> str:
-    head = fuzz_readers._knet()[0].decode().split("Memo.", 1)[0].replace("  0.6", f"  {0.01 * COUNT:g}")
+    head = record_files._knet()[0].decode().split("Memo.", 1)[0].replace("  0.6", f"  {0.01 * COUNT:g}")
     return (
         head
         + "Memo.\n"

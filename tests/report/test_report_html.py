@@ -102,7 +102,7 @@ def test_a_doubtful_answer_says_so_first(fit):
         fit.limits,
         bound=np.array([np.inf, *fit.limits.bound[1:]]),
         relative_bound=np.array([np.inf, *fit.limits.relative_bound[1:]]),
-        faint=("0.71 ln(a) − 0.70 ln(b) is known not at all",),
+        inseparable=("0.71 ln(a) − 0.70 ln(b) is known not at all",),
     )
     nothing = {"free_covariance": None, "history": {}, "convergence": {}}
     page = report_page(fit.replace(fits=bad, warnings=("Doubt <this>.",), cut_short=True, limits=limits, **nothing))

@@ -47,7 +47,7 @@ def _pointed_at_stderr() -> Iterator[None]:
 
 class Delivery:
     """Prints a result first and writes its files after it. A failure is reported and does not stop the rest; the exit
-    code is 1 then.
+    code is 1 then, and that of the request (130, 143) where Ctrl-C or SIGTERM ended the writing of a file.
 
     Example
         >>> with Delivery() as deliver:
@@ -59,6 +59,7 @@ class Delivery:
         """`quiet`: do not list the files that were written (standard output holds JSON)."""
         self.quiet, self.failed = quiet, False
         self.failures: list[Path | str] = []  # files that were not written
+        self.request: KeyboardInterrupt | None = None  # to stop, while a file was written
 
     def answer(self, show: Callable[[], object]) -> None:
         """Print. A closed pipe, as `| head` leaves it, is no failure; a full disk behind standard output is one."""
@@ -101,6 +102,7 @@ class Delivery:
         try:
             do()
         except KeyboardInterrupt as request:
+            self.request = request
             self.fail(f"{otherwise}: {spoken(request)}.")
         except VibridError as problem:
             self.fail(f"{problem}")
@@ -122,6 +124,8 @@ class Delivery:
         return self
 
     def __exit__(self, kind, *_) -> None:
+        if kind is None and self.request is not None:
+            raise self.request
         if kind is None and self.failed:
             raise typer.Exit(1)
 

@@ -84,7 +84,7 @@ def run(
                 raise
             result = diverged.result
     answer = result.summary(place)
-    judgement = _judgement(result, loaded.hybrid.limits)
+    judgement = _judgement(result, limits)
     answer |= {"judgement": str(judgement.level), "reasons": judgement.reasons}
     wanted = [] if out is None else [out / "structure.h5", kept[0].path if kept else out / "devices.h5"]
     files = [str(f) for f in (*wanted, report) if f is not None]

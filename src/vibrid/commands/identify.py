@@ -67,7 +67,7 @@ def identify(
         checks = _checks(fit, others, deliver, quiet)
         if quiet:
             deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
-        if not quiet:
+        if not quiet and json_file is not None:
             deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, checks)) + "\n"))
         options = {"validation": checks[0] if checks else None, "title": loaded.title or None}
         if report is not None:

@@ -42,7 +42,7 @@ class Dynamics(Parameterised):
         """Position and velocity at the end of a step towards `command`, and the state there."""
         raise NotImplementedError
 
-    def transfer(self, s: complex) -> complex | None:
+    def transfer(self, s: Any) -> Any:
         """Position / command at the complex frequency `s` (1/s, laboratory time); None if it is not linear."""
         return None
 
@@ -107,7 +107,7 @@ class LinearMachine(Dynamics):
         z = matvec(moved, z) + first * before + last * command
         return Motion(z[0], velocity[:-1] @ z + velocity[-1] * command), (z, command)
 
-    def transfer(self, s):
+    def transfer(self, s: Any) -> Any:
         a, b = self.polynomial()
         return float(b) / np.polyval([1.0, *map(float, reversed(a))], s)
 

@@ -49,7 +49,7 @@ class Compensator(Parameterised):
         """The command (m) for this step; `measured` is the measured displacement (m) after the last one."""
         raise NotImplementedError
 
-    def transfer(self, s: complex) -> complex | None:
+    def transfer(self, s: Any) -> Any:
         """Command / target at the complex frequency `s` (1/s, laboratory time); None if it is not linear."""
         return None
 

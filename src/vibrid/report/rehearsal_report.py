@@ -12,8 +12,9 @@ import numpy as np
 from vibrid.core.files import write_text
 from vibrid.core.version import __version__
 from vibrid.hybrid.limits import NO_LIMIT
-from vibrid.hybrid.rehearsal import Rehearsal, input_energy
+from vibrid.hybrid.rehearsal import Rehearsal, Scatter, input_energy
 from vibrid.hybrid.rehearsal.demands import SHOWN
+from vibrid.hybrid.result import HybridResult
 from vibrid.report.html import document
 from vibrid.report.response_plots import kept_samples
 from vibrid.report.sections import Figures
@@ -117,10 +118,14 @@ def rehearsal_page(result: Rehearsal, title: str) -> str:
     sections = [("judgement", "Judgement", judgement), ("responses", "Responses", histories)]
     planned = result.variant("as planned")
     if result.judgement.devices and planned is not None and planned.result is not None:
-        energy = figure(plot_energy(result).figure, "Energy that tracking errors bring in, beside the input energy.")
+        energy = figure(
+            plot_energy(result, planned.result).figure, "Energy that tracking errors bring in, beside the input energy."
+        )
         sections.append(("energy", "Energy", energy))
     if result.scatter is not None and np.isfinite(result.scatter.peaks).any():
-        peaks = figure(plot_peaks(result).figure, "Largest displacements with uncertain actuators and specimens.")
+        peaks = figure(
+            plot_peaks(result, result.scatter).figure, "Largest displacements with uncertain actuators and specimens."
+        )
         sections.append(("scatter", "Uncertain actuators and specimens", peaks))
     numbers = "".join(
         f"<h3>{escape(t.caption.capitalize())}</h3>" + table(t.headings, t.rows, numbers=range(1, len(t.headings)))
@@ -135,21 +140,20 @@ def plot_variants(result: Rehearsal, ax=None):
     """The displacement of interest over time, in each way of running the test."""
     with styled():
         ax = new_axes(8.6, 3.0) if ax is None else ax
-        finite = [v for v in result.variants if v.result is not None]
-        factor, unit = readable_unit("m", max(v.peak for v in finite))
-        for i, v in enumerate(finite):
-            x = v.result.displacement(result.place)
+        finite = [(v.name, v.peak, v.result) for v in result.variants if v.result is not None]
+        factor, unit = readable_unit("m", max(peak for _, peak, _ in finite))
+        for i, (name, _, test) in enumerate(finite):
+            x = test.displacement(result.place)
             kept = kept_samples(x, most=1600)
-            ax.plot(v.result.response.time[kept], factor * x[kept], color=CYCLE[i], linewidth=0.8, label=v.name)
+            ax.plot(test.response.time[kept], factor * x[kept], color=CYCLE[i], linewidth=0.8, label=name)
         ax.set_xlabel(label("time", "s"))
         ax.set_ylabel(label(f"displacement of {result.place}", unit))
         ax.legend(loc="upper right", ncols=2)
     return ax
 
 
-def plot_energy(result: Rehearsal, ax=None):
+def plot_energy(result: Rehearsal, planned: HybridResult, ax=None):
     """Energy of the tracking errors and of the excitation over time, of the test as planned."""
-    planned = result.variant("as planned").result
     given = input_energy(planned)
     with styled():
         ax = new_axes(8.6, 2.6) if ax is None else ax
@@ -164,9 +168,9 @@ def plot_energy(result: Rehearsal, ax=None):
     return ax
 
 
-def plot_peaks(result: Rehearsal, ax=None):
+def plot_peaks(result: Rehearsal, scatter: Scatter, ax=None):
     """Histogram of the largest displacements of the tests with uncertain parameters."""
-    peaks = result.scatter.peaks[np.isfinite(result.scatter.peaks)]
+    peaks = scatter.peaks[np.isfinite(scatter.peaks)]
     exact = result.variants[0].peak
     with styled():
         ax = new_axes(5.0, 2.8) if ax is None else ax

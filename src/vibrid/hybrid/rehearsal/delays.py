@@ -11,7 +11,7 @@ from vibrid.hybrid.actuator import LONGEST, Actuator, PureDelay
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.rehearsal.batch import run_many
 from vibrid.hybrid.rehearsal.loop import Crossing
-from vibrid.records.record import Record
+from vibrid.records.record import Record, step_of
 
 _CYCLES = 60  # of the growing motion
 _COUNT = 9  # delays at a time
@@ -43,22 +43,26 @@ def simulated_critical_delay(test: HybridTest, name: str, drive: Record, near: C
         window = np.hanning(length)  # suppresses the other modes
         return jnp.log(jnp.abs(late @ window) / jnp.abs(early @ window))
 
-    low, high = 0.4 * near.delay, min(2.0 * near.delay, longest)
-    for _ in range(2):
+    def bracket(low: float, high: float) -> tuple[float, float, float] | None:
+        """Two neighbouring delays between which the growth changes its sign, and where by a line between them."""
         delays = np.linspace(low, high, _COUNT)
         rates = run_many(delayed, kick, {path: delays}, growth)
         change = np.flatnonzero((rates[:-1] < 0) & ((rates[1:] > 0) | np.isnan(rates[1:])))
         if not len(change):
             return None
-        low, high = delays[change[0]], delays[change[0] + 1]
-    at = int(change[0])
-    share = rates[at] / (rates[at] - rates[at + 1]) if np.isfinite(rates[at + 1]) else 0.5
-    return float(low + share * (high - low))
+        at = int(change[0])
+        share = rates[at] / (rates[at] - rates[at + 1]) if np.isfinite(rates[at + 1]) else 0.5
+        below, above = float(delays[at]), float(delays[at + 1])
+        return below, above, below + float(share) * (above - below)
+
+    found = bracket(0.4 * near.delay, min(2.0 * near.delay, longest))
+    found = found and bracket(*found[:2])
+    return found and found[2]
 
 
 def _disturbance(drive: Record, seconds: float) -> Record:
     """A short pulse, a millionth of the excitation, and then none."""
-    steps = max(int(np.ceil(seconds / drive.step)), 100)
+    steps = max(int(np.ceil(seconds / step_of(drive))), 100)
     data = np.zeros((steps, drive.data.shape[1]))
     data[1:4] = 1e-6 * np.abs(drive.data).max(axis=0)
     return drive.replace("a small pulse", data=data)

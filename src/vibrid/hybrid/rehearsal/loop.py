@@ -125,7 +125,7 @@ class LinearLoop:
     def poles(self) -> list[Pole]:
         """The modes of the structure with its devices, lowest first, followed from exact motion to the loop."""
         n = len(self.mass)
-        k = self.impedance(0.0, 0.0).real
+        k = np.real(self.impedance(0.0, 0.0))
         c = self.damping + np.einsum("pn,p,pm->nm", self.rows, self.slopes[:, 1], self.rows)
         inverse = np.linalg.inv(self.mass)
         state = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ k, -inverse @ c]])
@@ -157,7 +157,7 @@ class LinearLoop:
     def _frequencies(self) -> np.ndarray:
         """rad/s: over the whole range, and closer near every resonance, with and without the devices."""
         resonances = []
-        for stiffness in (self.stiffness, self.impedance(0.0, 0.0).real):
+        for stiffness in (self.stiffness, np.real(self.impedance(0.0, 0.0))):
             values = scipy.linalg.eigh(stiffness, self.mass, eigvals_only=True)
             resonances += list(np.sqrt(values[values > 0]))
         low = min(resonances, default=1.0)
@@ -206,14 +206,13 @@ def linear_loop(test: HybridTest, loads=()) -> LinearLoop:
 
 def transfer_of(part: Experimental | Modelled) -> Transfer:
     """The transfer function from target to motion: compensator and actuator."""
-    actuator = getattr(part, "actuator", None)
-    if actuator is None:
+    if isinstance(part, Modelled) or part.actuator is None:
         return exact
-    chain = [part.compensator] if part.compensator is not None else []
+    links = [*([part.compensator] if part.compensator is not None else []), part.actuator.dynamics]
 
     def transfer(s):
         total = 1.0
-        for link in (*chain, actuator.dynamics):
+        for link in links:
             value = link.transfer(s)
             if value is None:
                 raise Refusal(f"{type(link).__name__} of '{part.name}' states no transfer function (`transfer(s)`).")

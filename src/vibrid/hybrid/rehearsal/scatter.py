@@ -80,7 +80,9 @@ def run_scatter(
     """Run a virtual test many times, its uncertain parameters drawn log-normally about their values."""
     draws = np.random.default_rng(seed)
     paths = uncertain_parameters(test)
-    changes = {path: float(get(test, path)) * np.exp(scatter * draws.standard_normal(runs)) for path in paths}
+    changes: dict[str, np.ndarray] = {
+        path: float(get(test, path)) * np.exp(scatter * draws.standard_normal(runs)) for path in paths
+    }
     for i, part in enumerate(test.experimental):
         if part.actuator is not None and float(part.actuator.noise) > 0:
             changes[f"experimental[{i}].actuator.seed"] = draws.integers(1, 2**31, runs)

@@ -183,7 +183,7 @@ def _belong(first: _Component, second: _Component) -> bool:
     together = first.file == second.file or (
         bool(first.event and first.station) and (first.event, first.station) == (second.event, second.station)
     )
-    angles = first.angle, second.angle
-    if not together or None in angles:
-        return together and first.file == second.file
-    return abs((angles[0] - angles[1]) % 180 - 90) < 1.0  # pyright: ignore[reportOptionalOperand]
+    one, other = first.angle, second.angle
+    if one is None or other is None:
+        return first.file == second.file
+    return together and abs((one - other) % 180 - 90) < 1.0
