@@ -1,8 +1,9 @@
 """Damaged files: each must be read or refused with a message, within limits of time and memory.
 
-A refusal is a `VibridError`. Any other exception, a crash, a hang, or a read of more than 2 s of processor time is a
-failure, listed with the number that makes the file again. Files are numbered; a range of numbers is a job of its own:
-a large count is run in parts (`--first`) and in several processes (`--jobs`), and a stopped run goes on.
+A refusal is a `VibridError` that a check foresaw. Any other exception, a crash, a hang, or a read of more than 2 s of
+processor time is a failure, listed with the number that makes the file again. Files are numbered; a range of numbers is
+a job of its own: a large count is run in parts (`--first`) and in several processes (`--jobs`), and a stopped run goes
+on.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def damaged(name: str, index: int) -> bytes:
 def try_one(name: str, path: Path, content: bytes) -> tuple[str, str, float]:
     """Read one file: 'read', 'refused' or 'failed', the traceback, and the seconds of processor time."""
     from vibrid.core.errors import VibridError
+    from vibrid.records.readers import UNFORESEEN
 
     path.write_bytes(content)
     begun = _processor()
@@ -66,7 +68,7 @@ def try_one(name: str, path: Path, content: bytes) -> tuple[str, str, float]:
         _kind(name)[1].read(path)
         outcome = ("read", "")
     except VibridError as problem:
-        outcome = ("refused", str(problem))
+        outcome = ("failed" if UNFORESEEN in str(problem) else "refused", str(problem))
     except BaseException:
         outcome = ("failed", traceback.format_exc())
     return (*outcome, _processor() - begun)
