@@ -30,6 +30,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Ctrl-C is answered, also where a shell started the tests in the background with SIGINT ignored."""
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, earlier)
+
+
 class Stops(Progress):
     """Progress that is interrupted at a stage or after some steps."""
 
