@@ -51,10 +51,10 @@ class Checks:
         return [(check, name) for check in self for name, example in examples.items() if check.applies(example)]
 
 
-def expect(kept: bool, sentence: str) -> None:
+def expect(kept: bool, message: str) -> None:
     """Raise `Broken` with a message unless a requirement is met."""
     if not kept:
-        raise Broken(sentence)
+        raise Broken(message)
 
 
 def same(found, wanted, what: str, rtol: float = 0.0, atol: float = 0.0) -> None:

@@ -51,7 +51,7 @@ def check_plugin(plugin: Plugin) -> Iterator[Finding]:
     try:
         examples = dict(getattr(module, "examples", dict)())
     except Exception as problem:
-        yield Finding("plugin", plugin.origin.short, "gives examples", _told(problem))
+        yield Finding("plugin", plugin.origin.short, "gives examples", _message(problem))
         return
     if not plugin.registered:
         yield Finding("plugin", plugin.origin.short, "registers something", "nothing was registered.")
@@ -70,14 +70,14 @@ def _check_one(kind: str, name: str, examples: dict) -> Iterator[Finding]:
             raise _NoExample(f"examples() gives none for '{name}'; it should be {wanted}.")
         example = _example(kind, name, examples[name], make)
     except Exception as problem:
-        yield Finding(kind, name, "has an example", _told(problem))
+        yield Finding(kind, name, "has an example", _message(problem))
         return
     for check in checks:
         try:
             if not check.applies(example):
                 continue
         except Exception as problem:
-            yield Finding(kind, name, check.words, _told(problem))
+            yield Finding(kind, name, check.words, _message(problem))
             continue
         yield Finding(kind, name, check.words, _attempt(check, example))
 
@@ -98,11 +98,11 @@ def _attempt(check: Callable[..., object], *arguments) -> str:
     try:
         check(*arguments)
     except Exception as problem:
-        return _told(problem)
+        return _message(problem)
     return ""
 
 
-def _told(problem: Exception) -> str:
+def _message(problem: Exception) -> str:
     """An exception in one line; its type is named where its text is not a message of a check or of vibrid."""
     text = " ".join(str(problem).split()) or "it failed."
     has_message = isinstance(problem, AssertionError | VibridError | _NoExample)

@@ -25,7 +25,7 @@ class Missing:
     source: ClassVar[str] = ""
 
     @classmethod
-    def sentence(cls) -> str:
+    def message(cls) -> str:
         """What is missing, and what to do."""
         return (
             f"The {cls.kind} '{cls.registered}' of the plugin {cls.source} is not known here, so nothing can be "
@@ -37,7 +37,7 @@ def stand_in(kind: str, name: str, source: str, base: type, fields: dict[str, An
     """An object of the class `base` with the given fields, every method of which refuses."""
 
     def refuse(self, *_, **__):
-        raise Refusal(type(self).sentence())
+        raise Refusal(type(self).message())
 
     methods = [m for m in dir(base) if not m.startswith("_") and m not in _KEPT and callable(getattr(base, m))]
     namespace = {"__annotations__": dict.fromkeys(fields, Any), "__module__": __name__, "__doc__": Missing.__doc__}
@@ -63,4 +63,4 @@ def missing_in(tree: Any) -> Iterator[Missing]:
 def refuse_missing(*trees: Any) -> None:
     """Refuse to compute with stand-ins, naming the first."""
     for missing in missing_in(trees):
-        raise Refusal(missing.sentence())
+        raise Refusal(missing.message())

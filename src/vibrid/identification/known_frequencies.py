@@ -87,7 +87,7 @@ class KnownFrequencies:
         """The same with exact frequencies known to within `MET`: for the covariance."""
         return replace(self, deviation=np.where(self.exact, MET * self.stated, self.deviation))
 
-    def sentences(self, problem: Problem, free: Array) -> tuple[str, ...]:
+    def messages(self, problem: Problem, free: Array) -> tuple[str, ...]:
         """Messages: priors that the data contradict, and exact frequencies that could not be met."""
         notes = []
         for i, frequency in enumerate(self.found(problem, free)):

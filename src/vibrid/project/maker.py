@@ -53,12 +53,12 @@ class TableMaker:
             if or_name and isinstance(value, str):
                 value = {key: value}
             if not isinstance(value, dict) or key not in value:
-                sentence = f'a {what} is a table with its name: {{{key} = "{next(iter(described), "")}", ...}}.'
+                message = f'a {what} is a table with its name: {{{key} = "{next(iter(described), "")}", ...}}.'
             elif not isinstance(value[key], str) or value[key] not in described:
-                sentence = f"there is no {what} called '{value[key]}'; {nearest(str(value[key]), described)}"
+                message = f"there is no {what} called '{value[key]}'; {nearest(str(value[key]), described)}"
             else:
                 return value
-            raise PydanticCustomError("choice", "{sentence}", {"sentence": sentence})
+            raise PydanticCustomError("choice", "{message}", {"message": message})
 
         tagged = tuple(Annotated[table, Tag(f"<{name}>")] for name, table in described.items())
         union = tagged[0]

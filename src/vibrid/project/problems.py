@@ -16,7 +16,7 @@ class Mistake:
     """One error: its keys in the file, and a message."""
 
     keys: Keys
-    sentence: str
+    message: str
 
 
 class ProjectProblem(FileProblem):
@@ -26,7 +26,7 @@ class ProjectProblem(FileProblem):
         lines = sorted((line_of(text, m.keys) or 0, i) for i, m in enumerate(mistakes))
         self.problems = tuple(mistakes[i] for _, i in lines)
         messages = [
-            FileProblem(path, f"{spell(mistakes[i].keys)}: {mistakes[i].sentence}".removeprefix(": "), line or None)
+            FileProblem(path, f"{spell(mistakes[i].keys)}: {mistakes[i].message}".removeprefix(": "), line or None)
             for line, i in lines
         ]
         super().__init__(path, messages[0].problem, messages[0].line)

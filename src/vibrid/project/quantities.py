@@ -94,7 +94,7 @@ def _reported(function, *given):
     try:
         return function(*given)
     except InputError as problem:
-        raise PydanticCustomError("quantity", "{sentence}", {"sentence": str(problem)}) from None
+        raise PydanticCustomError("quantity", "{message}", {"message": str(problem)}) from None
 
 
 def _checked(function, *fixed):

@@ -32,8 +32,8 @@ class Section(BaseModel):
     def _reporting(cls, value, handler):
         """Messages about missing and unknown keys that name this table."""
         if not isinstance(value, dict):
-            sentence = f"{cls.words} is a table, not {value!r}."
-            raise PydanticCustomError("table", "{sentence}", {"sentence": sentence})
+            message = f"{cls.words} is a table, not {value!r}."
+            raise PydanticCustomError("table", "{message}", {"message": message})
         try:
             return handler(value)
         except ValidationError as problem:
@@ -46,16 +46,16 @@ class Section(BaseModel):
     @classmethod
     def _message(cls, error) -> InitErrorDetails:
         key = error["loc"][-1] if error["loc"] else ""
-        sentence = error["msg"]
+        message = error["msg"]
         if _own(error, "extra_forbidden"):
             # keys that moved elsewhere, each with a message
             retired = {**getattr(cls, "retired", {}), **getattr(cls.target, "retired", {})}
-            sentence = retired.get(key) or f"there is no '{key}' in {cls.words}; {nearest(key, cls.model_fields)}"
+            message = retired.get(key) or f"there is no '{key}' in {cls.words}; {nearest(key, cls.model_fields)}"
         elif _own(error, "missing"):
-            sentence = f"{cls.words} needs '{key}'{cls._meaning(key)}."
-        elif error["type"] in _SENTENCES:
-            sentence = _SENTENCES[error["type"]](error)
-        kind = PydanticCustomError("said", "{sentence}", {"sentence": sentence})
+            message = f"{cls.words} needs '{key}'{cls._meaning(key)}."
+        elif error["type"] in _MESSAGES:
+            message = _MESSAGES[error["type"]](error)
+        kind = PydanticCustomError("said", "{message}", {"message": message})
         return InitErrorDetails(type=kind, loc=error["loc"], input=error["input"])
 
     @classmethod
@@ -82,7 +82,7 @@ def _beyond(words: str, key: str):
     return lambda error: f"the number must be {words} {error['ctx'][key]}, not {error['input']!r}."
 
 
-_SENTENCES = {
+_MESSAGES = {
     "missing": lambda error: "an entry is missing here.",
     "literal_error": _literal,
     "string_type": _expected("a text"),

@@ -19,16 +19,16 @@ from vibrid.structures.modes import modes
 MOST_MODES = 6
 
 
-def lacking_sentence(fit: Identification) -> str:
+def missing_message(fit: Identification) -> str:
     """The message about a missing plugin of the result, or ""; sections that need it are left out of a report."""
     missing = next(missing_in((fit.problem.experiment.structure, fit.problem.integrator)), None)
-    return "" if missing is None else missing.sentence()
+    return "" if missing is None else missing.message()
 
 
-def structure_sentence(fit: Identification) -> str:
+def structure_text(fit: Identification) -> str:
     """The structure, its size and its laws."""
     structure = fit.problem.experiment.structure
-    if lacking := lacking_sentence(fit):
+    if lacking := missing_message(fit):
         return f"{lacking} {counted(len(fit.names), 'parameter')} unknown."
     model = structure.model(fit.problem.data[0].loads)
     laws = ", ".join(f"{group.count} × {type(group.law).__name__}" for group in model.groups)
@@ -95,7 +95,7 @@ def _group_name(pattern: str, members: list[str], size: int) -> str:
 def modes_table(fit: Identification) -> Html:
     """Frequencies of small motions, initial and identified; nothing for a device."""
     before, after = fit.problem.experiment.structure, fit.structure
-    if isinstance(before, ImposedTest) or lacking_sentence(fit):
+    if isinstance(before, ImposedTest) or missing_message(fit):
         return Html("")
     count = min(MOST_MODES, before.model(()).size)
     initial, identified = modes(before, count), modes(after, count)

@@ -52,12 +52,12 @@ def inputs_section(fit: Identification, figure: Figures) -> Html:
     p = fit.problem
     places = [place for group in p.unknowns.places for place in group]
     drawing = Html("")
-    if not inputs.lacking_sentence(fit):
+    if not inputs.missing_message(fit):
         drawn = draw_structure(p.experiment.structure, sensors=p.sensors, unknown=places, loads=p.data[0].loads)
         caption = "The structure, its sensors and its excitation. Parts with unknown parameters are coloured."
         drawing = figure(drawn.figure, caption)
     return Html(
-        paragraph(inputs.structure_sentence(fit))
+        paragraph(inputs.structure_text(fit))
         + drawing
         + "<h3>Parameters of the structure</h3>"
         + inputs.parameter_table(fit)
@@ -230,7 +230,7 @@ EXPLORE = Html(
 
 
 def loops_section(fit: Identification, figure: Figures) -> Html:
-    if inputs.lacking_sentence(fit):
+    if inputs.missing_message(fit):
         return Html(paragraph("The loops cannot be drawn: a plugin is missing (see Inputs).", "note"))
     text = ""
     for record, data in enumerate(fit.problem.data[:MOST_RECORDS]):

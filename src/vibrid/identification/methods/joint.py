@@ -151,7 +151,7 @@ class JointLoads(Method):
             noise=weights.noise,
             information=information,
             innovations=[unloaded_innovations(s, weights.noise) for s in solutions],
-            warnings=warnings + known.sentences(problem, free) + second_minimum(problem, rivals),
+            warnings=warnings + known.messages(problem, free) + second_minimum(problem, rivals),
             history={
                 "cost": np.array([c for _, c in histories]),
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in histories]),

@@ -29,7 +29,7 @@ def split_unit(header: str) -> tuple[str, str | None]:
 
 
 @dataclass(frozen=True)
-class Told:
+class FileDescription:
     """The description of a record in a file, besides names, units and numbers.
 
     columns: quantity, location and direction of each column; axis: its sampling; time: the index of its time column,
@@ -54,21 +54,21 @@ def assemble(
     step: float | None = None,
     named: bool = True,
     unit_line: int | None = None,
-    told: Told | None = None,
+    from_file: FileDescription | None = None,
 ) -> Record:
     """One record from columns of raw numbers; the caller or a sidecar overrides the file.
 
     data: (samples, columns) as the file has them; names, units: as the file gives them (unit None: not stated);
     kind: the format, for the history; step: seconds between samples where the file states it; named: whether the names
     come from the file (an unnamed first column is taken as time only when it looks like time); unit_line: the line of
-    the units, for messages; told: the file's description of the record.
+    the units, for messages; from_file: the file's description of the record.
     """
-    if data.ndim != 2 or (data.shape[0] < 1 and told is None) or data.shape[1] < 1:
+    if data.ndim != 2 or (data.shape[0] < 1 and from_file is None) or data.shape[1] < 1:
         raise source.problem("it holds no numbers.")
-    told = told or Told()
-    axis = {"step": step} if told.axis is None and step is not None else told.axis
+    from_file = from_file or FileDescription()
+    axis = {"step": step} if from_file.axis is None and step is not None else from_file.axis
     try:
-        time_column = told.time
+        time_column = from_file.time
         if time_column is None or layout.time not in (None, names[time_column], time_column + 1):
             time_column = find_time(source, data, names, units, layout, axis, named)
         keep = [i for i in range(data.shape[1]) if i != time_column]
@@ -86,7 +86,9 @@ def assemble(
                 f"it has {len(keep)} columns of data and {len(layout.columns)} are described; describe each one."
             )
         layout.check_names(names)
-        stated = [replace(told.columns[i] if told.columns else Column(), name=names[i], unit=units[i]) for i in keep]
+        stated = [
+            replace(from_file.columns[i] if from_file.columns else Column(), name=names[i], unit=units[i]) for i in keep
+        ]
         stated = numbered(stated)
         columns, channels, unstated, changed = [], [], [], []
         for position, (i, column) in enumerate(zip(keep, stated, strict=True)):
@@ -112,7 +114,7 @@ def assemble(
     if places is not None:
         rows, stacked = stacked, np.full((int(places[-1]) + 1, stacked.shape[1]), np.nan)
         stacked[places] = rows
-    if told.history is None:
+    if from_file.history is None:
         history = [f"read from {source.name} ({kind})"]
         missing = int(np.isnan(stacked).sum())
         if unstated:
@@ -120,8 +122,11 @@ def assemble(
         if missing:
             history.append(f"{missing} samples are missing (NaN)")
     else:
-        history = [*told.history, *([f"description changed when it was read: {_listed(changed)}"] if changed else [])]
-    name = layout.name or (stem(source) if told.name is None else told.name)
+        history = [
+            *from_file.history,
+            *([f"description changed when it was read: {_listed(changed)}"] if changed else []),
+        ]
+    name = layout.name or (stem(source) if from_file.name is None else from_file.name)
     return build(source, stacked, channels, sampling, name, [*history, *gaps])
 
 
@@ -156,10 +161,10 @@ def described_anew(
 def _described_anew(source: Source, record: Record, layout: Layout, units: Sequence[str]) -> Record:
     columns = [Column(quantity=c.quantity, location=str(c.location), direction=c.direction) for c in record.channels]
     axis = {"times": record.times} if record.step is None else {"step": record.step, "start": record.start}
-    told = Told(columns, axis, None, record.history, record.name)
+    from_file = FileDescription(columns, axis, None, record.history, record.name)
     raw = np.column_stack([from_si(column, unit) for column, unit in zip(record.data.T, units, strict=True)])
     stated = [u or None for u in units]
-    return assemble(source, raw, record.names, stated, layout.within(record.names), kind="", told=told)
+    return assemble(source, raw, record.names, stated, layout.within(record.names), kind="", from_file=from_file)
 
 
 def _listed(names: Sequence[str]) -> str:

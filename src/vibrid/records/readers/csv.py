@@ -15,7 +15,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.records.readers import decimal_comma, numbers
-from vibrid.records.readers.assemble import Told, assemble, split_unit
+from vibrid.records.readers.assemble import FileDescription, assemble, split_unit
 from vibrid.records.readers.headings import MARK, Heading, find_heading
 from vibrid.records.readers.layout import Column, Layout
 from vibrid.records.readers.reader import READERS, Reader
@@ -46,8 +46,8 @@ def read(source: Source, layout: Layout) -> list[Record]:
     data = numbers.table(source, lines, heading.last + 2, heading.delimiter, len(names))
     if not len(data) and description is None:
         raise source.problem("there are headings and no numbers.", heading.first + 1)
-    told = None if description is None else _told(description, names)
-    record = assemble(source, data, names, units, layout, kind=NAME, unit_line=heading.last + 1, told=told)
+    from_file = None if description is None else _description_of(description, names)
+    record = assemble(source, data, names, units, layout, kind=NAME, unit_line=heading.last + 1, from_file=from_file)
     return [record.replace("the line that vibrid wrote about the channels is damaged") if damaged else record]
 
 
@@ -80,7 +80,7 @@ def _metadata(line: str) -> dict | None:
     return content if valid else None
 
 
-def _told(own: dict, names: list[str]) -> Told:
+def _description_of(own: dict, names: list[str]) -> FileDescription:
     """The description that vibrid wrote. Columns are found by name; a heading that was changed has none."""
     described = {c["name"]: c for c in own["channels"] if isinstance(c, dict) and isinstance(c.get("name"), str)}
     columns = [Column(), *(_column(described.get(name, {})) for name in names[1:])]
@@ -91,7 +91,7 @@ def _told(own: dict, names: list[str]) -> Told:
     step, start = own.get("step"), own.get("start", 0.0)
     axis = {"step": float(step), "start": float(start)} if _is_number(step) and _is_number(start) and step > 0 else {}
     time = 0 if re.fullmatch("time", names[0]) else None
-    return Told(columns, axis if time == 0 else None, time, history, str(own.get("name", "")))
+    return FileDescription(columns, axis if time == 0 else None, time, history, str(own.get("name", "")))
 
 
 def _is_number(value: object) -> TypeGuard[float]:

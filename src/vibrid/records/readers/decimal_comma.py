@@ -23,7 +23,7 @@ def _is_plain(text: str) -> bool:
     return len(text) <= _LONGEST and _PLAIN.fullmatch(text) is not None
 
 
-def told(example: str) -> str:
+def refusal(example: str) -> str:
     """The message for a number with a decimal comma."""
     example = example.strip().strip('"').strip()[:40]
     return (
@@ -48,7 +48,7 @@ def refuse(source: Source) -> None:
             cells = [cell for cell in line.split(separator) if cell.strip()]
             commas = [cell for cell in cells if has_one(cell)]
             if commas and all(has_one(cell) or _is_plain(cell) for cell in cells):
-                raise source.problem(told(commas[0]), place)
+                raise source.problem(refusal(commas[0]), place)
 
 
 def refuse_pairs(source: Source, lines: Sequence[str], first_line: int) -> None:

@@ -1,4 +1,4 @@
-"""HDF5 and netCDF-4: vibrid's own records exactly, and any other file whose arrays can be told apart.
+"""HDF5 and netCDF-4: vibrid's own records exactly, and any other file whose arrays can be distinguished.
 
 vibrid writes each channel as one array with the attributes `units`, `quantity`, `location` and `direction`, on a
 dimension scale `time`, and marks the file with `vibrid_record`. Other files are searched for arrays of real numbers.
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from vibrid.core.errors import InputError, newer_format
-from vibrid.records.readers.assemble import Told, assemble
+from vibrid.records.readers.assemble import FileDescription, assemble
 from vibrid.records.readers.isolated import Hdf5Array, read_hdf5
 from vibrid.records.readers.layout import Column, Layout
 from vibrid.records.readers.packed import unit_and_epoch, unpacked
@@ -93,13 +93,15 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
     elif not stated:
         raise source.problem("its sampling step is missing.")
     title = attributes.get("title", "")
-    told = Told(columns_described, axis, time, history, title if isinstance(title, str) else "")
-    return assemble(source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, told=told)
+    from_file = FileDescription(columns_described, axis, time, history, title if isinstance(title, str) else "")
+    return assemble(
+        source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, from_file=from_file
+    )
 
 
 @READERS.register(NAME)
 class HDF5(Reader):
-    """HDF5 and netCDF-4: vibrid's own records exactly, and any other file whose arrays can be told apart."""
+    """HDF5 and netCDF-4: vibrid's own records exactly, and any other file whose arrays can be distinguished."""
 
     particularity = 120
 

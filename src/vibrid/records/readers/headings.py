@@ -82,10 +82,10 @@ def _refuse_commas(source: Source, names: list[str], row: str, line: int) -> Non
     """Refuse a row between commas that has as many numbers as there are headings if its numbers have decimal commas."""
     quoted = cells_of(row, ",")
     if all(decimal_comma.has_one(cell) for cell in quoted):
-        raise source.problem(decimal_comma.told(quoted[0]), line)
+        raise source.problem(decimal_comma.refusal(quoted[0]), line)
     first = decimal_comma.in_pairs(row)
     if first is not None and row.count(",") + 1 == 2 * len(_trimmed(names)):
-        raise source.problem(decimal_comma.told(first), line)
+        raise source.problem(decimal_comma.refusal(first), line)
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:

@@ -174,8 +174,8 @@ def read_sidecar(path: str | PathLike[str]) -> Layout:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise FileProblem(path, f"the sidecar cannot be read ({problem}).") from None
 
-    def refuse(sentence):
-        return FileProblem(path, sentence)
+    def refuse(message):
+        return FileProblem(path, message)
 
     allowed = ("columns", "name", "rate", "step", "time")
     for key in content:

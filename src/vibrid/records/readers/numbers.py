@@ -108,7 +108,7 @@ def _one_by_one(source, lines, first_line, width) -> Iterator[float]:
 def _not_a_number(text: str) -> str:
     """The message for a cell that should be a number."""
     if decimal_comma.has_one(text):
-        return decimal_comma.told(text)
+        return decimal_comma.refusal(text)
     what = "a date; write the time in seconds from the start" if DATE.match(text) else "not a number"
     return f"'{text[:40]}' is {what}."
 

@@ -76,8 +76,8 @@ class Source:
                 "cut it into parts or pass larger `limits`."
             )
 
-    def problem(self, sentence: str, line: int | None = None) -> FileProblem:
-        return FileProblem(self.path, sentence, line)
+    def problem(self, message: str, line: int | None = None) -> FileProblem:
+        return FileProblem(self.path, message, line)
 
     @property
     def name(self) -> str:
