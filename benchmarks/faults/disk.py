@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from faults.work import write_device, write_storey
+from faults.work import write_device, write_hybrid, write_storey
 
 SIZES = (0, 10, 300, 2000, 8000, 40_000, 300_000, 5_000_000)
 COMMANDS = {
@@ -21,6 +21,7 @@ COMMANDS = {
     "predict": "predict fit.h5 s.csv --out OUT/a.nc",
     "online": "online p.toml --from test.csv --out OUT/a.csv --state OUT/a.npz",
     "record convert": "record convert s.csv -o OUT/a.h5",
+    "hybrid run": "hybrid run h.toml --out OUT --report OUT/a.html",
 }
 
 
@@ -32,6 +33,7 @@ def run() -> dict:
         folder = Path(place)
         write_device(folder)
         write_storey(folder)
+        write_hybrid(folder, computed=True)
         here = Path.cwd()
         os.chdir(folder)
         try:
@@ -55,7 +57,7 @@ def _try(command: str, size: int, out: Path) -> list[str]:
         problems.append(done.output.strip().splitlines()[-1])
     if done.exit_code not in (0, 1):
         problems.append(f"exit code {done.exit_code}")
-    return problems + [f"'{file.name}' is half-written" for file in out.iterdir() if not _whole(file)]
+    return problems + [f"'{file.name}' is half-written" for file in out.rglob("*.*") if not _whole(file)]
 
 
 def _command(words: str, size: int | None):
@@ -81,7 +83,7 @@ def _whole(file: Path) -> bool:
 
     content = file.read_bytes()
     try:
-        if file.name == "a.h5" and content[:8] == b"\x89HDF\r\n\x1a\n":
+        if file.suffix in (".h5", ".nc"):
             try:
                 vb.load_identification(file)
             except VibridError:

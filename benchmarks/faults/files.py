@@ -1,22 +1,28 @@
 """Damaged files: each must be read or refused with a message, within limits of time and memory.
 
 A refusal is a `VibridError` that a check foresaw. Any other exception, a crash, a hang, or a read of more than 2 s of
-processor time is a failure, listed with the number that makes the file again. Files are numbered; a range of numbers is
-a job of its own: a large count is run in parts (`--first`) and in several processes (`--jobs`), and a stopped run goes
-on.
+processor time is a failure, listed with the number that makes the file again:
+
+    python benchmarks/faults.py --part files --kinds PEER --first 1234 --count 1
+
+A million files on a machine with 16 cores, in parts of 8 minutes: each call goes on where the last one ended and writes
+what was done until then:
+
+    python benchmarks/faults.py --part files --total 1000000 --jobs 14 --minutes 8 --progress files.jsonl \\
+        --output files.json --machine "16 cores"
+
+It needs this folder, `examples/` and `tests/identification/files/` beside it, and the package on PYTHONPATH.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import resource
+import math
+import re
 import sys
-import tempfile
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -24,10 +30,11 @@ from faults.mutation import generator_of, mutate
 from faults.own_files import KINDS, Kind
 from faults.record_files import valid_files
 
-MEMORY = 6 * 1024**3
 BLOCK = 200
-"""Files of one job: a crash or a hang costs at most one of them."""
-_MEMORY_DISK = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Files of one line of the file of progress."""
+SECONDS = 2.0
+"""Of processor time for one read."""
+_REASONS = 8  # reasons of refusal listed for each kind
 
 
 def kinds() -> list[str]:
@@ -47,6 +54,15 @@ def _read_record(path: Path):
     return read_records(path, limits=Limits(expanded_bytes=64 * 1024**2, numbers=5_000_000, seconds=10.0))
 
 
+def prepare(name: str, folder: Path) -> Path:
+    """The path for files of a kind; all valid files are read once, so that nothing is imported or compiled later."""
+    valid, kind = _kind(name)
+    path = folder / f"file{kind.suffix}"
+    for content in valid:
+        try_one(name, path, content)
+    return path
+
+
 def damaged(name: str, index: int) -> bytes:
     """The file number `index` of a kind; the same number gives the same file."""
     valid, kind = _kind(name)
@@ -58,7 +74,7 @@ def damaged(name: str, index: int) -> bytes:
 
 
 def try_one(name: str, path: Path, content: bytes) -> tuple[str, str, float]:
-    """Read one file: 'read', 'refused' or 'failed', the traceback, and the seconds of processor time."""
+    """Read one file: 'read', 'refused' or 'failed', the message or traceback, and the seconds of processor time."""
     from vibrid.core.errors import VibridError
     from vibrid.records.readers import UNFORESEEN
 
@@ -68,7 +84,7 @@ def try_one(name: str, path: Path, content: bytes) -> tuple[str, str, float]:
         _kind(name)[1].read(path)
         outcome = ("read", "")
     except VibridError as problem:
-        outcome = ("failed" if UNFORESEEN in str(problem) else "refused", str(problem))
+        outcome = ("failed" if UNFORESEEN in str(problem) else "refused", f"{type(problem).__name__}: {problem}")
     except BaseException:
         outcome = ("failed", traceback.format_exc())
     return (*outcome, _processor() - begun)
@@ -88,58 +104,92 @@ def _processor() -> float:
         return time.process_time()
 
 
-def run_block(name: str, first: int, count: int) -> dict:
-    """Read the files `first` to `first + count` of a kind."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    tally = {"files": 0, "read": 0, "refused": 0, "failed": 0, "slowest": 0.0, "failures": []}
-    begun = time.process_time()
-    with tempfile.TemporaryDirectory(dir=_MEMORY_DISK) as folder:
-        path = Path(folder) / f"file{_kind(name)[1].suffix}"
-        try_one(name, path, _kind(name)[0][0])  # what is imported or compiled once
-        for index in range(first, first + count):
-            outcome, text, seconds = try_one(name, path, damaged(name, index))
-            slow = seconds > _kind(name)[1].seconds
-            tally["files"] += 1
-            tally["failed" if slow else outcome] += 1
-            tally["slowest"] = max(tally["slowest"], seconds)
-            if outcome == "failed" or slow:
-                note = text[-600:] if outcome == "failed" else f"{seconds:.2f} s of processor time"
-                tally["failures"].append({"kind": name, "index": index, "text": note})
-    tally["processor_seconds"] = time.process_time() - begun
-    return tally
+def reason(text: str) -> str:
+    """What a message says without the file, names and numbers that it is about."""
+    kind, _, said = text.partition(": ")
+    said = re.sub(r"^\S*file\.\w+(?:, line \d+)?: ", "", said)
+    said = re.sub(r"'[^']*'|\"[^\"]*\"", "'…'", said)
+    said = re.sub(r"[-+]?\d[\d.eE+-]*", "#", said)
+    return f"{kind}: {' '.join(said.split())[:60]}"
 
 
-def run(names: list[str], first: int, count: int, jobs: int, progress: Path | None) -> dict:
-    """`count` files from number `first` of every kind; `progress`: a file that a stopped run goes on from."""
-    blocks = [(name, at, min(BLOCK, first + count - at)) for name in names for at in range(first, first + count, BLOCK)]
+class Tally:
+    """What happened to the files of one kind."""
+
+    def __init__(self, name: str):
+        self.name, self.counts, self.reasons = name, Counter(), Counter()
+        self.slowest, self.slowest_index, self.seconds = 0.0, None, 0.0
+        self.failures: list[dict] = []
+        self.restarts = 0
+
+    def add(self, index: int, outcome: str, text: str, seconds: float) -> None:
+        slow = seconds > SECONDS
+        self.counts["failed" if slow else outcome] += 1
+        self.seconds += seconds
+        if seconds > self.slowest:
+            self.slowest, self.slowest_index = seconds, index
+        if outcome == "refused":
+            self.reasons[reason(text)] += 1
+        if outcome == "failed" or slow:
+            note = text[-600:] if outcome == "failed" else f"{seconds:.2f} s of processor time"
+            repeat = f'--part files --kinds "{self.name}" --first {index} --count 1'
+            self.failures.append({"index": index, "text": note, "repeat": repeat})
+
+    def as_line(self) -> dict:
+        """For the file of progress."""
+        return {"counts": self.counts, "reasons": self.reasons, "slowest": [self.slowest, self.slowest_index],
+                "seconds": self.seconds, "restarts": self.restarts, "failures": self.failures}  # fmt: skip
+
+    def merge(self, line: dict) -> None:
+        self.counts.update(line["counts"])
+        self.reasons.update(line["reasons"])
+        self.slowest, self.slowest_index = max(
+            (self.slowest, self.slowest_index), tuple(line["slowest"]), key=lambda pair: pair[0]
+        )
+        self.seconds += line["seconds"]
+        self.restarts += line["restarts"]
+        self.failures += line["failures"]
+
+    def summary(self) -> dict:
+        rest = sum(self.reasons.values()) - sum(n for _, n in self.reasons.most_common(_REASONS))
+        return {
+            "files": sum(self.counts.values()),
+            **{key: self.counts[key] for key in ("read", "refused", "failed")},
+            "processor_seconds": round(self.seconds, 1),
+            "slowest": round(self.slowest, 3),
+            "slowest_index": self.slowest_index,
+            "restarts": self.restarts,
+            "refusals": dict(self.reasons.most_common(_REASONS)) | ({"others": rest} if rest else {}),
+            "failures": self.failures[:50],
+        }
+
+
+def run(names: list[str], first: int, count: int, jobs: int, progress: Path | None, minutes: float) -> dict:
+    """`count` files from number `first` of every kind, until `minutes` are over; `progress`: a file to go on from."""
+    from faults.workers import read_blocks
+
+    ranges = [(at, min(BLOCK, first + count - at)) for at in range(first, first + count, BLOCK)]
+    blocks = [(name, *block) for block in ranges for name in names]  # all kinds advance together
+    tallies = {name: Tally(name) for name in names}
     done = _done(progress)
+    for name, at, size in blocks:
+        if _key(name, at, size) in done:
+            tallies[name].merge(done[_key(name, at, size)])
     left = [block for block in blocks if _key(*block) not in done]
-    context = multiprocessing.get_context("spawn")
-    while left:
-        with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=50) as pool:
-            futures = {block: pool.submit(run_block, *block) for block in left}
-            for block, future in futures.items():
-                try:
-                    tally = future.result(timeout=60 + BLOCK * 20)
-                except (BrokenProcessPool, TimeoutError) as problem:
-                    crash = {"kind": block[0], "index": block[1], "text": f"{type(problem).__name__} in this block"}
-                    tally = {"files": block[2], "failed": 1, "failures": [crash]}
-                    _kill(pool)
-                done[_key(*block)] = tally
-                if progress is not None:
-                    with progress.open("a") as stream:
-                        stream.write(json.dumps([_key(*block), tally]) + "\n")
-                if tally.get("failures"):
-                    print(block[0], tally["failures"][0]["index"], tally["failures"][0]["text"][-300:], flush=True)
-                if "processor_seconds" not in tally:
-                    break  # the pool is broken: go on with a new one
-        left = [block for block in left if _key(*block) not in done]
-    return {name: _sum([done[_key(*block)] for block in blocks if block[0] == name]) for name in names}
-
-
-def _kill(pool: ProcessPoolExecutor) -> None:
-    for process in list((pool._processes or {}).values()):
-        process.kill()
+    until = time.monotonic() + 60 * minutes if minutes else math.inf
+    for (name, at, size), tally in read_blocks(left, jobs, until):
+        line = json.loads(json.dumps(tally.as_line()))
+        tallies[name].merge(line)
+        if progress is not None:
+            with progress.open("a") as stream:
+                stream.write(json.dumps([_key(name, at, size), line]) + "\n")
+        for failure in tally.failures:
+            print(name, failure["index"], failure["text"][-300:], flush=True)
+    results = {name: tally.summary() for name, tally in tallies.items()}
+    total = {k: sum(kind[k] for kind in results.values()) for k in ("files", "read", "refused", "failed", "restarts")}
+    total["processor_seconds"] = round(sum(tally.seconds for tally in tallies.values()), 1)
+    total["slowest"] = max(kind["slowest"] for kind in results.values())
+    return {"asked": count * len(names), **total, "kinds": results}
 
 
 def _key(name: str, first: int, count: int) -> str:
@@ -147,14 +197,11 @@ def _key(name: str, first: int, count: int) -> str:
 
 
 def _done(progress: Path | None) -> dict[str, dict]:
+    """Finished blocks; a line that a kill cut is left out."""
     if progress is None or not progress.exists():
         return {}
-    return dict(json.loads(line) for line in progress.read_text().splitlines() if line.endswith("]"))
-
-
-def _sum(tallies: list[dict]) -> dict:
-    keys = ("files", "read", "refused", "failed", "processor_seconds")
-    total = {key: sum(tally.get(key, 0) for tally in tallies) for key in keys}
-    total["processor_seconds"] = round(total["processor_seconds"], 1)
-    total["slowest"] = round(max(tally.get("slowest", 0.0) for tally in tallies), 3)
-    return total | {"failures": [failure for tally in tallies for failure in tally["failures"]][:50]}
+    content = progress.read_text()
+    if content and not content.endswith("\n"):
+        content = content[: content.rfind("\n") + 1]
+        progress.write_text(content)
+    return dict(json.loads(line) for line in content.splitlines())

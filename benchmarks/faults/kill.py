@@ -1,28 +1,29 @@
-"""Processes that are killed at random moments (SIGKILL), or asked to end (SIGTERM).
+"""Long commands that are killed at random moments (SIGKILL) or asked to end (SIGTERM), in turn, and resumed.
 
-`vibrid online` from a file, a pipe and the network is killed and resumed: state and estimates must be those of the
-undisturbed run, bit for bit. `vibrid identify` is killed or asked to end: its result file is whole or not there, and
-after SIGTERM in the descent it is there.
+| command | expected |
+|---|---|
+| `online` from a file, a pipe, the network | after all resumes state and estimates of a whole run, bit for bit |
+| `identify`, also with `bayes` | the result file is whole or not there; after SIGTERM in the work it is there |
+| `hybrid train` | after all resumes the network of the undisturbed run, bit for bit |
+| `hybrid run`, `hybrid serve` | every step of the device is in the record, the last one excepted |
+| `reproduce` | finished items are whole; after all resumes the numbers of the undisturbed run |
 """
 
 from __future__ import annotations
 
 import os
 import random
-import re
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+from faults.kill_long import kill_hybrid, kill_reproduce, kill_train
+from faults.processes import SIGNALS, Running
 from faults.work import RATE, write_device, write_storey
-
-LONGEST = 300.0
-"""Seconds after which a process counts as hanging."""
 
 
 class Online:
@@ -31,36 +32,31 @@ class Online:
     def __init__(self, source: str, folder: Path, samples):
         self.source, self.folder, self.samples = source, folder, samples
 
-    def start(self, resume: bool) -> subprocess.Popen:
+    def start(self, resume: bool) -> Running:
         origin = {"file": "test.csv", "pipe": "-", "udp": "udp://127.0.0.1:0"}[self.source]
         words = ["online", "p.toml", "--from", origin, "--out", "run.csv", "--state", "run.npz", "--timeout", "3"]
         words += [] if self.source == "file" else ["--rate", str(RATE)]
         words += ["--speed", "8"] if self.source == "file" else []
-        process = _vibrid(self.folder, *words, *(["--resume"] if resume else []))
+        process = Running(self.folder, *words, *(["--resume"] if resume else []))
         threading.Thread(target=self._feed, args=(process,), daemon=True).start()
         return process
 
-    def _feed(self, process: subprocess.Popen) -> None:
-        """Send all samples, 200 a second, and read what the process prints."""
+    def _feed(self, running: Running) -> None:
+        """Send all samples, 200 a second."""
         from vibrid.records.streams import pack
 
-        port, sender = 0, socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        if self.source == "udp":
-            for line in process.stderr:
-                found = re.search(r"udp://127\.0\.0\.1:(\d+)", line)
-                if found:
-                    port = int(found[1])
-                    break
-        threading.Thread(target=process.stderr.read, daemon=True).start()
+        stdin, sender = running.process.stdin, socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        assert stdin is not None
+        opened = running.wait_for(r"udp://127\.0\.0\.1:(\d+)") if self.source == "udp" else None
         try:
             for i, (x, f) in enumerate(self.samples):
                 if self.source == "pipe":
-                    process.stdin.write(f"{i / RATE:.2f},{x!r},{f!r}\n")
-                    process.stdin.flush()
-                elif self.source == "udp":
-                    sender.sendto(pack(i, i / RATE, (x, f)), ("127.0.0.1", port))
+                    stdin.write(f"{i / RATE:.2f},{x!r},{f!r}\n")
+                    stdin.flush()
+                elif opened:
+                    sender.sendto(pack(i, i / RATE, (x, f)), ("127.0.0.1", int(opened[1])))
                 time.sleep(0.005)
-            process.stdin.close()
+            stdin.close()
         except OSError:  # it was killed
             pass
         sender.close()
@@ -76,84 +72,74 @@ class Online:
         return (self.folder / "run.csv").read_bytes(), state.note["order"], arrays
 
 
-def _vibrid(folder: Path, *words: str) -> subprocess.Popen:
-    """The command of the same package as this process."""
-    import vibrid
-
-    path = os.pathsep.join([str(Path(vibrid.__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, "-m", "vibrid", *words], cwd=folder, text=True, env={**os.environ, "PYTHONPATH": path},
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
-
-
 def kill_online(source: str, count: int, generator: random.Random) -> list[str]:
-    """What went wrong in `count` kills of one run; nothing where all is well."""
+    """What went wrong in `count` stops of one run; nothing where all is well."""
     with tempfile.TemporaryDirectory() as place:
         whole, cut = Path(place) / "whole", Path(place) / "cut"
         for folder in (whole, cut):
             folder.mkdir()
             samples = write_device(folder)
         undisturbed = Online(source, whole, samples)
-        if undisturbed.start(False).wait(LONGEST):
-            return [f"{source}: the undisturbed run failed"]
+        first = undisturbed.start(False)
+        if first.end() or first.process.returncode:
+            return [f"the undisturbed run failed: {first.lines[-1:]}"]
         run, problems = Online(source, cut, samples), []
-        for moment in range(count):
+        for i in range(count):
             process = run.start(run.begun())
-            deadline = time.monotonic() + LONGEST
-            while not run.begun() and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.01)
-            time.sleep(generator.uniform(0.0, 2.5))
-            process.kill()
-            process.wait()
-            if process.returncode not in (0, -signal.SIGKILL):
-                problems.append(f"{source}, start {moment}: exit code {process.returncode}")
+            problems += process.stop(SIGNALS[i % 2], run.begun, 2.5, generator)
         last = run.start(run.begun())
-        if last.wait(LONGEST):
-            problems.append(f"{source}: the last resume ended with exit code {last.returncode}")
+        problems += last.end()
+        if last.process.returncode:
+            problems.append(f"the last resume ended with exit code {last.process.returncode}: {last.lines[-1:]}")
         elif run.result() != undisturbed.result():
-            problems.append(f"{source}: after {count} kills the result differs from the undisturbed run")
+            problems.append(f"after {count} stops the result differs from the undisturbed run")
         return problems
 
 
-def stop_identify(number: int, generator: random.Random) -> list[str]:
-    """`vibrid identify` stopped by a signal at a random moment of its work."""
+def stop_identify(method: str, count: int, generator: random.Random) -> list[str]:
+    """`vibrid identify` stopped at random moments of its work."""
     import vibrid as vb
+    from vibrid.core.errors import VibridError
 
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        write_storey(folder, 4000)
-        process = _vibrid(folder, "identify", "s.toml", "s.csv", "--method", "global", "--save", "a.h5")
-        for line in process.stderr:
-            if "search" in line or "fitting" in line:
-                break
-        rest: list[str] = []
-        reader = threading.Thread(target=lambda: rest.extend(process.stderr), daemon=True)
-        reader.start()
-        time.sleep(generator.uniform(1.0, 6.0))
-        process.send_signal(number)
-        try:
-            code = process.wait(LONGEST)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return [f"identify, signal {number}: hangs"]
-        reader.join(10)
-        file, problems = folder / "a.h5", []
-        if any("Traceback" in line or "Unexpected" in line for line in rest):
-            problems.append(f"identify, signal {number}: {rest[-1].strip()}")
-        if file.exists():
-            vb.load_identification(file)
-        elif number == signal.SIGTERM:
-            problems.append(f"identify, SIGTERM: nothing was saved (exit code {code})")
-        return problems
+    problems = []
+    for i in range(count):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            write_storey(folder, 4000)
+            process = Running(folder, "identify", "s.toml", "s.csv", "--method", method, "--save", "a.h5")
+            process.wait_for("search|fitting|sampling|chains")
+            problems += process.stop(SIGNALS[i % 2], lambda: True, 6.0, generator)
+            if SIGNALS[i % 2] == signal.SIGTERM and not (folder / "a.h5").exists():
+                problems.append(f"SIGTERM: nothing was saved (exit code {process.process.returncode})")
+            if (folder / "a.h5").exists():
+                try:
+                    vb.load_identification(folder / "a.h5")
+                except VibridError as problem:
+                    problems.append(f"a.h5: {problem}")
+    return problems
 
 
 def run(count: int) -> dict:
-    """`count` kills of `vibrid online` from each source, and as many signals to `vibrid identify`."""
+    """`count` stops of each command."""
     generator, begun = random.Random(0), os.times()
-    problems = [p for source in ("file", "pipe", "udp") for p in kill_online(source, count, generator)]
-    for i in range(count):
-        problems += stop_identify((signal.SIGTERM, signal.SIGKILL)[i % 2], generator)
+    commands: dict[str, Callable[[], list[str]]] = {
+        **{f"online, {s}": lambda s=s: kill_online(s, count, generator) for s in ("file", "pipe", "udp")},
+        "identify": lambda: stop_identify("global", count, generator),
+        "identify, bayes": lambda: stop_identify("bayes", count, generator),
+        "hybrid train": lambda: kill_train(count, generator),
+        "hybrid run": lambda: kill_hybrid("run", count, generator),
+        "hybrid serve": lambda: kill_hybrid("serve", count, generator),
+        "reproduce": lambda: kill_reproduce(count, generator),
+    }
+    results = {}
+    for name, stop in commands.items():
+        problems = stop()
+        results[name] = {"stops": count, "failed": len(problems), "failures": problems}
+        print(name, results[name], flush=True)
     ended = os.times()
-    seconds = round(sum(ended[:4]) - sum(begun[:4]), 1)
-    return {"kills": 4 * count, "failed": len(problems), "processor_seconds": seconds, "failures": problems}
+    return {
+        "stops": count * len(commands),
+        "failed": sum(result["failed"] for result in results.values()),
+        "processor_seconds": round(sum(ended[:4]) - sum(begun[:4]), 1),
+        "commands": results,
+    }

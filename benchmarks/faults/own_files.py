@@ -40,14 +40,13 @@ stride = 4
 
 class Kind(NamedTuple):
     """valid: contents; read: reads the file at a path; inside: damages the content behind checksums, or None;
-    suffix: of its name; seconds: processor time of one read (the structure of a project is built, which takes longer).
+    suffix: of its name.
     """
 
     valid: Callable[[], list[bytes]]
     read: Callable[[Path], object]
     inside: Callable[[bytes, np.random.Generator], bytes] | None
     suffix: str
-    seconds: float = 2.0
 
 
 # -- projects -------------------------------------------------------------------------------------------------------
@@ -210,7 +209,7 @@ def _read_model(path: Path):
 
 
 KINDS: dict[str, Kind] = {
-    "project": Kind(_projects, _read_project, _inside_project, ".toml", 10.0),
+    "project": Kind(_projects, _read_project, _inside_project, ".toml"),
     "result": Kind(_results, _read_result, _inside_result, ".h5"),
     "state of an online run": Kind(_states, _read_state, _inside_arrays, ".npz"),
     "samples of an online run": Kind(_samples, _read_samples, None, ".samples"),

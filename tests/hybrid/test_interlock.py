@@ -2,8 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
+import vibrid as vb
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.hybrid import Interlock, SafetyLimits, StopLatch
 from vibrid.hybrid.limits import require_limits
@@ -136,3 +138,45 @@ def test_a_damaged_file_of_stops_is_no_clearance(tmp_path):
     with pytest.raises(FileProblem, match="cannot be written"):
         latch.set("force")
     assert latch.standing.reason == "force", "it holds in this program"
+
+
+# -- a predefined motion ---------------------------------------------------------------------------------------------
+
+
+def sine(amplitude=0.01, **more):
+    t = np.arange(400) / 100
+    return vb.Record(amplitude * np.sin(2 * np.pi * t), [vb.Channel("x", "imposed_displacement")], step=0.01, **more)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words", "kept"),
+    [
+        ({"displacement": 0.008}, "the command is refused: displacement is 0.00809", 15),
+        ({"step": 0.0006}, "the command is refused: the change from the last command is 0.00062", 1),
+        ({"velocity": 0.0627}, "the command is refused: velocity is 0.0627905 m/s", 0),
+        ({"acceleration": 6.0}, "by differences over 0.01 s, beyond the limit of 6 m/s²", 1),
+        ({"force": 8e3}, "the measured force is 8090.17 N", 16),
+        ({"energy": 30.0}, "the energy of this cycle is 32.7254 J", 16),
+    ],
+)
+def test_a_predefined_motion_ends_where_the_device_leaves_its_limits(limits, words, kept):
+    with pytest.raises(vb.hybrid.StoppedMotion) as stopped:
+        vb.impose(vb.Linear(1e6), sine(), limits=SafetyLimits(**limits))
+    assert words in str(stopped.value), str(stopped.value)
+    whole = vb.impose(vb.Linear(1e6), sine(), limits=SafetyLimits(0.02, 1.0, 2e4, step=0.01, energy=100.0))
+    assert len(whole) == 400
+    record = stopped.value.record
+    if kept:
+        np.testing.assert_array_equal(whole.data[:kept], record.data)
+        assert "stopped at" in " ".join(record.history)
+    else:
+        assert record is None, "the first command is refused"
+
+
+def test_the_command_of_a_predefined_motion_is_checked_after_compensation():
+    """The compensated command reaches further than the target."""
+    machine, ahead = vb.Actuator(vb.hybrid.PureDelay(0.05)), vb.hybrid.PolynomialExtrapolation(0.05)
+    limits = SafetyLimits(displacement=0.0102)
+    vb.impose(vb.Linear(1e6), sine(), limits=limits)
+    with pytest.raises(vb.hybrid.StoppedMotion, match="the command is refused: displacement"):
+        vb.impose(vb.Linear(1e6), sine(), machine, ahead, limits)

@@ -78,6 +78,18 @@ def test_plays_remember_what_sliders_with_a_gap_do():
     assert np.abs(np.asarray(seen[2:])).max() <= 1 + 1e-6
 
 
+@pytest.mark.parametrize("widths", [(5e-4, 2e-3), ()])
+def test_features_of_many_samples_are_those_of_each_without_a_loop(widths):
+    features = MotionFeatures(0.02, 0.1, widths)
+    x, v = 3e-3 * jax.random.normal(jax.random.key(0), (2, 75, 3))
+    start = 1e-3 * jax.random.normal(jax.random.key(1), (3, len(widths)), jnp.float32)
+    last, each = jax.lax.scan(lambda state, now: features.step(state, *now), start, (x, v))
+    seen, state = features.along(start, x, v)
+    np.testing.assert_array_equal(state, last)
+    np.testing.assert_allclose(seen, each, rtol=1e-6, atol=1e-6)
+    assert not {"scan", "while"} & {e.primitive.name for e in jax.make_jaxpr(features.along)(start, x, v).eqns}
+
+
 def test_tests_are_filled_up_with_rest_that_does_not_count(histories):
     assert histories.samples == 256 and histories.counts.sum() == 240 + 240 + 200
     np.testing.assert_array_equal(histories.sample.v[2, 200:], 0.0)

@@ -12,6 +12,7 @@ from vibrid.hybrid import rehearsal
 from vibrid.hybrid.prepare import on_steps
 from vibrid.hybrid.rehearsal.batch import run_many
 from vibrid.hybrid.rehearsal.delays import simulated_critical_delay
+from vibrid.hybrid.rehearsal.demands import energy_of_cycles
 from vibrid.hybrid.rehearsal.loop import linear_loop, transfer_of
 from vibrid.hybrid.substructure import Substructure
 
@@ -174,6 +175,23 @@ def test_the_first_device_beyond_a_limit_is_named_with_its_time():
     assert str(result.level) == "no go"
     assert f"'spring' reaches {1e3 * x.max():.4g} mm, 200 % of its limit" in result.reasons[0]
     assert f"first device beyond a limit, at {when:.4g} s" in result.reasons[0]
+
+
+def test_the_energy_of_a_cycle_is_that_of_the_interlock_and_is_judged():
+    draws = np.random.default_rng(0)
+    command = np.sin(np.arange(300) / 9) + 0.3 * draws.standard_normal(300)
+    force = 1e3 * np.gradient(command) + 200 * command
+    interlock, counted = vb.hybrid.Interlock(vb.hybrid.SafetyLimits(), start_time=0.0), []
+    for k, (x, f) in enumerate(zip(command, force, strict=True)):
+        assert not (interlock.check_command((x,), (0.0,), (0.0,), float(k + 1)) or interlock.check_reading((f,)))
+        counted.append(interlock._next_energy)
+        interlock.commit()
+    np.testing.assert_allclose(energy_of_cycles(command, force), counted, rtol=1e-9, atol=1e-9)
+    test = split(vb.Actuator(stroke=1.0))
+    free = test.run(motion()).devices
+    most = float(np.abs(energy_of_cycles(free["spring.command"], free["spring.force"])).max())
+    result = rehearsal.rehearse(test, motion(), "roof", vb.hybrid.SafetyLimits(energy=most / 2), runs=0)
+    assert f"the energy of 'spring' reaches {1e-3 * most:.4g} kJ, 200 % of its limit" in result.reasons[0]
 
 
 def test_the_probability_of_a_stop_is_that_of_single_runs():

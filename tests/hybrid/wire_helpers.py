@@ -1,6 +1,7 @@
 """Servers in a thread, and small devices without compilation, for the tests of the wire."""
 
 import contextlib
+import socket
 import threading
 import time
 
@@ -122,3 +123,60 @@ def step(client, x, t, v=0.0):
 def remote(served, protocol="tcp", **settings):
     """A client of vibrid that waits long enough on a busy machine."""
     return RemoteSubstructure("127.0.0.1", served.port, 1, protocol, **{"timeout": 60.0} | settings)
+
+
+class Relay:
+    """A bad network between a client and a server: datagrams are lost, doubled, delayed and exchanged, by chance."""
+
+    def __init__(self, port, seed):
+        self.random = np.random.default_rng(seed)
+        self.front, self.back = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        self.front.bind(("127.0.0.1", 0))
+        self.back.connect(("127.0.0.1", port))
+        self.port, self.client, self.closing, self.kept = self.front.getsockname()[1], None, False, []
+        self.harmed, self.good = 0, False
+        self.threads = [threading.Thread(target=run, daemon=True) for run in (self.forward, self.backward)]
+        for thread in self.threads:
+            thread.start()
+
+    def forward(self):
+        self.front.settimeout(0.1)
+        while not self.closing:
+            try:
+                data, self.client = self.front.recvfrom(10000)
+            except TimeoutError:
+                continue
+            self.pass_on(data, self.back.send)
+
+    def backward(self):
+        self.back.settimeout(0.1)
+        while not self.closing:
+            try:
+                data = self.back.recv(10000)
+            except (TimeoutError, ConnectionRefusedError):
+                continue
+            self.pass_on(data, lambda answer: self.front.sendto(answer, self.client))
+
+    def pass_on(self, data, send):
+        chance = 0.5 if self.good else self.random.random()
+        self.harmed += chance < 0.15
+        if chance < 0.05:
+            return
+        send(data)
+        if chance < 0.1:
+            send(data)
+        elif chance < 0.15:
+            self.kept.append((data, send))
+        elif self.kept and chance > 0.9:
+            late, how = self.kept.pop(0)
+            how(late)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.closing = True
+        for thread in self.threads:
+            thread.join()
+        self.front.close()
+        self.back.close()

@@ -52,6 +52,34 @@ def test_a_damaged_file_is_a_sentence(fit, tmp_path):
         vb.load_identification(path)
 
 
+def _rewritten(path, change):
+    with h5py.File(path, "a") as file:
+        text = json.loads(file["text"][()].decode())
+        change(text)
+        del file["text"]
+        file["text"] = json.dumps(text)
+
+
+@pytest.mark.parametrize("key", ["gradient_tolerance", "converged", "at_bound"])
+def test_convergence_that_lacks_an_entry_is_refused_when_it_is_read(fit, tmp_path, key):
+    fit.save(tmp_path / "fit.h5")
+    assert "projected_gradient" in fit.convergence
+    _rewritten(tmp_path / "fit.h5", lambda text: text["convergence"].pop(key))
+    with pytest.raises(vb.FileProblem, match="'convergence' is not of the kind"):
+        vb.load_identification(tmp_path / "fit.h5")
+
+
+@pytest.mark.parametrize("values", [np.array([1, 2], "i4"), np.zeros(0)], ids=["integers", "nothing"])
+def test_parameters_of_another_kind_are_refused_when_they_are_read(fit, tmp_path, values):
+    fit.save(tmp_path / "fit.h5")
+    with h5py.File(tmp_path / "fit.h5", "a") as file:
+        count = file["parameters/free"].shape[0]
+        del file["parameters/free"]
+        file["parameters/free"] = np.resize(values, count) if len(values) else values
+    with pytest.raises(vb.FileProblem, match="'parameters/free' is not of the kind"):
+        vb.load_identification(tmp_path / "fit.h5")
+
+
 def test_nothing_half_written_is_left(fit, tmp_path, monkeypatch):
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import sys
 import time
 import tracemalloc
@@ -20,6 +21,7 @@ from vibrid.records.readers import UNFORESEEN
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from faults import files as faulty_files
 from faults import record_files as fuzz_readers
+from faults import workers
 
 FILES = fuzz_readers.valid_files()
 SMALL = Limits(expanded_bytes=16 * 1024**2, numbers=1_000_000, seconds=5.0)
@@ -361,3 +363,22 @@ def test_a_count_that_does_not_fit_is_refused(put, name, announced):
 def test_what_contradicts_a_file_that_describes_itself_is_refused(put, name, given):
     with pytest.raises(FileProblem):
         read_records(put(FILES[name][0]), **given)
+
+
+def test_a_process_that_ended_is_replaced_and_a_file_that_ended_two_is_a_failure(monkeypatch):
+    """The processes of `python benchmarks/faults.py --part files`."""
+    kind, ends = "samples of an online run", [3, 7, 7]
+    take = workers.Reader.take
+
+    def take_or_end(reader):
+        if ends and reader.next == ends[0]:
+            ends.pop(0)
+            raise EOFError
+        take(reader)
+
+    monkeypatch.setattr(workers.Reader, "take", take_or_end)
+    ((block, tally),) = workers.read_blocks([(kind, 0, 10)], 1, math.inf)
+    assert block == (kind, 0, 10) and tally.restarts == 2 and not ends
+    assert sum(tally.counts.values()) == 10 and tally.counts["failed"] == 1
+    assert tally.failures[0]["index"] == 7 and "--first 7 --count 1" in tally.failures[0]["repeat"]
+    assert not list(workers.read_blocks([(kind, 0, 10)], 1, 0.0)), "no block begins after the end of the time"

@@ -15,6 +15,7 @@ from vibrid.core.errors import FileProblem, InputError
 from vibrid.records.streams import (
     Arrival,
     ArrivalFile,
+    ExpectedUnit,
     Sequencer,
     Silence,
     in_background,
@@ -196,6 +197,35 @@ def test_lines_may_name_their_columns_and_bad_ones_are_passed_over():
     assert [a.number for a in lines(far, ("x", "f"), 0.1, refused.append)] == [0, 0] and len(refused) == 4
     assert [a.number for a in lines(io.StringIO("7,1,2\n"), ("x", "f"), 0.1, refused.append, 6.0)] == [10]
     assert [a.values for a in lines(io.StringIO("0,1,2\n"), ("x", "f"), 0.1, refused.append)] == [(1.0, 2.0)]
+
+
+UNITS = (ExpectedUnit("mm", "m"), ExpectedUnit("", "m/s^2"))
+
+
+def test_units_of_a_header_line_are_converted():
+    """As in a CSV file; the column x stays in the unit that the project states."""
+    text = io.StringIO("t [ms], a1 [g], x [mm]\n0, 2, 3\n100, -1, 4\n")
+    got = list(lines(text, ("x", "a1"), 0.1, pytest.fail, None, UNITS))
+    assert [a.number for a in got] == [0, 1] and got[1].time == pytest.approx(0.1)
+    np.testing.assert_allclose([a.values for a in got], [(3.0, 2 * 9.80665), (4.0, -9.80665)])
+    got = list(lines(io.StringIO("t,a1,x\n0,2,3\n"), ("x", "a1"), 0.1, pytest.fail, None, UNITS))
+    assert got[0].values == (3.0, 2.0), "without units those of the project"
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("t [s],x [cm],a1 [g]", "in cm by the header line, and in mm by the project"),
+        ("t [s],x [kN],a1 [g]", "column 'x'.*kN"),
+        ("t [s],x,a1 [furlong]", "column 'a1'.*furlong"),
+        ("t [m],x,a1", "no unit of time"),
+        ("t,X,a1", "names no column x"),
+        ("x,a1,t", "must be the time"),
+    ],
+)
+def test_a_header_line_that_would_be_misread_is_refused(header, words):
+    with pytest.raises(InputError, match=words):
+        list(lines(io.StringIO(f"{header}\n0,1,2\n"), ("x", "a1"), 0.1, pytest.fail, None, UNITS))
 
 
 def test_replay_keeps_time_when_asked():

@@ -37,6 +37,14 @@ def test_a_frame_in_a_row_is_a_beam_at_any_angle():
             np.testing.assert_allclose(frame.strain_row(f"{place},z=0.02") @ u, strain, rtol=1e-9)
 
 
+def test_a_place_of_many_spaces_is_refused_at_once():
+    """The time of the search for the distance was quadratic: minutes for this text."""
+    beam = vb.Beam(np.array([0.0, 1.0, 2.0]), E, A, I, RHO)
+    with pytest.raises(vb.InputError):
+        beam.strain_row("e1@0.3" + " " * 400_000 + "z=0.02")
+    assert np.array_equal(beam.strain_row("e1@0.3 , z = 0.02 "), beam.strain_row("e1@0.3,z=0.02"))
+
+
 @pytest.mark.parametrize("girder", [0.1, 1.0, 8.0])
 def test_portal_stiffness_with_joint_rotations(girder):
     """Sideways stiffness of a fixed portal, axial deformation excluded (Chopra, Dynamics of Structures, section 1.3):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vibrid.commands.hybrid_run import Json, Project, Report, print_judgement
+from vibrid.commands.hybrid_run import Json, Project, Report, load_hybrid, print_judgement
 from vibrid.commands.trust import Trust, consent
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def rehearse(
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
-    from vibrid.core.errors import FileProblem
     from vibrid.core.loops import compile_whole_loops
 
     compile_whole_loops()
@@ -48,12 +47,8 @@ def rehearse(
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
         from vibrid.hybrid.rehearsal import rehearse as run_rehearsal
-        from vibrid.project import load_project
 
-        loaded = load_project(project, trust)
-        if loaded.hybrid is None:
-            raise FileProblem(project, "it describes no hybrid test; add a [hybrid] table with devices.")
-        plan = loaded.hybrid
+        loaded, plan = load_hybrid(project, trust)
         result = run_rehearsal(
             plan.test,
             loaded.excitation(),

@@ -45,7 +45,7 @@ def run(
     from vibrid.commands.delivery import Delivery, quiet_stdout
     from vibrid.commands.hybrid_view import watching
     from vibrid.commands.progress import terminal_progress
-    from vibrid.core.errors import FileProblem, InputError
+    from vibrid.core.errors import InputError
     from vibrid.core.files import make_folder
     from vibrid.core.loops import compile_whole_loops
     from vibrid.hybrid.stopping import DivergedTest
@@ -55,15 +55,11 @@ def run(
     trust = consent(project, trust)
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
-        from vibrid.project import load_project
-
-        loaded = load_project(project, trust)
-        if loaded.hybrid is None:
-            raise FileProblem(project, "it describes no hybrid test; add a [hybrid] table with devices.")
+        loaded, plan = load_hybrid(project, trust)
         excitation = loaded.excitation()
         progress.stage("compiling")
-    test, place = loaded.hybrid.test, loaded.hybrid.watch
-    limits = loaded.hybrid.limits.combined(limits_from(limit))
+    test, place = plan.test, plan.watch
+    limits = plan.limits.combined(limits_from(limit))
     if out is not None:
         make_folder(out)
     if test.is_numerical and (real_time or no_c or unlimited):
@@ -71,7 +67,7 @@ def run(
         raise InputError(f"{option} is for tests with an external device; all devices of this test are computed.")
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
-    outside = {} if test.is_numerical else _outside(loaded.hybrid, out, real_time, settings, kept)
+    outside = {} if test.is_numerical else _outside(plan, out, real_time, settings, kept)
     if no_c:
         outside["in_c"] = False
     if not test.is_numerical:
@@ -107,6 +103,17 @@ def run(
 def _readings(loaded, result):
     """Readings of the project's sensors; the motion of the structure where there are none."""
     return loaded.measure(result.response) if loaded.sensors else result.motion()
+
+
+def load_hybrid(project: Path, trust: bool):
+    """The project and its hybrid test; refused if it describes none."""
+    from vibrid.core.errors import FileProblem
+    from vibrid.project import load_project
+
+    loaded = load_project(project, trust)
+    if loaded.hybrid is None:
+        raise FileProblem(project, "it describes no hybrid test; add a [hybrid] table with devices.")
+    return loaded, loaded.hybrid
 
 
 def _judgement(result, limits):

@@ -8,6 +8,7 @@ import numpy as np
 
 from vibrid.core.errors import FileProblem
 from vibrid.records.record import QUANTITIES, Channel, Record
+from vibrid.records.streams import ExpectedUnit
 from vibrid.records.units import unit_factor
 
 
@@ -19,6 +20,7 @@ class Columns:
     channels: tuple[Channel, ...]
     factors: np.ndarray  # to SI
     inputs: int  # how many of them are excitation
+    units: tuple[ExpectedUnit, ...]  # of the values as they arrive
 
     def record(self, rows: np.ndarray, step: float) -> Record:
         """Samples in SI units as a record; gaps in the excitation are filled with the last value."""
@@ -52,4 +54,5 @@ def columns_of(project) -> Columns:
     read = [Channel(s.label, s.quantity, QUANTITIES[s.quantity], location=s.place) for s in project.sensors]
     units = [c.unit for c in table.channels] + [project.units.get(s.label, "") for s in project.sensors]
     channels, factors = (*driving, *read), np.array([unit_factor(u)[0] if u else 1.0 for u in units])
-    return Columns(tuple(c.name for c in channels), channels, factors, len(driving))
+    expected = tuple(ExpectedUnit(unit, channel.unit) for unit, channel in zip(units, channels, strict=True))
+    return Columns(tuple(c.name for c in channels), channels, factors, len(driving), expected)

@@ -52,7 +52,7 @@ class OnlineSession:
             self.first = np.asarray(state.arrays["first"], float)
             self._set_up(self.first)
             self.live.restore(state)
-        except (KeyError, TypeError, ValueError) as problem:
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise FileProblem(state.path, f"it is not the state of this run ({type(problem).__name__}).") from None
         self.before = self.live.samples
 

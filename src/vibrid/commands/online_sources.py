@@ -64,7 +64,7 @@ def live_source(
         def read_lines(taken: int, origin: float | None, keep) -> Iterator[streams.Arrival]:
             if isinstance(sys.stdin, io.TextIOWrapper):
                 sys.stdin.reconfigure(errors="replace")  # a line that is not text is refused like any other
-            return keep(streams.lines(sys.stdin, columns.names, 1.0 / rate, refuse, origin))
+            return keep(streams.lines(sys.stdin, columns.names, 1.0 / rate, refuse, origin, columns.units))
 
         return LiveSource("pipe", 1.0 / rate, read_lines, columns.in_si, lambda _: "")
     host, port = _address(source)

@@ -17,7 +17,7 @@ from vibrid.hybrid.clock import Clock, ClockReport, WallClock
 from vibrid.hybrid.compensation import COMPENSATORS, Compensator, Inverse, NoCompensation, PolynomialExtrapolation
 from vibrid.hybrid.coordinator import HybridTest
 from vibrid.hybrid.device import SPECIMENS, Companion, LawDevice, LoopDevice, Reading
-from vibrid.hybrid.impose import impose
+from vibrid.hybrid.impose import StoppedMotion, impose
 from vibrid.hybrid.interlock import Interlock, Trip
 from vibrid.hybrid.latch import Stop, StopLatch
 from vibrid.hybrid.learned.in_loop import NetworkDevice
@@ -84,6 +84,7 @@ __all__ = [
     "StandIn",
     "Stop",
     "StopLatch",
+    "StoppedMotion",
     "Substructure",
     "Tracking",
     "Trip",

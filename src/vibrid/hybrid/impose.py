@@ -7,24 +7,36 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, Refusal
 from vibrid.hybrid.actuator import Actuator
 from vibrid.hybrid.chain import Chain
 from vibrid.hybrid.compensation import Compensator, TargetMotion
 from vibrid.hybrid.device import LawDevice, LoopDevice
+from vibrid.hybrid.interlock import Interlock
+from vibrid.hybrid.limits import SafetyLimits
+from vibrid.hybrid.stopping import first_crossing
 from vibrid.laws.base import Law
 from vibrid.records.record import Channel, Record
 
 
+class StoppedMotion(Refusal):
+    """A device left its limits; `record` holds the motion up to there, or None where the first command is refused."""
+
+    record: Record | None = None
+
+
 def impose(
-    device: LoopDevice | Law, target: Record, actuator: Actuator | None = None, compensator: Compensator | None = None
-) -> Record:
+    device: LoopDevice | Law, target: Record, actuator: Actuator | None = None, compensator: Compensator | None = None,
+    limits: SafetyLimits | None = None,
+) -> Record:  # fmt: skip
     """Move a device through a displacement history and record its instruments.
 
     Arguments
         device: a virtual specimen, or a law.
         target: a record with a channel of quantity imposed_displacement (m), and imposed_velocity if it is known.
         actuator, compensator: the actuator and the compensation of its delay; without them the motion is exact.
+        limits: of the device, as of one that is served: a command beyond them, after compensation, does not leave, and
+            a reading beyond them ends the motion (`StoppedMotion`, with the record up to there).
 
     Returns a record with the channels `target`, `command`, `displacement` (measured), `force` and the device's signals.
     """
@@ -39,11 +51,22 @@ def impose(
     device = LawDevice(device) if isinstance(device, Law) else device
     chain = Chain(device, actuator, compensator)
     rows = jax.tree.map(np.asarray, _walk(chain, jnp.asarray(x), jnp.asarray(v), jnp.asarray(step)))
+    crossed = None
+    if limits is not None:
+        stated = v.tolist() if actuator is None else None
+        crossed = first_crossing(Interlock(limits, nominal=step), rows, step, len(x), stated)
     data = np.column_stack([rows.target, rows.command, rows.measured, rows.force, rows.signals])
     moves = [Channel(n, "imposed_displacement" if n == "displacement" else "displacement") for n in _MOVES]
     signals = [Channel(n, "other", u) for n, u in zip(device.signal_names, device.signal_units, strict=True)]
     channels = (*moves, Channel("force", "element_force"), *signals)
-    return target.replace("imposed on a device", data=data, channels=channels)
+    imposed = target.replace("imposed on a device", data=data, channels=channels)
+    if crossed is None:
+        return imposed
+    kept = crossed.substep + (not crossed.is_command)
+    when = f"{target.start + crossed.substep * step:.4g} s"
+    stopped = StoppedMotion(f"The device left its limits at {when}: {crossed.text}.")
+    stopped.record = None if not kept else imposed.replace(f"stopped at {when}: {crossed.text}", data=data[:kept])
+    raise stopped
 
 
 _MOVES = ("target", "command", "displacement")

@@ -1,8 +1,9 @@
 """Recording a test while it runs: the recorded rows stay readable, however the test ends.
 
 Rows are written to a journal beside the file, block by block, by a separate thread, so that a slow disk does not delay
-the test. When the test ends the journal becomes an HDF5 record and is deleted. If the program or the computer fails,
-the journal stays, and `vibrid.read_record` reads it.
+the test; until then a row is in the journal's ring, so that the kill of the program costs none. When the test ends the
+journal becomes an HDF5 record and is deleted. If the program or the computer fails, the journal stays, and
+`vibrid.read_record` reads it.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ class Recorder:
             row[1 : 1 + self._width] = np.ravel(values)
             if self._clock is not None:
                 row[-1] = self._clock.late
+            self._journal.keep(row)
             self._filled += 1
             self.rows += 1
             if self._filled == BLOCK_ROWS:
@@ -150,8 +152,15 @@ class Recorder:
     def _write_waiting(self) -> None:
         try:
             while self._waiting:
-                self._journal.write(self._waiting[0])
-                del self._waiting[0]
+                block = self._waiting[0]
+                try:
+                    self._journal.write(block)
+                except OSError:
+                    if len(block) == 1:
+                        raise
+                    self._waiting[:1] = np.array_split(block, 2)  # so that every row that fits is written
+                else:
+                    del self._waiting[0]
         except OSError as refused:
             self.problem = f"recording failed ({refused.strerror}); earlier rows are in {self.journal.name}."
             while sum(b.nbytes for b in self._waiting) > MOST_WAITING:
@@ -170,15 +179,14 @@ class Recorder:
             self.lost, self.path = self.rows, self.journal
             self.problem = f"The recorded rows cannot be read back ({problem})."
             return
-        in_memory = sum(map(len, self._waiting))
-        rows = np.concatenate([kept.rows, *self._waiting])
+        rows = np.concatenate([kept.rows[: self._journal.rows], *self._waiting])
         notes = ["recorded during a hybrid test", *self._notes]
         notes += [f"the test ended early: {reason}"] if reason else []
         notes += [f"{self.lost} rows could not be recorded"] if self.lost else []
         try:
             write_hdf5(record_of(kept._replace(rows=rows), notes), self.path)
         except FileProblem as problem:
-            self.lost += in_memory
+            self.lost = self.rows - len(kept.rows)
             self.problem = (
                 f"{self.path} could not be written ({problem.problem}) The recorded rows are in {self.journal}: "
                 f"{len(kept.rows)} of {self.rows} rows; read_record reads it."

@@ -73,20 +73,42 @@ def early_end(test: HybridTest, x: np.ndarray, rows: Sequence[Row], limits: Sequ
         if own is None:
             continue
         last = min([len(row.command), *(end.substep for end in ends if end is not None)])
-        interlock = Interlock(own, start_time=0.0, nominal=step)
-        columns = (row.command[:last].tolist(), row.measured[:last].tolist(), row.force[:last].tolist())
-        for k, (command, measured, force) in enumerate(zip(*columns, strict=True)):
-            trip = interlock.check_command((command,), (0.0,), (0.0,), (k + 1) * step)
-            words = "the command is refused: " if trip else ""
-            trip = trip or interlock.check_reading((force,), measured)
-            interlock.commit()
-            if trip is not None:
-                reason = left_limits(part.name, _when(test, k, start), words + trip.text)
-                reason += hint(device_that_adds_energy(test, rows, k))
-                ends.append(EarlyEnd(k, reason, False))
-                break
+        crossed = first_crossing(Interlock(own, start_time=0.0, nominal=step), row, step, last)
+        if crossed is not None:
+            reason = left_limits(part.name, _when(test, crossed.substep, start), crossed.text)
+            reason += hint(device_that_adds_energy(test, rows, crossed.substep))
+            ends.append(EarlyEnd(crossed.substep, reason, False))
     valid = [end for end in ends if end is not None]
     return min(valid, key=lambda end: (end.substep, end.diverged)) if valid else None
+
+
+class LimitCrossing(NamedTuple):
+    """The first substep at which a device leaves its limits, why, and whether the command of that substep is refused:
+    then the device is not moved any more; otherwise it is its reading that is beyond a limit."""
+
+    substep: int
+    text: str
+    is_command: bool
+
+
+def first_crossing(
+    interlock: Interlock, row: Row, step: float, last: int, rates: Sequence[float] | None = None
+) -> LimitCrossing | None:
+    """Where the commands and readings of a device, `step` seconds apart, leave its limits; None where they do not.
+
+    rates: m/s, the velocities that are stated with the commands, if they are.
+    """
+    columns = (row.command[:last].tolist(), row.measured[:last].tolist(), row.force[:last].tolist())
+    stated = rates if rates is not None else [0.0] * last
+    for k, (command, measured, force) in enumerate(zip(*columns, strict=True)):
+        trip = interlock.check_command((command,), (stated[k],), (0.0,), (k + 1) * step)
+        if trip is not None:
+            return LimitCrossing(k, f"the command is refused: {trip.text}", True)
+        trip = interlock.check_reading((force,), measured)
+        if trip is not None:
+            return LimitCrossing(k, trip.text, False)
+        interlock.commit()
+    return None
 
 
 def left_limits(name: str, when: str, text: str) -> str:

@@ -52,11 +52,27 @@ def check_shapes(text: dict, arrays: Mapping) -> None:
             raise _wrong(name)
     for name, values in arrays.items():
         expected = _DIMENSIONS.get(name, 1 if name.startswith(("parameters/", "limits/", "sensors/")) else None)
+        if name.startswith(("parameters/", "limits/")) and (
+            np.asarray(values).dtype.kind != "f" or not np.size(values)
+        ):
+            raise _wrong(name)
         square = name in _SQUARE and np.shape(values) != (counts["parameters"],) * 2
         if square or (expected is not None and np.ndim(values) != expected):
             raise _wrong(name)
+    _check_convergence(text["convergence"])
     _check_records(text, arrays)
     _check_loads(text, arrays)
+
+
+def _check_convergence(convergence: dict) -> None:
+    """What `convergence_message` reads of a descent."""
+    number = lambda key: isinstance(convergence.get(key), (int, float))  # noqa: E731
+    if "projected_gradient" not in convergence:
+        return
+    held = convergence.get("at_bound")
+    names = isinstance(held, list) and all(isinstance(name, str) for name in held)
+    if not (number("projected_gradient") and number("gradient_tolerance") and number("converged") and names):
+        raise _wrong("convergence")
 
 
 def _check_records(text: dict, arrays: Mapping) -> None:

@@ -104,6 +104,7 @@ def make_sensors(
 ) -> tuple[Sensors | None, dict[str, str]]:
     """The sensors, each checked against the structure, and the unit of each channel in files."""
     sensors: list[Sensor] = []
+    tables_of: list[int] = []
     units: dict[str, str] = {}
     for i, table in enumerate(tables):
         noise = np.nan if table.noise is None else table.noise
@@ -113,11 +114,19 @@ def make_sensors(
             given = table.channel if len(table.place) == 1 else ""
             channel = given or re.sub(r"[^\w.=-]+", "_", f"{table.quantity}_{place}").strip("_")
             sensor = Sensor(table.quantity, place, table.gain, table.delay, noise, channel, table.offset)
-            with notes.at("sensors", i, "place"):
-                _traced(structure, lambda whole, model, s=sensor: compile_sensors(whole, model, (s,)))
             sensors.append(sensor)
+            tables_of.append(i)
             if table.unit:
                 units[sensor.label] = table.unit
+
+    def check(whole, model):
+        for i, sensor in zip(tables_of, sensors, strict=True):
+            with notes.at("sensors", i, "place"):
+                compile_sensors(whole, model, (sensor,))
+
+    if sensors:
+        with notes.at("sensors", tables_of[0], "place"):
+            _traced(structure, check)  # all at once: the model of a large frame takes a second
     with notes.at("sensors"):
         return (Sensors(sensors) if sensors else None), units
     return None, units

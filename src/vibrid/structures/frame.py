@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 _IN_ELEMENT = re.compile(r"e(\d+)@([-+.\deE]+)")
-_DISTANCE = re.compile(r"\s*,\s*z\s*=\s*([-+.\deE]+)\s*$")
+_DISTANCE = re.compile(r"\s*z\s*=\s*([-+.\deE]+)\s*")  # after the last comma
 SECTION_FORCES = ("axial", "shear", "moment")
 
 
@@ -136,8 +136,9 @@ class PlaneFrame(Assembled):
 
     def strain_row(self, place: str) -> np.ndarray | jax.Array:
         """Strain along the axis at "e2@0.5,z=0.01": `ε = u′ − z v″`, z in m from the axis, positive to its left."""
-        match = _DISTANCE.search(place)
-        where = place[: match.start()] if match else place
+        before, comma, last = place.rpartition(",")
+        match = _DISTANCE.fullmatch(last) if comma else None
+        where = before.rstrip() if match else place
         if match is None and self.nodes_and_supports().removed:
             raise InputError(f"The strain at '{place}' needs the distance from the axis in m: '{place},z=0.005'.")
         distance = number_in(match[1], place) if match else 0.0

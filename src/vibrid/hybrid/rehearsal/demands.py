@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,9 +16,10 @@ from vibrid.hybrid.stopping import limits_of
 
 SHOWN = {
     "displacement": (1e3, "mm"), "velocity": (1e3, "mm/s"), "acceleration": (1.0, "m/s²"), "step": (1e3, "mm"),
-    "force": (1e-3, "kN"),
+    "force": (1e-3, "kN"), "energy": (1e-3, "kJ"),
 }  # fmt: skip
-"""Quantities of the command and the force that are compared with limits: factor and unit in which they are shown."""
+"""Quantities of the command and the force that are compared with limits: factor and unit in which they are shown. The
+energy is that of one cycle."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,19 @@ def histories_of(command: Any, force: Any, dt: float) -> dict[str, Any]:
         "acceleration": jnp.abs(jnp.diff(steps, prepend=0.0)) / dt**2,
         "step": jnp.abs(steps),
         "force": jnp.abs(force),
+        "energy": jnp.abs(energy_of_cycles(command, force)),
     }
+
+
+def energy_of_cycles(command: Any, force: Any) -> Any:
+    """J: work of the force since the cycle began, as the interlock counts it: a cycle ends at the passage of the
+    command through zero in the positive direction."""
+    before = jnp.concatenate([jnp.zeros(1), command[:-1]])
+    mean = 0.5 * (force + jnp.concatenate([jnp.zeros(1), force[:-1]]))
+    total = jnp.cumsum(mean * (command - before))
+    ends = jnp.where((before < 0) & (command >= 0), jnp.arange(len(command)), -1)
+    last = jnp.concatenate([jnp.full(1, -1), jax.lax.cummax(ends)[:-1]])  # the end of the cycle before
+    return total - jnp.where(last >= 0, total[last], 0.0)
 
 
 def demands(result: HybridResult, limits: SafetyLimits | None = None) -> list[Demand]:

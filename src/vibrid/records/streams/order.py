@@ -132,7 +132,7 @@ class Sequencer:
         }
 
     def restore(self, state: dict) -> None:
-        """Go on from a `state`; ValueError, TypeError or KeyError where it is not one."""
+        """Go on from a `state`; ValueError, OverflowError, TypeError or KeyError where it is not one."""
         self.next = None if state["next"] is None else int(state["next"])
         self.last_time = float(state["last_time"])
         waiting, self._far = ([_arrival(entry) for entry in state[key]] for key in ("waiting", "far"))

@@ -13,6 +13,7 @@ from typing import TextIO
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.streams.header import ExpectedUnit, plain_layout, read_header
 from vibrid.records.streams.order import Arrival
 from vibrid.records.streams.packets import LARGEST, unpack
 
@@ -36,23 +37,29 @@ def replay(data: np.ndarray, step: float, speed: float = math.inf, first: int = 
 
 
 def lines(
-    stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[str], None], first: float | None = None
-) -> Iterator[Arrival]:
-    """Lines `time,value,value,…` of a pipe; a first line with names gives the order of the columns.
+    stream: TextIO, names: Sequence[str], step: float, refuse: Callable[[str], None], first: float | None = None,
+    units: Sequence[ExpectedUnit] | None = None,
+) -> Iterator[Arrival]:  # fmt: skip
+    """Lines `time,value,value,…` of a pipe; a first line with names gives the order of the columns, and their units.
 
     A line that cannot be read is refused and skipped. `first`: the time of sample 0, by default that of the first line.
+    `units`: what the project states; values of a column whose unit it does not state are converted from that of the
+    first line to SI. A first line that contradicts it, or lacks a column, is an InputError.
     """
-    order = list(range(1, len(names) + 1))
+    layout = plain_layout(len(names))
     for i, line in enumerate(_whole_lines(stream)):
         cells = [c.strip() for c in line.strip().split(",")]
         if cells == [""]:
             continue
-        if i == 0 and set(names) <= set(cells):
-            order = [cells.index(name) for name in names]
+        if i == 0 and (header := read_header(cells, names, units or [ExpectedUnit()] * len(names))) is not None:
+            layout = header
             continue
         try:
-            when = float(cells[0])
-            values = tuple(float(cells[j]) if cells[j] else math.nan for j in order)
+            when = layout.seconds * float(cells[0])
+            numbers = (float(cells[j]) if cells[j] else math.nan for j in layout.order)
+            values = tuple(
+                v if convert is None else float(convert(v)) for v, convert in zip(numbers, layout.convert, strict=True)
+            )
         except (ValueError, IndexError):
             refuse(f"line {i + 1} is not a time and {len(names)} numbers")
             continue
