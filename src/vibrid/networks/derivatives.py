@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from vibrid.networks.dense import ACTIVATIONS, Dense
 
@@ -22,14 +23,14 @@ def carried(network, x, first, second):
     return y, dy, ddy
 
 
-def carried_together(networks: Dense, x, first):
-    """`y, dy/dt, d²y/dt²` of several networks at points x (points, inputs) that move at `first`.
+def carried_together(networks: Dense, x, first, second: Array | float = 0.0):
+    """`y, dy/dt, d²y/dt²` of several networks at points x (points, inputs) with dx/dt `first` and d²x/dt² `second`.
 
     Weights have a first axis, the networks; all of them and all derivatives pass a layer in one product: on an
     accelerator, small products cost their launch. Gives (networks, 3, points, outputs).
     """
     points = x.shape[0]
-    h = jnp.concatenate([x, jnp.broadcast_to(first, x.shape), jnp.zeros_like(x)])
+    h = jnp.concatenate([x, *(jnp.broadcast_to(jnp.asarray(d, x.dtype), x.shape) for d in (first, second))])
     h = jnp.broadcast_to(h, (networks.weights[0].shape[0], *h.shape))
     value = (jnp.arange(3 * points) < points)[:, None]
     last = len(networks.weights) - 1

@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from vibrid.core.device import accelerated
+from vibrid.core.device import unrolled
 
 
 class LSTM(eqx.Module):
@@ -62,16 +62,12 @@ def along_beside(layers: Sequence[LSTM], states, inputs):
     return [(h[i], (h[i, -1], c[i])) for i in range(len(layers))]
 
 
-def _gates(z, c):
+def gates_of(z, c):
+    """Gates i, f, g, o from their inputs `z`; c and h after them."""
     i, f, g, o = jnp.split(z, 4, axis=-1)
     i, f, o, g = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jax.nn.sigmoid(o), jnp.tanh(g)
     after = f * c + i * g
     return (i, f, g, o), after, o * jnp.tanh(after)
-
-
-def _unrolled() -> int:
-    """Samples in one turn of the loop: a turn costs an accelerator a launch, a processor almost nothing."""
-    return 16 if accelerated() else 1
 
 
 @jax.custom_vjp
@@ -83,10 +79,10 @@ def _recur(u, a, h, c):
 def _recur_forward(u, a, h, c):
     def one(state, now):
         h, c = state
-        gates, after, output = _gates(now + h @ u, c)
+        gates, after, output = gates_of(now + h @ u, c)
         return (output, after), (output, c, jnp.concatenate(gates, axis=-1))
 
-    (_, last), (hs, cs, gates) = jax.lax.scan(one, (h, c), a, unroll=_unrolled())
+    (_, last), (hs, cs, gates) = jax.lax.scan(one, (h, c), a, unroll=unrolled())
     return (hs, last), (u, h, hs, cs, gates)
 
 
@@ -105,9 +101,7 @@ def _recur_backward(kept, slopes):
         dz = jnp.concatenate(parts, axis=-1)
         return (dz @ u.T, dc * f), dz
 
-    (dh, dc), dzs = jax.lax.scan(
-        one, (jnp.zeros_like(first), dlast), (dhs, cs, gates), reverse=True, unroll=_unrolled()
-    )
+    (dh, dc), dzs = jax.lax.scan(one, (jnp.zeros_like(first), dlast), (dhs, cs, gates), reverse=True, unroll=unrolled())
     before = jnp.concatenate([first[None], hs[:-1]])
     axes = tuple(range(before.ndim - 1))
     return jnp.tensordot(before, dzs, axes=(axes, axes)), dzs, dh, dc

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.device import accelerated
+from vibrid.core.device import unrolled
 
 
 class Resonators(eqx.Module):
@@ -72,7 +72,7 @@ class Resonators(eqx.Module):
             state = _turned(real, imaginary, state, push)
             return state, state
 
-        state, outputs = jax.lax.scan(one, state, pushed, unroll=16 if accelerated() else 1)
+        state, outputs = jax.lax.scan(one, state, pushed, unroll=unrolled())
         return outputs, state
 
 

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core import paths
+from vibrid.core.device import unrolled
 from vibrid.core.errors import InputError
 from vibrid.hybrid.device import LawState
 from vibrid.laws.base import Law, Motion
@@ -41,7 +42,7 @@ class Answer(eqx.Module):
             outputs, motion = now
             return self.step(state, outputs, motion, capacity, dt)
 
-        state, force = jax.lax.scan(one, state, (outputs, motion))
+        state, force = jax.lax.scan(one, state, (outputs, motion), unroll=unrolled())
         return force, state
 
 

@@ -41,13 +41,28 @@ class MotionFeatures(eqx.Module):
 
     def step(self, state, x, v) -> tuple[jax.Array, jax.Array]:
         """New play operators and features (…, count) at displacement x and velocity v (…)."""
-        r = jnp.asarray(self.widths, state.dtype)
-        x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
-        state = jnp.clip(state, x - r, x + r)
-        seen = [(x - self.middle) / self.displacement] + [v / self.velocity] * self.sees_velocity
-        return state, jnp.concatenate([*seen, (x - state) / r], axis=-1)
+        state = jnp.clip(state, *self._limits(state, x))
+        return state, self._seen(state, x, v)
 
     def along(self, state, x, v) -> tuple[jax.Array, jax.Array]:
-        """Features (samples, …, count) for x and v (samples, …), and the play operators after them."""
-        state, seen = jax.lax.scan(lambda state, now: self.step(state, *now), state, (x, v))
-        return seen, state
+        """Features (samples, …, count) for x and v (samples, …), and the play operators after them.
+
+        Two clips in a row are one clip, so the play operators of all samples need no loop over them.
+        """
+        limits = jax.lax.associative_scan(
+            lambda first, then: tuple(jnp.clip(x, *then) for x in first), self._limits(state, x)
+        )
+        states = jnp.clip(state, *limits)
+        return self._seen(states, x, v), states[-1]
+
+    def _limits(self, state, x) -> tuple[jax.Array, jax.Array]:
+        """Between which displacement x (…) moves the play operators."""
+        r, x = jnp.asarray(self.widths, state.dtype), jnp.asarray(x, state.dtype)[..., None]
+        return x - r, x + r
+
+    def _seen(self, state, x, v) -> jax.Array:
+        """Features (…, count), with the play operators `state` after the sample."""
+        r = jnp.asarray(self.widths, state.dtype)
+        x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
+        seen = [(x - self.middle) / self.displacement] + [v / self.velocity] * self.sees_velocity
+        return jnp.concatenate([*seen, (x - state) / r], axis=-1)
