@@ -148,6 +148,7 @@ IDENTIFYING = {
         "excitation": GROUND,
         "unknown": ["storeys[0].stiffness"],
         "noise": 0.02,
+        "aim": "parameters",
     },
     "TrajectoryFit": {"starts": 1, "spread": 0.4, "segments": 1, "stages": ("storeys",), "iterations": 5, "rounds": 1},
 }

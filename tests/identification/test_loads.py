@@ -317,6 +317,29 @@ def test_sensors_are_placed_for_what_loads_do_not_explain():
         vb.place_sensors(CHAIN, candidates, 2, **(options | {"unknown": [UNKNOWN[0], vb.UnknownLoad("0")]}))
 
 
+def test_sensors_are_placed_for_parameters_and_loads_by_the_joint_determinant():
+    """With the choice forced, the two criteria differ by ln |HPHᵀ + R| − ln |R| of the loads, here by matrices."""
+    samples, place = 30, [vb.Channel("load", "load", "N", "2")]
+    expected = vb.Record(load(TIME)[:samples], place, step=STEP, name="expected")
+    options = {"excitation": expected, "unknown": UNKNOWN, "noise": 0.02}
+    sensors = vb.Sensors(acceleration=[2], displacement=[0])
+    joint = vb.place_sensors(CHAIN, sensors, 2, aim="parameters and loads", **options)
+    alone = vb.place_sensors(CHAIN, sensors, 2, **options)
+    columns = []
+    for k in range(samples):
+        unit = vb.Record(np.eye(samples)[k], place, step=STEP, name="unit")
+        columns.append(vb.simulate(CHAIN, unit).readings(joint.sensors).reshape(-1))
+    sigma = np.tile(0.02 * vb.simulate(CHAIN, expected).readings(joint.sensors).std(axis=0), samples)
+    h = np.array(columns).T / sigma[:, None]
+    size = 3.0 * np.sqrt(np.mean(load(TIME)[:samples] ** 2))
+    dense = np.linalg.slogdet(np.eye(len(h)) + size**2 * h @ h.T)[1]
+    assert joint.log_determinant[-1] - alone.log_determinant[-1] == pytest.approx(dense, rel=1e-3)
+    with pytest.raises(InputError, match="needs an unknown load"):
+        vb.place_sensors(CHAIN, sensors, 1, aim="parameters and loads", **(options | {"unknown": UNKNOWN[:1]}))
+    with pytest.raises(InputError, match="no aim called"):
+        vb.place_sensors(CHAIN, sensors, 1, aim="loads", **options)
+
+
 def known_frequency() -> float:
     return float(vb.modes(CHAIN, 1).frequencies[0])
 

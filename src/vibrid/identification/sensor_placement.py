@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import checked
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, unknown_name
 from vibrid.identification.experiment import Experiment, Initial
 from vibrid.identification.identifiability import Identifiability, describe_information
 from vibrid.identification.loads.recursion import augment, exact_motion
-from vibrid.identification.loads.smoother import factorise, filtered
+from vibrid.identification.loads.smoother import Factors, factorise, filtered
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.unknowns import Unknowns, compile_unknowns, listed
 from vibrid.records.record import Record
@@ -25,6 +26,9 @@ from vibrid.simulation.run import Readings, run
 from vibrid.simulation.simulate import default_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensor, Sensors
+
+AIMS = ("parameters", "parameters and loads")
+"""What sensors are placed for."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,14 @@ def place_sensors(
     standing: Sensors | Sequence[Sensor] = (),
     hold: str = "linear",
     substeps: int = 1,
+    aim: str = "parameters",
 ) -> Placement:
     """Choose `count` of the candidate sensors: greedy D-optimal selection, then Fedorov's exchange of single sensors
     until none improves the determinant.
 
     The information of each candidate comes from differentiating the simulation at the structure's present values. Where
-    `unknown` also names loads (`UnknownLoad`), the information is what remains after the loads are eliminated.
+    `unknown` also names loads (`UnknownLoad`), the information is what remains after the loads are eliminated; with the
+    aim "parameters and loads" it is the joint information of both, so that the loads are well known too.
 
     Arguments
         candidates: possible sensors; those with a stated noise keep it.
@@ -71,7 +77,10 @@ def place_sensors(
         unknown: the unknowns, as for `identify`.
         noise: standard deviation of the noise over that of the signal, for sensors that state none.
         standing: sensors that are installed already; `count` more are chosen.
+        aim: "parameters", or "parameters and loads" where loads are unknown.
     """
+    if aim not in AIMS:
+        raise unknown_name("aim", aim, AIMS)
     standing, candidates = tuple(standing), Sensors(candidates)
     if not 1 <= count <= len(candidates):
         raise InputError(f"{count} sensors cannot be chosen from {len(candidates)} candidates.")
@@ -90,6 +99,8 @@ def place_sensors(
     slope, value = np.asarray(unknowns.slope(free)), np.asarray(unknowns.to_physical(free))
     relative = slope / np.where(value != 0, np.abs(value), np.asarray(unknowns.scale))
     scale = np.outer(relative, relative)
+    if aim != AIMS[0] and not sought:
+        raise InputError(f"The aim '{aim}' needs an unknown load: name one with UnknownLoad(…) among the unknowns.")
     if sought:
         information = _Eliminated(structure, candidates, excitation, sought, hold, slopes, sigma)
     else:
@@ -98,7 +109,8 @@ def place_sensors(
     every = range(len(candidates))
 
     def log_determinant(sensors: list[int]) -> float:
-        return float(np.linalg.slogdet(prior + information(sensors) / scale)[1])
+        of_parameters = float(np.linalg.slogdet(prior + information(sensors) / scale)[1])
+        return of_parameters if aim == AIMS[0] else of_parameters + information.of_loads(sensors)
 
     chosen = list(range(known))
     for _ in range(count):
@@ -131,6 +143,9 @@ class _Added:
     def __call__(self, chosen: list[int]) -> np.ndarray:
         return self.each[chosen].sum(axis=0)
 
+    def of_loads(self, chosen: list[int]) -> float:
+        return 0.0
+
 
 class _Eliminated:
     """Information of a set of sensors when loads of the expected size are unknown."""
@@ -147,15 +162,33 @@ class _Eliminated:
         self.system = augment(motion, jnp.asarray(shares), "size")
         self.size = np.sqrt(np.mean(inputs[:, places] ** 2, axis=0)) * 3.0
         self.slopes, self.sigma, self.samples = slopes, sigma, samples
+        self._last: tuple[tuple[int, ...], Any] = ((), None)
 
     def __call__(self, chosen: list[int]) -> np.ndarray:
         pick = np.array(chosen)
-        system = dataclasses.replace(self.system, output=self.system.output[:, pick])
+        white, _ = filtered(self._of(pick), self._factors(pick), self.slopes[:, pick])
+        return np.asarray(jnp.einsum("kyp,kyq->pq", white, white))
+
+    def of_loads(self, chosen: list[int]) -> float:
+        """ln |I + P HᵀR⁻¹H| of the loads, parameters known: H from the loads to the readings, P their expected size.
+
+        It equals ln |HPHᵀ + R| − ln |R|, the determinant of the readings' covariance over that of their noise. With
+        the information of the parameters after elimination it is the determinant of the joint information.
+        """
+        pick = np.array(chosen)
+        return self._factors(pick).log_determinant() - 2.0 * self.samples * float(np.log(self.sigma[pick]).sum())
+
+    def _of(self, pick: np.ndarray):
+        return dataclasses.replace(self.system, output=self.system.output[:, pick])
+
+    def _factors(self, pick: np.ndarray) -> Factors:
+        system = self._of(pick)
         first = np.zeros(system.transition.shape[-1])
         first[system.size :] = np.tile(self.size, (len(first) - system.size) // system.loads)
-        factors = factorise(system, self.sigma[pick], self.size, first, self.samples, settled=1e-6)
-        white, _ = filtered(system, factors, self.slopes[:, pick])
-        return np.asarray(jnp.einsum("kyp,kyq->pq", white, white))
+        key = tuple(pick.tolist())
+        if key != self._last[0]:
+            self._last = key, factorise(system, self.sigma[pick], self.size, first, self.samples, settled=1e-6)
+        return self._last[1]
 
 
 @eqx.filter_jit
