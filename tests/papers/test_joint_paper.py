@@ -8,6 +8,10 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.identification import METHODS
 from vibrid.papers.joint.alternating import Markov, alternate, normal_equations, respond
 from vibrid.papers.joint.as_published import JointAsPublished
+from vibrid.papers.joint.cantilever_starts import starts_verdict
+from vibrid.papers.joint.cantilever_updates import noise_verdict
+from vibrid.papers.joint.paper import EQUATION_29, LARGEST, norm_29, norm_largest
+from vibrid.papers.joint.truss_updates import sets_verdict
 
 STEP, SAMPLES = 0.02, 80
 TIME = np.arange(SAMPLES) * STEP
@@ -86,3 +90,40 @@ def test_what_the_updates_cannot_use_is_refused():
 def test_the_old_argument_names_the_new_method(old):
     with pytest.raises(InputError, match="joint-as-published"):
         vb.JointLoads(**old)
+
+
+def test_the_updates_resume_from_their_checkpoint(tmp_path, monkeypatch):
+    problem = vb.identification.make_problem(GUESS, record((1,)), [UNKNOWN[0], UNKNOWN[2]])
+    first, file = np.full((SAMPLES, 1), 10.0), str(tmp_path / "updates.npz")
+    whole = alternate(problem, first, iterations=25)
+    monkeypatch.setattr("vibrid.papers.joint.alternating.SAVED_EVERY", 0.0)
+
+    class Stop:
+        def update(self, count, text):
+            if count == 12:
+                raise KeyboardInterrupt
+
+    assert alternate(problem, first, iterations=25, checkpoint=file, progress=Stop()).cut_short
+    resumed = alternate(problem, first, iterations=25, checkpoint=file)
+    np.testing.assert_array_equal(resumed.thetas, whole.thetas)
+    np.testing.assert_array_equal(resumed.kept, whole.kept)
+    np.testing.assert_array_equal(resumed.loads, whole.loads)
+    assert not (tmp_path / "updates.npz").exists()
+
+
+def test_verdicts_follow_from_the_numbers():
+    names = {"E (%)": 0.3, "iterations": 9, "ε met": "no"}
+    good, bad = names, names | {"E (%)": 12.0}
+    paper = {0: good, 1: bad, 2: bad, 3: bad, 4: good, 5: good}
+    assert sets_verdict(paper).startswith("reproduces")
+    assert "with sets 1, 4, 5" in sets_verdict(paper | {1: good})
+    end = {EQUATION_29: 1.0, LARGEST: 1.5, "load, lowest on the way (%)": 0.5}
+    assert noise_verdict([end], 1.85).startswith("reproduces") and "2 times as far off" in noise_verdict([end], 1.85)
+    assert noise_verdict([end | {LARGEST: 2.0}], 1.85).startswith("does not")
+    start = {"all errors below 1 % (Eq. 29)": 49, "largest error of EI, worst (%)": 30.0, "ε met": 48}
+    assert "49 of 50 starts only" in starts_verdict(start, 50)
+
+
+def test_both_norms_of_a_load():
+    true, found = np.array([0.0, 3.0, -4.0]), np.array([0.0, 3.0, -3.0])
+    assert norm_29(found, true) == pytest.approx(20.0) and norm_largest(found, true) == pytest.approx(25.0)

@@ -16,6 +16,7 @@ _METHODS = Registry.of("method")
 _METHODS.announce("joint-as-published", "vibrid.papers.joint.as_published:JointAsPublished")
 _METHODS.announce("masing-as-published", "vibrid.papers.masing.as_published:MasingAsPublished")
 _METHODS.announce("pidynnet-as-published", "vibrid.papers.pidynnet.as_published:PIDynNetAsPublished")
+_METHODS.announce("pidynnet-corrected", "vibrid.papers.pidynnet.corrected:PIDynNetCorrected")
 _METHODS.announce("siva-as-published", "vibrid.papers.siva.as_published:SIVAAsPublished")
 
 __all__ = ["PAPERS", "Check", "Claim", "Outcome", "Paper", "Run", "load_paper", "reproduce"]

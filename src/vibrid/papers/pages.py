@@ -57,6 +57,7 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
         facts = facts_of(paper, item, outcome, seconds, run.quick) | {"cold": not run.reused}
         facts["canaries"] = canaries_of(paper, item.label, run)
         yield Made(paper, Path(out) / name, facts, outcome.figure)
+        run.end_item()
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +164,10 @@ def section(facts: dict, picture: list[str]) -> list[str]:
 
 
 def time_of(facts: dict) -> str:
-    """The time of an item; an item that reused results of an earlier one has no time of its own."""
+    """The time of an item; an item that used results computed before it has no time of its own."""
     if facts.get("cold", facts["seconds"] > 0):
         return f"{facts['seconds']:g} s"
-    return "no time of its own: it uses what an earlier item of the same call computed"
+    return "no time of its own: it uses results computed before it"
 
 
 def _cell(value) -> str:

@@ -138,17 +138,24 @@ class Run:
 
     def __init__(self, quick: bool = False, data: Path | None = None, progress: Progress = SILENT):
         self.quick, self.progress = quick, progress
-        self._data = None if data is None else Path(data)
+        self.data = None if data is None else Path(data)
         self._kept: dict = {}
         self.folder: Path | None = None
         """Folder in which the results of the paper are written."""
+        self.stored: set[Path] = set()
+        """Files of finished jobs of the current item (`jobs`); they are removed when it is written."""
         self._fresh: set = set()
         self.reused = False
         """Whether the current item used results of an earlier one: its time is then not that of a cold run."""
 
     def begin_item(self) -> None:
         """Results computed from now on belong to a new item."""
-        self._fresh, self.reused = set(), False
+        self._fresh, self.reused, self.stored = set(), False, set()
+
+    def end_item(self) -> None:
+        """The current item is written: what was stored to resume it is removed."""
+        for file in self.stored:
+            file.unlink(missing_ok=True)
 
     def once(self, make: Callable, *arguments):
         """`make(run, *arguments)`, computed at the first call only, for a fit that several tables and figures show."""
@@ -158,6 +165,17 @@ class Run:
             self._kept[key] = make(self, *arguments)
         self.reused |= key not in self._fresh
         return self._kept[key]
+
+    def known(self, make: Callable, arguments: tuple):
+        """A result of `once` or `keep`, or None."""
+        value = self._kept.get((make, arguments))
+        self.reused |= value is not None and (make, arguments) not in self._fresh
+        return value
+
+    def keep(self, make: Callable, arguments: tuple, value) -> None:
+        """Keep a result that was computed elsewhere, as if by `once`."""
+        self._fresh.add((make, arguments))
+        self._kept[make, arguments] = value
 
     def checkpoint(self, name: str) -> str | None:
         """File in which a long training is saved until its item is done, so that the same command resumes it.
@@ -172,9 +190,9 @@ class Run:
 
     def real(self, relative: str) -> Path:
         """A file of the folder of real records."""
-        if self._data is None:
+        if self.data is None:
             raise Refusal("This item needs real records: give their folder with --data FOLDER.")
-        path = self._data / relative
+        path = self.data / relative
         if not path.exists():
             raise InputError(f"'{relative}' is not in the folder of real records that was given.")
         return path

@@ -33,6 +33,7 @@ HEADINGS = (
     "verdict",
 )
 NOT_MADE = "(not made)"
+WITHHELD = "open: a number of this row is not made yet"
 _FIELD = re.compile(r"\{([^{}]*)\}")
 
 
@@ -42,7 +43,8 @@ class Claim:
 
     Arguments
         claim: statement of the paper: its number, table or figure, and the conditions.
-        verdict: begins with one of `VERDICTS`; the reason or the correction follows.
+        verdict: begins with one of `VERDICTS`, the reason or the correction follows; or a field whose text does, where
+            the item itself judges its numbers.
         published: result of the paper's recipe under the paper's conditions, run to its own stopping rule.
         ours: result of our method under the same conditions.
         alternative: result of the strongest simple method.
@@ -57,13 +59,19 @@ class Claim:
     limit: str = "–"
 
     def __post_init__(self):
-        if not self.verdict.startswith(VERDICTS):
+        if not self.verdict.startswith((*VERDICTS, "{")):
             raise InputError(f"A verdict begins with one of: {'; '.join(VERDICTS)}; not '{self.verdict}'.")
 
     def cells(self, results: Results) -> list[str]:
-        """The texts of the row, with the numbers filled in."""
+        """The texts of the row, with the numbers filled in; the verdict is withheld until all of them are there."""
         texts = (self.claim, self.published, self.ours, self.alternative, self.limit, self.verdict)
-        return [results.fill(text) for text in texts]
+        before = len(results.missing)
+        filled = [results.fill(text) for text in texts]
+        if len(results.missing) > before:
+            return [*filled[:-1], WITHHELD]
+        if not filled[-1].startswith(VERDICTS):
+            raise InputError(f"The field '{self.verdict}' is no verdict: '{filled[-1]}'.")
+        return filled
 
 
 def numbers(item: str, rows, column: str, shape: str = ".3g") -> str:
@@ -106,6 +114,11 @@ class Results:
         else:
             named = [r for r in facts["rows"] if r and str(next(iter(r.values()))) == row]
         return named[0].get(column) if named else None
+
+    def rows(self, item: str) -> list[dict]:
+        """The rows of a result; none if there is no file."""
+        facts = self._facts(item)
+        return [] if facts is None else facts["rows"]
 
     def _facts(self, item: str) -> dict | None:
         if item not in self._read:

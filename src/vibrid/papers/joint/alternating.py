@@ -10,6 +10,7 @@ at rest at the first sample, as in the paper. The memory grows with the square o
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -24,11 +25,14 @@ from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.loads import recursion
 from vibrid.identification.problem import Problem
+from vibrid.networks.checkpoint import Checkpoint
 
 DIFFERENCE = 1e-6
 """Relative step of the forward difference, Eq. 22."""
 KEPT = 10
 """Loads are stored at every so many iterations."""
+SAVED_EVERY = 60.0
+"""Seconds between two savings of a checkpoint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,7 @@ def alternate(
     share: float = 0.5,
     tolerance: float = 1e-6,
     iterations: int = 500,
+    checkpoint: str | None = None,
     progress=SILENT,
 ) -> Alternation:
     """Run the paper's updates from the problem's initial values until Eq. 27 holds.
@@ -59,6 +64,7 @@ def alternate(
         loads: (samples, loads), initial values in N; their rms is the unit of the loads.
         share: λ of Eq. 26, between 0 and 1.
         tolerance: ε of Eq. 27; 0 runs all the iterations.
+        checkpoint: file in which the updates are saved about once a minute, and from which they resume.
     """
     data = problem.data[0]
     if len(problem.data) > 1 or not recursion.is_exact(problem) or not np.asarray(data.present).all():
@@ -72,9 +78,13 @@ def alternate(
     scale, sign, unit = np.abs(theta), np.sign(theta), np.sqrt(np.mean(loads**2))
     nudges = DIFFERENCE * np.diag(scale)
     thetas, costs, kept, converged, cut_short = [], [], [], False, False
+    file, saved_at = None if checkpoint is None else Checkpoint(checkpoint), time.monotonic()
+    if file is not None and (stored := file.load()) is not None:
+        theta, loads = stored[0]["theta"], stored[0]["loads"]
+        thetas, costs, kept = (list(stored[0][name]) for name in ("thetas", "costs", "kept"))
     try:
         with threadpool_limits(1):  # matrices are too small for more
-            for count in range(iterations):
+            for count in range(len(costs), iterations):
                 h, *moved = model(np.stack([theta, *(theta + nudges)]))
                 r = (y - respond(*h, loads)) / shape
                 thetas.append(theta)
@@ -96,8 +106,13 @@ def alternate(
                 if change <= tolerance:
                     converged = True
                     break
+                if file is not None and time.monotonic() - saved_at > SAVED_EVERY:
+                    saved_at = time.monotonic()
+                    file.keep({"theta": theta, "loads": loads, "thetas": thetas, "costs": costs, "kept": kept})
     except KeyboardInterrupt:
         cut_short = True
+    if file is not None and not cut_short:
+        file.remove()
     return Alternation(theta, loads, converged, np.array(thetas), np.array(costs), np.array(kept), cut_short)
 
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 import vibrid as vb
-from vibrid.papers.joint.paper import PAPER, convergence_figure, load_record, measured, percent
+from vibrid.papers.joint.paper import (
+    PAPER,
+    convergence_figure,
+    load_record,
+    measured,
+    norm_29,
+    norm_largest,
+    percent,
+)
 from vibrid.papers.paper import Check, Outcome
 from vibrid.report import style
 
@@ -112,6 +120,11 @@ def table_6(run) -> Outcome:
         float(chain.loads[0].error(blow(TIME))[0]),
         100 * abs(real.loads[0].values.max() / blow(TIME).max() - 1),
     )
+    for name, norm in (("load (Eq. 29)", norm_29), ("load (largest over time)", norm_largest)):
+        off = [norm(result.loads[0].values[:, 0], blow(TIME)) for result in (chain, noisy, real)]
+        columns = ("chain data (%)", "chain, 1 % noise (%)", "difference (%)")
+        rows.append({"": name, **dict(zip(columns, off, strict=True))})
+    rows[-1]["paper's difference (%)"] = 8.33
     return Outcome(
         rows,
         [
@@ -126,7 +139,8 @@ def table_6(run) -> Outcome:
             Check("frame data: error of the load's peak", f"{peak:.2g} % (paper 8.33 %)", "≤ 8 %", bool(peak <= 8)),
         ],
         "The frame's joints rotate and its displacement is integrated from acceleration after a 2 Hz high-pass; its "
-        "reference is the chain that fits it best when the blow is known.",
+        "reference is the chain that fits it best when the blow is known. The load's error is that of the whole "
+        "history, also after the blow; the paper calls its 8.33 % the maximum and compares peaks.",
     )
 
 
@@ -156,32 +170,47 @@ def figure_29(run) -> Outcome:
 
 @PAPER.figure(30, "Displacement of the first mass, integrated from its acceleration")
 def figure_30(run) -> Outcome:
-    return _signal(run, 1, "displacement of mass 1 [m]")
+    """The caption says the third mass; Section 4.1 states that the displacement of the first was used."""
+    outcome = _signal(run, 1, "displacement of mass 1 [m]")
+    note = (
+        "The printed caption says the third mass; the text says that the displacement of the first mass was used in "
+        "the identification, and this is shown."
+    )
+    return Outcome(figure=outcome.figure, note=note)
 
 
-def _history(run, part: slice, names, ylabel: str, true):
-    return convergence_figure(run.once(fit, "chain").history["estimate"][:, part], true, names, ylabel)
+def _history(run, part: slice, names, ylabel: str):
+    """Estimates from the frame's data over the iterations, and the chain that fits it best with a known blow."""
+    reference = run.once(known_force).estimate[part]
+    return convergence_figure(run.once(fit, "frame", 0.0).history["estimate"][:, part], reference, names, ylabel)
+
+
+DOTTED = "From the frame's data, as Figure 33; dotted: the chain that fits the frame best when the blow is known."
 
 
 @PAPER.figure(31, "Stiffness over the iterations")
 def figure_31(run) -> Outcome:
-    return Outcome(figure=_history(run, slice(0, 3), ("k₁", "k₂", "k₃"), "stiffness [N/m]", STIFFNESS))
+    return Outcome(figure=_history(run, slice(0, 3), ("k₁", "k₂", "k₃"), "stiffness [N/m]"), note=DOTTED)
 
 
 @PAPER.figure(32, "Damping over the iterations")
 def figure_32(run) -> Outcome:
-    result = run.once(fit, "chain", 0.01)
+    result, chain = run.once(fit, "frame", 0.0), run.once(fit, "chain", 0.01)
+    reference = run.once(known_force).estimate
     rows = [
         {
             "": f"c_{i + 1}",
-            "true (N s/m)": DAMPING[i],
-            "found at 1 % noise": float(result.estimate[3 + i]),
-            "± 2σ": float(2 * result.deviation[3 + i]),
+            "frame: found (N s/m)": float(result.estimate[3 + i]),
+            "frame: with known blow": float(reference[3 + i]),
+            "chain: true": DAMPING[i],
+            "chain: found at 1 % noise": float(chain.estimate[3 + i]),
+            "chain: ± 2σ": float(2 * chain.deviation[3 + i]),
         }
         for i in range(3)
     ]
-    figure = _history(run, slice(3, 6), ("c₁", "c₂", "c₃"), "damping [N s/m]", DAMPING)
-    return Outcome(rows, figure=figure, note="Two sensors and a free load leave damping uncertain: see the ± 2σ.")
+    figure = _history(run, slice(3, 6), ("c₁", "c₂", "c₃"), "damping [N s/m]")
+    note = f"{DOTTED} Two sensors and a free load leave damping uncertain: see the ± 2σ."
+    return Outcome(rows, figure=figure, note=note)
 
 
 @PAPER.figure(33, "The blow found from frame data")

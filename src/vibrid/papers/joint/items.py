@@ -2,12 +2,17 @@
 
 from vibrid.papers.joint import (  # noqa: F401  (they add items, and the verdict)
     cantilever,
+    cantilever_noise,
+    cantilever_starts,
     cantilever_updates,
     hammer,
+    hammer_updates,
     nonlinear,
     overpass,
     tower,
     truss,
+    truss_sensors,
+    truss_updates,
     verdict,
 )
 from vibrid.papers.joint.paper import PAPER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import vibrid as vb
-from vibrid.papers.joint.paper import PAPER, measured, percent
+from vibrid.papers.joint.paper import PAPER, measured, norm_29, norm_largest, percent
 from vibrid.papers.paper import Check, Outcome
 from vibrid.report import style
 
@@ -46,7 +46,8 @@ def nonlinear(run) -> Outcome:
     unknown = ["storeys[*].stiffness", "storeys[0].beta", "storeys[0].gamma", vb.UnknownLoad("2")]
     result = vb.identify(guess, data, unknown, vb.JointLoads(), progress=run.progress)
     error = percent(result.estimate, list(TRUE.values()))
-    load = float(result.loads[0].error(history())[0])
+    found = result.loads[0].values[:, 0]
+    load, largest = norm_29(found, history()), norm_largest(found, history())
     drift, force = run.once(truth).part("storeys[0]")
     figure = style.new_figure(9.0, 3.2)
     left, right = figure.subplots(1, 2, width_ratios=(2, 1))
@@ -61,7 +62,8 @@ def nonlinear(run) -> Outcome:
         rows,
         [
             Check("largest error of a stiffness", f"{error[:3].max():.2g} %", "≤ 3 %", bool(error[:3].max() <= 3)),
-            Check("error of the load", f"{load:.2g} %", "≤ 10 %", load <= 10),
+            Check("error of the load (Eq. 29)", f"{load:.2g} %", "≤ 10 %", load <= 10),
+            Check("largest error of the load over time, of its peak", f"{largest:.2g} %"),
         ],
         f"Gauss–Newton about the motion inside, variable projection outside: {result.convergence['iterations']} "
         f"iterations, {result.seconds:.0f} s with compilation. Data from a ten times finer Runge–Kutta step.",
@@ -102,8 +104,11 @@ def moving(run) -> Outcome:
     unknown = [vb.Unknown("modulus", name="E"), vb.UnknownLoad("vehicle", speed=15.0, enters=0.1)]
     result = vb.identify(bridge.replace({"modulus": 25e9}), data, unknown, vb.JointLoads(penalty="difference"))
     axle, on = result.loads[0].values[:, 0], (x > 1.0) & (x < 19.0)
-    error = 100 * float(np.linalg.norm((axle - load)[on]) / np.linalg.norm(load[on]))
-    modulus = float(percent(result.estimate, [33e9])[0])
+    row = {
+        "error of E (%)": float(percent(result.estimate, [33e9])[0]),
+        "error of the axle load, 1 m from the ends on (%)": norm_29(axle[on], load[on]),
+        "largest over time (%)": norm_largest(axle[on], load[on]),
+    }
     ax = style.new_axes(8.0, 3.0)
     ax.plot(time, load / 1e3, color=style.TRUTH, lw=2, label="true")
     ax.plot(time, axle / 1e3, color=style.PREDICTED, lw=1, label="found")
@@ -112,7 +117,7 @@ def moving(run) -> Outcome:
         ax.axvline(0.1 + edge / 15.0, color=style.INK, ls=":", lw=0.8)
     ax.legend()
     return Outcome(
-        [{"error of E (%)": modulus, "error of the axle load, 1 m from the ends on (%)": error}],
+        [row],
         note="1 % noise; position known in time; dotted: the vehicle enters and leaves.",
         figure=ax.figure,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import vibrid as vb
+from vibrid.identification.loads.regularisation import choose_weights
+from vibrid.identification.loads.solution import followed, solve_loads
 from vibrid.papers.paper import Paper
 from vibrid.report import style
 
@@ -30,6 +32,31 @@ def load_record(values, place: str, step: float) -> vb.Record:
 def percent(found, true) -> np.ndarray:
     """100 |found − true| / |true| (Eq. 30)."""
     return 100.0 * np.abs(np.asarray(found) / np.asarray(true) - 1.0)
+
+
+EQUATION_29, LARGEST = "load, Eq. 29 (%)", "load, largest error over time (% of its peak)"
+
+
+def norm_29(values, true) -> float:
+    """100 ‖found − true‖ / ‖true‖ (Eq. 29)."""
+    return 100.0 * float(np.linalg.norm(values - true) / np.linalg.norm(true))
+
+
+def norm_largest(values, true) -> float:
+    """The largest error over time, in per cent of the largest true value."""
+    return 100.0 * float(np.abs(values - true).max() / np.abs(true).max())
+
+
+def both_norms(values, true) -> dict[str, float]:
+    """The two readings of a load's "percentage error": the paper states Eq. 29, and prints maxima over time."""
+    return {EQUATION_29: norm_29(values, true), LARGEST: norm_largest(values, true)}
+
+
+def loads_along(result, bare, estimates) -> np.ndarray:
+    """(estimates, samples, loads): the loads that fit best at each estimate; `bare` is the problem before the fit."""
+    weights = choose_weights(bare, result.free).weights
+    solved = [solve_loads(bare, bare.unknowns.to_free(e), 0, weights, "size") for e in estimates]
+    return np.array([np.asarray(followed(s).loads) for s in solved])
 
 
 def load_figure(time, values, title: str):

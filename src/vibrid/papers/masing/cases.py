@@ -26,8 +26,8 @@ UNKNOWN = (
     Unknown("law.distribution.mean", scale=1.0, name="α"),
     Unknown("law.damping", scale=0.1, name="c"),
 )
-TO_PAPER = np.array([1.0, 1.0, 1.0, 10.0])
-"""θ of the paper is [β, k, α, c*] with c* = 10 c."""
+DAMPING_UNIT = 10.0
+"""The last entry of the paper's θ = [β, k, α, c*] is c* = 10 c."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +125,21 @@ def true_force(run, system: PaperTest, real: bool, ductility: float | None = Non
     return force_of(rayleigh(alpha), beta if ductility is None else ductility, k, c / 10.0, x, v)
 
 
-def noisy(x, v, f, noise: float, seed: int) -> np.ndarray:
-    """(nt, 3): x, v and f with white noise whose standard deviation is `noise` times the rms of each."""
+def noisy(x, v, f, noise: float, seed: int, below: float | None = None) -> np.ndarray:
+    """(nt, 3): x, v and f with noise whose standard deviation is `noise` times the rms of each.
+
+    The noise is white, or has frequencies `below` so many Hz alone.
+    """
     rng = np.random.default_rng(seed)
-    columns = [a + noise * np.sqrt(np.mean(a**2)) * rng.standard_normal(len(a)) for a in (x, v, f)]
+    columns = []
+    for signal in (x, v, f):
+        disturbance = rng.standard_normal(len(signal))
+        if below is not None:
+            spectrum = np.fft.rfft(disturbance)
+            spectrum[np.fft.rfftfreq(len(signal), 1.0 / RATE) > below] = 0.0
+            disturbance = np.fft.irfft(spectrum, len(signal))
+            disturbance = disturbance / disturbance.std()
+        columns.append(signal + noise * np.sqrt(np.mean(signal**2)) * disturbance)
     return np.stack(columns, axis=1)
 
 
@@ -148,17 +159,19 @@ def device(theta, ductility: float | None = None) -> Device:
     return Device(Masing(float(k), RayleighYield(float(alpha)), float(beta), c / 10.0, CAPACITY))
 
 
-def data_of(run, system: PaperTest, noise: float, seeds: int, real: bool, ductility: float | None = None) -> np.ndarray:
+def data_of(
+    run, system: PaperTest, noise: float, seeds: int, real: bool, ductility: float | None = None, below=None
+) -> np.ndarray:
     """(seeds, nt, 3)"""
     x, v = run.once(motion, system, real)
     f = run.once(true_force, system, real, ductility)
-    return np.stack([noisy(x, v, f, noise, seed) for seed in range(seeds)])
+    return np.stack([noisy(x, v, f, noise, seed, below) for seed in range(seeds)])
 
 
 def identify_many(method, guess: Device, data: np.ndarray, unknown=UNKNOWN):
     """Every noise seed through a method: estimates (seeds, p) in the paper's units, states, and paths."""
     problem = make_problem(guess, as_record(data[0]), unknown)
-    scale = TO_PAPER[-len(unknown) :]
+    scale = np.append(np.ones(len(unknown) - 1), DAMPING_UNIT)
     if isinstance(method, OnlineMasing):
         keys = jnp.arange(len(data))
         state, (path, band) = run_many(method, problem, keys, jnp.asarray(data[:, :, 2:]), jnp.asarray(data[:, :, :2]))

@@ -9,10 +9,10 @@ from scipy import stats
 
 from vibrid.identification import OnlineRecall
 from vibrid.laws import RayleighYield, WeibullYield
+from vibrid.papers.jobs import Arrays, run_jobs
 from vibrid.papers.masing.cases import (
     KOBE,
     SAN_FERNANDO,
-    UNKNOWN,
     as_record,
     constants,
     data_of,
@@ -23,8 +23,9 @@ from vibrid.papers.masing.cases import (
     motion,
     noisy,
 )
+from vibrid.papers.masing.seeds import KINDS, OURS, PRINTED, RECALL, identified, job_of, method_of, seeds_of
 from vibrid.papers.paper import Check, Outcome
-from vibrid.report.style import BOUND, CYCLE, INK, log_axis, new_axes
+from vibrid.report.style import CYCLE, INK, legend_above, log_axis, new_figure, styled
 from vibrid.simulation import simulate
 
 TABLE_1 = (
@@ -44,35 +45,21 @@ TABLE_2 = (
 """Case, objective, noise, the paper's θ̂ and its error of the distribution."""
 
 
-def seeds_of(run) -> int:
-    return 2 if run.quick else 20
-
-
-def recalled(run, system, noise: float, real: bool):
-    """Estimates and certainty of the better method on a test: shared by cases that differ in the objective alone."""
-    ends, sure, _ = identify_many(
-        OnlineRecall(), device(system.guess), data_of(run, system, noise, seeds_of(run), real)
-    )
-    return ends, sure
-
-
 def table_1(run, real: bool) -> Outcome:
+    kinds = KINDS if real else (OURS, RECALL)
+    cases = [c for c in TABLE_1 if not run.quick or c[0] in (1, 9)]
+    jobs = {(case, kind): job_of(kind, system, objective, noise, real) for case, system, objective, noise, _ in cases
+            for kind in kinds}  # fmt: skip
+    unique = list(dict.fromkeys(jobs.values()))
+    results = dict(zip(unique, run_jobs(run, identified, unique), strict=True))
+    done = {key: results[job] for key, job in jobs.items()}
     rows, met = [], {"low": [], "high": [], "better": []}
-    for case, system, objective, noise, paper in TABLE_1:
-        run.progress.stage(f"case {case}")
-        data = data_of(run, system, noise, seeds_of(run), real)
-        ends, _, _ = identify_many(system.method(objective), device(system.guess), data)
-        printed = {}
-        if real:  # λ_θ as eq. 14 is printed
-            method = system.method(objective, as_published=True)
-            published = errors(identify_many(method, device(system.guess), data)[0], system.truth)
-            printed = {"as printed": float(np.median(published)), "as printed, worst": float(published.max())}
-        better, sure = run.once(recalled, system, noise, real)
-        masing = errors(ends, system.truth)
-        recall = errors(better, system.truth)
-        met["high" if noise == 0.10 else "low"].append(np.median(masing))
+    for case, system, objective, noise, paper in cases:
+        ours, recall = done[case, OURS], done[case, RECALL]
+        printed = spread_of(done[case, PRINTED]["errors"], paper) if real else {}
+        met["high" if noise == 0.10 else "low"].append(np.median(ours["errors"]))
         if noise == 0.10:
-            met["better"].append(np.median(recall))
+            met["better"].append(np.median(recall["errors"]))
         rows.append(
             {
                 "case": case,
@@ -80,87 +67,64 @@ def table_1(run, real: bool) -> Outcome:
                 "objective": objective,
                 "noise": f"{100 * noise:g} %",
                 "paper": paper,
-                "OnlineMasing": float(np.median(masing)),
-                "worst": float(masing.max()),
+                "OnlineMasing": float(np.median(ours["errors"])),
+                "worst": float(ours["errors"].max()),
                 **printed,
-                "median θ̂": np.array2string(np.median(ends, axis=0), precision=2, separator=" "),
-                "OnlineRecall": float(np.median(recall)),
-                "its worst": float(recall.max()),
-                "its unsure": int(np.sum(~sure)),
+                "median θ̂": np.array2string(np.median(ours["ends"], axis=0), precision=2, separator=" "),
+                "OnlineRecall": float(np.median(recall["errors"])),
+                "its worst": float(recall["errors"].max()),
+                "its unsure": int(recall["unsure"]),
             }
         )
-    rows.append(no_deterioration(run, real))
     checks = [
-        Check("paper's method, worst case median up to 5 % noise", f"{max(met['low']):.3f}", "≤ 0.05",
-              bool(max(met["low"]) <= 0.05)),
-        Check("paper's method, worst case median at 10 % noise", f"{max(met['high']):.3f}", "≤ 0.10",
-              bool(max(met["high"]) <= 0.10)),
-        Check("OnlineRecall, worst case median at 10 % noise", f"{max(met['better']):.4f}", "≤ 0.015",
-              bool(max(met["better"]) <= 0.015)),
-    ]  # fmt: skip
-    return Outcome(rows=rows, checks=checks, note=note_1(run, real))
+        Check(f"{what}, worst case median {when}", f"{max(met[key]):.4f}", f"≤ {limit}", bool(max(met[key]) <= limit))
+        for what, when, key, limit in (
+            ("paper's method", "up to 5 % noise", "low", 0.05),
+            ("paper's method", "at 10 % noise", "high", 0.10),
+            ("OnlineRecall", "at 10 % noise", "better", 0.015),
+        )
+        if met[key]
+    ]
+    return Outcome(rows, checks, note_1(run, real), dots_figure(cases, done) if real else None)
 
 
-def no_deterioration(run, real: bool) -> dict:
-    """A further case: a system that never breaks, identified with β = ∞."""
-    data = data_of(run, KOBE, 0.05, seeds_of(run), real, float("inf"))
-    guess = device(KOBE.guess, ductility=float("inf"))
-    ends, _, _ = identify_many(KOBE.method(1), guess, data, UNKNOWN[1:])
-    better, sure, _ = identify_many(OnlineRecall(), guess, data, UNKNOWN[1:])
-    masing, recall = errors(ends, KOBE.truth), errors(better, KOBE.truth)
+def spread_of(by_seed, paper: float) -> dict:
+    """The seeds of λ_θ as eq. 14 is printed, and how the paper's single run stands among them."""
     return {
-        "case": "β = ∞",
-        "motion": "Kobe",
-        "objective": 1,
-        "noise": "5 %",
-        "OnlineMasing": float(np.median(masing)),
-        "worst": float(masing.max()),
-        "median θ̂": np.array2string(np.median(ends, axis=0), precision=2, separator=" "),
-        "OnlineRecall": float(np.median(recall)),
-        "its worst": float(recall.max()),
-        "its unsure": int(np.sum(~sure)),
+        "as printed": float(np.median(by_seed)),
+        "as printed, lowest": float(by_seed.min()),
+        "as printed, worst": float(by_seed.max()),
+        "as printed, not worse than the paper": f"{int(np.sum(by_seed <= paper))} of {len(by_seed)}",
     }
 
 
-def spread(run) -> Outcome:
-    """The seeds of the hardest cases one by one, with λ_θ as printed: the paper's single run among them."""
-    rows, dots = [], {}
-    for case, system, objective, noise, paper in TABLE_1:
-        if noise < 0.10:
-            continue
-        run.progress.stage(f"case {case}, as printed")
-        data = data_of(run, system, noise, seeds_of(run), True)
-        method = system.method(objective, as_published=True)
-        by_seed = errors(identify_many(method, device(system.guess), data)[0], system.truth)
-        dots[case] = by_seed
-        rows.append(
-            {
-                "case": case,
-                "objective": objective,
-                "paper": paper,
-                "lowest": float(by_seed.min()),
-                "median": float(np.median(by_seed)),
-                "worst": float(by_seed.max()),
-                "seeds not worse than the paper's run": int(np.sum(by_seed <= paper)),
-            }
-        )
-    note = f"Kobe, 10 % noise, {seeds_of(run)} seeds, errors ‖θ̂ − θ‖/‖θ‖; window 150, stride 3."
-    return Outcome(rows=rows, figure=dots_figure(dots), note=note)
-
-
-def dots_figure(dots: dict):
-    """Every seed of a case as a dot, its median as a line, the paper's single run dashed."""
-    ax = new_axes(6.5, 3.6)
-    papers = {case: paper for case, _, _, _, paper in TABLE_1}
-    for place, (case, by_seed) in enumerate(dots.items()):
-        ax.semilogy(place + np.linspace(-0.2, 0.2, len(by_seed)), by_seed, "o", ms=4, color=CYCLE[0])
-        ax.plot([place - 0.3, place + 0.3], [np.median(by_seed)] * 2, color=INK, lw=1.5)
-        ax.plot([place - 0.4, place + 0.4], [papers[case]] * 2, color=BOUND, lw=1.5, ls="--")
-    objectives = {case: objective for case, _, objective, _, _ in TABLE_1}
-    ax.set_xticks(range(len(dots)), [f"case {case}, objective {objectives[case]}" for case in dots])
-    ax.set(ylabel="‖θ̂ − θ‖/‖θ‖", title="10 % noise; line: median of seeds; dashed: the paper")
-    log_axis(ax.yaxis, plain=True)
-    return ax.figure
+def dots_figure(cases, done):
+    """Table 1: every seed as a dot, the medians as lines, and the paper's single run."""
+    figure = new_figure(10.0, 4.4)
+    colours = {PRINTED: CYCLE[1], OURS: CYCLE[0], RECALL: CYCLE[2]}
+    with styled():
+        ax = figure.subplots()
+        for place, (case, _, _, _, paper) in enumerate(cases):
+            ax.plot(
+                [place - 0.42, place + 0.42],
+                [paper] * 2,
+                color=INK,
+                lw=1.6,
+                label="paper, one run" if not place else None,
+            )
+            for n, kind in enumerate(KINDS):
+                by_seed, middle = done[case, kind]["errors"], place - 0.27 + 0.27 * n
+                x = middle + np.linspace(-0.09, 0.09, len(by_seed))
+                ax.semilogy(x, by_seed, "o", ms=2.2, color=colours[kind], label=kind if not place else None)
+                ax.plot([middle - 0.12, middle + 0.12], [np.median(by_seed)] * 2, color=colours[kind], lw=1.6)
+        names = [
+            f"{case}\n{'Kobe' if s is KOBE else 'S. Fern.'}\nobj. {o}\n{100 * n:g} %" for case, s, o, n, _ in cases
+        ]
+        ax.set_xticks(range(len(cases)), names)
+        ax.set_ylabel("‖θ̂ − θ‖/‖θ‖, noise seeds as dots, medians as lines")
+        log_axis(ax.yaxis, plain=True)
+        legend_above(figure, ax)
+    return figure
 
 
 def note_1(run, real: bool) -> str:
@@ -184,15 +148,18 @@ def note_1(run, real: bool) -> str:
     )
 
 
-def wrong_distribution(run, objective: int, noise: float):
-    """Estimates of the paper's method, and of the better one, with a Rayleigh law for a Weibull system."""
+def wrong_distribution(run, kind: str, objective: int, noise: float) -> Arrays:
+    """Estimates with a Rayleigh law for a Weibull system, as a job."""
+    ends, _, _ = identify_many(method_of(kind, KOBE, objective), device(GUESS_2), weibull_data(run, noise))
+    return {"ends": ends}
+
+
+def weibull_data(run, noise: float) -> np.ndarray:
+    """(seeds, nt, 3) of Table 2's system under Kobe."""
     beta, k, a, b, x0, c = TRUTH_2
     x, v = run.once(motion, KOBE, True)
     f = force_of(stats.weibull_min(a, loc=x0, scale=b), beta, k, c / 10.0, x, v)
-    data = np.stack([noisy(x, v, f, noise, seed) for seed in range(seeds_of(run))])
-    ends, _, _ = identify_many(KOBE.method(objective), device(GUESS_2), data)
-    better, _, _ = identify_many(OnlineRecall(), device(GUESS_2), data)
-    return ends, better
+    return np.stack([noisy(x, v, f, noise, seed) for seed in range(seeds_of(run))])
 
 
 def distribution_error(mean: float) -> float:
@@ -203,25 +170,23 @@ def distribution_error(mean: float) -> float:
 
 
 def table_2(run) -> Outcome:
+    cases = TABLE_2[:1] if run.quick else TABLE_2
+    jobs = [(kind, objective, noise) for _, objective, noise, _, _ in cases for kind in KINDS]
+    done = dict(zip(jobs, run_jobs(run, wrong_distribution, jobs), strict=True))
     rows = []
-    for case, objective, noise, paper, paper_error in TABLE_2:
-        run.progress.stage(f"case {case}")
-        ends, better = run.once(wrong_distribution, objective, noise)
-        of_distribution = [distribution_error(e[2]) for e in ends]
-        rows.append(
-            {
-                "case": case,
-                "objective": objective,
-                "noise": f"{100 * noise:g} %",
-                "paper θ̂": str(list(paper)),
-                "paper error": paper_error,
-                "median θ̂": np.array2string(np.median(ends, axis=0), precision=2, separator=" "),
-                "‖φ−φ̂‖/‖φ‖": float(np.median(of_distribution)),
-                "of the paper's θ̂": distribution_error(paper[2]),
-                "OnlineRecall θ̂": np.array2string(np.median(better, axis=0), precision=2, separator=" "),
-                "its ‖φ−φ̂‖/‖φ‖": float(np.median([distribution_error(e[2]) for e in better])),
-            }
-        )
+    for case, objective, noise, paper, paper_error in cases:
+        row = {
+            "case": case,
+            "objective": objective,
+            "noise": f"{100 * noise:g} %",
+            "paper θ̂": str(list(paper)),
+            "paper error": paper_error,
+        }
+        for kind, name in ((OURS, ""), (PRINTED, "as printed, "), (RECALL, "OnlineRecall, ")):
+            ends = done[kind, objective, noise]["ends"]
+            row[f"{name}median θ̂"] = np.array2string(np.median(ends, axis=0), precision=2, separator=" ")
+            row[f"{name}‖φ−φ̂‖/‖φ‖"] = float(np.median([distribution_error(e[2]) for e in ends]))
+        rows.append(row | {"of the paper's θ̂": distribution_error(paper[2])})
     note = (
         f"True system: Weibull, θ = {list(TRUTH_2)} (β, k, a, b, x₀, c*); identified with a Rayleigh law from "
         f"{list(GUESS_2)}; medians over {seeds_of(run)} noise seeds. The printed integral diverges (φ = 0 below x₀), "

@@ -7,6 +7,7 @@ from vibrid.papers.ocpnn import (  # noqa: F401  (imported to register their ite
     filters,
     motions,
     open_loop,
+    open_loop_figures,
     published,
     real_device,
     rths,

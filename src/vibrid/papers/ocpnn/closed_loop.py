@@ -191,15 +191,18 @@ def table_5(run: Run) -> Outcome:
 
 
 def _shown(run: Run) -> tuple[Case, HybridResult, dict[str, Looped]]:
-    """The first motion at 13 kN, where the dampers deform most, with each model."""
-    held_out = run.once(cases, "held_out")
+    """The first motion with each model, at the capacity at which the roof moves most nearly as in the paper."""
+    held_out, true = run.once(cases, "held_out"), run.once(references, "held_out")
+    printed = PAPER_PEAKS["data-driven"][0]
+    roofs = [2e3 * float(np.abs(result.displacement(ROOF)).max()) for result in true[: len(CAPACITIES)]]
+    shown = int(np.argmin(np.abs(np.array(roofs) - printed)))
     tests = {}
     for name in ("data-driven", "physics-based", "CUKF"):
         each = run.once(loops, "held_out", name)
-        test = each[run.once(selected, name) if len(each) > 1 else 0][0]
+        test = each[run.once(selected, name) if len(each) > 1 else 0][shown]
         if test is not None:
             tests[name] = test
-    return held_out[0], run.once(references, "held_out")[0], tests
+    return held_out[shown], true[shown], tests
 
 
 @PAPER.figure(13, "Roof displacement and deformation of the second-storey damper", real_data=True, part="loops")
@@ -229,7 +232,10 @@ def figure_13(run: Run) -> Outcome:
         axes[1].set_xlabel(label("time of the half-scale building", "s"))
         axes[1].set_xlim(true.response.time[0], true.response.time[-1] - AFTER)
         axes[0].legend(loc="upper right", ncols=2)
-    note = f"{case.motion} at {1e-3 * case.capacity:g} kN. The paper's pretension and scale factor are not printed."
+    note = (
+        f"{case.motion} at {1e-3 * case.capacity:g} kN, the capacity of three at which the roof moves most nearly as "
+    )
+    note += "in the paper, whose pretension and scale factor are not printed."
     return Outcome(rows, [], note, figure)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from vibrid.core.device import on_processor
 from vibrid.core.files import make_folder
@@ -28,11 +29,13 @@ def trained_once(
         name: beginning of the file names.
         data: identifies the tests; trainings with the same recipe and data are the same training.
     """
-    settings = repr(recipe).replace("uses_companion=", "listens=")  # as stored trainings were named
-    purpose, folder = fingerprint(name, settings, data), make_folder(trained_folder())
-    files = [folder / f"ocpnn-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]
-    if not all(file.exists() for file in files):
+    purpose, files = _files(name, recipe, data)
+    if all(file.exists() for file in files):
+        run.reused = True
+    else:
+        folder = make_folder(trained_folder())
         checkpoint = Checkpoint(folder / f"ocpnn-training-{name}-{purpose}.npz", purpose)
+        run.reused |= checkpoint.path.exists()  # its time is then that of the last part alone
         began = time.perf_counter()
         models = train_models(
             recipe, training(), validation(), law=law, companion_names=COMPANION_SIGNALS, progress=run.progress,
@@ -45,3 +48,15 @@ def trained_once(
         checkpoint.remove()
     with on_processor():
         return sorted((load_model(file) for file in files), key=lambda saved: saved.facts["scores"]["nrmse"])
+
+
+def is_trained(name: str, recipe: Recipe, data: list) -> bool:
+    """Whether `trained_once` finds all networks of this training."""
+    return all(file.exists() for file in _files(name, recipe, data)[1])
+
+
+def _files(name: str, recipe: Recipe, data: list) -> tuple[str, list[Path]]:
+    """Fingerprint of a training, and the files of its networks."""
+    settings = repr(recipe).replace("uses_companion=", "listens=")  # as stored trainings were named
+    purpose = fingerprint(name, settings, data)
+    return purpose, [trained_folder() / f"ocpnn-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]

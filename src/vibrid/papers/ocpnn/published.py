@@ -1,9 +1,4 @@
-"""The networks as published: the paper's layers, scaling, batches and training, to the end of its training.
-
-All three are trained on the 42 second-storey tests of the paper's recipe, at 1024 Hz. An interrupted training is
-resumed; trained networks are saved in `trained_folder()`. The number of epochs is our assumption: the paper does not
-state it.
-"""
+"""Results of the networks as published, to the end of their training."""
 
 from __future__ import annotations
 
@@ -13,27 +8,11 @@ import jax
 import numpy as np
 
 from vibrid.core.device import accelerated, on_processor
-from vibrid.hybrid.learned.files import SavedModel
-from vibrid.papers.ocpnn.as_published import PUBLISHED
-from vibrid.papers.ocpnn.characterisation import lugre
-from vibrid.papers.ocpnn.kept import trained_once
-from vibrid.papers.ocpnn.models import data, network_forces, scores
-from vibrid.papers.ocpnn.open_loop import PAPER_TABLE_3, row_of
+from vibrid.papers.ocpnn.models import data, network_forces
+from vibrid.papers.ocpnn.open_loop import PAPER_TABLE_3, row_of, score
 from vibrid.papers.ocpnn.paper import PAPER
-from vibrid.papers.ocpnn.suite import HAZARD
+from vibrid.papers.ocpnn.published_networks import published_networks
 from vibrid.papers.paper import Check, Outcome, Run
-
-
-def published_networks(run: Run, name: str) -> list[SavedModel]:
-    """A network of the paper from several initial weights, the best on the validation tests first."""
-    pairs, recipe = run.once(data, "real"), PUBLISHED[name]
-    if run.quick:
-        recipe = recipe.replace(epochs=1, seeds=1, stretch=512, joined=(8,), branch=4)
-    training = [p.test() for p in pairs.training]
-    return trained_once(
-        run, name, recipe, [[t.name for t in training], HAZARD.name], lambda: training,
-        lambda: [p.test() for p in pairs.validation], lugre() if recipe.answer == "law-layer" else None,
-    )  # fmt: skip
 
 
 def as_published(run: Run, name: str) -> Outcome:
@@ -45,9 +24,9 @@ def as_published(run: Run, name: str) -> Outcome:
             tests = [p.test() for p in split_pairs]
             for saved in models:
                 model = jax.device_put(saved.model, jax.devices("cpu")[0])
-                results = scores(network_forces(dataclasses.replace(saved, model=model), tests), tests)
+                results = score(network_forces(dataclasses.replace(saved, model=model), tests), tests, 1)
                 rows.append(row_of(name, split, results, str(saved.facts["seed"])))
-                means.append((split, 100 * float(np.mean([s.nrmse for s in results]))))
+                means.append((split, 100 * float(np.mean([s.nrmse for s in results.whole]))))
     best, worst = (f([m for split, m in means if split == "validation"]) for f in (min, max))
     printed = PAPER_TABLE_3.get(name)
     words = f"{printed[0][0]} ± {printed[0][1]} (paper)" if printed else ""

@@ -23,12 +23,13 @@ from vibrid.identification.methods.pidynnet.tuning import Tuned, with_record
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import check_rates, flat_start
 from vibrid.networks import Checkpoint, fingerprint, train
-from vibrid.papers.pidynnet.course import Course, learn
-from vibrid.papers.pidynnet.losses import PublishedIteration, Subperiod, along, begin_training, new_learners
+from vibrid.papers.pidynnet.course import Course, SubperiodTraining, learn
+from vibrid.papers.pidynnet.losses import PublishedIteration, Subperiod, begin_training, new_learners
+from vibrid.papers.pidynnet.motions import along
 from vibrid.records.record import Record
 
 
-def _three(values: Iterable[float]) -> tuple[float, float, float]:
+def three_weights(values: Iterable[float]) -> tuple[float, float, float]:
     """The weights of the three losses."""
     weights = tuple(values)
     if len(weights) != 3:
@@ -57,6 +58,7 @@ class PIDynNetAsPublished(Method):
             `tolerance` for `patience` looks (Eq. 16).
         width, layers: of both networks.
         ground_input: whether the ground acceleration is an input beside time, as in the paper.
+        transfer: whether the latent network starts with the weights of the pretrained response network.
         checkpoint: file of the state of training, which resumes from it after Ctrl-C or a kill; removed at the end.
     """
 
@@ -67,7 +69,7 @@ class PIDynNetAsPublished(Method):
     batch: int = eqx.field(static=True, default=500)
     pool: int = eqx.field(static=True, default=1000)
     rate: float = eqx.field(static=True, default=1e-3)
-    weights: tuple[float, float, float] = eqx.field(static=True, default=(1.0, 1.0, 10.0), converter=_three)
+    weights: tuple[float, float, float] = eqx.field(static=True, default=(1.0, 1.0, 10.0), converter=three_weights)
     constraint: float | None = eqx.field(static=True, default=3.0)
     check: int = eqx.field(static=True, default=200)
     patience: int = eqx.field(static=True, default=3)
@@ -75,6 +77,7 @@ class PIDynNetAsPublished(Method):
     width: int = eqx.field(static=True, default=64)
     layers: int = eqx.field(static=True, default=5)
     ground_input: bool = eqx.field(static=True, default=True)
+    transfer: bool = eqx.field(static=True, default=True)
     checkpoint: str | None = eqx.field(static=True, default=None)
 
     abilities: ClassVar[frozenset[str]] = frozenset({"latent states"})
@@ -92,6 +95,10 @@ class PIDynNetAsPublished(Method):
         changes |= {"ground_input": self.ground_input}
         return PublishedIteration(problem, self.weights, self.batch, self.rate, self.iterations, **changes)
 
+    def training(self, iteration, key: int, progress, kept: Checkpoint | None) -> SubperiodTraining:
+        """The training of all subperiods."""
+        return SubperiodTraining(self, iteration, key, progress, kept)
+
     def solve(self, problem: Problem, key=0, progress=SILENT):
         started = time.perf_counter()
         check_rates(problem)
@@ -99,7 +106,7 @@ class PIDynNetAsPublished(Method):
         with ThreadPoolExecutor(1) as beside:
             if accelerated():
                 beside.submit(compile_conclusion, problem)
-            course = learn(self, iteration, key, progress, kept)
+            course = learn(self.training(iteration, key, progress, kept))
         if kept and not course.cut_short:
             kept.remove()
         with on_processor():
@@ -190,6 +197,8 @@ class PIDynNetAsPublished(Method):
                 "time": problem.data[0].step * np.arange(len(course.along("hidden"))),
                 "states": course.along("hidden"),
                 "response": course.along("response"),
+                "motion_time": course.along("motion_time"),
+                "motion": course.along("motion"),
                 "learner": np.asarray(ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf)[0], learner))[0]),
             },
             convergence={

@@ -23,14 +23,15 @@ from vibrid.papers.pidynnet.losses import (
     PublishedIteration,
     PublishedState,
     Subperiod,
-    along,
     begin_training,
     latent_as_response,
     new_learners,
     subperiod_of,
 )
+from vibrid.papers.pidynnet.motions import along, motions
 
 _SAVE_EVERY = 20.0  # s
+_MOTION_STEP = 0.01  # s between the stored points of the motions of all initialisations
 _LOOKS = 5  # looks at the unknowns in one compiled program on an accelerator, which does 200 iterations in a moment
 _SMALLEST = 1e-3  # of the first guess: where an unknown that must be positive stops
 
@@ -54,10 +55,13 @@ class Course:
     shares: list[np.ndarray] = field(default_factory=list)  # (iterations, seeds, p) of this subperiod
     hidden: list[np.ndarray] = field(default_factory=list)  # (samples, m) of the first initialisation
     response: list[np.ndarray] = field(default_factory=list)  # (samples, n)
+    motion_time: list[np.ndarray] = field(default_factory=list)  # (points,) s
+    motion: list[np.ndarray] = field(default_factory=list)  # (points, seeds, 2 n + m) x, v and z of all
+    anchor: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (seeds, p) unknowns where the last one ended
     cut_short: bool = False
 
-    _ARRAYS = ("low", "high", "states", "deviation")
-    _LISTS = ("trace", "when", "losses", "shares", "hidden", "response")
+    _ARRAYS = ("low", "high", "states", "deviation", "anchor")
+    _LISTS = ("trace", "when", "losses", "shares", "hidden", "response", "motion_time", "motion")
     _FACTS = ("subperiod", "done", "calls", "iterations")
 
     def along(self, name: str) -> np.ndarray:
@@ -80,10 +84,9 @@ class Course:
         return Course(state, **fields, **{name: facts[name] for name in self._FACTS})
 
 
-def learn(method, iteration: PublishedIteration, key: int, progress: Progress, checkpoint: Checkpoint | None) -> Course:
-    """Train as the method states; after Ctrl-C the finished subperiods are used, once there is one."""
-    training = SubperiodTraining(method, iteration, key, progress, checkpoint)
-    saved = checkpoint.load() if checkpoint else None
+def learn(training: SubperiodTraining) -> Course:
+    """Train, from the checkpoint where there is one; after Ctrl-C the finished subperiods are used."""
+    saved = training.checkpoint.load() if training.checkpoint else None
     if saved is not None:
         training.course = training.course.resumed(*saved)
     return training.run()
@@ -104,7 +107,7 @@ class SubperiodTraining:
         self.edges = np.linspace(0, data.samples - 1, count + 1).astype(int)
         self.floor = np.where(np.isin(np.array(problem.unknowns.kinds), ["log"]), _SMALLEST, -np.inf)
         m = int(flat_start(iteration.model(jnp.ones(p))).size)
-        widths = (2, *[method.width] * (method.layers - 1), self.motion[0].shape[1])
+        widths = (iteration.inputs, *[method.width] * (method.layers - 1), self.motion[0].shape[1])
         learner = new_learners(jax.random.key(key), seeds, widths, m, p)
         self.course = Course(
             begin_training(iteration, learner), low=np.tile(self.floor, (seeds, 1)), high=np.full((seeds, p), np.inf),
@@ -156,7 +159,7 @@ class SubperiodTraining:
             key = jax.random.key(self.key + 7919 * (course.subperiod + 1))
             trained = train(ahead, begin_training(ahead, learner), key, count, block=block, data=part, tuned=False)
             learner = trained.state.learner
-        if course.subperiod == 0:
+        if course.subperiod == 0 and self.method.transfer:
             sizes = self.motion[0].shape[1], course.states.shape[1]
             learner = learner._replace(networks=latent_as_response(learner.networks, *sizes))
         course.state = begin_training(self.iteration, learner)
@@ -193,14 +196,23 @@ class SubperiodTraining:
         course, constraint = self.course, self.method.constraint
         whole = course.along("shares")
         course.deviation = whole[len(whole) // 2 :].std(axis=0)
+        course.anchor = np.asarray(course.state.learner.share)
         if constraint is not None:
-            last = np.asarray(course.state.learner.share)
-            course.low = np.maximum(self.floor, last - constraint * course.deviation)
-            course.high = last + constraint * course.deviation
+            course.low = np.maximum(self.floor, course.anchor - constraint * course.deviation)
+            course.high = course.anchor + constraint * course.deviation
         z, x, course.states = (np.asarray(a) for a in along(self.iteration, course.state.learner, part))
         final = course.subperiod + 2 == len(self.edges)
         course.hidden.append(z if final else z[:-1])  # the next one starts with the sample at which this one ends
         course.response.append(x if final else x[:-1])
+        step = self.iteration.problem.data[0].step
+        count = len(x) if final else len(x) - 1
+        at = np.arange(0, count, max(round(_MOTION_STEP / step), 1))
+        course.motion_time.append(step * (self.edges[course.subperiod] + at))
+        course.motion.append(
+            np.concatenate(
+                motions(self.iteration, course.state.learner, part, jnp.asarray(at)), axis=2, dtype=np.float32
+            )
+        )
         course.iterations.append(course.done)
         course.subperiod, course.done, course.shares = course.subperiod + 1, 0, []
         if self.checkpoint:

@@ -24,7 +24,7 @@ from vibrid.core.device import accelerated
 from vibrid.identification.problem import Problem
 from vibrid.identification.weak.equations import flat_start
 from vibrid.networks import Dense, carried_together
-from vibrid.networks.training import apply_updates, untuned
+from vibrid.networks.training import apply_updates
 
 ROWS = 16  # an accelerator multiplies matrices quicker whose rows are a multiple of this
 
@@ -42,6 +42,7 @@ class Subperiod(eqx.Module):
     high: jax.Array
     states: jax.Array  # (seeds, m) at its start; NaN in the first, where they follow from the unknowns
     duration: jax.Array
+    more: tuple = ()  # further arrays of each seed that a loss needs
 
 
 class Learner(NamedTuple):
@@ -73,6 +74,11 @@ class PublishedIteration(eqx.Module):
     fixed: bool = eqx.field(static=True, default=False)  # unknowns stay: fine-tuning
     imposed: bool = eqx.field(static=True, default=False)  # fine-tuning with the motion imposed at the start
     ground_input: bool = eqx.field(static=True, default=True)  # else zero is the input in its place
+
+    @property
+    def inputs(self) -> int:
+        """Inputs of the networks."""
+        return 2
 
     @property
     def optimiser(self):
@@ -107,7 +113,7 @@ class PublishedIteration(eqx.Module):
         loss = jnp.sum((x - data.x[at]) ** 2) + jnp.sum((v - data.v[at]) ** 2)
         return loss, (loss, 0.0 * loss, 0.0 * loss)
 
-    def loss(self, learner: Learner, at, data: Subperiod, states):
+    def loss(self, learner: Learner, at, data: Subperiod, states, more=()):
         """The loss on samples `at` (batch,), and its three parts."""
         if self.pretraining:
             return self.supervised(learner, at, data)
@@ -135,20 +141,24 @@ class PublishedIteration(eqx.Module):
         weight = (0.0, *self.weights[1:]) if self.fixed else self.weights
         return weight[0] * supervised + weight[1] * physics + weight[2] * hidden, (supervised, physics, hidden)
 
+    def step_of(self, change):
+        """The step that is made for a step of the optimiser: the same."""
+        return change
+
     def __call__(self, state: PublishedState, key, data: Subperiod):
         size = data.pools.shape[1]
         starts = jax.random.randint(key, (data.pools.shape[0],), 0, size)
 
-        def of_seed(learner, memory, done, start, pool, low, high, states):
+        def of_seed(learner, memory, done, start, pool, low, high, states, more):
             at = jnp.take(pool, start + jnp.arange(min(self.batch, size)), mode="wrap")
-            slope, parts = jax.grad(self.loss, has_aux=True)(learner, at, data, states)
+            slope, parts = jax.grad(self.loss, has_aux=True)(learner, at, data, states, more)
             change, after = self.optimiser.update(slope, memory)
-            learner = _where(done, learner, apply_updates(learner, change))
+            learner = _where(done, learner, apply_updates(learner, self.step_of(change)))
             share = jnp.clip(learner.share, low, high)
             return learner._replace(share=share), _where(done, memory, after), jnp.stack(parts)
 
         learner, memory, parts = jax.vmap(of_seed)(
-            state.learner, state.memory, state.done, starts, data.pools, data.low, data.high, data.states
+            state.learner, state.memory, state.done, starts, data.pools, data.low, data.high, data.states, data.more
         )
         return state._replace(learner=learner, memory=memory), (learner.share, parts)
 
@@ -236,12 +246,3 @@ def subperiod_of(problem: Problem, motion, inside: slice, draw, low, high, state
     duration = problem.data[0].step * (len(x) - 1)
     arrays = (np.linspace(0.0, 1.0, len(x)), u[:, 0] / largest, u, x, v, pools, low, high, states)
     return Subperiod(*(jnp.asarray(a) for a in arrays), duration=jnp.asarray(duration))
-
-
-@untuned
-def along(iteration: PublishedIteration, learner: Learner, part: Subperiod):
-    """Hidden states and displacements of the first initialisation over a subperiod, and all states at its end."""
-    first, every = jax.tree.map(lambda leaf: leaf[0], learner), jnp.arange(part.time.size)
-    (x, _, _), (z, _) = iteration.outputs(first, every, part)
-    ends = jax.vmap(lambda each: iteration.outputs(each, every[-1:], part)[1][0, 0])(learner)
-    return z, x, ends

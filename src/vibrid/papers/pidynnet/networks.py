@@ -29,7 +29,6 @@ MOTION, RATE = "synthetic", 100.0
 PAPER_RATE = 1000.0
 SHORT = {"iterations": 200, "pretraining": 100, "seeds": 1}  # without an accelerator
 SHORTEST = {"iterations": 20, "pretraining": 10, "seeds": 2}  # of a quick run
-STUDY = {"iterations": 3000}  # of studies with many trainings, on an accelerator
 TARGETS = {("cubic", 0.0): 0.94, ("cubic", 0.025): 1.58, ("cubic", 0.05): 1.42,
            ("bouc-wen", 0.0): 1.58, ("bouc-wen", 0.025): 1.41, ("bouc-wen", 0.05): 1.26}  # fmt: skip
 

@@ -12,85 +12,74 @@ from vibrid.core.device import accelerated
 from vibrid.identification import PIDynNet, identify
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
-from vibrid.papers.pidynnet.networks import (
-    MOTION,
-    PAPER_RATE,
-    RATE,
-    SEEDS,
-    SHORTEST,
-    STUDY,
-    as_published,
-    few_steps,
-    paper_rate,
-    schedule,
-    trained,
-)
-from vibrid.papers.pidynnet.paper import PAPER, data_of, response_of
-from vibrid.papers.pidynnet.systems import SYSTEMS, cubic, measured
+from vibrid.papers.pidynnet.conditions import CONDITIONS, errors_of_seeds, known, recipe, record_of, stored
+from vibrid.papers.pidynnet.networks import MOTION, SEEDS, SHORTEST, as_published, few_steps, paper_rate, schedule
+from vibrid.papers.pidynnet.paper import PAPER, response_of
+from vibrid.papers.pidynnet.systems import cubic, measured
 from vibrid.records.record import step_of
 
 SUBPERIOD = 5.0  # s
 TABLE_2 = {2.0: 1.08, 3.0: 1.35, 5.0: 0.56, 10.0: 2.99}  # printed mean errors in per cent
 
 
-@PAPER.table(2, "Subperiods of 2, 3, 5 and 10 s, cubic, no noise")
+@PAPER.table(2, "Subperiods of 2, 3, 5 and 10 s, cubic, no noise", real_data=True)
 def table_2(run: Run) -> Outcome:
-    case = SYSTEMS["cubic"]()
-    rows = []
-    record = data_of(run, "cubic", MOTION, paper_rate(run), 0.0, 0)
-    coarse = data_of(run, "cubic", MOTION, RATE, 0.0, 0)
+    case, record, rows = known("cubic"), record_of(run, "cubic", 0.0), []
 
-    def default_windows(seconds: float):
+    def windows_as_long(seconds: float):
         bandwidth = 4.0 if seconds > 3 else None  # long windows have many features: fewer a second keep them trainable
-        return trained(run, PIDynNet(window=seconds, bandwidth=bandwidth, **few_steps(run)), case, coarse)
+        method = PIDynNet(window=seconds, bandwidth=bandwidth, **few_steps(run))
+        return stored(run, f"PIDynNet-cubic-0-window={seconds:g}", case, record, method)
 
-    lengths = list(TABLE_2)[: 2 if run.quick else None]
+    lengths = list(TABLE_2)[1:3] if run.quick else list(TABLE_2)
     pool = ThreadPoolExecutor(len(lengths))  # beside those as published, which an accelerator trains
-    beside = {seconds: pool.submit(default_windows, seconds) for seconds in reversed(lengths)}
-    fits = {seconds: trained(run, as_published(run, window=seconds, **STUDY), case, record) for seconds in lengths}
+    beside = {seconds: pool.submit(windows_as_long, seconds) for seconds in reversed(lengths)}
+    fits = {seconds: recipe(run, "cubic", 0.0, **_window(seconds)) for seconds in lengths}
     for seconds in lengths:
-        theirs, ours, printed = fits[seconds], beside[seconds].result(), TABLE_2[seconds]
+        theirs, ours = fits[seconds], beside[seconds].result()
+        errors = errors_of_seeds(case, theirs)
         rows.append(
             {
-                "subperiod (s)": seconds, "paper (%)": printed,
-                "as published (%)": float(np.mean([case.mean_error(v) for v in theirs.history["seeds"]])),
+                "subperiod (s)": seconds, "paper (%)": TABLE_2[seconds],
+                "as published (%)": float(errors.mean()), "spread of the ten (%)": float(errors.std()),
+                "iterations a subperiod": float(np.mean(theirs.convergence["iterations"])),
                 "as published (s)": theirs.seconds,
                 "PIDynNet, windows as long (%)": case.mean_error(ours.estimate), "PIDynNet (s)": ours.seconds,
                 "PIDynNet, equations met to (%)": 100 * ours.convergence["equations_met_to"],
             }
         )  # fmt: skip
-    note = (
-        f"Synthetic motion; as published at {PAPER_RATE:g} Hz with {schedule(run, **STUDY)}, PIDynNet at {RATE:g} Hz "
-        "with one initialisation."
-    )
-    return Outcome(rows, [], note)
+    return Outcome(rows, [], f"{CONDITIONS}; as published: {schedule(run)}. PIDynNet: one initialisation.")
+
+
+def _window(seconds: float) -> dict:
+    """The setting of a length; none for the printed one, which other studies train too."""
+    return {} if seconds == SUBPERIOD else {"window": seconds}
 
 
 def _study(run: Run, name: str, choices: dict) -> Outcome:
-    case, record = SYSTEMS["cubic"](), data_of(run, "cubic", MOTION, paper_rate(run), 0.0, 0)
-    rows = []
+    case, rows = known("cubic"), []
     for label, settings in choices.items():
-        fit = trained(run, as_published(run, **settings, **STUDY), case, record)
-        errors = [case.mean_error(v) for v in fit.history["seeds"]]
-        rows.append({name: label, "error (%)": float(np.mean(errors)), "spread of seeds (%)": float(np.std(errors)),
+        fit = recipe(run, "cubic", 0.0, **settings)
+        errors = errors_of_seeds(case, fit)
+        rows.append({name: label, "error (%)": float(errors.mean()), "spread of seeds (%)": float(errors.std()),
                      "iterations in all": sum(fit.convergence["iterations"]), "seconds": fit.seconds})  # fmt: skip
     note = (
-        f"As published, cubic system, synthetic motion at {PAPER_RATE:g} Hz, no noise, {schedule(run, **STUDY)}. "
-        "The paper chose 500 and 3σ by such studies and prints none."
+        f"As published, cubic system, no noise, {CONDITIONS}; {schedule(run)}. The paper chose 500 and 3σ by such "
+        "studies and prints none."
     )
     return Outcome(rows, [], note)
 
 
-@PAPER.study("batch", "As published: samples in a batch")
+@PAPER.study("batch", "As published: samples in a batch", real_data=True)
 def batch(run: Run) -> Outcome:
-    return _study(run, "batch", {n: {"batch": n} for n in ((100, 1000) if run.quick else (100, 250, 500, 1000))})
+    sizes = (100, 1000) if run.quick else (100, 250, 500, 1000)
+    return _study(run, "batch", {n: {} if n == PIDynNetAsPublished().batch else {"batch": n} for n in sizes})
 
 
-@PAPER.study("constraint", "As published: how tightly a subperiod constrains the next")
+@PAPER.study("constraint", "As published: how tightly a subperiod constrains the next", real_data=True)
 def constraint(run: Run) -> Outcome:
-    kinds = {"1σ": 1.0, "3σ": 3.0, "5σ": 5.0, "none": None}
-    chosen = {k: kinds[k] for k in ("3σ", "none")} if run.quick else kinds
-    return _study(run, "constraint", {label: {"constraint": value} for label, value in chosen.items()})
+    kinds = {"1σ": {"constraint": 1.0}, "3σ": {}, "5σ": {"constraint": 5.0}, "none": {"constraint": None}}
+    return _study(run, "constraint", {k: kinds[k] for k in ("3σ", "none")} if run.quick else kinds)
 
 
 class Alone:

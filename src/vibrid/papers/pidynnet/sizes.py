@@ -14,7 +14,7 @@ from vibrid.core.device import accelerated, cores, on_processor
 from vibrid.identification import Method, PIDynNet, TrajectoryFit, identify
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
-from vibrid.papers.pidynnet.networks import STUDY, as_published, trained
+from vibrid.papers.pidynnet.networks import as_published, trained
 from vibrid.papers.pidynnet.paper import CLASSICAL, PAPER
 from vibrid.papers.pidynnet.systems import at_rate, cubic, measured, synthetic
 from vibrid.report import style
@@ -30,7 +30,7 @@ def methods(floors: int, quick: bool) -> dict[str, Method]:
     """Methods for a building of so many floors, the slowest first."""
     chosen: dict[str, Method] = {"PIDynNet": PIDynNet()} if not quick or floors == min(FLOORS) else {}
     chosen |= CLASSICAL | {"TrajectoryFit": TrajectoryFit()}  # without stages: quicker where there are many floors
-    return chosen | ({"as published": as_published(Run(quick), **STUDY)} if accelerated() or quick else {})
+    return chosen | ({"as published": as_published(Run(quick))} if accelerated() or quick else {})
 
 
 def tried(floors: int, name: str, quick: bool = False) -> dict:
@@ -117,7 +117,7 @@ def figure_4(run: Run) -> Outcome:
         ax.set_xticks([row["floors"] for row in rows])
         style.log_axis(ax.yaxis, plain=True)
     style.legend_above(figure, left)
-    method = as_published(run, **STUDY)
+    method = as_published(run)
     published = f"as published: {method.seeds} initialisation(s) at once, {method.iterations} iterations a subperiod"
     published = published if accelerated() or run.quick else "as published: left out without an accelerator"
     note = (

@@ -10,8 +10,8 @@ import numpy as np
 from vibrid.core.device import cores
 from vibrid.identification import PIDynNet
 from vibrid.identification.diagnostics import correlation
-from vibrid.papers.paper import Check, Outcome, Run
-from vibrid.papers.pidynnet.figures import histogram_of_correlations, unseen
+from vibrid.papers.paper import Outcome, Run
+from vibrid.papers.pidynnet.figures import histogram_of_correlations, share_check, unseen
 from vibrid.papers.pidynnet.networks import fit_of_network
 from vibrid.papers.pidynnet.paper import PAPER
 from vibrid.papers.pidynnet.systems import SYSTEMS
@@ -50,7 +50,7 @@ def fine_tuning(run: Run, system: str) -> Outcome:
              "smallest": float(np.min(by_tuning)), "simulation: share ≥ 0.95 (%)": 100 * other,
              "smallest ": float(np.min(simulated)), "paper (%)": 90.0 if system == "cubic" else None,
              "median s of fine-tuning": float(np.median(seconds))}]  # fmt: skip
-    checks = [Check(f"{system}, fine-tuning: share ≥ 0.95", f"{100 * share:.0f} %", "≥ 90 %", share >= 0.9)]
+    checks = [share_check(f"{system}, fine-tuning: share ≥ 0.95", system, share)]
     histogram_of_correlations(ax, {"fine-tuning": by_tuning, "simulation": simulated})
     ax.legend()
     return Outcome(

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from vibrid.identification.methods.siva.answer import LN4
-from vibrid.papers.paper import Outcome, Run
+from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.papers.siva.beam import EXACT, NAMES, PAPER, beam, impact, strike, ten_seeds, tip, truth
 from vibrid.records import Channel, Record, fourier_spectrum, wavelet_transform
 from vibrid.report.style import (
@@ -143,7 +143,7 @@ def _draw_distribution(ax, fitted: dict, exact: float, i: int):
 
 def drawn_tips(run: Run) -> np.ndarray:
     """(draws, samples): the tip at 2 kN for draws of the trained generator, by the full beam."""
-    drawn = run.once(ten_seeds, "full").history["generator"][:: 500 if run.quick else 25]
+    drawn = run.once(ten_seeds, "full").history["generator"][:: 500 if run.quick else 1]
     structure, hammer = beam(), impact(2.0)
     sensors = structure.sensor_arrays(structure.model((("load", "tip"),)), Sensors(displacement=["tip"]))
     changes = {"attachments[0].law.coefficients": drawn}
@@ -157,6 +157,7 @@ def figure_5(run: Run) -> Outcome:
     time, exact = run.once(truth, 2.0).time, tip(run.once(truth, 2.0))
     draws = run.once(drawn_tips)
     low, high = np.percentile(draws, [2.5, 97.5], axis=0)
+    mean, checks = draws.mean(axis=0), []
     second = np.array([v["mean"] for v in fit.convergence["approach_2"].values()])
     figure = new_figure(11.0, 5.4)
     with styled():
@@ -169,18 +170,33 @@ def figure_5(run: Run) -> Outcome:
                 if name.endswith(" I"):
                     ax.fill_between(time[part], 1e3 * low[part], 1e3 * high[part], color=BOUND, alpha=0.5, linewidth=0,
                                     label="95 % of the draws")  # fmt: skip
+                    draw_time(ax, time[part], mean[part], color=RESIDUAL, label="mean of the draws")
                 draw_time(ax, time[part], identified[part], color=PREDICTED, linestyle="--", label="identified")
             draw_spectrum(row[2], exact, color=INK, linewidth=1.4)
             draw_spectrum(row[2], identified, color=PREDICTED, linestyle="--")
             error = np.linalg.norm(identified - exact) / np.linalg.norm(exact)
             row[0].set_title(f"{name}: L2 error over 4 s {100 * error:.2g} %")
+            checks.append(Check(f"{name[4:]}, L2 error of the tip over 4 s", f"{100 * error:.2g} %"))
         legend_above(figure, axes[0, 0])
-    return Outcome(figure=figure, note=f"Band: {len(draws)} draws of the generator, each simulated with the full beam.")
+    inside = np.mean((low <= exact) & (exact <= high))
+    checks.append(Check("share of 4 s in which 95 % of the draws hold the exact tip", f"{100 * inside:.0f} %"))
+    for approach in ("approach_1", "approach_2"):
+        for name, true, fitted in zip(NAMES, EXACT, fit.convergence[approach].values(), strict=True):
+            if true:
+                least, most = fitted["interval_95"]
+                words = "holds" if least <= true <= most else "does not hold"
+                checks.append(
+                    Check(f"{approach.replace('_1', ' I').replace('_2', ' II')}, {name}: mean, σ, 95 % interval",
+                          f"{fitted['mean']:.5g}, {fitted['deviation']:.2g}, {least:.5g} to {most:.5g}: {words} the "
+                          f"exact {true:.5g}")
+                )  # fmt: skip
+    note = f"Band: {len(draws)} draws of the generator, each simulated with the full beam."
+    return Outcome(figure=figure, checks=checks, note=note)
 
 
 @PAPER.figure(6, "Exact and predicted response to 1 and 3 kN, approach I")
 def figure_6(run: Run) -> Outcome:
-    k = run.once(ten_seeds, "full").estimate
+    k, checks = run.once(ten_seeds, "full").estimate, []
     figure = new_figure(12.0, 5.2)
     with styled():
         axes, meshes = figure.subplots(2, 4), []
@@ -196,6 +212,9 @@ def figure_6(run: Run) -> Outcome:
                 ax.set_title(f"wavelet amplitude, {name}")
             draw_spectrum(row[3], exact, color=MEASURED, linewidth=1.4)
             draw_spectrum(row[3], predicted, color=PREDICTED, linestyle="--")
+            for seconds, kept in ((0.5, part), (4, slice(None))):
+                error = np.linalg.norm(predicted[kept] - exact[kept]) / np.linalg.norm(exact[kept])
+                checks.append(Check(f"{kilonewton:g} kN, L2 error of the tip over {seconds} s", f"{100 * error:.2g} %"))
         figure.colorbar(meshes[-1], ax=axes[:, 2], shrink=0.6)
         legend_above(figure, axes[0, 0])
-    return Outcome(figure=figure)
+    return Outcome(figure=figure, checks=checks)

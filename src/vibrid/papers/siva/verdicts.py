@@ -1,28 +1,69 @@
-"""The verdict on SIVA: its claims beside the recipe as published, ours and least squares; and a picture of them."""
+"""The verdict on SIVA: its claims beside the recipe as published, ours and least squares."""
 
 from __future__ import annotations
 
-from vibrid.core.errors import Refusal
-from vibrid.papers.paper import Outcome, Run
-from vibrid.papers.siva.beam import EXACT, PAPER
-from vibrid.papers.siva.tables import PRINTED_ROWS
-from vibrid.papers.verdict import CORRECTED, DOES_NOT, REPRODUCES, UNTESTABLE, Claim, Results
-from vibrid.report.style import INK, MEASURED, PREDICTED, RESIDUAL, log_axis, new_figure, styled
+from vibrid.papers.siva.beam import PAPER
+from vibrid.papers.verdict import CORRECTED, DOES_NOT, REPRODUCES, UNTESTABLE, Claim, numbers
+
+
+def _published(name: str, epoch: str) -> str:
+    """Error of the median seed of the recipe as published, full beam."""
+    return f"{{study-as-published|full beam, epoch {epoch}|{name} off, median seed [%]|.2g}}"
+
 
 PAPER.judge(
     [
         Claim(
             "Table 3, approach I, full beam, 1000 epochs: k1 11000 (0.00 %), k3 9.9941e7 (−0.06 %)",
-            f"{DOES_NOT} 1000 epochs at a rate of 1e-4 do not bring the exponents of a · 10^b from about 0 to 4 and 8 "
-            "(reduced beam, one seed; the study as-published, to 6000 epochs on both beams, has not been run yet)",
-            published="k1 {study-adversary|as published|worst k1 off [%]} %, "
-            "k3 {study-adversary|as published|worst k3 off [%]} % off after 1000 epochs",
+            f"{CORRECTED}: ten times the epochs. 1000 epochs at a rate of 1e-4 do not bring the exponents of a · 10^b "
+            "from about 0 to 4 and 8; the recipe itself converges, with a scatter of its constant rate that a falling "
+            "rate removes",
+            published="median of ten seeds: k1 "
+            + _published("k1", "1000")
+            + " %, k3 "
+            + _published("k3", "1000")
+            + " % off after 1000 epochs; "
+            + _published("k1", "6000")
+            + ", "
+            + _published("k3", "6000")
+            + " % after 6000; "
+            + _published("k1", "10000")
+            + ", "
+            + _published("k3", "10000")
+            + " % after 10 000; worst seed then {study-as-published|check: full beam, approach I|measured}",
             ours="{table-3|check: k1, k3 from data of the full|measured}; ten seeds: "
             "{study-seeds|check: seeds with k1 and k3 within 0.5|measured} within 0.5 %, the worst k3 "
             "{study-seeds|#14|k3 off [%]|+.3f} % (seed 4)",
             alternative="least squares k1 {study-reduction|guyan|k1 off [%]|.2f} %, "
             "k3 {study-reduction|guyan|k3 off [%]|.2f} %",
             limit="error of Guyan's reduction: that of least squares",
+        ),
+        Claim(
+            "Adversarial validation guides the generator (the central claim)",
+            f"{DOES_NOT} where the training record holds the parameters, the misfit alone is as good or better; it "
+            "helps in one case of five: with a weak training record and strong validation records k3 comes closer",
+            ours="worst of three seeds, k3 at γ = 1: full beam "
+            "{study-adversary|full beam: γ = 1|k3 off, worst seed [%]} %, 1 % noise "
+            "{study-adversary|full beam, 1 % noise: γ = 1|k3 off, worst seed [%]} %, "
+            "weak training record "
+            "{study-adversary|training at 0.05 kN, validation at 1 and 3 kN: γ = 1|k3 off, worst seed [%]} %",
+            alternative="no adversary: {study-adversary|full beam: none|k3 off, worst seed [%]} %, "
+            "{study-adversary|full beam, 1 % noise: none|k3 off, worst seed [%]} %, "
+            "{study-adversary|training at 0.05 kN, validation at 1 and 3 kN: none|k3 off, worst seed [%]} %",
+        ),
+        Claim(
+            "Robust to overtraining: more epochs do no harm",
+            f"{REPRODUCES} for the median of the seeds, which comes closer up to 10 000 epochs; single epochs err by "
+            "more than 10 % to the end, because the rate does not fall",
+            published="largest error of any seed in epochs 8000 to 10 000: "
+            "{study-as-published|check: full beam, overtraining|measured}",
+            ours="falling rate: no such scatter (Figure 4)",
+        ),
+        Claim(
+            "Table 3: k2, k4, k5 are near zero (3e-4 to 0.09)",
+            f"{DOES_NOT} the printed values are as small as the generator's initial ones (below 0.4 in size); "
+            "after 10 000 epochs ours have moved to 1e2 and more, and the data cannot show them",
+            published="k5, ten seeds, before → after: {study-as-published|check: k5, full beam|measured}",
         ),
         Claim(
             "Table 3, error of the simulated tip, full beam: 2.46e-4 (I), 1.02e-3 (II), unit not printed",
@@ -87,68 +128,25 @@ PAPER.judge(
         Claim(
             "Noise and experimental data (future work)",
             f"{UNTESTABLE} on a real beam: there are no measurements of it; noise is simulated",
-            ours="1 % noise, 50 noise seeds: worst k1, k3 {study-noise|check: k1, k3 at 1 %|measured}",
+            ours="1 % noise, 50 noise seeds: worst k1, k3 {study-noise|check: k1, k3 at 1 %|measured}; median of ten "
+            "at 0.1, 1, 5 %: k3 "
+            + numbers("study-noise-levels", ("0.1 %, SIVA", "1 %, SIVA", "5 %, SIVA"), "k3 off, median [%]", ".2g")
+            + " %",
+            alternative="least squares: k3 "
+            + numbers(
+                "study-noise-levels",
+                ("0.1 %, least squares", "1 %, least squares", "5 %, least squares"),
+                "k3 off, median [%]",
+                ".2g",
+            )
+            + " %",
+        ),
+        Claim(
+            "The best draw of the generator can be chosen by simulation (suggested)",
+            f"{REPRODUCES} as a choice; see the numbers",
+            ours="tip error, full beam: mean of the draws {study-selection|#0|tip MSE [mm²]|.2g}, best of 100 "
+            "simulated {study-selection|#1|tip MSE [mm²]|.2g} mm²",
         ),
     ],
-    head="study-summary",
+    head="study-as-published",
 )
-
-
-@PAPER.study("summary", "Errors of k1 and k3: the paper, its recipe after 1000 epochs, ours over ten seeds")
-def summary(run: Run) -> Outcome:
-    """A picture of results that are in the folder; nothing is computed."""
-    if run.folder is None:
-        raise Refusal("The summary is drawn from results in a folder: use `vibrid reproduce siva --out FOLDER`.")
-    results = Results(run.folder)
-    rows = []
-    for name, (printed, _) in PRINTED_ROWS.items():
-        rows.append({"result": f"{name} (paper)"} | _errors(printed[0], printed[2]))
-    rows.append(
-        {"result": "as published, 1000 epochs, reduced beam", **{
-            f"{k} off [%]": results.value("study-adversary", "as published", f"worst {k} off [%]") for k in ("k1", "k3")
-        }}
-    )  # fmt: skip
-    for first, kind in ((0, "reduced"), (10, "full")):
-        for i in range(first, first + 10):
-            errors = {k: results.value("study-seeds", str(i), f"{k} off [%]") for k in ("k1", "k3")}
-            rows.append(
-                {"result": f"ours, {kind} beam, seed {i - first}"} | {f"{k} off [%]": v for k, v in errors.items()}
-            )
-    for row, kind in ((7, "reduced"), (12, "full")):
-        k1, k3 = (results.value("table-3", str(row), k) for k in ("k1", "k3"))
-        if k1 is not None and k3 is not None:
-            rows.append({"result": f"least squares, {kind} beam"} | _errors(k1, k3))
-    rows = [row for row in rows if None not in row.values()]
-    note = (
-        "From Table 3 and the studies seeds and adversary; not computed anew. k1 is printed with five digits: the "
-        "paper's errors are drawn at 0.005 % where they are smaller."
-    )
-    return Outcome(rows, figure=_picture(rows), note=note)
-
-
-_PRINTED = 5e-3  # %, half a unit in the last of the five printed digits of k1
-
-
-def _errors(k1: float, k3: float) -> dict[str, float]:
-    return {"k1 off [%]": 100 * (k1 / EXACT[0] - 1), "k3 off [%]": 100 * (k3 / EXACT[2] - 1)}
-
-
-def _picture(rows: list[dict]):
-    least = 1e-4  # %, smaller values are drawn there
-    groups = list(dict.fromkeys(row["result"].split(", seed")[0] for row in rows))
-    colours = {"ours": PREDICTED, "least": RESIDUAL, "as pu": MEASURED}
-    figure = new_figure(9.0, 4.0)
-    with styled():
-        axes = figure.subplots(1, 2, sharey=True)
-        for ax, k in zip(axes, ("k1", "k3"), strict=True):
-            for row in rows:
-                place = groups.index(row["result"].split(", seed")[0])
-                colour = next((c for name, c in colours.items() if row["result"].startswith(name)), INK)
-                shown = max(abs(row[f"{k} off [%]"]), _PRINTED if "(paper)" in row["result"] else least)
-                ax.plot(shown, place, "o", color=colour, markersize=5, alpha=0.8)
-            ax.set(xscale="log", xlim=(0.7 * least, 2e3), xlabel=f"|error| of {k} [%]", yticks=range(len(groups)))
-            log_axis(ax.xaxis)
-        axes[0].set_yticks(range(len(groups)), groups)
-        axes[0].invert_yaxis()
-        axes[0].set_title(f"dots at {least:g} %: as small or smaller", fontsize=8)
-    return figure
