@@ -122,7 +122,11 @@ def main() -> None:
     """The entry point of the `vibrid` command."""
     signal.signal(signal.SIGTERM, _terminate)
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"  # the message alone
-    app()
+    try:
+        app()
+    finally:  # all is written: a request to stop ends the process without a word
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

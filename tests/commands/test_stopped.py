@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import jax.numpy as jnp
@@ -187,3 +189,15 @@ def test_a_result_that_cannot_be_saved_any_more_is_kept_elsewhere(vibrid, folder
     assert done.exit_code == 1 and "The result was kept in" in done.stderr
     [kept] = folder.glob("a-*.h5")
     assert vb.load_identification(kept).names == ("storeys[0].stiffness",)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_work_prints_nothing(number):
+    """As libraries clean up at the exit of Python, a request to stop is no error."""
+    code = (
+        "import atexit, signal, sys; from vibrid import cli; "
+        f"atexit.register(signal.raise_signal, {int(number)}); sys.argv = ['vibrid', '--version']; cli.main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert (ended.returncode, ended.stderr) == (-number, "")
+    assert ended.stdout.startswith("vibrid ")
