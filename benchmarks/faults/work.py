@@ -107,7 +107,7 @@ def write_training(folder: Path, count: int = 512) -> None:
         t = [k / 256 for k in range(count)]
         x = [0.01 * math.sin((5 + i) * s) * math.sin(0.5 * s) for s in t]
         force = [8e3 * math.tanh(400 * v) + 1e5 * v for v in x]
-        channels = [vb.Channel("displacement", "displacement"), vb.Channel("force", "element_force")]
+        channels = [vb.Channel("displacement", "imposed_displacement"), vb.Channel("force", "element_force")]
         record = vb.Record([list(row) for row in zip(x, force, strict=True)], channels, step=1 / 256)
         record.write_hdf5(folder / f"test-{i}.h5")
         use = "training" if i < 2 else "validation"
