@@ -107,7 +107,7 @@ def stop_identify(method: str, count: int, generator: random.Random) -> list[str
             folder = Path(place)
             write_storey(folder, 4000)
             process = Running(folder, "identify", "s.toml", "s.csv", "--method", method, "--save", "a.h5")
-            process.wait_for("search|fitting|sampling|chains")
+            process.wait_for("search|adapting|sampling")  # from here on there is an estimate
             problems += process.stop(SIGNALS[i % 2], lambda: True, 6.0, generator)
             if SIGNALS[i % 2] == signal.SIGTERM and not (folder / "a.h5").exists():
                 problems.append(f"SIGTERM: nothing was saved (exit code {process.process.returncode})")

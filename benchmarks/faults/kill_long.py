@@ -24,13 +24,16 @@ def kill_train(count: int, generator: random.Random) -> list[str]:
         for folder in (whole, cut):
             folder.mkdir()
             write_training(folder)
-        problems = Running(whole, *words).end()
+        first = Running(whole, *words)
+        problems = first.end()
+        if first.process.returncode:
+            return [*problems, f"the undisturbed training failed: {first.lines[-1:]}"]
         for i in range(count):
             process = Running(cut, *words)
             problems += process.stop(SIGNALS[i % 2], (cut / "m-unfinished.npz").exists, 1.5, generator)
         last = Running(cut, *words)
         problems += last.end()
-        if last.process.returncode or not (whole / "m.npz").exists():
+        if last.process.returncode:
             return [*problems, f"the last resume ended with exit code {last.process.returncode}: {last.lines[-1:]}"]
         with np.load(whole / "m.npz") as one, np.load(cut / "m.npz") as other:
             if {n: one[n].tobytes() for n in one.files} != {n: other[n].tobytes() for n in other.files}:

@@ -67,7 +67,7 @@ encoded = 6
 oscillators = 4
 hidden = [6]
 plays = 2
-epochs = 200
+epochs = 40
 stretch = 128
 every = 1
 """
