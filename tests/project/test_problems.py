@@ -216,3 +216,75 @@ def test_a_start_that_does_not_fit_its_path_is_refused_where_it_is(tmp_path):
     (tmp_path / "p.toml").write_text(text + '[[unknown]]\npath = "storeys[0].stiffness"\nstart = [1.0, 2.0]\n')
     with pytest.raises(FileProblem, match=r"needs one start, or one for each of its 1, not \[1\.0, 2\.0\]"):
         load_project(tmp_path / "p.toml")
+
+
+EIGHT = """
+titel = "Frame"
+
+[structure]
+kind = "shear-building"
+masses = [2.0, "1 N"]
+storeys = {law = "liner", stiffness = 40.0, count = 2}
+
+[[sensors]]
+quantity = "displacment"
+place = "roof"
+noise = "3 g"
+
+[[sensors]]
+quantity = "displacement"
+place = "attic"
+
+[excitation]
+synthetic = {seed = 1, duration = 2.0, rate = 50.0, pga = 1.0}
+file = "x.csv"
+
+[[unknown]]
+path = "storeys[*].stifness"
+
+[[unknown]]
+path = "storeys[0].stiffness"
+bounds = ["1 m", 2.0]
+
+[method]
+name = "trajektory"
+"""
+
+
+def test_mistakes_in_every_table_are_told_in_one_run(project):
+    with pytest.raises(ProjectProblem) as caught:
+        project(EIGHT)
+    said = [line.split("project.toml, ")[1] for line in str(caught.value).splitlines()]
+    expected = [
+        "line 2: titel: there is no 'titel' in a project file; did you mean 'title'?",
+        "line 6: structure.masses: 'N' measures force; this number is in kg.",
+        "line 7: structure.storeys: there is no law called 'liner'; did you mean 'linear'?",
+        "line 10: sensors[0].quantity: 'displacment' is not one of the names used here; did you mean 'displacement'?",
+        "line 12: sensors[0].noise: 'g' measures acceleration; this number is in m.",
+        "line 16: sensors[1].place: 'attic' is not a floor of this building",
+        "line 18: excitation: file and synthetic are given; an excitation has one source.",
+        "line 23: unknown[0].path: 'structure.storeys[0]' has no 'stifness'; did you mean 'stiffness'?",
+        "line 27: unknown[1].bounds: 'm' measures length; this number is in N/m.",
+        "line 29: method: there is no method called 'trajektory'; did you mean 'trajectory'?",
+    ]
+    assert len(said) == len(expected)
+    for line, start in zip(said, expected, strict=True):
+        assert line.startswith(start)
+
+
+def test_what_refers_to_a_table_that_cannot_be_judged_is_not_judged(project):
+    bad = project.text.replace(STOREYS, 'storeys = "linear"').replace(SENSORS, 'place = "attic"')
+    with pytest.raises(ProjectProblem) as caught:
+        project(bad + '\n[[unknown]]\npath = "storeys[5].stiffness"\n')
+    assert [p.keys[0] for p in caught.value.problems] == ["structure"]
+    bad = project.text.replace(SENSORS, "") + '\n[[unknown]]\npath = "sensors[0].gain"\n[method]\nname = "ukv"\n'
+    with pytest.raises(ProjectProblem) as caught:
+        project(bad)
+    assert [p.keys for p in caught.value.problems] == [("sensors", 0, "place"), ("method",)]
+
+
+def test_places_of_entries_are_those_of_the_file_when_others_cannot_be_used(project):
+    entries = '[[unknown]]\npath = 3.5\nbounds = 1\n[[unknown]]\npath = "storeys[7].stiffness"\n'
+    with pytest.raises(ProjectProblem) as caught:
+        project(project.text + entries)
+    assert ("unknown", 1, "path") in [p.keys for p in caught.value.problems]

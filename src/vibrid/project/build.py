@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from vibrid.project.problems import Keys, Mistake
 from vibrid.project.quantities import in_si
 from vibrid.project.section import Section
 from vibrid.project.sections import ExcitationTable, InitialTable, SensorTable, UnknownLoadTable, UnknownTable
+from vibrid.records.record import QUANTITIES
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
@@ -189,18 +190,22 @@ def make_unknowns(
     sensors: Sensors | None,
     notes: Notes,
     excitation: ExcitationTable | None = None,
+    left_out: Collection[str] = (),
 ):
-    """The unknowns, each checked against the experiment."""
+    """The unknowns, each checked against the experiment; those of tables that were `left_out` are not judged."""
     if not tables:
         return ()
     experiment = _stand_in(tables, structure, sensors, excitation)
     unknowns = []
+    first = len(notes.problems)
     for i, table in enumerate(tables):
         before = len(notes.problems)
         values = {}
         unit = None
+        given = [table.path] if isinstance(table.path, str) else table.path
+        if any(re.match(rf"{root}\b", path) for root in left_out for path in given):
+            continue
         with notes.at("unknown", i, "path"):
-            given = [table.path] if isinstance(table.path, str) else table.path
             places = [p for path in given for p in paths.expand(experiment, experiment.full_path(path))]
             unit = paths.info(experiment, places[0]).unit
         for name in ("bounds", "prior", "start", "scale"):
@@ -217,7 +222,7 @@ def make_unknowns(
         with notes.at("unknown", i):
             compile_unknowns(experiment, [unknown])
         unknowns.append(unknown)
-    if not notes.problems:
+    if len(unknowns) == len(tables) and len(notes.problems) == first:
         with notes.at("unknown"):
             compile_unknowns(experiment, unknowns)
     return tuple(unknowns)
@@ -235,3 +240,38 @@ def make_unknown_loads(tables: list[UnknownLoadTable], structure: Structure, not
                 _ = load.inputs(structure) if load.moves else structure.row(str(load.at))
             loads.append(load)
     return tuple(loads)
+
+
+def check_excitation(table: ExcitationTable, structure: Structure | None, notes: Notes) -> None:
+    """At most one source, loads at places that exist, ground motions in directions of the structure.
+
+    Places and directions are not judged without a structure.
+    """
+    sources = [name for name in ("file", "synthetic", "cyclic", "free") if getattr(table, name)]
+    if len(sources) > 1:
+        notes.add(("excitation",), f"{' and '.join(sources)} are given; an excitation has one source.")
+    if not sources and not table.channels:
+        notes.add(
+            ("excitation",),
+            "give a file, a synthetic motion, a cyclic protocol, a free vibration, or channels of measured files.",
+        )
+    for key in ("quantity", "place"):
+        if table.cyclic is None and key in table.model_fields_set:
+            notes.add(("excitation", key), "it describes a cyclic protocol; describe columns of files in channels.")
+    directions = [(("excitation", "channels", i, "direction"), c.direction) for i, c in enumerate(table.channels)]
+    for keys, direction in (*directions, (("excitation", "direction"), table.direction)):
+        if direction and structure is not None:
+            with notes.at(*keys):
+                structure.ground_axis(direction)
+    driven: list[tuple[Keys, str, str]] = [
+        (("excitation", "channels", i, "place"), c.quantity, c.place) for i, c in enumerate(table.channels)
+    ]
+    if table.cyclic is not None:
+        driven.append((("excitation", "place"), table.quantity, table.place))
+        for i, amplitude in enumerate(table.cyclic.amplitudes):
+            with notes.at("excitation", "cyclic", "amplitudes", i):
+                in_si(amplitude, QUANTITIES[table.quantity])
+    for keys, quantity, place in driven:
+        if quantity == "load" and structure is not None:
+            with notes.at(*keys):
+                structure.row(place)

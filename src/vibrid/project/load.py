@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import ValidationError
+from typing import Any, TypeVar
 
 from vibrid.core.errors import FileProblem, missing_file
-from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
+from vibrid.project.build import (
+    Notes,
+    check_excitation,
+    make,
+    make_initial,
+    make_sensors,
+    make_unknown_loads,
+    make_unknowns,
+)
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.inputs import named_files
 from vibrid.project.plugins import load_plugins
-from vibrid.project.problems import Keys, Mistake, ProjectProblem, keys_of
+from vibrid.project.problems import ProjectProblem
 from vibrid.project.project import Project, Simulation
-from vibrid.project.quantities import in_si
+from vibrid.project.repair import draft_of
 from vibrid.project.section import Section
-from vibrid.project.sections import ExcitationTable, ProjectTable
+from vibrid.project.sections import ProjectTable
 from vibrid.project.tables import project_file
-from vibrid.records.record import QUANTITIES
-from vibrid.structures.base import Structure
 
 AnyTable = TypeVar("AnyTable", bound=Section)
 LARGEST = 1_000_000
@@ -44,12 +47,15 @@ def load_project(path, trust: bool = False) -> Project:
         >>> project.simulate().displacement.max()
     """
     path = Path(path)
-    text, table = read_table(path, project_file, trust)
-    notes = Notes()
-    project = _project(path, table, notes)
-    if notes.problems or project is None:
-        raise ProjectProblem(path, text, notes.problems)
-    return replace(project, files=named_files(path, tomllib.loads(text)))
+    text, data = _read(path, trust)
+    draft = draft_of(data, project_file)
+    notes, project = Notes(), None
+    if draft.table is not None:
+        project = _project(path, draft.table, notes, draft.left_out)
+    draft.add(notes.problems)
+    if draft.mistakes or project is None:
+        raise ProjectProblem(path, text, draft.mistakes)
+    return replace(project, files=named_files(path, data))
 
 
 def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:
@@ -57,6 +63,15 @@ def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool 
 
     The model knows the registered names; installed plugins are searched only where the file does not fit it.
     """
+    text, data = _read(path, trust)
+    draft = draft_of(data, model)
+    if draft.mistakes:
+        raise ProjectProblem(path, text, draft.mistakes)
+    return text, draft.table
+
+
+def _read(path: Path, trust: bool) -> tuple[str, dict[str, Any]]:
+    """The text of a TOML file and its entries; its plugins are run."""
     text = _text(path)
     try:
         data = tomllib.loads(text)
@@ -68,13 +83,7 @@ def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool 
         order = "" if path.suffix == ".toml" else " The project file, which ends in .toml, comes first; then records."
         raise FileProblem(path, f"this is not valid TOML: {message}.{order}", int(line[1]) if line else None) from None
     load_plugins(path, text, data, trust)
-    with contextlib.suppress(ValidationError):
-        return text, model(False).model_validate(data)
-    try:
-        return text, model(True).model_validate(data)
-    except ValidationError as problem:
-        mistakes = [Mistake(keys_of(e["loc"], data), e["msg"]) for e in problem.errors(include_url=False)]
-        raise ProjectProblem(path, text, list(dict.fromkeys(mistakes))) from None
+    return text, data
 
 
 def _text(path: Path) -> str:
@@ -92,22 +101,26 @@ def _text(path: Path) -> str:
         raise FileProblem(path, f"it cannot be read ({problem.strerror}).") from None
 
 
-def _project(path: Path, table: ProjectTable, notes: Notes) -> Project | None:
-    structure = make(table.structure, ("structure",), notes)
+def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str]) -> Project | None:
+    """The project of a table; `left_out` are tables of the file that could not be judged, so that what refers to them
+    is not judged either."""
     settings = table.simulation
     integrator = settings.integrator and make(settings.integrator, ("simulation", "integrator"), notes)
     method = table.method and make(table.method, ("method",), notes)
+    structure = None if "structure" in left_out else make(table.structure, ("structure",), notes)
+    if table.excitation is not None:
+        check_excitation(table.excitation, structure, notes)
     if structure is None:
         return None
+    sensors, units = None, {}
     with notes.at("structure"):
+        before = len(notes.problems)
         sensors, units = make_sensors(table.sensors, structure, notes)
-    if notes.problems:
-        return None
+    if "sensors" in left_out or (sensors is None and len(notes.problems) > before):
+        left_out = left_out | {"sensors"}
     initial = make_initial(table.initial, structure, notes)
-    unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation)
+    unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation, left_out)
     unknown += make_unknown_loads(table.unknown_loads, structure, notes)
-    if table.excitation is not None:
-        _check_excitation(table.excitation, structure, notes)
     hybrid = make_hybrid(table.hybrid, structure, path.parent, notes) if table.hybrid is not None else None
     return Project(
         path=path,
@@ -123,35 +136,3 @@ def _project(path: Path, table: ProjectTable, notes: Notes) -> Project | None:
         records_table=table.records,
         hybrid=hybrid,
     )
-
-
-def _check_excitation(table: ExcitationTable, structure: Structure, notes: Notes) -> None:
-    """At most one source, loads at places that exist, ground motions in directions of the structure."""
-    sources = [name for name in ("file", "synthetic", "cyclic", "free") if getattr(table, name)]
-    if len(sources) > 1:
-        notes.add(("excitation",), f"{' and '.join(sources)} are given; an excitation has one source.")
-    if not sources and not table.channels:
-        notes.add(
-            ("excitation",),
-            "give a file, a synthetic motion, a cyclic protocol, a free vibration, or channels of measured files.",
-        )
-    for key in ("quantity", "place"):
-        if table.cyclic is None and key in table.model_fields_set:
-            notes.add(("excitation", key), "it describes a cyclic protocol; describe columns of files in channels.")
-    directions = [(("excitation", "channels", i, "direction"), c.direction) for i, c in enumerate(table.channels)]
-    for keys, direction in (*directions, (("excitation", "direction"), table.direction)):
-        if direction:
-            with notes.at(*keys):
-                structure.ground_axis(direction)
-    driven: list[tuple[Keys, str, str]] = [
-        (("excitation", "channels", i, "place"), c.quantity, c.place) for i, c in enumerate(table.channels)
-    ]
-    if table.cyclic is not None:
-        driven.append((("excitation", "place"), table.quantity, table.place))
-        for i, amplitude in enumerate(table.cyclic.amplitudes):
-            with notes.at("excitation", "cyclic", "amplitudes", i):
-                in_si(amplitude, QUANTITIES[table.quantity])
-    for keys, quantity, place in driven:
-        if quantity == "load":
-            with notes.at(*keys):
-                structure.row(place)

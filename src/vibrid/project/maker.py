@@ -13,6 +13,7 @@ import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
@@ -54,11 +55,14 @@ class TableMaker:
                 value = {key: value}
             if not isinstance(value, dict) or key not in value:
                 message = f'a {what} is a table with its name: {{{key} = "{next(iter(described), "")}", ...}}.'
+                meant = ""
             elif not isinstance(value[key], str) or value[key] not in described:
                 message = f"there is no {what} called '{value[key]}'; {nearest(str(value[key]), described)}"
+                meant = next(iter(get_close_matches(str(value[key]), described, n=1)), "")
             else:
                 return value
-            raise PydanticCustomError("choice", "{message}", {"message": message})
+            said = {"message": message, "kind": "choice", "meant": meant, "key": key}
+            raise PydanticCustomError("choice", "{message}", said)
 
         tagged = tuple(Annotated[table, Tag(f"<{name}>")] for name, table in described.items())
         union = tagged[0]

@@ -47,15 +47,20 @@ class Section(BaseModel):
     def _message(cls, error) -> InitErrorDetails:
         key = error["loc"][-1] if error["loc"] else ""
         message = error["msg"]
+        said = {"kind": error["type"], **(error.get("ctx") or {})}  # an error of an inner table keeps its own kind
         if _own(error, "extra_forbidden"):
             # keys that moved elsewhere, each with a message
             retired = {**getattr(cls, "retired", {}), **getattr(cls.target, "retired", {})}
             message = retired.get(key) or f"there is no '{key}' in {cls.words}; {nearest(key, cls.model_fields)}"
+            said["meant"] = next(iter(get_close_matches(key, cls.model_fields, n=1)), "")
         elif _own(error, "missing"):
             message = f"{cls.words} needs '{key}'{cls._meaning(key)}."
         elif error["type"] in _MESSAGES:
             message = _MESSAGES[error["type"]](error)
-        kind = PydanticCustomError("said", "{message}", {"message": message})
+            if error["type"] == "literal_error":
+                said["meant"] = next(iter(get_close_matches(str(error["input"]), _valid(error), n=1)), "")
+        kept = {name: said[name] for name in ("kind", "meant", "key") if name in said}
+        kind = PydanticCustomError("said", "{message}", {"message": message, **kept})
         return InitErrorDetails(type=kind, loc=error["loc"], input=error["input"])
 
     @classmethod
@@ -69,9 +74,12 @@ def _own(error, kind: str) -> bool:
     return error["type"] == kind and len(error["loc"]) == 1
 
 
+def _valid(error) -> list[str]:
+    return [choice.strip("'") for choice in error["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+
+
 def _literal(error) -> str:
-    valid = [choice.strip("'") for choice in error["ctx"]["expected"].replace(" or ", ", ").split(", ")]
-    return f"'{error['input']}' is not one of the names used here; {nearest(error['input'], valid)}"
+    return f"'{error['input']}' is not one of the names used here; {nearest(error['input'], _valid(error))}"
 
 
 def _expected(kind: str):
