@@ -28,13 +28,18 @@ from vibrid.commands import (
     simulate,
 )
 from vibrid.commands.delivery import discard_stdout
+from vibrid.commands.plain_words import use_plain_words
 from vibrid.core.interrupts import Terminated
 from vibrid.core.version import __version__
 
 
 class Front(TyperGroup):
     """Runs commands and turns errors into messages. Exit codes: 1 for a refusal or a fault, 130 for Ctrl-C, 143 for a
-    request to terminate."""
+    request to terminate. What a terminal cannot show is written in plain words."""
+
+    def main(self, *args, **kwargs):
+        use_plain_words()
+        return super().main(*args, **kwargs)
 
     def invoke(self, ctx):
         from vibrid.core.errors import VibridError

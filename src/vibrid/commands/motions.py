@@ -12,6 +12,7 @@ from vibrid.commands.delivery import Delivery, quiet_stdout
 from vibrid.commands.output import print_json
 from vibrid.commands.records import Band, Files, Json, Output, Quantities, Step, Units, period_range, read_files
 from vibrid.core.errors import InputError
+from vibrid.core.file_names import portable_name
 from vibrid.core.files import make_folder
 
 motions = typer.Typer(no_args_is_help=True, help="Select, scale and synthesise ground motions.")
@@ -153,9 +154,11 @@ def _deliver(deliver: Delivery, scalings, output: Path | None, content: dict, as
     deliver.answer(lambda: print_json({"motions": rows, **content}) if as_json else _print_scalings(rows))
     if output is None or not deliver.work(f"'{output}' was not made", lambda: make_folder(output)):
         return
+    names: list[str] = []
     for number, s in enumerate(scalings, 1):
         for r in s.records:
-            path = output / f"{number:02d}_{Path(r.name).name.replace(' ', '_') or 'motion'}.csv"
+            names.append(portable_name(f"{number:02d}_{Path(r.name).name or 'motion'}", ".csv", taken=names))
+            path = output / names[-1]
             deliver.file(path, lambda r=r, path=path: as_ground(r).write_csv(path))
 
 

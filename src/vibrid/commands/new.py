@@ -68,9 +68,11 @@ def text_of(kind: str, words: list[str]) -> str:
 
 def _words(name: str) -> list[str]:
     from vibrid.core.errors import InputError
+    from vibrid.core.file_names import windows_reserves
 
     words = re.split(r"[-_]", name.lower().removesuffix(".py"))
-    if not all(re.fullmatch(r"[a-z0-9]+", word) for word in words) or not words[0][0].isalpha() or len(name) > 60:
+    spelt = all(re.fullmatch(r"[a-z0-9]+", word) for word in words) and words[0][0].isalpha() and len(name) <= 60
+    if not spelt or windows_reserves("_".join(words)):
         raise InputError(f"'{name}' is not a name for a plugin; write words of letters, such as wearing-spring.")
     return words
 
