@@ -28,6 +28,7 @@ from vibrid.commands import (
     simulate,
 )
 from vibrid.commands.delivery import discard_stdout
+from vibrid.commands.options import JsonMayNameAFile
 from vibrid.commands.plain_words import use_plain_words
 from vibrid.core.interrupts import Terminated
 from vibrid.core.version import __version__
@@ -103,7 +104,7 @@ def _options(version: Version = False) -> None:
 
 app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
-app.command("identify")(identify.identify)
+app.command("identify", cls=JsonMayNameAFile)(identify.identify)
 app.command("online")(online.online)
 app.command("compare")(identify.compare)
 app.command("predict")(identify.predict)

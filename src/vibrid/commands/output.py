@@ -12,6 +12,7 @@ import typer
 
 from vibrid.commands.plain_words import as_shown, shows_everything
 from vibrid.core.errors import InputError
+from vibrid.core.files import write_text
 from vibrid.core.writable import check_writable
 
 
@@ -58,6 +59,37 @@ def finite(content):
     if isinstance(content, Path):
         return str(content)
     return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def check_table_file(path: Path | None) -> None:
+    """Refuse a file for a table that does not end in .csv or cannot be written."""
+    check_ending(path, (".csv", ".csv"))
+
+
+def write_table(rows: Sequence[Mapping], path: Path | str) -> Path:
+    """Rows of a result as CSV (UTF-8, commas): a column for each key that holds no table of its own; a list of numbers
+    gives a column for each, `interval_95_1` and `interval_95_2`; numbers that are not finite are empty."""
+    import csv
+    import io
+
+    flat = [_flat(finite(row)) for row in rows]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(dict.fromkeys(key for row in flat for key in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return write_text(path, stream.getvalue())
+
+
+def _flat(row: Mapping) -> dict:
+    found = {}
+    for key, value in row.items():
+        if isinstance(value, list) and len(value) <= 4 and not any(isinstance(v, list | dict) for v in value):
+            found |= {f"{key}_{number}": v for number, v in enumerate(value, 1)}
+        elif isinstance(value, dict):
+            found |= {f"{key}_{name}": v for name, v in _flat(value).items()}
+        elif not isinstance(value, list):
+            found[key] = value
+    return found
 
 
 def peaks(record, units: Mapping[str, str]) -> list[dict]:
