@@ -28,13 +28,19 @@ from vibrid.commands import (
     simulate,
 )
 from vibrid.commands.delivery import discard_stdout
+from vibrid.commands.options import JsonMayNameAFile
+from vibrid.commands.plain_words import use_plain_words
 from vibrid.core.interrupts import Terminated
 from vibrid.core.version import __version__
 
 
 class Front(TyperGroup):
     """Runs commands and turns errors into messages. Exit codes: 1 for a refusal or a fault, 130 for Ctrl-C, 143 for a
-    request to terminate."""
+    request to terminate. What a terminal cannot show is written in plain words."""
+
+    def main(self, *args, **kwargs):
+        use_plain_words()
+        return super().main(*args, **kwargs)
 
     def invoke(self, ctx):
         from vibrid.core.errors import VibridError
@@ -98,7 +104,7 @@ def _options(version: Version = False) -> None:
 
 app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
-app.command("identify")(identify.identify)
+app.command("identify", cls=JsonMayNameAFile)(identify.identify)
 app.command("online")(online.online)
 app.command("compare")(identify.compare)
 app.command("predict")(identify.predict)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.options import Json
 from vibrid.commands.simulate import draw
 
 DEMO = files("vibrid.commands").joinpath("demo.toml")
@@ -22,10 +23,12 @@ TRUTH = {
 }
 """The true values of the shaken building, which differ from the initial values of demo.toml."""
 
+WRITTEN = ("report.html", "demo.toml", "measured.csv", "response.png")
+
 Out = Annotated[Path, typer.Option(help="Folder for the figures and files.")]
 
 
-def demo(out: Out = Path("vibrid-demo")) -> None:
+def demo(out: Out = Path("vibrid-demo"), as_json: Json = False) -> None:
     """Shake a three-storey hysteretic building, measure it with noise, and identify its parameters.
 
     All files are written to a folder, with the project file to start from.
@@ -33,11 +36,12 @@ def demo(out: Out = Path("vibrid-demo")) -> None:
     Example: vibrid demo --out my-demo
     """
     from vibrid.commands.delivery import Delivery
+    from vibrid.commands.output import print_json
     from vibrid.commands.progress import terminal_progress
     from vibrid.core.files import make_folder, write_text
 
     make_folder(out)
-    with terminal_progress() as progress:
+    with terminal_progress(quiet=as_json) as progress:
         progress.stage("preparing")
         project = embedded()
         progress.stage("compiling and simulating an earthquake")
@@ -46,8 +50,11 @@ def demo(out: Out = Path("vibrid-demo")) -> None:
         progress.stage("predicting another earthquake")
         check = fit.validate(another(project))
     with Delivery(quiet=True) as deliver:
-        deliver.answer(lambda: print_answer(project, data, fit, check))
-        with terminal_progress() as progress:
+        if as_json:
+            deliver.answer(lambda: print_json(content(project, fit, check, out)))
+        else:
+            deliver.answer(lambda: print_answer(project, data, fit, check))
+        with terminal_progress(quiet=as_json) as progress:
             progress.stage("drawing and writing the report")
             deliver.file(out / "demo.toml", lambda: write_text(out / "demo.toml", DEMO.read_text(encoding="utf-8")))
             deliver.file(out / "measured.csv", lambda: data.write_csv(out / "measured.csv", units=project.units))
@@ -56,7 +63,7 @@ def demo(out: Out = Path("vibrid-demo")) -> None:
                 out / "report.html",
                 lambda: fit.report(out / "report.html", validation=check, title=project.title),
             )
-        if not deliver.failed:
+        if not deliver.failed and not as_json:
             deliver.answer(lambda: print_files(out))
 
 
@@ -68,9 +75,28 @@ def embedded():
         return load_project(path)
 
 
+def content(project, fit, check, out: Path) -> dict:
+    """The result as plain data: the answer of an identification, with the true values and the errors."""
+    from vibrid.commands.identify import answer_of
+
+    answer = answer_of(fit, [check])
+    for row, (start, true) in zip(answer["parameters"], compared(project, fit), strict=True):
+        row |= {"initial_value": start, "true_value": true, "relative_error": abs(row["estimate"] / true - 1)}
+    return answer | {"files": [out / name for name in WRITTEN]}
+
+
+def compared(project, fit) -> list[tuple[float, float]]:
+    """(initial value, true value) of every unknown."""
+    from vibrid.core import paths
+
+    truth = project.structure.replace(TRUTH)
+    first = [name.replace("[*]", "[0]") for name in fit.names]
+    return [(float(paths.get(project.structure, name)), float(paths.get(truth, name))) for name in first]
+
+
 def print_files(out: Path) -> None:
     """What was written, and what to do with it."""
-    typer.echo(f"Files are in {out}: report.html, demo.toml, measured.csv, response.png")
+    typer.echo(f"Files are in {out}: {', '.join(WRITTEN)}")
     typer.echo(f"Continue with: vibrid identify {out / 'demo.toml'} {out / 'measured.csv'} --method ukf")
 
 
@@ -117,14 +143,10 @@ def identify(project, data, progress):
 def print_answer(project, data, fit, check) -> None:
     """Estimates and their uncertainty beside the true values, which only a demonstration knows."""
     from vibrid.commands.output import peaks, print_peaks, print_table
-    from vibrid.core import paths
 
     print_peaks(f"{project.title}: sensor readings", peaks(data, project.units))
-    truth = project.structure.replace(TRUTH)
     rows = []
-    for row in fit.table():
-        true = float(paths.get(truth, row["name"].replace("[*]", "[0]")))
-        start = float(paths.get(project.structure, row["name"].replace("[*]", "[0]")))
+    for row, (start, true) in zip(fit.table(), compared(project, fit), strict=True):
         error = 100 * abs(row["estimate"] / true - 1)
         rows.append(
             [

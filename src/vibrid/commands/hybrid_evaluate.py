@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.options import Json, TableFile
+
 Model = Annotated[Path, typer.Argument(metavar="MODEL.npz", help="A trained model.", show_default=False)]
 Tests = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Tests of the device.", show_default=False)]
 CompanionFiles = Annotated[
@@ -17,12 +19,11 @@ CompanionFiles = Annotated[
 ]
 Capacity = Annotated[str, typer.Option(help="Friction force of the device, e.g. '18 kN'.", show_default=False)]
 Figure = Annotated[Path | None, typer.Option(help="Draw force over displacement and time.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def evaluate(
     model: Model, tests: Tests, capacity: Capacity, companion: CompanionFiles = None, figure: Figure = None,
-    as_json: Json = False,
+    csv: TableFile = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Predict the force of device tests and compare it with the measured force; the error of zero force is shown too.
 
@@ -45,6 +46,7 @@ def evaluate(
     from vibrid.report.save import save_figure
 
     output.check_ending(figure, (".png", ".pdf", ".svg"))
+    output.check_table_file(csv)
     saved = load_model(model)
     uses_measurements, companion = bool(saved.model.companion_sizes), companion or []
     if uses_measurements and len(companion) != len(tests):
@@ -64,6 +66,7 @@ def evaluate(
     with Delivery(quiet=as_json) as deliver:
         result = {"model": str(model), "tests": rows}
         deliver.answer(lambda: output.print_json(result) if as_json else _show(model, rows))
+        deliver.file(csv, lambda: output.write_table(rows, csv))
         deliver.file(figure, lambda: save_figure(plot_device_tests(device_tests, predicted, saved.model.rate), figure))
 
 

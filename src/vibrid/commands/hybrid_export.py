@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.options import Json
+
 Model = Annotated[Path, typer.Argument(metavar="MODEL.npz", help="A trained model.", show_default=False)]
 Out = Annotated[Path, typer.Argument(metavar="OUT.c|OUT.onnx", help="The file to write.", show_default=False)]
 Prefix = Annotated[str, typer.Option(help="Prefix of every name in a C file.")]
 
 
-def export(model: Model, out: Out, prefix: Prefix = "device") -> None:
+def export(model: Model, out: Out, prefix: Prefix = "device", as_json: Json = False) -> None:
     """Write a trained model as one C file with its header, or as an ONNX graph; it runs without vibrid.
 
     One step takes displacement, velocity, the capacities of both directions and the measured signals of the tested
@@ -22,10 +24,16 @@ def export(model: Model, out: Out, prefix: Prefix = "device") -> None:
     Example: vibrid hybrid export damper.npz damper.c
     """
     from vibrid.commands import output
+    from vibrid.commands.delivery import quiet_stdout
     from vibrid.hybrid.learned.deploy import write_model
 
     output.check_ending(out, (".c", ".onnx"))
     from vibrid.hybrid.learned.files import load_model
 
-    for file in write_model(load_model(model), out, prefix):
+    with quiet_stdout(as_json):
+        written = list(write_model(load_model(model), out, prefix))
+    if as_json:
+        output.print_json({"model": model, "files": written})
+        return
+    for file in written:
         typer.echo(f"wrote {file}")

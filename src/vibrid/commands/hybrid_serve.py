@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from vibrid.commands.limits import Limit, Unlimited, limits_from
+from vibrid.commands.options import Json
 from vibrid.commands.trust import Trust, consent
 
 SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
@@ -43,15 +44,18 @@ def serve(
     unlimited: Unlimited = False,
     keep: Keep = False,
     trust: Trust = False,
+    as_json: Json = False,
 ) -> None:
     """Serve a device to OpenSees' genericClient, or to vibrid, over TCP or UDP.
 
     The file has the limits of the device; a test that exceeds them is stopped, and the device is not moved again until
     the stop is cleared by `vibrid hybrid clear`. Ctrl-C stops a running test in the same way; a second Ctrl-C exits.
 
+    With --json the address goes to standard error, and the tests are printed when the server ends.
+
     Example: vibrid hybrid serve examples/specimens/friction-damper.toml --port 8090 --record test.h5
     """
-    from vibrid.commands.output import check_ending
+    from vibrid.commands.output import check_ending, print_json
     from vibrid.core.errors import Refusal
     from vibrid.hybrid import DeviceServer, DeviceSubstructure, RealTime, Recorder
     from vibrid.hybrid.latch import StopLatch
@@ -87,21 +91,29 @@ def serve(
             step=table.step, recorder=recorder if file else None, damping=table.damping, after_stop=table.after_stop,
         )  # fmt: skip
         where = "[{}]:{}" if ":" in server.address[0] else "{}:{}"
-        typer.echo(f"serving '{described.title}' on {address.protocol}://{where.format(*server.address)}")
+        served = f"{address.protocol}://{where.format(*server.address)}"
+        typer.echo(f"serving '{described.title}' on {served}", err=as_json)
         settings = RealTime(priority, tuple(core or ()), lock_memory)
         settings.apply()
         for note in settings.notes:
             typer.echo(note, err=True)
+        tests: list[dict] = []
         try:
             while True:
                 ending = server.serve()
                 if ending is None:  # closed
                     return
-                typer.echo(f"{ending}")
+                tests.append({"ending": f"{ending}", "well": bool(ending.well)})
+                if not as_json:
+                    typer.echo(f"{ending}")
                 if not keep:
                     raise typer.Exit(0 if ending.well else 1)
         finally:
             settings.restore()
+            if as_json:
+                print_json(
+                    {"title": described.title, "address": served, "tests": tests, "files": [file] if file else []}
+                )
 
 
 @contextlib.contextmanager

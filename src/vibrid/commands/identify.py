@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.options import Json, TableFile
 from vibrid.commands.trust import PluginFiles, Trust, consent, run_plugins
 from vibrid.core.files import write_text
 from vibrid.core.writable import check_writable
@@ -23,7 +24,7 @@ MethodName = Annotated[
 ]
 ValidateFile = Annotated[Path | None, typer.Option("--validate", help="Another record, to validate the result.")]
 ReportFile = Annotated[Path | None, typer.Option("--report", help="Write the HTML report here.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON; - prints it.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Print the result as JSON, or write it to FILE.json.")]
 SaveFile = Annotated[Path | None, typer.Option("--save", help="Keep the result (.h5) for `vibrid predict`.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 HoldOut = Annotated[float, typer.Option(help="Share at the end of each record that is scored instead of fitted.")]
@@ -37,6 +38,7 @@ def identify(
     report: ReportFile = None,
     json_file: JsonFile = None,
     save: SaveFile = None,
+    csv: TableFile = None,
     hold_out: HoldOut = 0.0,
     seed: Seed = 0,
     trust: Trust = False,
@@ -53,6 +55,7 @@ def identify(
 
     output.check_ending(report, (".html", ".htm"))
     output.check_ending(save, (".h5", ".hdf5"))
+    output.check_table_file(csv)
     check_writable(json_file)
     quiet = _on_screen(json_file)
     trust = consent(project, trust)
@@ -64,6 +67,7 @@ def identify(
         if not quiet:
             deliver.answer(lambda: typer.echo(str(fit)))
         deliver.result(save, fit.save)
+        deliver.file(csv, lambda: output.write_table(fit.table(), csv))
         checks = _checks(fit, others, deliver, quiet)
         if quiet:
             deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
@@ -92,7 +96,6 @@ def _checks(fit, records, deliver, quiet: bool) -> list:
 
 Methods = Annotated[str, typer.Option("--methods", help="Names of methods, separated by commas.")]
 PlotFile = Annotated[Path | None, typer.Option("--plot", help="Draw the comparison: .png, .pdf or .svg.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def compare(
@@ -100,7 +103,7 @@ def compare(
     data: DataFiles = None,
     methods: Methods = "trajectory,ukf,ekf",
     plot: PlotFile = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
@@ -159,7 +162,7 @@ def predict(
     out: Out = None,
     drive: Drive = "",
     plugin: PluginFiles = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Predict the response of an identified structure to another excitation; compared with the record's own readings
     where it has some.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.options import Json, TableFile
 from vibrid.commands.trust import Trust, consent
 
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
@@ -16,7 +17,6 @@ DataFile = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(help="Write the loads: .csv, .h5 or .nc.", show_default=False)]
 Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Penalty = Annotated[str, typer.Option(help="Regularised quantity: size, difference or second-difference.")]
 Weight = Annotated[str, typer.Option(help="Its weight: evidence, gcv, l-curve, or a standard deviation in N.")]
 
@@ -29,7 +29,8 @@ def loads(
     penalty: Penalty = "size",
     weight: Weight = "evidence",
     trust: Trust = False,
-    as_json: AsJson = False,
+    csv: TableFile = None,
+    as_json: Json = False,
 ) -> None:
     """Identify the unknown loads of a project whose structure is known; every load with its uncertainty band.
 
@@ -47,6 +48,7 @@ def loads(
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     output.check_ending(plot, (".png", ".pdf", ".svg"))
+    output.check_table_file(csv)
     trust = consent(project, trust)
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
@@ -73,6 +75,7 @@ def loads(
     content["inputs"] = output.inputs(*loaded.files, *record.files)
     with Delivery(quiet=as_json) as deliver:
         deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(identified)))
+        deliver.file(csv, lambda: output.write_table(content["loads"], csv))
         deliver.result(out, lambda path: output.write_record(identified.as_record(), path))
         deliver.file(plot, lambda: save_figure(identified.plot(), plot))
 

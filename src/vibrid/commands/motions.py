@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from vibrid.commands.delivery import Delivery, quiet_stdout
-from vibrid.commands.output import print_json
+from vibrid.commands.options import TableFile
+from vibrid.commands.output import check_table_file, print_json, write_table
 from vibrid.commands.records import Band, Files, Json, Output, Quantities, Step, Units, period_range, read_files
 from vibrid.core.errors import InputError
+from vibrid.core.file_names import portable_name
 from vibrid.core.files import make_folder
 
 motions = typer.Typer(no_args_is_help=True, help="Select, scale and synthesise ground motions.")
@@ -54,6 +56,7 @@ def motions_scale(
     pair: Annotated[bool, typer.Option(help="The two files are components of one motion.")] = False,
     measure: Measure = None,
     output: Folder = None,
+    csv: TableFile = None,
     step: Step = None,
     units: Units = None,
     quantities: Quantities = None,
@@ -65,6 +68,7 @@ def motions_scale(
     """
     from vibrid.records.motions import scale_to_target
 
+    check_table_file(csv)
     with quiet_stdout(as_json):
         records = _accelerations(files, step, units, quantities)
         if pair and len(records) != 2:
@@ -73,7 +77,7 @@ def motions_scale(
         groups = [records] if pair else records
         found = [scale_to_target(g, wanted, band, limit=factors, measure=measure or "geometric") for g in groups]
     with Delivery(quiet=True) as deliver:
-        _deliver(deliver, found, output, {}, as_json)
+        _deliver(deliver, found, output, {}, as_json, csv)
 
 
 @motions.command("select")
@@ -95,6 +99,7 @@ def motions_select(
     key: Annotated[int, typer.Option(help="Seed.")] = 0,
     output: Folder = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of the suite.")] = None,
+    csv: TableFile = None,
     step: Step = None,
     units: Units = None,
     quantities: Quantities = None,
@@ -112,6 +117,7 @@ def motions_select(
     from vibrid.records.motions.rules import raised, range_of
     from vibrid.report.record_plots import save
 
+    check_table_file(csv)
     if rules is not None and period is None:
         raise InputError("--rules needs the fundamental period of the structure: --period 0.8.")
     pairs = rules == "asce7" if pairs is None else pairs
@@ -136,7 +142,7 @@ def motions_select(
         "rules": [{**vars(check), "met": check.met} for check in checks],
     }
     with Delivery(quiet=True) as deliver:
-        _deliver(deliver, suite.motions, output, content, as_json)
+        _deliver(deliver, suite.motions, output, content, as_json, csv)
         if not as_json:
             deliver.answer(lambda: _print_suite(content, checks, len(suite.motions)))
         deliver.file(plot, lambda: save(suite.plot(), plot))
@@ -147,15 +153,18 @@ def _accelerations(files: list[Path], step, units, quantities) -> list:
     return [record for path in files for record in read_files(path, step, units, None, quantities)]
 
 
-def _deliver(deliver: Delivery, scalings, output: Path | None, content: dict, as_json: bool) -> None:
+def _deliver(deliver: Delivery, scalings, output: Path | None, content: dict, as_json: bool, csv: Path | None) -> None:
     """Print factors and misfits, then write the scaled motions to a folder, as ground accelerations."""
     rows = [{"name": s.name, "factor": s.factor, "misfit": s.misfit, "limited": s.limited} for s in scalings]
     deliver.answer(lambda: print_json({"motions": rows, **content}) if as_json else _print_scalings(rows))
+    deliver.file(csv, lambda: write_table(rows, csv))
     if output is None or not deliver.work(f"'{output}' was not made", lambda: make_folder(output)):
         return
+    names: list[str] = []
     for number, s in enumerate(scalings, 1):
         for r in s.records:
-            path = output / f"{number:02d}_{Path(r.name).name.replace(' ', '_') or 'motion'}.csv"
+            names.append(portable_name(f"{number:02d}_{Path(r.name).name or 'motion'}", ".csv", taken=names))
+            path = output / names[-1]
             deliver.file(path, lambda r=r, path=path: as_ground(r).write_csv(path))
 
 
@@ -200,6 +209,7 @@ def motions_synthesise(
     pga: Annotated[float, typer.Option(help="Peak acceleration in g.")] = 0.3,
     frequency: Annotated[float, typer.Option(help="Predominant frequency in Hz.")] = 4.0,
     bandwidth: Annotated[float, typer.Option(help="Damping ratio of the filter.")] = 0.25,
+    as_json: Json = False,
 ):
     """Write synthetic ground motions as CSV (Rezaeian–Der Kiureghian 2010); the same seed gives the same motion.
 
@@ -209,10 +219,15 @@ def motions_synthesise(
 
     if not 1 <= count <= 10_000:
         raise InputError(f"Between 1 and 10000 motions can be made, not {count}.")
+    written = []
     for number in range(count):
         motion = synthetic_motion(
             key + number, duration, rate, pga=pga * STANDARD_GRAVITY, frequency=frequency, bandwidth=bandwidth
         )
         path = output if count == 1 else output.with_stem(f"{output.stem}_{number + 1:03d}")
         motion.write_csv(path)  # where one cannot be written, the next cannot either
-        typer.echo(f"wrote {path}: {len(motion)} samples, seed {key + number}")
+        written.append({"file": path, "samples": len(motion), "seed": key + number})
+        if not as_json:
+            typer.echo(f"wrote {path}: {len(motion)} samples, seed {key + number}")
+    if as_json:
+        print_json({"motions": written, "files": [row["file"] for row in written]})

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.options import Json
 from vibrid.core.version import __version__
 
 
@@ -34,13 +35,15 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to register, e.g
 Folder = Annotated[Path, typer.Option("--folder", help="Folder for the file.")]
 
 
-def new(kind: KindArgument, name: Name, folder: Folder = Path()) -> None:
+def new(kind: KindArgument, name: Name, folder: Folder = Path(), as_json: Json = False) -> None:
     """Write a working file NAME.py for a law, method, reader, device, structure or integrator of your own.
 
     It has the equation, the class, an example and a check; an existing file is never overwritten.
 
     Example: vibrid new law wearing-spring
     """
+    from vibrid.commands.delivery import quiet_stdout
+    from vibrid.commands.output import print_json
     from vibrid.core.errors import FileProblem
     from vibrid.core.files import write_text
 
@@ -48,8 +51,12 @@ def new(kind: KindArgument, name: Name, folder: Folder = Path()) -> None:
     path = folder / f"{'_'.join(words)}.py"
     if path.exists():
         raise FileProblem(path, "it exists already and is not overwritten; choose another name.")
-    _refuse_taken(kind, words)
+    with quiet_stdout(as_json):
+        _refuse_taken(kind, words)
     write_text(path, text_of(kind, words))
+    if as_json:
+        print_json({"files": [path], "next": f"vibrid plugins check {path}"})
+        return
     typer.echo(f"wrote {path}")
     typer.echo(f"Continue with: vibrid plugins check {path}")
 
@@ -68,9 +75,11 @@ def text_of(kind: str, words: list[str]) -> str:
 
 def _words(name: str) -> list[str]:
     from vibrid.core.errors import InputError
+    from vibrid.core.file_names import windows_reserves
 
     words = re.split(r"[-_]", name.lower().removesuffix(".py"))
-    if not all(re.fullmatch(r"[a-z0-9]+", word) for word in words) or not words[0][0].isalpha() or len(name) > 60:
+    spelt = all(re.fullmatch(r"[a-z0-9]+", word) for word in words) and words[0][0].isalpha() and len(name) <= 60
+    if not spelt or windows_reserves("_".join(words)):
         raise InputError(f"'{name}' is not a name for a plugin; write words of letters, such as wearing-spring.")
     return words
 

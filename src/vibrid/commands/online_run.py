@@ -221,8 +221,34 @@ class OnlineSession:
         lines += [f"{name} = {value} ± {band} {unit}".rstrip() for name, value, band, unit in self.rows()]
         lines += self.live.warnings() + self.losses()
         lines += [f"First refused: {refused.first}"] if refused.count else []
+        return lines + [f"wrote {file}" for file in self.written()]
+
+    def written(self) -> list[str]:
+        """The files of the run."""
         files = [str(file) for file in (self.out, self.saved.path) if file is not None]
-        return lines + [f"wrote {file}" for file in files if file not in self.problems and os.path.exists(file)]
+        return [file for file in files if file not in self.problems and os.path.exists(file)]
+
+    def content(self, ended: str, refused) -> dict:
+        """The result of a run as plain data, in SI units."""
+        o, begun = self.order, self.run_ is not None
+        found = zip(*self.live.estimate(), strict=True) if begun else ()
+        unknowns = self.live.problem.unknowns if begun else None
+        rows = [] if unknowns is None else zip(unknowns.names, unknowns.units, found, strict=True)
+        return {
+            "samples": self.live.samples if begun else 0,
+            "ended": ended,
+            "parameters": [
+                {"name": name, "unit": unit, "estimate": float(v), "standard_deviation": float(d)}
+                for name, unit, (v, d) in rows
+            ],
+            "lost": o.lost,
+            "late": o.late,
+            "repeated": o.repeated,
+            "restarts": o.restarts,
+            "refused": {"count": refused.count, "first": refused.first},
+            "warnings": [*self.live.warnings(), *self.losses()] if begun else [],
+            "files": self.written(),
+        }
 
     def losses(self) -> list[str]:
         """Warnings about samples that never came."""

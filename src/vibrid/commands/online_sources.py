@@ -49,9 +49,11 @@ class LiveSource:
 
 
 def live_source(
-    source: str, loaded, columns: Columns, rate, speed: str, timeout: float, refuse: Refusals
+    source: str, loaded, columns: Columns, rate, speed: str, timeout: float, refuse: Refusals, wait: float | None = None
 ) -> LiveSource:
     """The source that `--from` names; nothing is opened yet except a file, which is read."""
+    if wait is not None and not source.startswith("udp://"):
+        raise InputError("--wait is for udp://HOST:PORT: a file is read at once, and standard input until it ends.")
     if "://" in source and not source.startswith("udp://"):
         raise InputError(f"'{source}' is not a known source: give a record file, udp://HOST:PORT, or - for stdin.")
     if source != "-" and not source.startswith("udp://"):
@@ -71,9 +73,18 @@ def live_source(
 
     def opened(port: int) -> None:
         typer.echo(f"listening on udp://{host}:{port} for {', '.join(columns.names)}", err=True)
+        if wait is not None:
+            how_long = "without limit (Ctrl-C ends it)" if math.isinf(wait) else f"up to {wait:g} s"
+            typer.echo(f"waiting {how_long} for the first sample", err=True)
+
+    def waiting(seconds: float) -> None:
+        if wait is not None:
+            typer.echo(f"no sample yet, {seconds:.0f} s", err=True)
 
     def listen(taken: int, origin: float | None, keep) -> Iterator[streams.Arrival]:
-        return streams.in_background(keep(streams.udp(host, port, len(columns.names), timeout, refuse, opened)))
+        return streams.in_background(
+            keep(streams.udp(host, port, len(columns.names), timeout, refuse, opened, wait, waiting))
+        )
 
     return LiveSource("udp", 1.0 / rate, listen, columns.in_si, lambda _: "")
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
 
+from vibrid.commands.plain_words import as_shown, shows_everything
 from vibrid.core.errors import InputError
+from vibrid.core.files import write_text
 from vibrid.core.writable import check_writable
 
 
@@ -33,13 +36,14 @@ def inputs(*files) -> list[dict]:
 
 
 def print_json(content) -> None:
-    """JSON on standard output; numbers that are not finite become null."""
-    typer.echo(as_json(content))
+    """JSON on standard output; numbers that are not finite become null, and characters that standard output cannot hold
+    are escaped."""
+    typer.echo(as_json(content, escaped=not shows_everything(sys.stdout)))
 
 
-def as_json(content) -> str:
-    """Content as JSON text that any program reads."""
-    return json.dumps(finite(content), indent=1, ensure_ascii=False, allow_nan=False)
+def as_json(content, escaped: bool = False) -> str:
+    """Content as JSON text that any program reads; `escaped`: in ASCII alone."""
+    return json.dumps(finite(content), indent=1, ensure_ascii=escaped, allow_nan=False)
 
 
 def finite(content):
@@ -55,6 +59,37 @@ def finite(content):
     if isinstance(content, Path):
         return str(content)
     return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def check_table_file(path: Path | None) -> None:
+    """Refuse a file for a table that does not end in .csv or cannot be written."""
+    check_ending(path, (".csv", ".csv"))
+
+
+def write_table(rows: Sequence[Mapping], path: Path | str) -> Path:
+    """Rows of a result as CSV (UTF-8, commas): a column for each key that holds no table of its own; a list of numbers
+    gives a column for each, `interval_95_1` and `interval_95_2`; numbers that are not finite are empty."""
+    import csv
+    import io
+
+    flat = [_flat(finite(row)) for row in rows]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(dict.fromkeys(key for row in flat for key in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return write_text(path, stream.getvalue())
+
+
+def _flat(row: Mapping) -> dict:
+    found = {}
+    for key, value in row.items():
+        if isinstance(value, list) and len(value) <= 4 and not any(isinstance(v, list | dict) for v in value):
+            found |= {f"{key}_{number}": v for number, v in enumerate(value, 1)}
+        elif isinstance(value, dict):
+            found |= {f"{key}_{name}": v for name, v in _flat(value).items()}
+        elif not isinstance(value, list):
+            found[key] = value
+    return found
 
 
 def peaks(record, units: Mapping[str, str]) -> list[dict]:
@@ -104,20 +139,39 @@ def print_peaks(title: str, rows: list[dict]) -> None:
 
 
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
-    """A table on standard output; not limited to the terminal's width where there is no terminal."""
+    """A table on standard output. In a terminal that is too narrow for it a row is a block of lines; where there is no
+    terminal, the width is not limited."""
     from rich import box
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
+    title, *headings = (as_shown(text, sys.stdout) for text in (title, *headings))
+    rows = [[as_shown(text, sys.stdout) for text in row] for row in rows]
+    right = [as_shown(text, sys.stdout) for text in right]
     table = Table(title=Text(title), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for heading in headings:
         table.add_column(Text(heading), justify="right" if heading in right else "left", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, row))
+    wide = Console(width=10_000)
+    needed = Measurement.get(wide, wide.options, table).maximum
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(console.width, 200))
+    if console.is_terminal and needed > console.width:
+        typer.echo(_blocks(title, headings, rows))
+        return
+    console = console if console.is_terminal else Console(width=max(console.width, needed))
     with console.capture() as shown:
         console.print(table)
     typer.echo(shown.get(), nl=False)
+
+
+def _blocks(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose rows are blocks of lines: the first cell, and the others below it with their headings."""
+    width = max(map(len, headings))
+    lines = [title] if title else []
+    for first, *others in rows:
+        lines.append(first)
+        lines += [f"  {heading:<{width}}  {text}" for heading, text in zip(headings[1:], others, strict=True) if text]
+    return "\n".join(lines)

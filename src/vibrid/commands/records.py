@@ -140,6 +140,7 @@ def record_convert(
     quantities: Quantities = None,
     sidecar: Sidecar = None,
     rate: Annotated[float | None, typer.Option(help="New rate in samples per second.")] = None,
+    as_json: Json = False,
 ):
     """Write a record as CSV (.csv) or HDF5/netCDF (.h5, .hdf5, .nc), in SI units.
 
@@ -150,14 +151,20 @@ def record_convert(
     endings = {".csv": "write_csv", ".h5": "write_hdf5", ".hdf5": "write_hdf5", ".nc": "write_hdf5"}
     if output.suffix.lower() not in endings:
         raise InputError(f"'{output}' should end in .csv, .h5, .hdf5 or .nc.")
-    records = read_files(file, step, units, columns, quantities, sidecar)
+    with quiet_stdout(as_json):
+        records = read_files(file, step, units, columns, quantities, sidecar)
+    written = []
     with Delivery(quiet=True) as deliver:
         for number, r in enumerate(records, 1):
             r = r if rate is None else r.resample(rate)
             path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
             write = getattr(r, endings[output.suffix.lower()])
             if deliver.work(f"'{path}' was not written", lambda write=write, path=path: write(path)):
-                typer.echo(f"wrote {path}: {len(r)} samples, {len(r.channels)} channels")
+                written.append({"file": path, "samples": len(r), "step": r.step, "channels": list(r.names)})
+                if not as_json:
+                    typer.echo(f"wrote {path}: {len(r)} samples, {len(r.channels)} channels")
+        if as_json:
+            deliver.answer(lambda: print_json({"records": written, "files": [row["file"] for row in written]}))
 
 
 @record.command("plot")
@@ -169,6 +176,7 @@ def record_plot(
     columns: Columns = None,
     quantities: Quantities = None,
     sidecar: Sidecar = None,
+    as_json: Json = False,
 ):
     """Plot records over time (PNG, PDF or SVG, by the ending of the output).
 
@@ -177,9 +185,14 @@ def record_plot(
     from vibrid.report.record_plots import plot_record, save
 
     records = [r for path in files for r in read_files(path, step, units, columns, quantities, sidecar)]
-    with Delivery() as deliver:
-        for number, r in enumerate(records, 1):
-            path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
+    pictures = [
+        output.with_stem(f"{output.stem}_{n}") if len(records) > 1 else output for n in range(1, len(records) + 1)
+    ]
+    with Delivery(quiet=as_json) as deliver:
+        if as_json:
+            content = [{"record": r.name, "file": path} for r, path in zip(records, pictures, strict=True)]
+            deliver.answer(lambda: print_json({"records": content, "files": pictures}))
+        for r, path in zip(records, pictures, strict=True):
             deliver.file(path, lambda r=r, path=path: save(plot_record(r), path))
 
 

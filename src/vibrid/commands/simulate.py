@@ -7,15 +7,22 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.options import Json, TableFile
 from vibrid.commands.trust import Trust, consent
 
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Write the readings: .csv, .h5 or .nc.", show_default=False)]
 Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust = False, as_json: Json = False) -> None:
+def simulate(
+    project: Project,
+    out: Out = None,
+    plot: Plot = None,
+    csv: TableFile = None,
+    trust: Trust = False,
+    as_json: Json = False,
+) -> None:
     """Simulate a project: the response of its structure to its excitation, and the readings of its sensors.
 
     Example: vibrid simulate examples/shear-building.toml --out response.csv --plot response.png
@@ -26,6 +33,7 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust 
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
     output.check_ending(plot, (".png", ".pdf", ".svg"))
+    output.check_table_file(csv)
     trust = consent(project, trust)
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
@@ -51,6 +59,7 @@ def simulate(project: Project, out: Out = None, plot: Plot = None, trust: Trust 
             deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: output.print_peaks(loaded.title, rows))
+        deliver.file(csv, lambda: output.write_table(rows, csv))
         if out is not None:
             deliver.file(out, lambda: output.write_record(readings, out, loaded.units))
         if plot is not None:

@@ -7,13 +7,19 @@ import secrets
 from pathlib import Path
 
 from vibrid.core.errors import FileProblem
+from vibrid.core.file_names import windows_problem
 from vibrid.core.files import cannot_write, is_stream, replaceable
 
 
 def check_writable(path: Path | str | None) -> None:
     """Refuse a file that cannot be written: no folder, no permission, a disk that can only be read, a folder of its
-    name. Nothing is left behind. None and `-` (standard output) are no files."""
-    if path is None or str(path) == "-" or is_stream(Path(path)):
+    name, a name that Windows reserves where this is Windows. Nothing is left behind. None and `-` (standard output) are
+    no files."""
+    if path is None or str(path) == "-":
+        return
+    if on_windows() and (problem := windows_problem(Path(path).name)):
+        raise FileProblem(path, problem)
+    if is_stream(Path(path)):
         return
     try:
         target, _ = replaceable(Path(path))
@@ -35,6 +41,11 @@ def check_folder(path: Path | str | None) -> None:
         _try_folder(folder)
     except OSError as problem:
         raise cannot_write(path, problem) from problem
+
+
+def on_windows() -> bool:
+    """Whether the rules of Windows on names hold here."""
+    return os.name == "nt"
 
 
 def _try_folder(folder: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from vibrid.core.errors import Refusal
 from vibrid.core.files import make_folder, write_bytes, write_text
 from vibrid.core.version import __version__
+from vibrid.papers.forecast import forecast, speed, spoken
 from vibrid.papers.freshness import canaries_of, versions
 from vibrid.papers.paper import Item, Paper, Run, load_paper
 from vibrid.papers.verdict import Results, verdict_table
@@ -43,7 +44,9 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
     wanted = wanted or {}
     run.folder = Path(out) / name
     for item in paper.chosen(wanted):
-        run.progress.stage(f"{item.kind} {item.name}: {item.title}")
+        expected = None if run.quick else forecast(item, run.folder, machine())
+        time_left = "" if expected is None else f" ({spoken(expected)})"
+        run.progress.stage(f"{item.kind} {item.name}: {item.title}{time_left}")
         run.begin_item()
         started = time.perf_counter()
         try:
@@ -54,7 +57,10 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
             run.progress.stage(f"{item.kind} {item.name} left out: {reason}")
             continue
         seconds = time.perf_counter() - started
-        facts = facts_of(paper, item, outcome, seconds, run.quick) | {"cold": not run.reused}
+        facts = facts_of(paper, item, outcome, seconds, run.quick) | {
+            "cold": not run.reused,
+            "speed": round(speed(), 1),
+        }
         facts["canaries"] = canaries_of(paper, item.label, run)
         yield Made(paper, Path(out) / name, facts, outcome.figure)
         run.end_item()
@@ -154,7 +160,7 @@ def section(facts: dict, picture: list[str]) -> list[str]:
     if facts["rows"]:
         columns = list(dict.fromkeys(k for row in facts["rows"] for k in row))
         lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-        lines += ["| " + " | ".join(_cell(row.get(c)) for c in columns) + " |" for row in facts["rows"]] + [""]
+        lines += ["| " + " | ".join(cell(row.get(c)) for c in columns) + " |" for row in facts["rows"]] + [""]
     if facts["checks"]:
         lines += ["| check | measured | target | |", "|---|---|---|---|"]
         lines += [f"| {c['what']} | {c['measured']} | {c['target']} | {MARKS[c['met']]} |" for c in facts["checks"]] + [
@@ -164,13 +170,17 @@ def section(facts: dict, picture: list[str]) -> list[str]:
 
 
 def time_of(facts: dict) -> str:
-    """The time of an item; an item that used results computed before it has no time of its own."""
-    if facts.get("cold", facts["seconds"] > 0):
+    """The time of an item; an item that used results computed before it has no time of its own, and where that was not
+    noted the time is a lower limit."""
+    if facts.get("cold"):
         return f"{facts['seconds']:g} s"
+    if "cold" not in facts and facts["seconds"] > 0:
+        return f"at least {facts['seconds']:g} s"
     return "no time of its own: it uses results computed before it"
 
 
-def _cell(value) -> str:
+def cell(value) -> str:
+    """A value of a row as text."""
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vibrid.core.errors import FileProblem
+from vibrid.core.file_names import as_on_disk
 from vibrid.core.inputs import InputFile
 from vibrid.project.excitation import make_excitation, read_measured
 from vibrid.project.hybrid import HybridPlan
@@ -94,4 +95,4 @@ class Project:
 
     def beside(self, name: str) -> Path:
         """A file named in the project, relative to it."""
-        return self.path.parent / name
+        return as_on_disk(self.path.parent, name)

@@ -81,7 +81,8 @@ class Source:
 
     @property
     def name(self) -> str:
-        return Path(str(self.path)).name
+        """The name of the file as text; bytes of it that are not UTF-8 become �."""
+        return Path(str(self.path)).name.encode(errors="surrogateescape").decode(errors="replace")
 
     @cached_property
     def content(self) -> bytes:

@@ -19,6 +19,8 @@ from vibrid.records.streams.packets import LARGEST, unpack
 
 LONGEST_LINE = 4096
 """Characters of a line of text; a longer one is refused."""
+WAITING_EVERY = 5.0
+"""Seconds between two reports that the first packet is waited for."""
 
 
 class Silence(Exception):
@@ -83,11 +85,20 @@ def _whole_lines(stream: TextIO) -> Iterator[str]:
 
 
 def udp(
-    host: str, port: int, channels: int, timeout: float, refuse: Callable[[str], None], opened=None
+    host: str,
+    port: int,
+    channels: int,
+    timeout: float,
+    refuse: Callable[[str], None],
+    opened: Callable[[int], None] | None = None,
+    wait: float | None = None,
+    waiting: Callable[[float], None] | None = None,
 ) -> Iterator[Arrival]:
     """Packets from the first sender on a port; those of others are refused.
 
-    Raises `Silence` when no valid packet comes for `timeout` seconds. `opened` is called with the number of the port.
+    Raises `Silence` when no valid packet comes for `timeout` seconds, or the first for `wait` seconds (`timeout` by
+    default; it may be infinite). `opened` is called with the number of the port; `waiting` every few seconds before the
+    first packet, with the seconds so far.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -99,16 +110,20 @@ def udp(
     with ear:
         if opened is not None:
             opened(ear.getsockname()[1])
-        sender, heard = None, time.monotonic()
+        sender, started = None, time.monotonic()
+        heard = started
         while True:
-            left = heard + timeout - time.monotonic()
+            patience = wait if sender is None and wait is not None else timeout
+            left = heard + patience - time.monotonic()
             if left <= 0:
                 raise Silence
-            ear.settimeout(left)
+            ear.settimeout(min(left, WAITING_EVERY) if sender is None else left)
             try:
                 packet, address = ear.recvfrom(LARGEST + 1)
             except TimeoutError:
-                raise Silence from None
+                if sender is None and waiting is not None and left > WAITING_EVERY:
+                    waiting(time.monotonic() - started)
+                continue
             if sender is not None and address != sender:
                 refuse(f"a packet from {address[0]} port {address[1]} is not from the first sender")
                 continue
