@@ -210,6 +210,7 @@ def answer_of(fit, checks) -> dict:
         "settings": fit.settings,
         "parameters": fit.table(),
         "fits": fit.model_fits,
+        "findings": [vars(finding) for finding in fit.checks],
         "verdict": fit.verdict,
         "certificate": fit.certificate or None,
         "warnings": list(fit.warnings),

@@ -17,6 +17,7 @@ from vibrid.identification.archive_file import Columns, read_stored, write_store
 from vibrid.identification.archive_formats import Arrays
 from vibrid.identification.archive_layout import entry_of
 from vibrid.identification.archive_shapes import check_shapes
+from vibrid.identification.checks.finding import Finding
 from vibrid.identification.diagnostics import ChannelFit
 from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
@@ -41,7 +42,7 @@ _UNKNOWN_ARRAYS = {
 }
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
 _PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
-_RESERVED: dict[str, Any] = {"display_units": {}, "checks": []}
+_RESERVED: dict[str, Any] = {"display_units": {}}
 """Keys that later versions fill without a new format; see docs/result-files.md."""
 
 
@@ -74,6 +75,7 @@ def _text(fit: Identification) -> dict[str, Any]:
         "loads": [{"names": load.names, "units": load.units, "motion": load.weights.motion} for load in fit.loads],
         **{key: getattr(fit, key) for key in _PLAIN},
         "files": [vars(file) for file in fit.files],
+        "checks": [vars(finding) for finding in fit.checks],
         **_RESERVED,
     }
     return {**text, "plugins": [*_named_by(text), *_method_of(fit.method)]}
@@ -198,6 +200,7 @@ def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
         samples=arrays.get("parameters/samples"),
         loads=tuple(_loads(text, arrays, i) for i in range(len(text["loads"]))),
         files=tuple(_known(InputFile, f) for f in text["files"]),
+        checks=tuple(_known(Finding, f) for f in text.get("checks", ())),
         **{key: _tuples(text[key]) for key in _PLAIN},
     )
 

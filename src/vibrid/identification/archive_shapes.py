@@ -37,9 +37,13 @@ def check_shapes(text: dict, arrays: Mapping) -> None:
     for key in _TEXTS:
         if not all(isinstance(entry, str) for entry in text[key]):
             raise _wrong(key)
-    for key in ("records", "fits", "loads", "files"):
-        if not all(isinstance(entry, dict) for entry in text[key]):
+    for key in ("records", "fits", "loads", "files", "checks"):
+        entries = text.get(key, [])  # early files have no checks
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise _wrong(key)
+    for entry in text.get("checks", []):
+        if not all(isinstance(entry.get(key), str) for key in ("name", "verdict", "sentence")):
+            raise _wrong("checks")
     unknowns = text["unknowns"]
     if not all(isinstance(unknowns.get(key), list) for key in _PER_UNKNOWN):
         raise _wrong("unknowns")

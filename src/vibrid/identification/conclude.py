@@ -15,7 +15,7 @@ import numpy as np
 from vibrid.core.arguments import Array
 from vibrid.core.device import on_processor
 from vibrid.core.version import __version__
-from vibrid.identification.diagnostics import channel_fits, verdict
+from vibrid.identification.diagnostics import LOWER_LIMIT, channel_fits, verdict
 from vibrid.identification.identifiability import fisher_information, identifiability
 from vibrid.identification.problem import Problem, predict
 from vibrid.identification.result import Identification
@@ -86,7 +86,7 @@ def conclude(
         limits = identifiability(problem, free, noise, information)
     notes = list(warnings) + _warnings(problem, free, limits)
     if not verdict(fits)[0] and covariance is not None:
-        notes.append("Because the model does not fit, treat ± 2σ as a lower limit of the uncertainty.")
+        notes.append(LOWER_LIMIT)
     return Identification(
         method=type(method).__name__,
         settings=settings_of(method),

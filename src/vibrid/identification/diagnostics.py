@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vibrid.identification.checks.finding import WRONG, Finding
+
 if TYPE_CHECKING:
     from vibrid.identification.problem import Problem
+
+
+LOWER_LIMIT = "Because the model does not fit, treat ± 2σ as a lower limit of the uncertainty."
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,7 @@ class ChannelFit:
     white: bool
     held_out: float = float("nan")  # relative error on samples that were kept for scoring
     constant: float = 0.0  # mean of the residual over its rms, from −1 to 1; near 0 for white noise
+    known: float = 0.0  # error of the data that is known beforehand, relative to the signal
 
 
 def relative_error(measured: np.ndarray, predicted: np.ndarray, present: np.ndarray | None = None) -> float:
@@ -40,8 +47,8 @@ def correlation(measured: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.corrcoef(measured[keep], predicted[keep])[0, 1]) if keep.sum() > 1 else float("nan")
 
 
-def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -> float:
-    """rms of the normalised autocorrelation at lags 1 … `lags`, missing samples left out.
+def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20, first: int = 1) -> float:
+    """rms of the normalised autocorrelation at `lags` lags from `first` on, missing samples left out.
 
     The mean is not subtracted: a constant residual is not noise.
     """
@@ -52,16 +59,23 @@ def autocorrelation(residual: np.ndarray, present: np.ndarray, lags: int = 20) -
         return 0.0
     lags = min(lags, len(r) // 4)
     values = []
-    for lag in range(1, lags + 1):
+    for lag in range(first, first + lags):
         pairs = max((keep[lag:] & keep[:-lag]).sum(), 1)
         values.append(np.sum(r[lag:] * r[:-lag]) / pairs / power)
     return float(np.sqrt(np.mean(np.square(values))))
 
 
-def channel_fits(problem: Problem, predictions: list[np.ndarray], innovations: list[np.ndarray] | None = None):
+def channel_fits(
+    problem: Problem,
+    predictions: list[np.ndarray],
+    innovations: list[np.ndarray] | None = None,
+    first_lag: int = 1,
+    known: float = 0.0,
+) -> list[ChannelFit]:
     """A `ChannelFit` of every sensor, all records together.
 
-    Whiteness is tested on measured − predicted, or on `innovations` where a method has them.
+    Whiteness is tested on measured − predicted, or on `innovations` where a method has them, from `first_lag` on.
+    `known` is an error of the data that is known beforehand, relative to the signals.
     """
     fits = []
     for c, sensor in enumerate(problem.sensors):
@@ -75,7 +89,9 @@ def channel_fits(problem: Problem, predictions: list[np.ndarray], innovations: l
             added += np.sum(r[keep])
             used += keep.sum()
             signal += np.sum((y[keep] - y[keep].mean()) ** 2)
-            rho.append((autocorrelation(r if innovations is None else innovations[i][:, c], keep), keep.sum()))
+            rho.append(
+                (autocorrelation(r if innovations is None else innovations[i][:, c], keep, first=first_lag), keep.sum())
+            )
             if k.any():
                 scored.append(relative_error(y, predicted[:, c], k))
         total = sum(n for _, n in rho)
@@ -89,32 +105,41 @@ def channel_fits(problem: Problem, predictions: list[np.ndarray], innovations: l
                 bool(level < 3.0 / np.sqrt(total / len(rho))),
                 float(np.mean(scored)) if scored else float("nan"),
                 float(added / np.sqrt(max(used * squares, 1e-300))),
+                known,
             )
         )
     return fits
 
 
-def verdict(fits: list[ChannelFit], negligible: float = 2e-3) -> tuple[bool, str]:
+def verdict(fits: list[ChannelFit], negligible: float = 2e-3, findings: Sequence[Finding] = ()) -> tuple[bool, str]:
     """Whether the model fits, and the message that states it.
 
     A model fits when its residuals look like noise, or are negligible compared with the signal. Structured residuals
-    mean that the data come from another model, however small the standard deviations are.
+    mean that the data come from another model, however small the standard deviations are. A finding that says what is
+    wrong (`checks`) replaces the advice; its own sentence is not repeated here.
     """
-    bad = [f for f in fits if not f.white and f.relative > negligible]
+    cause = any(finding.verdict == WRONG for finding in findings)
+    bad = [f for f in fits if not f.white and f.relative > negligible and not _is_known(f)]
     worst = max(fits, key=lambda f: f.relative)
     if not bad:
-        return (
-            True,
-            f"The model fits: residuals look like noise (worst channel {worst.name}, {100 * worst.relative:.2g} %).",
-        )
-    named = ", ".join(f"{f.name} ({100 * f.relative:.2g} %, autocorrelation {f.autocorrelation:.2f})" for f in bad[:4])
+        seen = f"residuals look like noise (worst channel {worst.name}, {100 * worst.relative:.2g} %)"
+        return (not cause, f"Apart from that, {seen}." if cause else f"The model fits: {seen}.")
+    named = ", ".join(f"{f.name} ({100 * f.relative:.3g} %, autocorrelation {f.autocorrelation:.2f})" for f in bad[:4])
     more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
     constant = ", ".join(f.name for f in bad if abs(f.constant) > 0.5)
     offset = f" In {constant} most of the residual is a constant: name its offset as unknown." if constant else ""
+    said = f"The model does not fit: residuals are not noise in {named}{more}.{offset}"
+    if cause:
+        return False, f"{said} Correct what is named first, then fit again: the estimates do not hold."
     return False, (
-        f"The model does not fit: residuals are not noise in {named}{more}.{offset} The standard "
-        "deviations assume that the model is right, so they are too small; try another law or more unknowns."
+        f"{said} The standard deviations assume that the model is right, so they are too small; try another law or "
+        "more unknowns."
     )
+
+
+def _is_known(fit: ChannelFit) -> bool:
+    """Whether the part of the residual that is not noise is no larger than an error that is known beforehand."""
+    return fit.relative * np.sqrt(fit.autocorrelation) <= 2.0 * fit.known
 
 
 def convergence_message(convergence: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from vibrid.core.arguments import Seed, checked
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.checks.run import checked_result
 from vibrid.identification.method import MethodChoice, as_method, refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import make_problem
@@ -71,6 +72,7 @@ def identify(
     refuse_impossible(problem, method)
     with one_blas_thread():
         fit = method.solve(problem, key, progress)
-    records = [data] if isinstance(data, Record) else data
+        records = [data] if isinstance(data, Record) else data
+        fit = checked_result(fit, records, progress)
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
     return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

@@ -14,6 +14,7 @@ import numpy as np
 from vibrid.core.arguments import Array, checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
+from vibrid.identification.checks.words import unit_hint
 from vibrid.identification.experiment import Experiment, loads_in
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.needs import needs_of
@@ -29,6 +30,8 @@ from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors
+
+_DEAD = 1e-6  # size of a signal, over that of its prediction, below which a channel is dead
 
 
 class Data(eqx.Module):
@@ -309,11 +312,19 @@ def _check_size(problem: Problem) -> None:
         )
     )
     for sensor, m, p in zip(problem.sensors, measured, predicted, strict=True):
-        if np.isfinite(p) and p > 0 and not 1 / 300 < m / p < 300:
+        if not (np.isfinite(p) and p > 0) or 1 / 300 < m / p < 300:
+            continue
+        if m < _DEAD * p:
             raise InputError(
-                f"The readings of '{sensor.label}' are {m / p:.2g} times the prediction at the first guess "
-                f"({m:.3g} against {p:.3g} in SI units): check the unit of this channel, or the first guess."
+                f"Channel '{sensor.label}' is dead (constant), where the model moves by {p:.3g} in SI units: leave "
+                "this sensor out, or repair the channel."
             )
+        hint = unit_hint(m / p, sensor.quantity, near=1.0)
+        raise InputError(
+            f"The readings of '{sensor.label}' are {m / p:.2g} times the prediction at the first guess "
+            f"({m:.3g} against {p:.3g} in SI units): check the unit of this channel{f' ({hint})' if hint else ''}, or "
+            "the first guess."
+        )
 
 
 def completed(problem: Problem) -> Problem:

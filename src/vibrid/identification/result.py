@@ -15,6 +15,7 @@ from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
+from vibrid.identification.checks.finding import KNOWN, Finding
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
 from vibrid.identification.experiment import without_offsets
 from vibrid.identification.identifiability import Identifiability
@@ -64,6 +65,7 @@ class Identification:
     provenance: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name and history of every record
     loads: tuple[LoadEstimate, ...] = ()  # of every record, where loads were unknown
     files: tuple[InputFile, ...] = ()  # the files that were read
+    checks: tuple[Finding, ...] = ()  # what the checks of the result found, the most important first
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
@@ -123,12 +125,19 @@ class Identification:
 
     @property
     def model_fits(self) -> bool:
-        return verdict(self.fits)[0]
+        return verdict(self.fits, findings=self.checks)[0]
 
     @property
     def verdict(self) -> str:
-        """A message: whether the model explains the data."""
-        return verdict(self.fits)[1]
+        """A message: what the checks found, and whether the model explains the data."""
+        return " ".join(self.judgement)
+
+    @property
+    def judgement(self) -> tuple[str, ...]:
+        """The sentences of the verdict: causes of a misfit first, then whether the model fits, then known errors."""
+        causes = [finding.sentence for finding in self.checks if finding.verdict != KNOWN]
+        known = [finding.sentence for finding in self.checks if finding.verdict == KNOWN]
+        return (*causes, verdict(self.fits, findings=self.checks)[1], *known)
 
     @property
     def certificate(self) -> str:
@@ -228,10 +237,11 @@ class Identification:
             + (f"  [{r['unit']}]" if r["unit"] else "")
             for r in self.table()
         ]
-        notes = [self.verdict, *filter(None, [self.certificate]), *self.warnings]
+        causes = [finding.sentence for finding in self.checks if finding.verdict != KNOWN]
+        notes = [*self.judgement[len(causes) :], *filter(None, [self.certificate]), *self.warnings]
         ending = " (cut short)" if self.cut_short else ""
         loads = [str(estimate) for estimate in self.loads]
-        return "\n".join([f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *loads, *notes])
+        return "\n".join([*causes, f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *loads, *notes])
 
     __repr__ = __str__
 

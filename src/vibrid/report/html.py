@@ -92,7 +92,8 @@ def _head(fit: Identification, title: str) -> str:
         f"{counted(len(p.data), 'record')} by {fit.method}, {fit.seconds:.3g} s"
     )
     cut = ["The method was cut short: these are the best values so far, not its final result."] if fit.cut_short else []
-    verdict = f'<div class="verdict {"fits" if fit.model_fits else "misses"}">{paragraph(fit.verdict)}</div>'
+    said = "".join(paragraph(sentence) for sentence in fit.judgement)
+    verdict = f'<div class="verdict {"fits" if fit.model_fits else "misses"}">{said}</div>'
     return (
         f"<header><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}</header>\n{verdict}\n"
         f"{bullets([*cut, *fit.warnings], 'warnings')}\n"
