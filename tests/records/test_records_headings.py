@@ -79,8 +79,8 @@ def test_names_that_could_be_units_are_names(put):
     [
         (table("time [s],roof [mm]"), "2 headings stand above rows of 3 values"),
         (table("time [s],roof [mm],floor [mm],base [g]"), "4 headings stand above rows of 3 values"),
-        ("time,a\n2024-05-01 12:00:00,1\n2024-05-01 12:00:01,2\n", "'2024-05-01 12:00:00' is a date"),
-        ("time,a\n12:00:00.5,1\n12:00:01,2\n", "is a date"),
+        ("time,a\n2024-05-32 12:00:00,1\n2024-05-32 12:00:01,2\n", "are no dates of the calendar"),
+        ("time,a\n12:30,1\n12:31,2\n", "may be hours and minutes or minutes and seconds"),
         (table("time [s],a,b") + "0.4,1,2,3\n", "4 values where the lines before have 3"),
     ],
 )

@@ -239,12 +239,14 @@ def _on_screen(json_file: Path | None) -> bool:
 
 def _load(project: Path, data: list[Path] | None, progress, trust: bool):
     """The project and its measured records."""
+    from vibrid.commands.reading import tell_reading
     from vibrid.core.errors import FileProblem
     from vibrid.project import load_project
 
     progress.stage(f"reading {project.name}")
     loaded = load_project(project, trust)
     records = [loaded.read(path) for path in data] if data else loaded.records()
+    tell_reading(records)
     if not records:
         raise FileProblem(project, "no measured file was given: name one after the project, or under [records] files.")
     if not loaded.unknown:

@@ -11,7 +11,8 @@ import typer
 from vibrid.commands.delivery import Delivery, quiet_stdout
 from vibrid.commands.options import TableFile
 from vibrid.commands.output import check_table_file, print_json, write_table
-from vibrid.commands.records import Band, Files, Json, Output, Quantities, Step, Units, period_range, read_files
+from vibrid.commands.reading import Quantities, Step, Units, read_files
+from vibrid.commands.records import Band, Files, Json, Output, period_range
 from vibrid.core.errors import InputError
 from vibrid.core.file_names import portable_name
 from vibrid.core.files import make_folder
@@ -150,7 +151,8 @@ def motions_select(
 
 def _accelerations(files: list[Path], step, units, quantities) -> list:
     """Every record of the files; a quantity that is not stated is that of the option."""
-    return [record for path in files for record in read_files(path, step, units, None, quantities)]
+    reading = {"step": step, "units": units, "quantities": quantities}
+    return [record for path in files for record in read_files(path, reading)]
 
 
 def _deliver(deliver: Delivery, scalings, output: Path | None, content: dict, as_json: bool, csv: Path | None) -> None:

@@ -7,46 +7,22 @@ prints as one message.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from vibrid.commands.delivery import Delivery, quiet_stdout
-from vibrid.commands.output import print_json
-from vibrid.core.errors import FileProblem, InputError
+from vibrid.commands.output import check_ending, print_json
+from vibrid.commands.reading import decided, read_files, with_reading
+from vibrid.core.errors import InputError
 
 record = typer.Typer(no_args_is_help=True, help="Show, convert and plot measured records.")
 
 Files = Annotated[list[Path], typer.Argument(help="Files of any known format.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Step = Annotated[float | None, typer.Option(help="Seconds between samples, if the file does not contain it.")]
-Units = Annotated[str | None, typer.Option(help="Unit of all columns, or one for each, separated by commas.")]
-Columns = Annotated[str | None, typer.Option(help="Names of the columns, separated by commas.")]
-Quantities = Annotated[str | None, typer.Option(help="Quantity of all columns, or one for each, by commas.")]
-Sidecar = Annotated[Path | None, typer.Option(help="TOML file that describes the columns.")]
+Reading = Any
 Band = Annotated[str, typer.Option("--periods", help="Period range in s, as LOW:HIGH.")]
-
-
-def _split(text: str | None):
-    parts = None if text is None else [p.strip() for p in text.split(",")]
-    return parts[0] if parts is not None and len(parts) == 1 else parts
-
-
-def read_files(path: Path, step=None, units=None, columns=None, quantities=None, sidecar=None):
-    from vibrid.records import read_records
-
-    names = None if columns is None else [c.strip() for c in columns.split(",")]
-    return read_records(
-        path, step=step, units=_split(units), columns=names, quantities=_split(quantities), sidecar=sidecar
-    )
-
-
-def _one(path: Path, **options):
-    records = read_files(path, **options)
-    if len(records) > 1:
-        raise FileProblem(path, f"it holds {len(records)} records with different sampling; convert it first.")
-    return records[0]
 
 
 def period_range(text: str) -> tuple[float, float]:
@@ -93,21 +69,18 @@ def _summary(r) -> dict:
 
 
 @record.command("info")
+@with_reading
 def record_info(
     files: Files,
-    step: Step = None,
-    units: Units = None,
-    columns: Columns = None,
-    quantities: Quantities = None,
-    sidecar: Sidecar = None,
     as_json: Json = False,
+    reading: Reading = None,
 ):
     """Show the content of a file: sampling, channels, peaks, and the intensity of ground accelerations.
 
     Example: vibrid record info RSN1106_KOBE_KJM000.AT2
     """
     with quiet_stdout(as_json):
-        found = [_summary(r) for path in files for r in read_files(path, step, units, columns, quantities, sidecar)]
+        found = [_summary(r) for path in files for r in read_files(path, reading)]
     if as_json:
         print_json(found)
         return
@@ -131,52 +104,85 @@ def record_info(
 
 
 @record.command("convert")
+@with_reading
 def record_convert(
     file: Annotated[Path, typer.Argument(help="File of any known format.", show_default=False)],
     output: Output,
-    step: Step = None,
-    units: Units = None,
-    columns: Columns = None,
-    quantities: Quantities = None,
-    sidecar: Sidecar = None,
+    start: Annotated[float | None, typer.Option(help="Beginning of the part that is kept, in s.")] = None,
+    end: Annotated[float | None, typer.Option(help="End of the part that is kept, in s.")] = None,
+    fill: Annotated[float | None, typer.Option(help="Longest gap in s that is bridged by a straight line.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="Remove: mean, line, parabola, velocity.")] = None,
+    band: Annotated[str | None, typer.Option("--filter", help="Band kept in Hz, as LOW:HIGH, 0.1: or :25.")] = None,
     rate: Annotated[float | None, typer.Option(help="New rate in samples per second.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the channels before and after: .png, .pdf, .svg.")] = None,
     as_json: Json = False,
+    reading: Reading = None,
 ):
-    """Write a record as CSV (.csv) or HDF5/netCDF (.h5, .hdf5, .nc), in SI units.
+    """Write a record as CSV (.csv) or HDF5/netCDF (.h5, .hdf5, .nc), in SI units, prepared if asked.
 
-    A file with several sampling rates gives several numbered files.
+    The steps are done in this order: window, filled gaps, baseline, filter, rate; the effect on every channel is
+    printed. A file with several sampling rates gives several numbered files.
 
-    Example: vibrid record convert test.mat -o test.csv --rate 200
+    Example: vibrid record convert test.mat -o test.csv --start 2 --baseline line --filter 0.1:25 --rate 200
     """
-    endings = {".csv": "write_csv", ".h5": "write_hdf5", ".hdf5": "write_hdf5", ".nc": "write_hdf5"}
-    if output.suffix.lower() not in endings:
-        raise InputError(f"'{output}' should end in .csv, .h5, .hdf5 or .nc.")
+    from vibrid.records.prepare import EFFECT, Preparation
+
+    check_ending(output, (".csv", ".h5", ".hdf5", ".nc"))
+    check_ending(plot, (".png", ".pdf", ".svg"))
+    write = "write_csv" if output.suffix.lower() == ".csv" else "write_hdf5"
+    prepare = Preparation(start, end, fill, baseline, *_band(band), rate=rate)
     with quiet_stdout(as_json):
-        records = read_files(file, step, units, columns, quantities, sidecar)
+        records = read_files(file, reading)
     written = []
     with Delivery(quiet=True) as deliver:
         for number, r in enumerate(records, 1):
-            r = r if rate is None else r.resample(rate)
-            path = output if len(records) == 1 else output.with_stem(f"{output.stem}_{number}")
-            write = getattr(r, endings[output.suffix.lower()])
-            if deliver.work(f"'{path}' was not written", lambda write=write, path=path: write(path)):
-                written.append({"file": path, "samples": len(r), "step": r.step, "channels": list(r.names)})
+            prepared = prepare(r)
+            steps = [
+                part for line in prepared.history[len(r.history) :] for part in line.removeprefix(EFFECT).split("; ")
+            ]
+            notes = [*decided(r), *steps]
+            path, picture = (_numbered(name, number, len(records)) for name in (output, plot))
+            for note in [] if as_json else notes:
+                typer.echo(f"{r.name}: {note}")
+            if deliver.work(f"'{path}' was not written", lambda p=prepared, path=path: getattr(p, write)(path)):
+                row = {"file": path, "samples": len(prepared), "step": prepared.step, "channels": list(prepared.names)}
+                written.append(row | {"notes": notes})
                 if not as_json:
-                    typer.echo(f"wrote {path}: {len(r)} samples, {len(r.channels)} channels")
+                    typer.echo(f"wrote {path}: {len(prepared)} samples, {len(prepared.channels)} channels")
+            if picture is not None:
+                deliver.file(picture, lambda r=r, p=prepared, picture=picture: _draw(r, p, picture))
         if as_json:
             deliver.answer(lambda: print_json({"records": written, "files": [row["file"] for row in written]}))
 
 
+def _numbered(path: Path | None, number: int, count: int) -> Path | None:
+    return path if path is None or count == 1 else path.with_stem(f"{path.stem}_{number}")
+
+
+def _draw(before, after, path: Path) -> None:
+    from vibrid.report.record_plots import plot_prepared, save
+
+    save(plot_prepared(before, after), path)
+
+
+def _band(text: str | None) -> tuple[float | None, float | None]:
+    """The corners of a filter from LOW:HIGH, of which one may be left out."""
+    if text is None:
+        return None, None
+    try:
+        low, high = (float(part) if part.strip() else None for part in text.split(":"))
+    except ValueError:
+        raise InputError(f"A band is written LOW:HIGH in Hz, as in 0.1:25, 0.1: or :25, not '{text}'.") from None
+    return low, high
+
+
 @record.command("plot")
+@with_reading
 def record_plot(
     files: Files,
     output: Output = Path("record.png"),
-    step: Step = None,
-    units: Units = None,
-    columns: Columns = None,
-    quantities: Quantities = None,
-    sidecar: Sidecar = None,
     as_json: Json = False,
+    reading: Reading = None,
 ):
     """Plot records over time (PNG, PDF or SVG, by the ending of the output).
 
@@ -184,7 +190,7 @@ def record_plot(
     """
     from vibrid.report.record_plots import plot_record, save
 
-    records = [r for path in files for r in read_files(path, step, units, columns, quantities, sidecar)]
+    records = [r for path in files for r in read_files(path, reading)]
     pictures = [
         output.with_stem(f"{output.stem}_{n}") if len(records) > 1 else output for n in range(1, len(records) + 1)
     ]
@@ -196,18 +202,15 @@ def record_plot(
             deliver.file(path, lambda r=r, path=path: save(plot_record(r), path))
 
 
+@with_reading
 def spectrum(
     files: Files,
     damping: Annotated[float, typer.Option(help="Ratio to critical damping.")] = 0.05,
     periods: Band = "0.01:10",
     count: Annotated[int, typer.Option(help="Number of periods.")] = 200,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture or .csv to write.")] = None,
-    step: Step = None,
-    units: Units = None,
-    columns: Columns = None,
-    quantities: Quantities = None,
-    sidecar: Sidecar = None,
     as_json: Json = False,
+    reading: Reading = None,
 ):
     """Compute response spectra of accelerations.
 
@@ -225,7 +228,7 @@ def spectrum(
     found = []
     with quiet_stdout(as_json):
         for path in files:
-            for r in read_files(path, step, units, columns, quantities, sidecar):
+            for r in read_files(path, reading):
                 for c in r.channels:
                     if c.quantity in ("ground_acceleration", "absolute_acceleration"):
                         part = r.select([c.name]).replace(name=r.name if len(r.channels) == 1 else f"{r.name} {c.name}")

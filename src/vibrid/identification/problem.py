@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import equinox as eqx
@@ -293,9 +294,13 @@ def channel_of(record: Record, sensor: Sensor) -> str:
     fits = [c.name for c in record.channels if c.quantity == sensor.quantity and c.location == sensor.place]
     if len(fits) == 1:
         return fits[0]
+    there = ", ".join(f"'{c.name}' [{c.unit or '-'}]" for c in record.channels)
+    alike = [c.name for c in record.channels if c.quantity == sensor.quantity]
+    close = get_close_matches(sensor.label, record.names, n=1, cutoff=0.0) if not alike else alike[:1]
     raise InputError(
         f"Record '{record.name}' has no channel for the sensor '{sensor.label}' ({sensor.quantity} at {sensor.place}); "
-        f"its channels are {', '.join(record.names)}."
+        f'its channels are {there}. Name the one of this sensor, channel = "{close[0]}" in its [[sensors]] table or '
+        f'Sensor(…, name="{close[0]}") if that is it.'
     )
 
 

@@ -8,10 +8,19 @@ import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError, nearest
 from vibrid.identification.loads.unknown_load import UnknownLoad
+from vibrid.project.names import as_named, with_units_apart
 from vibrid.project.quantities import in_si
-from vibrid.project.sections import CyclicTable, ExcitationTable, InputTable, RecordsTable, SyntheticTable
+from vibrid.project.sections import (
+    CyclicTable,
+    ExcitationTable,
+    InputTable,
+    ReadingTable,
+    RecordsTable,
+    SyntheticTable,
+)
 from vibrid.records.motions.synthetic import synthetic_motion
 from vibrid.records.readers import Column, read_described
+from vibrid.records.readers.assemble import DOUBT
 from vibrid.records.record import EXCITATIONS, QUANTITIES, Channel, Record
 from vibrid.records.units import unit_factor
 from vibrid.simulation.excitation import free_vibration
@@ -38,20 +47,29 @@ def make_excitation(project) -> Record:
         record = cyclic(table.cyclic, table.quantity, table.place, table.direction)
     else:
         record = _read(project.beside(table.file), table)
-    record = _shape(record, table)
+    record = table.preparation()(record)
     return record if table.scale == 1.0 else record.scale(table.scale)
 
 
-def read_measured(project, path) -> Record:
+def read_measured(project, path, start: float | None = None, end: float | None = None) -> Record:
     """A measured file, its columns described by the file and, key by key, by the project, which takes precedence."""
     table: RecordsTable = project.records_table
     inputs, sensors = _inputs(project.excitation_table), project.sensors or ()
     known = {s.label: Column(unit=project.units.get(s.label), quantity=s.quantity, location=s.place) for s in sensors}
-    record = read_described(path, known | _known(inputs), format=table.format, rate=table.rate)
+    known |= _known(inputs)
+    record = as_named(_undoubted(path, read_described(path, with_units_apart(known), **table.reading), table), known)
     if project.excitation_table is not None and project.excitation_table.channels:
         sought = {u.at for u in project.unknown if isinstance(u, UnknownLoad)}
         record = _driven(path, record, [c for c in inputs if c.column in record.names or c.place not in sought])
-    return _shape(record, table)
+    return table.preparation(start, end)(record)
+
+
+def _undoubted(path, record: Record, table: ReadingTable) -> Record:
+    """The record, refused where numbers look like fillers and the project does not say whether they are."""
+    doubts = [line.removeprefix(DOUBT) for line in record.history if line.startswith(DOUBT)]
+    if doubts and table.missing is None:
+        raise FileProblem(path, f"{doubts[0]}.")
+    return record
 
 
 def _inputs(table: ExcitationTable | None) -> list[InputTable]:
@@ -95,7 +113,8 @@ def _driven(path, record: Record, inputs: list[InputTable]) -> Record:
 
 def _read(path, table: ExcitationTable) -> Record:
     """The excitation file, or its named channels."""
-    record = read_described(path, _known(table.channels), format=table.format, rate=table.rate)
+    known = _known(table.channels)
+    record = as_named(_undoubted(path, read_described(path, with_units_apart(known), **table.reading), table), known)
     if table.direction:
         ground = [c.name for c in record.channels if c.quantity == "ground_acceleration"]
         if len(ground) != 1 or table.channels:
@@ -108,12 +127,6 @@ def _read(path, table: ExcitationTable) -> Record:
     if not table.channels:
         return record
     return _driven(path, record, table.channels).select([c.column for c in table.channels])
-
-
-def _shape(record: Record, table) -> Record:
-    if table.start is not None or table.end is not None:
-        record = record.cut(table.start, table.end)
-    return record if table.resample is None else record.resample(table.resample)
 
 
 def _synthetic(table: SyntheticTable, direction: str) -> Record:

@@ -81,17 +81,20 @@ class Project:
             raise FileProblem(self.path, "it names no sensors; add a [[sensors]] table with quantity and place.")
         return response.measure(self.sensors, noise=self.simulation.noise, key=self.simulation.seed)
 
-    def read(self, path) -> Record:
-        """A measured file, its columns named and described by the project's sensors and excitation channels."""
-        return read_measured(self, path)
+    def read(self, path, start: float | None = None, end: float | None = None) -> Record:
+        """A measured file, its columns named and described by the project's sensors and excitation channels.
+
+        start, end: the part of it in seconds; by default that of the project.
+        """
+        return read_measured(self, path, start, end)
 
     def records(self) -> list[Record]:
         """The measured files that the project names for identification."""
-        return [self.read(self.beside(name)) for name in self.records_table.files]
+        return [self.read(self.beside(part.file), part.start, part.end) for part in self.records_table.files]
 
     def validation(self) -> list[Record]:
         """The measured files that the project names for validation."""
-        return [self.read(self.beside(name)) for name in self.records_table.validation]
+        return [self.read(self.beside(part.file), part.start, part.end) for part in self.records_table.validation]
 
     def beside(self, name: str) -> Path:
         """A file named in the project, relative to it."""

@@ -10,6 +10,7 @@ from vibrid.hybrid.recorder import WHEN_FULL
 from vibrid.project.quantities import ChannelUnit, Number, OfTheQuantity, OneOf
 from vibrid.project.section import Plugins, Section, Text
 from vibrid.project.serving import LimitsTable
+from vibrid.records.prepare import BASELINES, Preparation
 from vibrid.records.readers import formats
 from vibrid.records.record import EXCITATIONS
 from vibrid.simulation.excitation import HOLDS
@@ -111,7 +112,69 @@ class InputTable(Section):
     unit: ChannelUnit = Field(default="", description="unit of the column, if the file does not give it")
 
 
-class ExcitationTable(Section):
+class FilterTable(Section):
+    """A Butterworth filter, run forwards and backwards: no phase."""
+
+    words: ClassVar[str] = "a filter"
+    low: Annotated[float, Number("lower corner", "Hz", positive=True)] | None = None
+    high: Annotated[float, Number("upper corner", "Hz", positive=True)] | None = None
+    order: int = Field(default=4, ge=1, le=20, description="order of the filter")
+
+
+class ReadingTable(Section):
+    """How files are read and prepared."""
+
+    format: str | None = Field(
+        default=None, description="format of the files; detected when not given", json_schema_extra=_known_formats
+    )
+    rate: Annotated[float, Number("samples per second, if a file does not give it", "Hz", positive=True)] | None = None
+    decimal: Literal[".", ","] | None = Field(default=None, description="decimal mark, if a file leaves it open")
+    dates: Literal["dmy", "mdy", "ymd"] | None = Field(default=None, description="order of day, month and year")
+    missing: Annotated[
+        list[float] | None,
+        BeforeValidator(
+            lambda v: [v] if isinstance(v, int | float) else v, json_schema_input_type=float | list[float] | None
+        ),
+    ] = Field(default=None, description="numbers that stand for missing samples, such as -9999; [] for none")
+    drop: list[str] = Field(default=[], max_length=1000, description="columns that are not read")
+    sheet: str | None = Field(default=None, description="sheet of a workbook")
+    start: Seconds | None = None
+    end: Seconds | None = None
+    fill: Annotated[float, Number("longest gap that is bridged by a line", "s", positive=True)] | None = None
+    baseline: Annotated[str, OneOf(BASELINES)] | None = Field(default=None, description="what is removed as baseline")
+    filter: FilterTable | None = Field(default=None, description="a filter of every channel")
+    resample: Annotated[float, Number("samples per second wanted", "Hz", positive=True)] | None = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The arguments of `read_described`."""
+        return {k: getattr(self, k) for k in ("format", "rate", "decimal", "dates", "missing", "drop", "sheet")}
+
+    def preparation(self, start: float | None = None, end: float | None = None) -> Preparation:
+        """What is done to a record that was read; a window that is given takes the place of the table's."""
+        corners = self.filter or FilterTable()
+        window = (start, end) if start is not None or end is not None else (self.start, self.end)
+        return Preparation(
+            *window, self.fill, self.baseline, corners.low, corners.high, corners.order, rate=self.resample
+        )
+
+
+class FileTable(Section):
+    """A measured file, or a part of one."""
+
+    words: ClassVar[str] = "a measured file"
+    file: str = Field(description="name of the file, relative to the project file")
+    start: Seconds | None = None
+    end: Seconds | None = None
+
+
+MeasuredFile = Annotated[
+    FileTable,
+    BeforeValidator(lambda v: {"file": v} if isinstance(v, str) else v, json_schema_input_type=str | FileTable),
+]
+
+
+class ExcitationTable(ReadingTable):
     """The excitation: a file, a synthetic earthquake, a cyclic protocol, measured columns, or a free vibration."""
 
     words: ClassVar[str] = "the excitation"
@@ -127,16 +190,7 @@ class ExcitationTable(Section):
     )
     place: Text = Field(default="", description="place of a cyclic load")
     direction: str = Field(default="", description="direction of a ground motion with one component")
-    format: str | None = Field(
-        default=None, description="format of the file; detected when not given", json_schema_extra=_known_formats
-    )
-    rate: Annotated[float, Number("samples per second, if the file does not give it", "Hz", positive=True)] | None = (
-        None
-    )
     scale: Annotated[float, Number("factor on the excitation")] = 1.0
-    start: Seconds | None = None
-    end: Seconds | None = None
-    resample: Annotated[float, Number("samples per second wanted", "Hz", positive=True)] | None = None
 
 
 class UnknownTable(Section):
@@ -197,21 +251,16 @@ class HybridTable(Section):
     )
 
 
-class RecordsTable(Section):
+class RecordsTable(ReadingTable):
     """Measured files, and how they are read."""
 
     words: ClassVar[str] = "the table of records"
-    files: list[str] = Field(
-        default=[], max_length=1000, description="files to identify from, relative to the project file"
+    files: list[MeasuredFile] = Field(
+        default=[], max_length=1000, description="files to identify from, or parts of them, relative to the project"
     )
-    validation: list[str] = Field(default=[], max_length=1000, description="files for validation")
-    format: str | None = Field(
-        default=None, description="format of the files; detected when not given", json_schema_extra=_known_formats
+    validation: list[MeasuredFile] = Field(
+        default=[], max_length=1000, description="files, or parts of them, for validation"
     )
-    rate: Annotated[float, Number("samples per second, if the files do not give it", "Hz", positive=True)] | None = None
-    start: Seconds | None = None
-    end: Seconds | None = None
-    resample: Annotated[float, Number("samples per second wanted", "Hz", positive=True)] | None = None
 
 
 class ProjectTable(Section):

@@ -84,6 +84,23 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
     return axes if len(axes) > 1 else axes[0]
 
 
+def plot_prepared(before, after):
+    """The channels of a record before its preparation, in grey, and after it; returns the axes."""
+    names = list(after.names)[:_MOST]
+    axes = np.atleast_1d(new_axes(len(names), sharex=True))
+    for axis, name in zip(axes, names, strict=True):
+        for record, color, label in ((before, _SOFT, "before"), (after, _INK, "after")):
+            values, unit = _in_g(record, name)
+            axis.plot(record.time, values, color=color, linewidth=0.8, label=label)
+        axis.set_ylabel(f"[{unit or '-'}]", fontsize=8)
+        axis.set_title(name, fontsize=9, loc="left")
+        _tidy(axis)
+    axes[0].legend(frameon=False, fontsize=8)
+    axes[-1].set_xlabel("time [s]")
+    axes[0].figure.suptitle(f"{after.name}: before and after", fontsize=10)
+    return axes if len(axes) > 1 else axes[0]
+
+
 def _in_g(record, name: str) -> tuple[np.ndarray, str]:
     unit = record.channel(name).unit
     return (record[name] / STANDARD_GRAVITY, "g") if unit == "m/s^2" else (record[name], unit)

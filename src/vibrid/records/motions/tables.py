@@ -10,7 +10,7 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.core.files import write_text
 from vibrid.records.motions.targets import Target, table_target
-from vibrid.records.readers import numbers
+from vibrid.records.readers import numbers, rows
 from vibrid.records.readers.assemble import split_unit
 from vibrid.records.readers.scan import squeezed
 from vibrid.records.readers.source import Source
@@ -31,7 +31,7 @@ def read_target(path) -> Target:
         raise source.problem("the table is empty.")
     cells = lines[first].split(",")
     headed = any(numbers.number(cell) is None for cell in cells)
-    data = numbers.table(source, lines[first + headed :], first + headed + 1, ",", len(cells))
+    data = rows.table(source, lines[first + headed :], first + headed + 1, rows.Form(","), len(cells))
     if data.shape[1] not in (2, 3) or len(data) < 2 or np.isnan(data).any():
         raise source.problem("a target is a table of period, acceleration and perhaps deviation, two rows at least.")
     period, unit = (split_unit(cell)[1] if headed else None for cell in cells[:2])

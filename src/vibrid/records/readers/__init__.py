@@ -21,6 +21,7 @@ from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     csmip,
     csv,
     decimal_comma,
+    excel,
     hdf5,
     journal,
     json_file,
@@ -31,13 +32,16 @@ from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     uff58,
 )
 from vibrid.records.readers import columns as _columns  # noqa: F401
-from vibrid.records.readers.layout import Column, Labels, Layout, make_layout
+from vibrid.records.readers.layout import Column, Labels, Layout, Missing, make_layout
 from vibrid.records.readers.reader import READERS, Reader, is_own, readers
 from vibrid.records.readers.source import Limits, Source
 from vibrid.records.record import Record
 
 UNFORESEEN = "it is written in a way that its reader does not foresee"
 """In the message about an error that a reader of the package should have described itself."""
+
+
+_OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")
 
 
 def read_records(
@@ -51,13 +55,31 @@ def read_records(
     time: str | int | None = None,
     units: Labels = None,
     quantities: Labels = None,
+    decimal: str | None = None,
+    dates: str | None = None,
+    missing: Missing = None,
+    drop: Sequence[str] | None = None,
+    sheet: str | None = None,
     name: str | None = None,
     limits: Limits | None = None,
 ) -> list[Record]:
     """All records in a file, one for each sampling that it holds; the arguments are those of `read_record`."""
     source = Source(path, limits=limits)
     layout = make_layout(
-        path, sidecar, columns=columns, step=step, rate=rate, time=time, name=name, units=units, quantities=quantities
+        path,
+        sidecar,
+        columns=columns,
+        step=step,
+        rate=rate,
+        time=time,
+        name=name,
+        units=units,
+        quantities=quantities,
+        decimal=decimal,
+        dates=dates,
+        missing=missing,
+        drop=drop,
+        sheet=sheet,
     )
     return read_source(source, layout, format)
 
@@ -73,6 +95,11 @@ def read_record(
     time: str | int | None = None,
     units: Labels = None,
     quantities: Labels = None,
+    decimal: str | None = None,
+    dates: str | None = None,
+    missing: Missing = None,
+    drop: Sequence[str] | None = None,
+    sheet: str | None = None,
     name: str | None = None,
     limits: Limits | None = None,
 ) -> Record:
@@ -89,6 +116,11 @@ def read_record(
         units: unit of all columns, or one for each, or a mapping from names to units. `g` is standard gravity.
         quantities: likewise, from `vibrid.records.QUANTITIES`; without it as the file states, or guessed from units and
             names.
+        decimal: decimal mark of a text table, "." or ",", where the file leaves it open.
+        dates: order of day, month and year in dates, "dmy", "mdy" or "ymd", where the file leaves it open.
+        missing: the number, or numbers, that stand for missing samples (-9999); an empty list for none.
+        drop: names of columns that are not read.
+        sheet: name of the sheet of a workbook.
         name: what the record is called; without it the name of the file.
         limits: bounds on size and time of reading (`Limits`).
 
@@ -106,6 +138,11 @@ def read_record(
         time=time,
         units=units,
         quantities=quantities,
+        decimal=decimal,
+        dates=dates,
+        missing=missing,
+        drop=drop,
+        sheet=sheet,
         name=name,
         limits=limits,
     )
@@ -113,10 +150,19 @@ def read_record(
 
 
 def read_described(
-    path, known: Mapping[str, Column], *, format: str | None = None, rate: float | None = None
+    path,
+    known: Mapping[str, Column],
+    *,
+    format: str | None = None,
+    rate: float | None = None,
+    decimal: str | None = None,
+    dates: str | None = None,
+    missing: Missing = None,
+    drop: Sequence[str] | None = None,
+    sheet: str | None = None,
 ) -> Record:
     """`read_record` for a project: descriptions of columns by name, which need not be there, override the file."""
-    layout = make_layout(path, rate=rate)
+    layout = make_layout(path, rate=rate, decimal=decimal, dates=dates, missing=missing, drop=drop or None, sheet=sheet)
     return _only(path, read_source(Source(path), replace(layout, known=dict(known)), format))
 
 
@@ -148,6 +194,8 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
         if _recognises(name, reader, source):
             return _run(name, reader, source, layout)
     decimal_comma.refuse(source)
+    if source.head.startswith(_OLD_OFFICE):
+        raise source.problem("it is an old workbook of Excel (.xls) or one with a password; save it as .xlsx or CSV.")
     kind = "binary" if source.encoding is None else "text"
     raise source.problem(
         f"this {kind} file is in none of the formats that can be read ({', '.join(name for name, _ in known)}); write "

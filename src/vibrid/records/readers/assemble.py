@@ -11,12 +11,16 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.records.channel import fits
 from vibrid.records.components import component_in
+from vibrid.records.readers import fillers
 from vibrid.records.readers.layout import Column, Layout, override
 from vibrid.records.readers.scan import in_brackets
 from vibrid.records.readers.source import Source
-from vibrid.records.readers.time_axis import find_axis, find_time
+from vibrid.records.readers.time_axis import TIME_NAME, find_axis, find_time, refuse_days
 from vibrid.records.record import QUANTITIES, Channel, Record
 from vibrid.records.units import Unit, from_si, guess_quantity, parse_unit
+
+READ, DOUBT = "as read: ", "check: "
+"""Beginnings of lines of a history: what was decided when a file was read, and what may be wrong with it."""
 
 Named = TypeVar("Named", Column, Channel)
 
@@ -55,22 +59,25 @@ def assemble(
     named: bool = True,
     unit_line: int | None = None,
     from_file: FileDescription | None = None,
+    notes: Sequence[str] = (),
 ) -> Record:
     """One record from columns of raw numbers; the caller or a sidecar overrides the file.
 
     data: (samples, columns) as the file has them; names, units: as the file gives them (unit None: not stated);
     kind: the format, for the history; step: seconds between samples where the file states it; named: whether the names
     come from the file (an unnamed first column is taken as time only when it looks like time); unit_line: the line of
-    the units, for messages; from_file: the file's description of the record.
+    the units, for messages; from_file: the file's description of the record; notes: what was decided when it was read.
     """
     if data.ndim != 2 or (data.shape[0] < 1 and from_file is None) or data.shape[1] < 1:
         raise source.problem("it holds no numbers.")
-    from_file = from_file or FileDescription()
+    from_file, notes = from_file or FileDescription(), list(notes)
     axis = {"step": step} if from_file.axis is None and step is not None else from_file.axis
     try:
         time_column = from_file.time
         if time_column is None or layout.time not in (None, names[time_column], time_column + 1):
             time_column = find_time(source, data, names, units, layout, axis, named)
+            if named and time_column is not None and layout.time is None and not TIME_NAME.match(names[time_column]):
+                notes.append(f"'{names[time_column]}' is the time, by its unit")
         keep = [i for i in range(data.shape[1]) if i != time_column]
         clock = Column(unit=units[time_column]) if time_column is not None else Column()
         if layout.columns is not None and len(layout.columns) == data.shape[1] and time_column is not None:
@@ -90,25 +97,36 @@ def assemble(
             replace(from_file.columns[i] if from_file.columns else Column(), name=names[i], unit=units[i]) for i in keep
         ]
         stated = numbered(stated)
-        columns, channels, unstated, changed = [], [], [], []
+        raw, columns, channels, unstated, changed = [], [], [], [], []
         for position, (i, column) in enumerate(zip(keep, stated, strict=True)):
             known = layout.column(position, column, len(keep))
-            if known.skip:
+            if known.skip or column.name in layout.drop:
                 continue
             channel, unit = _channel(source, known, unit_line)
             channels.append(channel)
-            columns.append(unit.to_si(data[:, i] if known.gain == 1.0 else data[:, i] * known.gain))
+            raw.append(data[:, i])
+            columns.append((known.gain, unit))
             if known.unit is None:
                 unstated.append(channel.name)
             if known != column:
                 changed.append(channel.name)
         if not channels:
-            raise source.problem("every column is marked `skip`.")
+            raise source.problem("every column is marked `skip`, or dropped.")
         time = None if time_column is None else data[:, time_column] * _seconds(names[time_column], clock.unit)
+        if time_column is not None and time is not None and axis is None:
+            refuse_days(source, names[time_column], clock.unit, data[:, time_column])
         sampling = find_axis(source, time, axis, layout.step)
     except InputError as problem:
         raise source.problem(str(problem), unit_line) from None
-    stacked = np.column_stack(columns)
+    stacked, dropped = fillers.without(np.column_stack(raw), layout.missing)
+    doubts = {} if layout.missing is not None or from_file.history is not None else fillers.suspects(stacked)
+    stacked = np.column_stack([unit.to_si(stacked[:, i] * gain) for i, (gain, unit) in enumerate(columns)])
+    if dropped:
+        notes.append(f"{dropped} samples were {' or '.join(f'{n:.15g}' for n in layout.missing or ())}: missing")
+    if layout.drop:
+        notes.append(f"left out: {_listed(layout.drop)}")
+    told = [f"{READ}{'; '.join(notes)}"] if notes else []
+    told += [f"{DOUBT}{fillers.told(channels[i].name, *doubt)}" for i, doubt in doubts.items()]
     places = sampling.pop("places", None)
     gaps = [] if places is None else [_gaps(places, sampling)]
     if places is not None:
@@ -127,7 +145,7 @@ def assemble(
             *([f"description changed when it was read: {_listed(changed)}"] if changed else []),
         ]
     name = layout.name or (stem(source) if from_file.name is None else from_file.name)
-    return build(source, stacked, channels, sampling, name, [*history, *gaps])
+    return build(source, stacked, channels, sampling, name, [*history, *told, *gaps])
 
 
 def _gaps(places: np.ndarray, sampling: Mapping) -> str:

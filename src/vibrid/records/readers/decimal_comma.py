@@ -1,4 +1,4 @@
-"""Decimal commas, as in 0,01: they are reported as such, and never read as two columns."""
+"""Decimal commas, as in 0,01, where they cannot be read: they are reported as such, and never read as two columns."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def refuse_pairs(source: Source, lines: Sequence[str], first_line: int) -> None:
     if not pairs or None in pairs:
         return
     raise source.problem(
-        f"'{pairs[0]}' may be one number with a decimal comma or two columns; save the file again with decimal points, "
-        "or, if commas stand between columns, name the columns in a first line, in a sidecar TOML or by `columns`.",
+        f"'{pairs[0]}' may be one number with a decimal comma or two columns; give `decimal`: --decimal , or "
+        "--decimal . (`decimal` under [records] of a project, or in a sidecar), or name the columns in a first line.",
         first_line,
     )

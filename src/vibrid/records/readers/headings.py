@@ -1,4 +1,4 @@
-"""Headings of text tables: the line that names the columns, a line of units below it, and the width of the rows."""
+"""Headings of text tables: the lines that name the columns, a line of units below them, and the width of the rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from vibrid.core.errors import InputError
-from vibrid.records.readers import decimal_comma, numbers
+from vibrid.records.readers import decimal_comma
+from vibrid.records.readers.cells import is_comment, is_missing, is_value
 from vibrid.records.readers.source import Source
+from vibrid.records.readers.stamps import looks_like_stamp
 from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.units import parse_unit
 
@@ -34,40 +36,45 @@ _MEASURED = (
 )
 
 
+_PROCESSES = frozenset({"smp", "avg", "max", "min", "std", "tot", "med", "raw", "cov", "win", "txt"})
+_MOST_ROWS = 5  # of headings
+
+Body = list[tuple[int, str]]
+"""Index and text of the lines that are neither blank nor comments."""
+
+
 class Heading(NamedTuple):
-    """Index of the heading line and of the last line before the numbers, the delimiter, the names and the units."""
+    """Index of the heading line and of the last line before the numbers, the delimiter, the names and the units.
+
+    rows: of the names, which are joined where there are several.
+    """
 
     first: int
     last: int
     delimiter: str
     cells: list[str]
     units: list[str]
+    rows: int = 1
 
 
 def find_heading(source: Source) -> Heading | None:
     """The heading of a table of numbers; None where no line names columns, an error where it does not fit them."""
     lines = source.head_lines
-    body = [(i, line) for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
+    body = [(i, line) for i, line in enumerate(lines) if line.strip() and not is_comment(line)]
     if body and any(line.startswith(MARK) for line in lines[: body[0][0]]):  # names may be anything there
         return Heading(body[0][0], body[0][0], ",", cells_of(body[0][1], ","), [])
     misfit = None
     for place, ((index, line), (_, following)) in enumerate(pairwise(body[: _TITLE_LINES + 1])):
         for delimiter in _DELIMITERS:
-            cells, values = cells_of(line, delimiter), following.split(delimiter)
+            cells, values = cells_of(line, delimiter), cells_of(following, delimiter)
             if not _names(cells, line) or not _are_numbers(values):
                 continue
             width = _width(cells, values)
             if width is None and len(values) > 1:
                 _refuse_commas(source, cells, following, body[place + 1][0] + 1)
                 misfit = misfit or (index + 1, len(_trimmed(cells)), len(_trimmed(values)))
-            if width is None:
-                continue
-            cells = (cells + [""] * width)[:width]
-            above = cells_of(body[place - 1][1], delimiter) if place else []
-            units = _units(source, _trimmed(above), cells, index + 1)
-            if units is not None:
-                return Heading(body[place - 1][0], index, delimiter, _trimmed(above), units)
-            return Heading(index, index, delimiter, cells, [])
+            if width is not None:
+                return _arranged(source, body, place, delimiter, width)
     if misfit is not None and misfit[1] > 1:
         line, headings, values = misfit
         raise source.problem(
@@ -75,16 +82,63 @@ def find_heading(source: Source) -> Heading | None:
             "it is a title.",
             line,
         )
+    return _beside_words(source, body)
+
+
+def _beside_words(source: Source, body: Body) -> Heading | None:
+    """The heading of a table of which some columns are words; it names a time, and three rows are alike."""
+    for place in range(min(len(body) - 3, _TITLE_LINES)):
+        for delimiter in _DELIMITERS:
+            cells = _trimmed(cells_of(body[place][1], delimiter))
+            if len(cells) < 2 or not _names(cells, "") or not any(TIME_NAME.match(_bare(cell)) for cell in cells):
+                continue
+            rows = [cells_of(line, delimiter) for _, line in body[place + 1 : place + 4]]
+            kinds = [[is_value(cell) or is_missing(cell) or looks_like_stamp(cell) for cell in row] for row in rows]
+            if all(len(kind) == len(cells) for kind in kinds) and kinds[0] == kinds[1] == kinds[2] and any(kinds[0]):
+                return _arranged(source, body, place, delimiter, len(cells))
     return None
+
+
+def _arranged(source: Source, body: Body, last: int, delimiter: str, width: int) -> Heading:
+    """Names and units from the lines of the same width that end with `last`."""
+    rows = [(cells_of(body[last][1], delimiter) + [""] * width)[:width]]
+    for place in range(last - 1, max(last - _MOST_ROWS, -1), -1):
+        cells = cells_of(body[place][1], delimiter)
+        if len(_trimmed(cells)) != len(_trimmed(rows[-1])) or not _names(cells, ""):
+            break
+        rows.append((cells + [""] * width)[:width])
+    rows.reverse()
+    index = body[last][0]
+    bottom = [cell.lower() for cell in rows[-1] if cell]
+    if len(rows) > 1 and all(cell in _PROCESSES for cell in bottom):
+        rows.pop()  # Smp, Avg: how a logger sampled
+    timed = [i for i, row in enumerate(rows) if any(TIME_NAME.match(_bare(cell)) for cell in row)]
+    top = timed[-1] if timed else len(rows) - 1
+    if not timed and len(rows) > 1 and _units(source, rows[-2], rows[-1], index + 1) is not None:
+        top = len(rows) - 2
+    names, units, joined = list(rows[top]), [], 1
+    if timed and top == len(rows) - 1 and top > 0 and _units(source, rows[top - 1], names, index + 1) is not None:
+        top, names = top - 1, list(rows[top - 1])  # a unit of time can have the name of one: sec
+    for below in rows[top + 1 :]:
+        found = None if units else _units(source, names, below, index + 1)
+        if found is not None:
+            units = found
+            continue
+        named = [bool(TIME_NAME.match(_bare(name))) for name in names]
+        names = [n if t else f"{n} {b}".strip() for n, b, t in zip(names, below, named, strict=True)]
+        joined += 1
+    return Heading(body[last - (len(rows) - 1 - top)][0], index, delimiter, names, units, joined)
+
+
+def _bare(cell: str) -> str:
+    """A heading without brackets."""
+    return re.split(r"[\[(]", cell)[0]
 
 
 def _refuse_commas(source: Source, names: list[str], row: str, line: int) -> None:
     """Refuse a row between commas that has as many numbers as there are headings if its numbers have decimal commas."""
-    quoted = cells_of(row, ",")
-    if all(decimal_comma.has_one(cell) for cell in quoted):
-        raise source.problem(decimal_comma.refusal(quoted[0]), line)
     first = decimal_comma.in_pairs(row)
-    if first is not None and row.count(",") + 1 == 2 * len(_trimmed(names)):
+    if first is not None and row.count(",") + 1 == 2 * len(_trimmed(names)) > 2:
         raise source.problem(decimal_comma.refusal(first), line)
 
 
@@ -111,16 +165,14 @@ def _names(cells: list[str], line: str) -> bool:
     cells = _trimmed(cells)
     if len(cells) < 2 and not 0 <= line.find("[") < line.rfind("]"):
         return False
-    wordy = [numbers.number(cell) is None for cell in cells if cell]
-    first = re.split(r"[\[(]", cells[0])[0] if cells else ""
-    return sum(wordy) >= max(1, len(cells) - 1) or bool(TIME_NAME.match(first))
+    wordy = [not is_value(cell) and not looks_like_stamp(cell) for cell in cells if cell]
+    return sum(wordy) >= max(1, len(wordy) - 1) or bool(cells and TIME_NAME.match(_bare(cells[0])))
 
 
 def _are_numbers(values: list[str]) -> bool:
-    """Whether a row holds numbers; a date may stand first, so that the reader can report what is wrong with it."""
-    bare = [value.strip().strip('"') for value in values]
-    known = [v for i, v in enumerate(bare) if v and not (i == 0 and len(bare) > 1 and numbers.DATE.match(v))]
-    return bool(known) and all(numbers.number(v) is not None or v.lower() in numbers.MISSING for v in known)
+    """Whether a row holds numbers; dates may stand beside them."""
+    known = [cell for cell in values if cell and not looks_like_stamp(cell)]
+    return bool(known) and all(is_value(cell) or is_missing(cell) for cell in known)
 
 
 def _width(cells: list[str], values: list[str]) -> int | None:
@@ -133,9 +185,10 @@ def _width(cells: list[str], values: list[str]) -> int | None:
 
 def _units(source: Source, names: list[str], cells: list[str], line: int) -> list[str] | None:
     """The units in `cells`, when they are a line of units below `names`; None when they are names themselves."""
-    if len(names) != len(_trimmed(cells)) or not _names(names, ""):
+    if len(_trimmed(names)) != len(_trimmed(cells)) or not _names(names, ""):
         return None
     bare = [re.sub(r"^[\[(](.*)[\])]$", r"\1", cell) for cell in cells]
+    bare = ["" if cell in ("TS", "RN") else cell for cell in bare]  # Campbell loggers: time stamp, record number
     measured = [cell in ("", "-") or _kind(cell) in _MEASURED for cell in bare]
     if all(measured):
         return bare

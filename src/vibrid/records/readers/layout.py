@@ -13,6 +13,9 @@ A sidecar is a small TOML file beside the data file, called like it with `.toml`
     direction = "x"
     skip = false                       # true leaves the column out
     key = "data[:, 3]"                 # MATLAB, NumPy, HDF5, JSON only: which variable (and column) it is
+
+How a table is written stands above the columns: decimal = ",", dates = "dmy", missing = -9999, drop = ["status"],
+sheet = "test 3".
 """
 
 from __future__ import annotations
@@ -23,17 +26,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from vibrid.core.errors import FileProblem, InputError, nearest
 from vibrid.core.inputs import InputFile
+from vibrid.records.readers.stamps import ORDERS
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import parse_unit
 
 _SIDECAR_BYTES = 1_000_000
+_WRITTEN = ("decimal", "dates", "missing", "drop", "sheet")
 
 Labels: TypeAlias = str | Mapping[str, str] | Sequence[str] | None
 """Units or quantities: one for all columns, by name, or one for each."""
+
+Missing: TypeAlias = float | Sequence[float] | None
+"""Numbers that stand for missing samples; an empty list for none."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,11 @@ class Layout:
     name: str | None = None
     units: Labels = None
     quantities: Labels = None
+    decimal: str | None = None  # decimal mark of a text table
+    dates: str | None = None  # order of day, month and year in dates: dmy, mdy, ymd
+    missing: tuple[float, ...] | None = None  # numbers that stand for missing samples; () for none
+    drop: tuple[str, ...] = ()  # names of columns that are not read
+    sheet: str | None = None  # of a workbook
     known: Mapping[str, Column] = field(default_factory=dict)  # by name, of columns that need not be there
     sidecar: InputFile | None = None  # where it was read from
 
@@ -80,7 +93,7 @@ class Layout:
         """The layout for one of several records: units and quantities of its own channels by name, and no name."""
         maps = {k: v for k in ("units", "quantities") if isinstance(v := getattr(self, k), Mapping)}
         chosen = {k: {name: v[name] for name in v if name in names} for k, v in maps.items()}
-        return replace(self, name=None, **chosen)
+        return replace(self, name=None, drop=tuple(n for n in self.drop if n in names), **chosen)
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse units and quantities for columns that are not there: a misspelt name would leave a column as it is."""
@@ -89,6 +102,9 @@ class Layout:
             for name in given if isinstance(given, Mapping) else ():
                 if name not in names and name not in renamed:
                     raise InputError(f"A {what} is given for '{name}', which is no column; {nearest(name, names)}")
+        for name in self.drop:
+            if name not in names:
+                raise InputError(f"The column '{name}' is to be left out and is not there; {nearest(name, names)}")
 
 
 def override(said: Column, given: Column, who: str, other: str) -> Column:
@@ -137,6 +153,11 @@ def make_layout(
     name: str | None = None,
     units: Labels = None,
     quantities: Labels = None,
+    decimal: str | None = None,
+    dates: str | None = None,
+    missing: Missing = None,
+    drop: Sequence[str] | None = None,
+    sheet: str | None = None,
 ) -> Layout:
     """The layout of a file from its sidecar (found beside it, or named) and from the caller, who overrides it."""
     if sidecar is None:
@@ -155,7 +176,29 @@ def make_layout(
     if columns is not None:
         columns = tuple(c if isinstance(c, Column) else Column(name=str(c)) for c in columns)
     changes = {"columns": columns, "step": step, "time": time, "name": name, "units": units, "quantities": quantities}
+    changes |= written(decimal, dates, missing, drop, sheet, InputError)
     return replace(layout, **{k: v for k, v in changes.items() if v is not None})
+
+
+def written(decimal, dates, missing, drop, sheet, error) -> dict[str, Any]:
+    """How a table is written, checked; None where it is not said."""
+    if decimal not in (None, ".", ","):
+        raise error(f"The decimal mark (`decimal`) is '.' or ',', not {decimal!r}.")
+    if dates not in (None, *ORDERS):
+        raise error(f"The order of dates (`dates`) is {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not {dates!r}.")
+    if missing is not None:
+        missing = (missing,) if isinstance(missing, int | float) else tuple(missing)
+        for number in missing:
+            if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+                raise error(f"`missing` is a number that stands for missing samples, or a list, not {number!r}.")
+        missing = tuple(float(number) for number in missing)
+    if drop is not None:
+        drop = (drop,) if isinstance(drop, str) else tuple(drop)
+        if not all(isinstance(name, str) for name in drop):
+            raise error("`drop` is a list of the names of columns.")
+    if sheet is not None and not isinstance(sheet, str):
+        raise error("`sheet` is the name of a sheet.")
+    return {"decimal": decimal, "dates": dates, "missing": missing, "drop": drop, "sheet": sheet}
 
 
 def _positive(value, what: str, error) -> float:
@@ -177,7 +220,7 @@ def read_sidecar(path: str | PathLike[str]) -> Layout:
     def refuse(message):
         return FileProblem(path, message)
 
-    allowed = ("columns", "name", "rate", "step", "time")
+    allowed = ("columns", "name", "rate", "step", "time", *_WRITTEN)
     for key in content:
         if key not in allowed:
             raise refuse(f"there is no key '{key}' in a sidecar; {nearest(key, allowed)}")
@@ -198,7 +241,9 @@ def read_sidecar(path: str | PathLike[str]) -> Layout:
         if not isinstance(columns, list) or not all(isinstance(c, dict) for c in columns):
             raise refuse("`columns` is written as [[columns]] tables.")
         columns = tuple(_column(c, i, refuse) for i, c in enumerate(columns, 1))
-    return Layout(columns=columns, step=step, time=time, name=content.get("name"), sidecar=file)
+    how = written(*(content.get(key) for key in _WRITTEN), refuse)
+    said = {key: value for key, value in how.items() if value is not None}
+    return Layout(columns=columns, step=step, time=time, name=content.get("name"), sidecar=file, **said)
 
 
 def _column(content: dict, number: int, refuse) -> Column:

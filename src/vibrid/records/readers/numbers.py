@@ -1,4 +1,4 @@
-"""Numbers in text: blocks in fixed-width or free columns, and rows of a table, fast when clean and exact when not."""
+"""Numbers in text: blocks in fixed-width or free columns, fast when clean and exact when not."""
 
 from __future__ import annotations
 
@@ -8,28 +8,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from vibrid.records.readers import decimal_comma
+from vibrid.records.readers.cells import number
 from vibrid.records.readers.source import Source
 
 _CHUNK = 100_000  # characters parsed at once: as words they take some seven times their memory
-MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "#n/a"})
-"""Texts for a missing sample, in small letters."""
-
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b.*|\d{1,2}:\d{2}\b.*")
-"""The beginning of a date or a time of day."""
-
-
-def number(text: str) -> float | None:
-    """A number as Fortran or C write it, without decimal commas; None when it is none."""
-    text = text.strip()
-    if len(text) > 60 or "_" in text:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        try:
-            return float(re.sub(r"(?<=[\d.])[dD](?=[-+\d])", "e", text))
-        except ValueError:
-            return None
 
 
 def check_finite(source: Source, values: np.ndarray, first_line: int | None = None) -> None:
@@ -41,7 +23,7 @@ def check_finite(source: Source, values: np.ndarray, first_line: int | None = No
         raise source.problem(f"sample {int(index[0]) + 1} is infinite; a missing sample is written NaN.", line)
 
 
-def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+def chunks(lines: Iterable[str]) -> Iterator[list[str]]:
     """Lines in lists of about `_CHUNK` characters."""
     chunk, size = [], 0
     for line in lines:
@@ -64,7 +46,7 @@ def block(
     chunk of lines.
     """
     result, total = np.empty(min(count, source.size)), 0
-    for chunk in _chunks(lines):
+    for chunk in chunks(lines):
         text = " ".join(chunk)
         try:
             values = np.array(text.split(), dtype=np.float64) if "_" not in text else None
@@ -106,11 +88,8 @@ def _one_by_one(source, lines, first_line, width) -> Iterator[float]:
 
 
 def _not_a_number(text: str) -> str:
-    """The message for a cell that should be a number."""
-    if decimal_comma.has_one(text):
-        return decimal_comma.refusal(text)
-    what = "a date; write the time in seconds from the start" if DATE.match(text) else "not a number"
-    return f"'{text[:40]}' is {what}."
+    """The message for a text that should be a number."""
+    return decimal_comma.refusal(text) if decimal_comma.has_one(text) else f"'{text[:40]}' is not a number."
 
 
 def fortran_width(text: str) -> int | None:
@@ -118,71 +97,3 @@ def fortran_width(text: str) -> int | None:
     match = re.search(r"[FEGDI]\s*(\d{1,2})", text, re.I)
     width = int(match.group(1)) if match else 0
     return width or None
-
-
-def table(
-    source: Source, lines: Iterable[str], first_line: int, delimiter: str | None, columns: int | None = None
-) -> np.ndarray:
-    """Rows of numbers, (rows, columns); empty cells and NaN are missing samples.
-
-    delimiter: the character between cells, or None for white space. Blank lines and lines that start with # are
-    skipped. Memory stays at the result plus one chunk of lines.
-    """
-    chunks, line_number, total = [], first_line, 0
-    for chunk in _chunks(lines):
-        values = _fast(chunk, delimiter, columns)
-        if values is None:
-            values = _careful(source, chunk, line_number, delimiter, columns)
-        if values.size:
-            columns = values.shape[1]
-            total += values.size
-            if total > source.limits.numbers:
-                raise source.problem(f"more than {source.limits.numbers} numbers; pass larger `limits` to read it.")
-            chunks.append(values)
-        line_number += len(chunk)
-    if not chunks:
-        return np.empty((0, columns or 0))
-    return np.concatenate(chunks) if len(chunks) > 1 else chunks[0]
-
-
-def _fast(chunk: list[str], delimiter: str | None, columns: int | None) -> np.ndarray | None:
-    """NumPy's own parser; None where it would not report exactly what is wrong."""
-    if all(not line.strip() or line.lstrip().startswith("#") for line in chunk):
-        return None  # it warns where there is nothing to read
-    if delimiter and columns and chunk[0].count(delimiter) == columns and chunk[0].rstrip(" ").endswith(delimiter):
-        trimmed = [line.rstrip(" ") for line in chunk]  # a delimiter at the end of every line
-        if not all(line.endswith(delimiter) for line in trimmed):
-            return None
-        chunk = [line[: -len(delimiter)] for line in trimmed]
-    try:
-        values = np.loadtxt(chunk, delimiter=delimiter, comments="#", ndmin=2, dtype=np.float64)
-    except Exception:
-        return None
-    bad = values.size == 0 or (columns is not None and values.shape[1] != columns) or np.isinf(values).any()
-    return None if bad else values
-
-
-def _careful(source, chunk, first_line, delimiter, columns) -> np.ndarray:
-    rows = []
-    for offset, line in enumerate(chunk):
-        text = line.split("#", 1)[0]
-        if not text.strip():
-            continue
-        cells = text.split(delimiter) if delimiter else text.split()
-        while columns and len(cells) > max(columns, 1) and not cells[-1].strip():
-            cells.pop()  # delimiters at the end of the line
-        if columns is None:
-            columns = len(cells)
-        if len(cells) != columns:
-            raise source.problem(f"{len(cells)} values where the lines before have {columns}.", first_line + offset)
-        row = []
-        for cell in cells:
-            bare = cell.strip().strip('"')
-            value = np.nan if bare.lower() in MISSING else number(bare)
-            if value is None:
-                raise source.problem(_not_a_number(bare), first_line + offset)
-            if np.isinf(value):
-                raise source.problem("a value is infinite; a missing sample is written NaN.", first_line + offset)
-            row.append(value)
-        rows.append(row)
-    return np.array(rows, dtype=np.float64).reshape(len(rows), columns or 0)

@@ -13,7 +13,15 @@ from vibrid.records.readers.source import Source
 from vibrid.records.sampling import looks_like_time, uniform_step, with_missing
 from vibrid.records.units import parse_unit
 
-TIME_NAME = re.compile(r"^\s*(t|time|times|zeit|temps|tempo|tout|t_?s|sec|seconds|time_?s|relativetime\(s\))\s*$", re.I)
+TIME_NAME = re.compile(
+    r"^\s*(t|times?|zeit|temps|tempo|tiempo|tout|t_?s|secs?|seconds|time_?s|relativetime\(s\)|elapsed([ _]?time)?"
+    r"|(time[ _]?elapsed)|rel(ative)?[ _]?time|time[ _]?stamps?|zeitstempel|date[ _/&]*time|datum[ _/]*(uhr)?zeit"
+    r"|uhrzeit|time[ _](sec|seconds))\s*$",
+    re.I,
+)
+"""Names of a time column."""
+
+_SHORTEST = 1e-5  # s: sampled faster, a time that begins after hours counts days
 _PRINTED = 1e-3  # a step written with three digits
 
 
@@ -47,12 +55,33 @@ def find_time(
                 f"column '{names[called[0]]}' has the name of a time and is in '{units[called[0]]}', which is no unit "
                 "of time; give `time`, the column that is, or the step."
             )
-        return times[0] if times else None
+        return times[0] if times else _by_unit(source, names, units, layout, described, axis)
     if described and TIME_NAME.match(described[0].name) and not described[0].skip:
         return 0
     if layout.step is not None or axis is not None or described or data.shape[1] < 2:
         return None
     return 0 if looks_like_time(data[:, 0]) else None
+
+
+def refuse_days(source: Source, name: str, unit: str | None, time: np.ndarray) -> None:
+    """Refuse a time without a unit that counts days as spreadsheets do: 45413.5 is noon of the 1st of May 2024."""
+    if unit is None and time.size > 1 and 2e4 < time[0] < 8e4 and 0 < np.median(np.diff(time)) < _SHORTEST:
+        raise source.problem(
+            f"column '{name}' begins at {time[0]:.9g} and rises by {np.median(np.diff(time)):.3g}: it counts days, as "
+            f"spreadsheets do; write its unit in the heading, `{name} [day]`, or `{name} [s]` if these are seconds."
+        )
+
+
+def _by_unit(source, names, units, layout: Layout, described, axis: Mapping | None) -> int | None:
+    """The only column in a unit of time, where none has the name of a time."""
+    found = [i for i, unit in enumerate(units) if unit and axis is None and parse_unit(unit).kind == "time"]
+    found = [i for i in found if not (described and described[i].skip)]
+    if len(found) > 1 and layout.step is None:
+        raise source.problem(
+            f"{len(found)} columns are in a unit of time ({', '.join(names[i] for i in found)}); give `time` (--time), "
+            "the one that is the time axis."
+        )
+    return found[0] if len(found) == 1 else None
 
 
 def find_axis(source: Source, time: np.ndarray | None, axis: Mapping | None, step: float | None) -> dict:
@@ -62,8 +91,9 @@ def find_axis(source: Source, time: np.ndarray | None, axis: Mapping | None, ste
     """
     if axis is None and time is None and step is None:
         raise source.problem(
-            "the sampling step is not stated and there is no time column; give `step` or `rate`, or `time` if a column "
-            "is the time; or write it in a sidecar TOML."
+            "the sampling step is not stated and there is no time column: no column has a name such as `time` or a "
+            "unit of time. Give `step` or `rate` (--step 0.01), or `time` (--time) if a column is the time; or "
+            "write it in a sidecar TOML."
         )
     if axis is not None and time is not None:
         return _told_beside(source, time, axis, step)
@@ -123,6 +153,12 @@ def _of_column(source: Source, time: np.ndarray, even: bool = True) -> dict:
     if np.isnan(time).any():
         raise source.problem(f"the time of sample {int(np.argmax(np.isnan(time))) + 1} is missing.")
     falling = np.flatnonzero(~(np.diff(time) > 0))
+    if falling.size and time[falling[0]] == time[falling[0] + 1]:
+        raise source.problem(
+            f"samples {int(falling[0]) + 1} and {int(falling[0]) + 2} have the same time ({time[falling[0]]:g} s): "
+            f"time does not increase after sample {int(falling[0]) + 1}. If it has too few digits, leave the column "
+            "out (`drop`, --drop) and give the step or the rate."
+        )
     if falling.size:
         raise source.problem(f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s).")
     if time.size == 1 and even:
