@@ -73,13 +73,14 @@ def levels(run: Run, system: str) -> Outcome:
     for noise, ax in zip(chosen, axes, strict=True):
         fit = run.once(corrected_fit, system, noise)
         draw_traces(ax, case, fit)
-        ax.axhline(PRINTED[system, noise][1], color=style.TRUTH, lw=1.0, ls="--")
+        ax.axhline(PRINTED[system, noise][1], color=style.TRUTH, lw=1.0, ls="--", label="printed in the paper")
         ax.set_title(f"{system}, {100 * noise:g} % noise")
         row = _row(case, "noise", f"{100 * noise:g} %", fit) | {"paper's network (%)": PRINTED[system, noise][1]}
         row |= {f"{n} (%)": float(e) for n, e in zip(case.labels, case.error(fit.estimate), strict=True)}
         rows.append(row)
     axes[0].set_ylabel("mean error [%]")
-    return Outcome(rows, [], f"{_words(run)} Grey: each initialisation; blue: their mean; dashed: printed.", figure)
+    style.legend_above(figure, axes[0])
+    return Outcome(rows, [], _words(run), figure)
 
 
 def _words(run: Run) -> str:
