@@ -18,6 +18,7 @@ from vibrid.identification.archive_formats import Arrays
 from vibrid.identification.archive_layout import entry_of
 from vibrid.identification.archive_shapes import check_shapes
 from vibrid.identification.diagnostics import ChannelFit
+from vibrid.identification.display import checked_units
 from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate, Weights
@@ -41,7 +42,7 @@ _UNKNOWN_ARRAYS = {
 }
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
 _PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
-_RESERVED: dict[str, Any] = {"display_units": {}, "checks": []}
+_RESERVED: dict[str, Any] = {"checks": []}
 """Keys that later versions fill without a new format; see docs/result-files.md."""
 
 
@@ -74,6 +75,7 @@ def _text(fit: Identification) -> dict[str, Any]:
         "loads": [{"names": load.names, "units": load.units, "motion": load.weights.motion} for load in fit.loads],
         **{key: getattr(fit, key) for key in _PLAIN},
         "files": [vars(file) for file in fit.files],
+        "display_units": fit.display_units,
         **_RESERVED,
     }
     return {**text, "plugins": [*_named_by(text), *_method_of(fit.method)]}
@@ -198,6 +200,7 @@ def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
         samples=arrays.get("parameters/samples"),
         loads=tuple(_loads(text, arrays, i) for i in range(len(text["loads"]))),
         files=tuple(_known(InputFile, f) for f in text["files"]),
+        display_units=checked_units(text["display_units"], problem.unknowns.names, problem.unknowns.units),
         **{key: _tuples(text[key]) for key in _PLAIN},
     )
 

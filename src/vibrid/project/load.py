@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from vibrid.core.errors import FileProblem, missing_file
 from vibrid.project.build import Notes, make, make_initial, make_sensors, make_unknown_loads, make_unknowns
+from vibrid.project.display_units import given_units
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.inputs import named_files
 from vibrid.project.plugins import load_plugins
@@ -49,7 +50,8 @@ def load_project(path, trust: bool = False) -> Project:
     project = _project(path, table, notes)
     if notes.problems or project is None:
         raise ProjectProblem(path, text, notes.problems)
-    return replace(project, files=named_files(path, tomllib.loads(text)))
+    data = tomllib.loads(text)
+    return replace(project, files=named_files(path, data), given=given_units(data))
 
 
 def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:
