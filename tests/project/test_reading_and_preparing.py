@@ -70,9 +70,7 @@ def test_a_heading_with_another_unit_than_the_file_is_refused(put):
 
 def test_an_unmatched_sensor_gives_the_channels_and_the_nearest(put):
     project = put(second="LVDT 3")
-    with pytest.raises(
-        VibridError, match=r"the sensor 'LVDT 3' .*'LVDT 2' \[m\], .*channel = \"LVDT 2\""
-    ):
+    with pytest.raises(VibridError, match=r"the sensor 'LVDT 3' .*'LVDT 2' \[m\], .*channel = \"LVDT 2\""):
         channel_of(project.records()[0], project.sensors[1])
     with pytest.raises(FileProblem, match=r"no column 'A3_x', which \[excitation\] names; did you mean 'A3_z'"):
         put(ground="A3_x").records()

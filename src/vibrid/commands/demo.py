@@ -129,7 +129,7 @@ def identify(project, data, progress):
     """The unknowns of the project from the measured record."""
     import vibrid as vb
 
-    return vb.identify(
+    fit = vb.identify(
         project.structure,
         data,
         project.unknown,
@@ -138,25 +138,28 @@ def identify(project, data, progress):
         progress=progress,
         **project.simulation.arguments,
     )
+    return fit.replace(display_units=project.given.of(fit.problem.unknowns))
 
 
 def print_answer(project, data, fit, check) -> None:
     """Estimates and their uncertainty beside the true values, which only a demonstration knows."""
     from vibrid.commands.output import peaks, print_peaks, print_table
+    from vibrid.core.digits import with_uncertainty
 
     print_peaks(f"{project.title}: sensor readings", peaks(data, project.units))
     rows = []
     for row, (start, true) in zip(fit.table(), compared(project, fit), strict=True):
-        error = 100 * abs(row["estimate"] / true - 1)
+        error, shown = 100 * abs(row["estimate"] / true - 1), row["display"]
+        value, band = with_uncertainty(shown["estimate"], 2 * shown["standard_deviation"])
         rows.append(
             [
                 row["name"],
-                f"{start:.4g}",
-                f"{row['estimate']:.5g}",
-                f"{2 * row['standard_deviation']:.2g}",
-                f"{true:.4g}",
+                f"{start / shown['si_per_unit']:.4g}",
+                value,
+                band,
+                f"{true / shown['si_per_unit']:.4g}",
                 f"{error:.2f} %",
-                row["unit"],
+                shown["unit"],
             ]
         )
     print_table(

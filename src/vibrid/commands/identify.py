@@ -103,21 +103,27 @@ def compare(
     data: DataFiles = None,
     methods: Methods = "trajectory,ukf,ekf",
     plot: PlotFile = None,
+    csv: TableFile = None,
     as_json: Json = False,
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
-    """Identify the same unknowns by several methods: estimates, distance to the Cramér–Rao bound, time.
+    """Identify the same unknowns by several methods: estimates with intervals, which methods agree, distance to the
+    Cramér–Rao bound, time.
+
+    Two methods agree on a parameter if their estimates differ by less than 2σ, by the larger of their σ.
 
     Example: vibrid compare frame.toml test.csv --methods trajectory,ukf,bayes --plot compare.png
     """
     import vibrid as vb
     from vibrid.commands import output
+    from vibrid.commands.comparison_view import print_comparison
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
     from vibrid.report.save import save_figure
 
     output.check_ending(plot, (".png", ".pdf", ".svg"))
+    output.check_table_file(csv)
     trust = consent(project, trust)
     with terminal_progress(quiet=as_json) as progress:
         loaded, records = _load(project, data, progress, trust)
@@ -133,11 +139,17 @@ def compare(
             progress=progress,
             **loaded.simulation.arguments,
         )
+    if comparison.results:
+        first = next(iter(comparison.results.values()))
+        comparison = comparison.with_units(loaded.given.of(first.problem.unknowns))
     with Delivery(quiet=as_json) as deliver:
         answers = {name: answer_of(fit, []) for name, fit in comparison.results.items()}
         read = output.inputs(*loaded.files, *(file for record in records for file in record.files))
-        content = {"methods": comparison.rows, "answers": answers, "refused": comparison.refused, "inputs": read}
-        deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(comparison)))
+        content = {"methods": comparison.rows, "agreement": [vars(a) for a in comparison.agreement], "answers": answers}
+        content |= {"refused": comparison.refused, "inputs": read}
+        deliver.answer(lambda: output.print_json(content) if as_json else print_comparison(comparison))
+        estimates = [{"method": n, **row} for n, fit in comparison.results.items() for row in fit.table()]
+        deliver.file(csv, lambda: output.write_table(estimates, csv))
         if comparison.results:
             deliver.file(plot, lambda: save_figure(comparison.plot(), plot))
     if not comparison.results:
@@ -151,6 +163,9 @@ MotionFile = Annotated[Path, typer.Argument(metavar="RECORD", help="Excitation t
 Out = Annotated[Path | None, typer.Option(help="Write the predicted readings: .csv, .h5 or .nc.", show_default=False)]
 
 
+PredictionPlot = Annotated[
+    Path | None, typer.Option("--plot", help="Draw the prediction with its band: .png, .pdf or .svg.")
+]
 Drive = Annotated[
     str, typer.Option("--drive", help="Excitation channels of a record with several: NS, or with directions NS=x,UD=y.")
 ]
@@ -160,6 +175,8 @@ def predict(
     result: ResultFile,
     record: MotionFile,
     out: Out = None,
+    plot: PredictionPlot = None,
+    csv: TableFile = None,
     drive: Drive = "",
     plugin: PluginFiles = None,
     as_json: Json = False,
@@ -167,15 +184,20 @@ def predict(
     """Predict the response of an identified structure to another excitation; compared with the record's own readings
     where it has some.
 
-    Example: vibrid predict frame.h5 RSN182.AT2 --out predicted.csv
+    The ± 2σ of a peak, and the band of the picture, come from the uncertainty of the identified parameters.
+
+    Example: vibrid predict frame.h5 RSN182.AT2 --out predicted.csv --plot predicted.png
     """
     import vibrid as vb
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
     from vibrid.core.inputs import InputFile
+    from vibrid.report.save import save_figure
 
     output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
+    output.check_ending(plot, (".png", ".pdf", ".svg"))
+    output.check_table_file(csv)
     with terminal_progress(quiet=as_json) as progress:
         progress.stage("reading")
         run_plugins(plugin)
@@ -189,18 +211,47 @@ def predict(
         measured = set(readings.names) & set(motion.names) - {
             c.name for c in motion.channels if c.quantity in vb.records.EXCITATIONS
         }
+        prediction = fit.predict_readings(motion)
         rows = output.peaks(readings, {})
+        for row, more in zip((r for r in rows if r["name"] in prediction.names), prediction.table(), strict=True):
+            row |= {key: more[key] for key in ("standard_deviation", "measured_peak", "relative_error")}
     with Delivery(quiet=as_json) as deliver:
         if not as_json:
-            deliver.answer(lambda: output.print_peaks(f"Prediction for '{motion.name}'", rows))
+            deliver.answer(lambda: _print_prediction(motion.name, rows))
         checks = _checks(fit, [motion] if measured else [], deliver, as_json)
         if as_json:
             scores = [{"relative_error": c.relative_error, "correlation": c.correlation} for c in checks]
-            files = [str(out)] if out else []
+            files = [str(file) for file in (out, plot, csv) if file is not None]
             content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
             content["inputs"] = read
             deliver.answer(lambda: output.print_json(content))
         deliver.result(out, lambda path: output.write_record(readings, path))
+        deliver.file(csv, lambda: output.write_table(rows, csv))
+        deliver.file(plot, lambda: save_figure(prediction.plot(), plot))
+
+
+def _print_prediction(name: str, rows: list[dict]) -> None:
+    """The peaks of the predicted readings, with ± 2σ from the parameters, beside the measured ones."""
+    from vibrid.commands.output import print_table
+    from vibrid.core.digits import with_uncertainty
+
+    shown = []
+    for r in rows:
+        value, band = with_uncertainty(r["peak"], 2 * r.get("standard_deviation", float("nan")))
+        measured, error = r.get("measured_peak"), r.get("relative_error")
+        shown.append(
+            [
+                r["name"],
+                value,
+                band or "-",
+                f"{r['time_of_peak']:.2f} s",
+                "-" if measured is None else f"{measured:.4g}",
+                "-" if error is None else f"{100 * error:.2g} %",
+                r["unit"] or "-",
+            ]
+        )
+    headings = ["channel", "peak", "± 2σ", "at", "measured peak", "error / signal", "unit"]
+    print_table(f"Prediction for '{name}'", headings, shown, right=headings[1:-1])
 
 
 def answer_of(fit, checks) -> dict:
@@ -281,4 +332,5 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float):
         progress=progress,
         **loaded.simulation.arguments,
     )
-    return fit.replace(files=(*loaded.files, *fit.files))
+    units = loaded.given.of(fit.problem.unknowns)
+    return fit.replace(files=(*loaded.files, *fit.files), display_units=units)

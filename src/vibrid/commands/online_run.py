@@ -11,8 +11,10 @@ import numpy as np
 
 from vibrid.commands.online_files import EstimatesFile, SavedRun, Stopped, samples_path
 from vibrid.commands.online_screen import screen
+from vibrid.core.digits import with_uncertainty
 from vibrid.core.errors import FileProblem
 from vibrid.core.interrupts import PatientStop, spoken
+from vibrid.identification.display import factor_of
 from vibrid.identification.online.live import LiveRun, live_problem
 from vibrid.records.streams import Sequencer, Silence
 
@@ -206,12 +208,14 @@ class OnlineSession:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Name, value, ± 2σ and unit of every unknown."""
-        values, deviations = self.live.estimate()
         u = self.live.problem.unknowns
-        return [
-            (name, f"{v:.5g}", f"{2 * d:.2g}", unit)
-            for name, v, d, unit in zip(u.names, values, deviations, u.units, strict=True)
-        ]
+        units = self.loaded.given.of(u)
+        rows = []
+        for name, v, d, si_unit in zip(u.names, *self.live.estimate(), u.units, strict=True):
+            unit = units.get(name, si_unit)
+            factor = factor_of(unit, si_unit) or 1.0
+            rows.append((name, *with_uncertainty(float(v) / factor, 2 * float(d) / factor), unit))
+        return rows
 
     def summary(self, ended: str, refused) -> list[str]:
         """The last lines of a run."""

@@ -150,7 +150,7 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     title, *headings = (as_shown(text, sys.stdout) for text in (title, *headings))
     rows = [[as_shown(text, sys.stdout) for text in row] for row in rows]
     right = [as_shown(text, sys.stdout) for text in right]
-    table = Table(title=Text(title), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in headings:
         table.add_column(Text(heading), justify="right" if heading in right else "left", no_wrap=True)
     for row in rows:
@@ -164,7 +164,7 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     console = console if console.is_terminal else Console(width=max(console.width, needed))
     with console.capture() as shown:
         console.print(table)
-    typer.echo(shown.get(), nl=False)
+    typer.echo(typer.style(title, bold=True) + "\n" + shown.get().lstrip("\n"), nl=False)
 
 
 def _blocks(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -22,6 +22,7 @@ from vibrid.identification.methods import (
     UnscentedKalman,
     WeakCollocation,
 )
+from vibrid.identification.prediction import Prediction
 from vibrid.identification.problem import make_problem
 from vibrid.identification.result import Identification, Validation
 from vibrid.identification.sensor_placement import Placement, place_sensors
@@ -43,6 +44,7 @@ __all__ = [
     "OnlineRecall",
     "PIDynNet",
     "Placement",
+    "Prediction",
     "Sample",
     "Sequential",
     "SparseRegression",

@@ -19,6 +19,7 @@ from vibrid.identification.archive_layout import entry_of
 from vibrid.identification.archive_shapes import check_shapes
 from vibrid.identification.checks.finding import Finding
 from vibrid.identification.diagnostics import ChannelFit
+from vibrid.identification.display import checked_units
 from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate, Weights
@@ -42,8 +43,6 @@ _UNKNOWN_ARRAYS = {
 }
 _LIMIT_ARRAYS = ("information", "bound", "relative_bound", "correlation")
 _PLAIN = ("method", "settings", "convergence", "warnings", "seed", "seconds", "cut_short", "versions", "provenance")
-_RESERVED: dict[str, Any] = {"display_units": {}}
-"""Keys that later versions fill without a new format; see docs/result-files.md."""
 
 
 def save(fit: Identification, path: Path | str) -> None:
@@ -76,7 +75,7 @@ def _text(fit: Identification) -> dict[str, Any]:
         **{key: getattr(fit, key) for key in _PLAIN},
         "files": [vars(file) for file in fit.files],
         "checks": [vars(finding) for finding in fit.checks],
-        **_RESERVED,
+        "display_units": fit.display_units,
     }
     return {**text, "plugins": [*_named_by(text), *_method_of(fit.method)]}
 
@@ -201,6 +200,7 @@ def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
         loads=tuple(_loads(text, arrays, i) for i in range(len(text["loads"]))),
         files=tuple(_known(InputFile, f) for f in text["files"]),
         checks=tuple(_known(Finding, f) for f in text.get("checks", ())),
+        display_units=checked_units(text["display_units"], problem.unknowns.names, problem.unknowns.units),
         **{key: _tuples(text[key]) for key in _PLAIN},
     )
 

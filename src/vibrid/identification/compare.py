@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, VibridError
 from vibrid.core.moved import renamed_arguments, renamed_attribute
 from vibrid.core.progress import SILENT
+from vibrid.identification.agreement import Agreement, agreements
+from vibrid.identification.display import displayed
 from vibrid.identification.identify import identify
 from vibrid.identification.method import as_method
 from vibrid.identification.result import Identification
@@ -83,14 +85,34 @@ class Comparison:
             error = f"{100 * r['mean_error']:.4g} %" if np.isfinite(r["mean_error"]) else "–"
             fits = "yes" if r["fits"] else "no"
             lines.append(f"{r['method']:<24}{error:>12}{r['mean_ratio_to_bound']:>14.3g}{r['seconds']:>10.2f}  {fits}")
-        return "\n".join(lines + [f"{name}: {why}" for name, why in self.refused.items()])
+        lines += [f"{name}: {why}" for name, why in self.refused.items()]
+        for i, name in enumerate(self.names):
+            lines += ["", name]
+            lines += [f"  {method:<22}{_estimate(r, i)}" for method, r in self.results.items()]
+        return "\n".join([*lines, "", *map(str, self.agreement)] if len(self.results) > 1 else lines)
 
     __repr__ = __str__
+
+    @property
+    def agreement(self) -> list[Agreement]:
+        """Which methods agree with which, parameter by parameter."""
+        return agreements(self.results)
+
+    def with_units(self, display_units: dict[str, str]) -> Comparison:
+        """The same comparison, shown in these units (by the names of the parameters)."""
+        results = {name: r.replace(display_units=display_units) for name, r in self.results.items()}
+        return replace(self, results=results)
 
     @attached
     def plot(self) -> Figure:
         """Estimates of all methods with intervals, and the bound."""
         ...
+
+
+def _estimate(fit: Identification, i: int) -> str:
+    """An estimate with ± 2σ and its unit."""
+    row = fit.table()[i]
+    return row.get("display", displayed(row, row["unit"]))["text"]
 
 
 @renamed_arguments(truth="true_values")

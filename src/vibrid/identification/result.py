@@ -12,11 +12,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from vibrid.core.attached import attached
+from vibrid.core.digits import with_uncertainty
 from vibrid.core.errors import InputError
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
 from vibrid.identification.checks.finding import KNOWN, Finding
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
+from vibrid.identification.display import displayed
 from vibrid.identification.experiment import without_offsets
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from vibrid.identification.experiment import Experiment
+    from vibrid.identification.prediction import Prediction
     from vibrid.simulation.initial import Initial
     from vibrid.structures.base import Structure
     from vibrid.structures.sensors import Sensor
@@ -66,6 +69,7 @@ class Identification:
     loads: tuple[LoadEstimate, ...] = ()  # of every record, where loads were unknown
     files: tuple[InputFile, ...] = ()  # the files that were read
     checks: tuple[Finding, ...] = ()  # what the checks of the result found, the most important first
+    display_units: dict[str, str] = field(default_factory=dict)  # by name, where results are shown in another unit
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
@@ -211,7 +215,13 @@ class Identification:
 
     def table(self) -> list[dict[str, Any]]:
         """One row per unknown: name, unit, estimate, deviation, interval, at a bound or not, bounds, Cramér–Rao bound,
-        identifiable."""
+        identifiable. They are in SI units; `display` has the same numbers in units of display, where there are some."""
+        rows = self._rows()
+        for row in rows if self.display_units else ():
+            row["display"] = displayed(row, self.display_units.get(row["name"], row["unit"]))
+        return rows
+
+    def _rows(self) -> list[dict[str, Any]]:
         u, interval = self.problem.unknowns, self.interval()
         return [
             {
@@ -232,9 +242,9 @@ class Identification:
         width = max(len(n) for n in self.names) + 2
         head = f"{'parameter':<{width}}{'estimate':>12}{'± 2σ':>12}{'bound':>12}  identifiable"
         rows = [
-            f"{r['name']:<{width}}{r['estimate']:>12.6g}{_twice(r):>12}"
-            f"{r['cramer_rao_bound']:>12.3g}  {'yes' if r['identifiable'] else 'no'}"
-            + (f"  [{r['unit']}]" if r["unit"] else "")
+            f"{r['name']:<{width}}{_estimate(r):>12}{_twice(r):>12}"
+            f"{_shown(r)['cramer_rao_bound']:>12.{2 if 'display' in r else 3}g}"
+            f"  {'yes' if r['identifiable'] else 'no'}" + (f"  [{_shown(r)['unit']}]" if r["unit"] else "")
             for r in self.table()
         ]
         causes = [finding.sentence for finding in self.checks if finding.verdict != KNOWN]
@@ -247,6 +257,11 @@ class Identification:
 
     def replace(self, **changes: Any) -> Identification:
         return replace(self, **changes)
+
+    @attached
+    def predict_readings(self, record: Record, start: Initial | dict[str, Any] | None = None) -> Prediction:
+        """Readings of the sensors under another excitation, with a band from the uncertainty of the parameters."""
+        ...
 
     # -- files and pictures ------------------------------------------------------------------------------------
 
@@ -266,10 +281,27 @@ class Identification:
         ...
 
 
+def _estimate(row: dict[str, Any]) -> str:
+    """Text of the column of estimates: in the unit of display with the digits that the uncertainty supports."""
+    shown = row.get("display")
+    return f"{row['estimate']:.6g}" if shown is None else with_uncertainty(*_number(shown))[0]
+
+
 def _twice(row: dict[str, Any]) -> str:
     """Text of the column ± 2σ."""
-    held = row["at_bound"] and not np.isfinite(row["standard_deviation"])
-    return "at bound" if held else f"{2 * row['standard_deviation']:.3g}"
+    if row["at_bound"] and not np.isfinite(row["standard_deviation"]):
+        return "at bound"
+    shown = row.get("display")
+    return f"{2 * row['standard_deviation']:.3g}" if shown is None else with_uncertainty(*_number(shown))[1] or "nan"
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a row that a person reads."""
+    return row.get("display") or row
+
+
+def _number(shown: dict[str, Any]) -> tuple[float, float]:
+    return shown["estimate"], 2 * shown["standard_deviation"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from vibrid.project.build import (
     make_unknown_loads,
     make_unknowns,
 )
+from vibrid.project.display_units import given_units
 from vibrid.project.hybrid import make_hybrid
 from vibrid.project.inputs import named_files
 from vibrid.project.plugins import load_plugins
@@ -55,7 +56,7 @@ def load_project(path, trust: bool = False) -> Project:
     draft.add(notes.problems)
     if draft.mistakes or project is None:
         raise ProjectProblem(path, text, draft.mistakes)
-    return replace(project, files=named_files(path, data))
+    return replace(project, files=named_files(path, data), given=given_units(data))
 
 
 def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:

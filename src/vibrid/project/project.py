@@ -9,6 +9,7 @@ from typing import Any
 from vibrid.core.errors import FileProblem
 from vibrid.core.file_names import as_on_disk
 from vibrid.core.inputs import InputFile
+from vibrid.project.display_units import GivenUnits
 from vibrid.project.excitation import make_excitation, read_measured
 from vibrid.project.hybrid import HybridPlan
 from vibrid.project.sections import ExcitationTable, RecordsTable
@@ -59,6 +60,7 @@ class Project:
     hybrid: HybridPlan | None = None
     initial: tuple[Initial, ...] = ()
     files: tuple[InputFile, ...] = ()  # the project file, and the files that were read with it
+    given: GivenUnits = field(default_factory=GivenUnits)  # units of its numbers, to answer in the same
 
     @property
     def file(self) -> InputFile | None:

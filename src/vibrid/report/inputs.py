@@ -9,6 +9,7 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.core.missing import missing_in
+from vibrid.identification.display import factor_of
 from vibrid.identification.result import Identification
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import STANDARD_GRAVITY
@@ -52,13 +53,24 @@ def parameter_table(fit: Identification) -> Html:
     rows, order = [], list(sizes)
     for (pattern, value, unknown), members in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         about = paths.info(before, members[0])
-        estimate = "" if unknown is None else rounded(float(fit.estimate[unknown]), float(fit.deviation[unknown]))
-        shown = value if isinstance(value, str) else number(value, 6)
+        factor, shown_unit = _display(fit, about.unit, unknown)
+        estimate = ""
+        if unknown is not None:
+            estimate = rounded(float(fit.estimate[unknown]) / factor, float(fit.deviation[unknown]) / factor)
+        shown = value if isinstance(value, str) else number(value / factor, 6)
         mark = "" if unknown is None else Html('<span class="bad">unknown</span>')
         rows.append(
-            [_group_name(pattern, members, sizes[pattern]), about.meaning, shown, estimate, unit(about.unit), mark]
+            [_group_name(pattern, members, sizes[pattern]), about.meaning, shown, estimate, unit(shown_unit), mark]
         )
     return table(["parameter", "meaning", "given", "estimate", "unit", ""], rows, numbers=(2, 3))
+
+
+def _display(fit: Identification, si_unit: str, unknown: int | None) -> tuple[float, str]:
+    """SI number per number in the unit of display, and that unit: the unknown's own, else that of unknowns alike."""
+    own = None if unknown is None else fit.display_units.get(fit.names[unknown])
+    alike = (fit.display_units.get(n) for n, u in zip(fit.names, fit.units, strict=True) if u == si_unit)
+    shown = own or next(filter(None, alike), si_unit)
+    return factor_of(shown, si_unit) or 1.0, shown
 
 
 def _leaves(node, path: str = ""):

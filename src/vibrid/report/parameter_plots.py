@@ -7,6 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from vibrid.core.errors import InputError
 from vibrid.core.moved import renamed_arguments
+from vibrid.identification.display import factor_of
 from vibrid.identification.result import Identification
 from vibrid.report.signals import kept_samples
 from vibrid.report.style import (
@@ -101,14 +102,15 @@ def plot_convergence(fit: Identification, unknown: int | str = 0, ax=None):
     i = fit.names.index(unknown) if isinstance(unknown, str) else unknown
     with styled():
         ax = new_axes(4.5, 2.6) if ax is None else ax
-        path = np.asarray(fit.history["estimate"], float)[:, i]
+        factor, unit = _display(fit, i)
+        path = np.asarray(fit.history["estimate"], float)[:, i] / factor
         steps, axis_label = _steps(fit)
-        low, high = fit.interval()[i]
+        low, high = fit.interval()[i] / factor
         if np.isfinite([low, high]).all():
             ax.axhspan(low, high, color=BOUND, alpha=0.35, linewidth=0, label="final 95 % interval")
         kept = kept_samples(path, most=800)
         if "deviation" in fit.history:
-            spread = 2 * np.asarray(fit.history["deviation"], float)[:, i]
+            spread = 2 * np.asarray(fit.history["deviation"], float)[:, i] / factor
             ax.fill_between(
                 steps[kept],
                 (path - spread)[kept],
@@ -125,8 +127,14 @@ def plot_convergence(fit: Identification, unknown: int | str = 0, ax=None):
         ax.plot(steps[kept], path[kept], color=PREDICTED, label="estimate", **few)
         ax.set_title(fit.names[i])
         ax.set_xlabel(axis_label)
-        ax.set_ylabel(label("value", fit.units[i]))
+        ax.set_ylabel(label("value", unit))
     return ax
+
+
+def _display(fit: Identification, i: int) -> tuple[float, str]:
+    """SI number per number in the unit of display of an unknown, and that unit."""
+    unit = fit.display_units.get(fit.names[i], fit.units[i])
+    return factor_of(unit, fit.units[i]) or 1.0, unit
 
 
 def _steps(fit: Identification) -> tuple[np.ndarray, str]:
@@ -203,20 +211,21 @@ def plot_samples(fit: Identification, unknown: int | str = 0, ax=None):
         ax = new_axes(4.5, 2.6) if ax is None else ax
         if fit.samples is None:
             raise InputError(f"{fit.method} draws no posterior samples; use Bayes.")
-        drawn = fit.samples[:, i]
+        factor, unit = _display(fit, i)
+        drawn = fit.samples[:, i] / factor
         ax.hist(
             drawn, bins="auto" if len(drawn) < 5000 else 60, density=True, color=PREDICTED, alpha=0.45, label="samples"
         )
-        for end in fit.interval()[i]:
+        for end in fit.interval()[i] / factor:
             ax.axvline(end, color=PREDICTED, linewidth=1.0, linestyle="--")
-        bound = fit.limits.bound[i]
+        bound = fit.limits.bound[i] / factor
         if np.isfinite(bound) and bound > 0 and bound < 5 * drawn.std():
             x = np.linspace(drawn.min(), drawn.max(), 200)
             curve = np.exp(-0.5 * ((x - drawn.mean()) / bound) ** 2) / (bound * np.sqrt(2 * np.pi))
             ax.plot(x, curve, color=RESIDUAL, linewidth=1.2, label="Cramér–Rao bound")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.set_title(fit.names[i])
-        ax.set_xlabel(label("value", fit.units[i]))
+        ax.set_xlabel(label("value", unit))
         ax.set_ylabel("density")
     return ax
 

@@ -74,17 +74,18 @@ def estimates_table(estimates: list[dict], initial: np.ndarray, relative_bound: 
     """The rows of `fit.table()` with the initial value and the relative Cramér–Rao bound of each unknown."""
     rows = []
     for i, r in enumerate(estimates):
-        deviation = r["standard_deviation"]
+        shown = r.get("display", r)
+        deviation = shown["standard_deviation"]
         rows.append(
             [
                 r["name"],
-                unit(r["unit"]),
-                number(float(initial[i]), 5),
-                Html(f"<b>{rounded(r['estimate'], deviation)}</b>"),
+                unit(shown["unit"]),
+                number(float(initial[i]) / shown.get("si_per_unit", 1.0), 5),
+                Html(f"<b>{rounded(shown['estimate'], deviation)}</b>"),
                 "at bound" if r["at_bound"] and np.isnan(deviation) else number(2 * deviation, 2),
-                _interval(r["interval_95"], deviation),
-                _allowed(r["bounds"]),
-                number(r["cramer_rao_bound"], 2),
+                _interval(shown["interval_95"], deviation),
+                _allowed(shown["bounds"]),
+                number(shown["cramer_rao_bound"], 2),
                 percent(float(relative_bound[i])),
                 badge(r["identifiable"]),
             ]

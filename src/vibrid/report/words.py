@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape as _escape
 
+from vibrid.core.digits import with_uncertainty
 from vibrid.report.style import unit_text
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -37,15 +38,13 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def rounded(value: float, deviation: float) -> str:
-    """A value with the digits that its standard deviation supports (two of the deviation's own)."""
+    """A value with the digits that its standard deviation supports: as many decimals as two digits of 2σ have."""
     if not (math.isfinite(deviation) and deviation > 0 and math.isfinite(value) and value != 0):
         return number(value, 5)
-    digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(deviation)) + 2
-    digits = min(max(digits, 2), 9)
-    if 1e-3 <= abs(value) < 1e5:
-        decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
-        return f"{value:.{decimals}f}".replace("-", "−")
-    return number(value, digits)
+    text = with_uncertainty(value, 2 * deviation)[0]
+    if "e" not in text:
+        return text.replace("-", "−")
+    return number(value, len(text.partition("e")[0].strip("-").replace(".", "")))
 
 
 def percent(share: float, digits: int = 2) -> str:
