@@ -17,6 +17,7 @@ from vibrid.commands import (
     doctor,
     hybrid,
     identify,
+    init,
     loads,
     motions,
     new,
@@ -97,6 +98,7 @@ def _options(version: Version = False) -> None:
 
 
 app.command("demo")(demo.demo)
+app.command("init")(init.init)
 app.command("simulate")(simulate.simulate)
 app.command("identify")(identify.identify)
 app.command("online")(online.online)
