@@ -17,6 +17,7 @@ from vibrid.commands import (
     doctor,
     hybrid,
     identify,
+    init,
     loads,
     motions,
     new,
@@ -103,6 +104,7 @@ def _options(version: Version = False) -> None:
 
 
 app.command("demo")(demo.demo)
+app.command("init")(init.init)
 app.command("simulate")(simulate.simulate)
 app.command("identify", cls=JsonMayNameAFile)(identify.identify)
 app.command("online")(online.online)

@@ -86,8 +86,12 @@ def assemble(
         if time_column is not None and isinstance(layout.units, Mapping):
             given = Column(names[time_column], layout.units.get(names[time_column]))
             clock = override(clock, given, "the file", "its description")
+        read = [place for place, i in enumerate(keep) if names[i] not in layout.drop]
+        if layout.columns is not None and len(layout.columns) == len(keep):
+            layout = replace(layout, columns=tuple(layout.columns[place] for place in read))
+        keep = [keep[place] for place in read]
         if not keep:
-            raise source.problem("it holds a time axis and nothing else.")
+            raise source.problem("it holds a time axis and nothing else, or every other column is left out.")
         if layout.columns is not None and len(layout.columns) != len(keep):
             raise source.problem(
                 f"it has {len(keep)} columns of data and {len(layout.columns)} are described; describe each one."
@@ -100,7 +104,7 @@ def assemble(
         raw, columns, channels, unstated, changed = [], [], [], [], []
         for position, (i, column) in enumerate(zip(keep, stated, strict=True)):
             known = layout.column(position, column, len(keep))
-            if known.skip or column.name in layout.drop:
+            if known.skip:
                 continue
             channel, unit = _channel(source, known, unit_line)
             channels.append(channel)
@@ -111,7 +115,7 @@ def assemble(
             if known != column:
                 changed.append(channel.name)
         if not channels:
-            raise source.problem("every column is marked `skip`, or dropped.")
+            raise source.problem("every column is marked `skip`.")
         time = None if time_column is None else data[:, time_column] * _seconds(names[time_column], clock.unit)
         if time_column is not None and time is not None and axis is None:
             refuse_days(source, names[time_column], clock.unit, data[:, time_column])

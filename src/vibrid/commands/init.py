@@ -1,0 +1,279 @@
+"""`vibrid init`: a commented project file for one's own data, that runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vibrid.commands.init_text import Channel, Draft, project_text
+from vibrid.commands.reading import decided, read_files, with_reading
+from vibrid.commands.trust import at_terminal
+from vibrid.core.errors import FileProblem, InputError, VibridError, nearest, unknown_name
+
+KINDS = {
+    "shear-building": "floors that move sideways, one after another",
+    "beam": "examples/beam.toml",
+    "frame": "examples/frame.toml",
+    "fiber-frame": "examples/fiber-frame.toml",
+    "truss": "examples/truss.toml",
+    "matrices": "examples/matrices.toml",
+    "device": "examples/device.toml",
+    "column-test": "examples/column-test.toml",
+}
+
+DataFiles = Annotated[
+    list[Path] | None, typer.Argument(metavar="[DATA…]", help="Measured files of one test set-up.", show_default=False)
+]
+OutputFile = Annotated[Path, typer.Option("--output", "-o", help="Project file to write.")]
+Kind = Annotated[str | None, typer.Option("--structure", help="Kind of structure: shear-building.", show_default=False)]
+Storeys = Annotated[int | None, typer.Option(help="Number of storeys.", show_default=False)]
+Mass = Annotated[str | None, typer.Option(help='Mass of a floor, as "20 t", or of each by commas, lowest first.')]
+Stiffness = Annotated[
+    str | None, typer.Option(help='First guess of the stiffness of a storey, as "20 MN/m", or of each by commas.')
+]
+Frequency = Annotated[
+    float | None, typer.Option(help="First natural frequency in Hz, roughly: another way to guess the stiffness.")
+]
+Damping = Annotated[float, typer.Option(help="First guess of the damping ratio of every mode.")]
+SensorPlaces = Annotated[
+    list[str] | None,
+    typer.Option("--sensor", help="A channel and its place, CHANNEL=PLACE, as 'roof acc X=roof'; may be repeated."),
+]
+Ground = Annotated[str | None, typer.Option(help="Channel of the ground motion.", show_default=False)]
+Title = Annotated[str, typer.Option(help="Name of the project in tables and reports.")]
+
+
+@with_reading
+def init(
+    context: typer.Context,
+    data: DataFiles = None,
+    output: OutputFile = Path("project.toml"),
+    structure: Kind = None,
+    storeys: Storeys = None,
+    mass: Mass = None,
+    stiffness: Stiffness = None,
+    frequency: Frequency = None,
+    damping: Damping = 0.02,
+    sensor: SensorPlaces = None,
+    ground: Ground = None,
+    title: Title = "",
+    reading: Any = None,
+) -> None:
+    """Write a commented project file for your own data; asks at a terminal for what the options do not say.
+
+    Floors are numbered from 0, the lowest; the top is called roof. Accelerometers measure absolute acceleration.
+
+    Example: vibrid init test.csv --storeys 2 --mass "20 t" --frequency 3 --sensor "A1=0" --sensor "A2=roof" --ground A0
+    """
+    from vibrid.core.files import write_text
+
+    if output.suffix != ".toml":
+        raise InputError(f"'{output}' should end in .toml.")
+    if output.exists():
+        raise FileProblem(output, "it exists already and is not overwritten; give another name with --output.")
+    if not data:
+        raise InputError("Name your measured files: vibrid init test.csv; `examples/` has project files to read.")
+    records = [r for path in data for r in read_files(path, reading)]
+    _same_channels(data, records)
+    _show(records)
+    kind = _kind(structure)
+    count = _count(storeys)
+    masses = _each(mass, "--mass", "kg", count, "Mass of a floor, with its unit, as 20 t (or of each, by commas)", None)
+    guess = _guess(stiffness, frequency, masses, count)
+    moving, places = _places(records[0], sensor or [], ground, count)
+    draft = Draft(
+        title=title or data[0].stem,
+        kind=kind,
+        masses=masses,
+        stiffnesses=guess,
+        damping=damping,
+        sensors=[_sensor(records[0], name, place, reading) for name, place in places.items()],
+        ground=_sensor(records[0], moving, "", reading),
+        files=[Path(os.path.relpath(path, output.parent or ".")).as_posix() for path in data],
+        reading=reading,
+        rate=None if records[0].step is not None else _rate(records[0]),
+    )
+    write_text(output, project_text(draft))
+    try:
+        _check(output, data)
+    except VibridError:
+        output.unlink()
+        raise
+    typer.echo(f"wrote {output}")
+    commands = getattr(context.find_root().command, "commands", {})
+    quoted = f'"{output}"' if " " in str(output) else str(output)
+    if "check" in commands:
+        typer.echo(f"Next: vibrid check {quoted}")
+    typer.echo(f"Next: vibrid identify {quoted} --report {output.stem}.html")
+
+
+def _same_channels(files: list[Path], records: list) -> None:
+    if len(records) > len(files):
+        raise InputError("A file holds several samplings; convert it first: vibrid record convert FILE -o test.csv.")
+    for path, record in zip(files, records, strict=True):
+        if set(record.names) != set(records[0].names):
+            raise FileProblem(
+                path,
+                f"its channels ({', '.join(record.names)}) are not those of {files[0]} "
+                f"({', '.join(records[0].names)}); write one project for each set-up.",
+            )
+
+
+def _show(records: list) -> None:
+    """What the files hold: lengths, rates, channels, and what was decided when they were read."""
+    for record in records:
+        rate = f"{record.rate:g} Hz" if record.step is not None else "uneven sampling"
+        typer.echo(f"{record.name}: {len(record)} samples, {rate}, {record.duration:g} s")
+        for line in decided(record):
+            typer.echo(f"  - {line}")
+    for channel in records[0].channels:
+        typer.echo(f"  {channel.name}: {channel.quantity.replace('_', ' ')} [{channel.unit or 'no unit'}]")
+
+
+def _kind(given: str | None) -> str:
+    kind = given or (_ask("--structure", "Kind of structure", "shear-building") if at_terminal() else "shear-building")
+    if kind not in KINDS:
+        raise unknown_name("kind of structure", kind, KINDS)
+    if kind != "shear-building":
+        raise InputError(f"A project for a {kind} needs its geometry; begin with a copy of {KINDS[kind]}.")
+    return kind
+
+
+def _count(given: int | None) -> int:
+    answer = given if given is not None else _ask("--storeys", "Number of storeys", None)
+    try:
+        count = int(answer)
+    except ValueError:
+        raise InputError("The number of storeys is a whole number.") from None
+    if not 1 <= count <= 200:
+        raise InputError(f"The number of storeys is 1 to 200, not {count}.")
+    return count
+
+
+def _ask(option: str, question: str, default: str | None) -> str:
+    """The answer at a terminal; without one, a sentence that names the option."""
+    if not at_terminal():
+        raise InputError(f"Give {option}: {question[0].lower()}{question[1:]}.")
+    return str(typer.prompt(question, default=default, err=True)).strip()
+
+
+def _each(given: str | None, option: str, unit: str, count: int, question: str, default: str | None) -> list[str]:
+    """One text with a number and a unit for every floor, checked."""
+    from vibrid.project.quantities import in_si
+
+    parts = [part.strip() for part in (given or _ask(option, question, default)).split(",")]
+    for part in parts:
+        if in_si(part, unit) <= 0:
+            raise InputError(f"{option}: '{part}' should be positive.")
+    if len(parts) not in (1, count):
+        raise InputError(f"{option} has {len(parts)} values for {count} storeys; give one, or one for each.")
+    return parts * count if len(parts) == 1 else parts
+
+
+def _guess(stiffness: str | None, frequency: float | None, masses: list[str], count: int) -> list[str]:
+    """First guesses of the stiffnesses, from the caller or from the first frequency of equal storeys."""
+    import math
+
+    from vibrid.project.quantities import in_si
+
+    if stiffness is not None:
+        return _each(stiffness, "--stiffness", "N/m", count, "", None)
+    if frequency is None:
+        rule = f"{10 / count:.3g}"
+        words = "first natural frequency in Hz, roughly (or the stiffness of a storey with --stiffness)"
+        answer = _ask("--frequency", words[0].upper() + words[1:], rule)
+        try:
+            frequency = float(answer)
+        except ValueError:
+            raise InputError("The first natural frequency is a number in Hz.") from None
+    if not frequency > 0 or not math.isfinite(frequency):
+        raise InputError("The first natural frequency is a positive number in Hz.")
+    mean = sum(in_si(mass, "kg") for mass in masses) / count
+    lowest = 2 * math.sin(math.pi / (2 * (2 * count + 1)))  # of n equal storeys: ω₁ = lowest √(k/m)
+    return [f"{mean * (2 * math.pi * frequency / lowest) ** 2:.3g} N/m"] * count
+
+
+def _places(record, given: list[str], ground: str | None, count: int) -> tuple[str, dict[str, str]]:
+    """The channel of the ground motion, and the places of the others."""
+    named = dict(_place(record, text, count) for text in given)
+    moving = [c.name for c in record.channels if c.quantity == "ground_acceleration"]
+    if ground is not None:
+        ground = _channel(record, ground, "--ground")
+    elif len(moving) == 1 and moving[0] not in named:
+        ground = moving[0]
+        typer.echo(f"The ground motion is '{ground}', by its name and unit; --ground chooses another.")
+    rest = [c.name for c in record.channels if c.name not in named and c.name != ground]
+    if ground is None:
+        answer = _ask("--ground", f"Channel of the ground motion ({', '.join(rest)})", None)
+        ground = _channel(record, answer, "--ground")
+        rest = [name for name in rest if name != ground]
+    if at_terminal() and not given:
+        for name in rest:
+            answer = _ask("--sensor", f"Place of '{name}' (0 to {count - 1}, roof; - if it is not used)", "-")
+            if answer != "-":
+                named |= [_place(record, f"{name}={answer}", count)]
+    if not named:
+        raise InputError(
+            f"Give --sensor: the place of at least one channel, as --sensor '{rest[0] if rest else 'A1'}=roof'; the "
+            f"channels are {', '.join(rest) or 'none but the ground motion'}."
+        )
+    unused = [name for name in rest if name not in named]
+    if unused:
+        typer.echo(f"Not used, because they have no place: {', '.join(unused)}.")
+    return ground, named
+
+
+def _channel(record, name: str, option: str) -> str:
+    """A channel by its name or by its heading with the unit."""
+    from vibrid.records.readers.assemble import split_unit
+
+    for candidate in (name.strip(), split_unit(name)[0]):
+        if candidate in record.names:
+            return candidate
+    raise InputError(f"{option}: there is no channel '{name}'; {nearest(name, record.names)}")
+
+
+def _place(record, text: str, count: int) -> tuple[str, str]:
+    name, equal, place = text.rpartition("=")
+    if not equal:
+        raise InputError(f"--sensor is written CHANNEL=PLACE, as 'roof acc X=roof', not '{text}'.")
+    place = place.strip().lower()
+    if place != "roof" and not (place.isdigit() and int(place) < count):
+        raise InputError(f"--sensor '{text}': places are floors 0 to {count - 1} and roof, not '{place}'.")
+    return _channel(record, name, "--sensor"), place
+
+
+def _sensor(record, name: str, place: str, reading: dict) -> Channel:
+    """A channel for the project file; an acceleration is absolute unless its name says relative."""
+    channel = record.channel(name)
+    if channel.quantity == "other" or not channel.unit:
+        raise InputError(
+            f"The file does not say what '{name}' measures; give the units of its columns, as --units g or --units "
+            "g,mm,g (one for each, in their order)."
+        )
+    units = reading.get("units")
+    parts = [part.strip() for part in units.split(",")] if units else []
+    unit = "" if not parts else parts[0] if len(parts) == 1 else parts[record.index(name)]
+    return Channel(name, channel.quantity, place, unit)
+
+
+def _rate(record) -> float:
+    """Samples per second of an uneven record, in round numbers."""
+    import numpy as np
+
+    return float(f"{1.0 / float(np.median(np.diff(record.time))):.3g}")
+
+
+def _check(output: Path, data: list[Path]) -> None:
+    """Load the project and read its files; every sensor must have its channel."""
+    from vibrid.identification.problem import channel_of
+    from vibrid.project import load_project
+
+    project = load_project(output)
+    for path in data:
+        record = project.read(path)
+        for sensor in project.sensors or ():
+            channel_of(record, sensor)

@@ -1,0 +1,126 @@
+"""The text of the project file that `vibrid init` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel of the measured files: its name, quantity, place, and its unit where the files do not state it."""
+
+    name: str
+    quantity: str
+    place: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a project file is made from; masses and stiffnesses are texts with units, one for each storey."""
+
+    title: str
+    kind: str
+    masses: Sequence[str]
+    stiffnesses: Sequence[str]
+    damping: float
+    sensors: Sequence[Channel]
+    ground: Channel
+    files: Sequence[str]
+    reading: dict
+    rate: float | None = None
+
+
+_QUANTITIES = {
+    "absolute_acceleration": "what an accelerometer measures",
+    "acceleration": "relative to the ground; write absolute_acceleration for an accelerometer",
+    "displacement": "relative to the ground",
+    "velocity": "relative to the ground",
+}
+
+
+def project_text(draft: Draft) -> str:
+    """A commented project file."""
+    parts = [
+        f"# Written by `vibrid init` for {', '.join(draft.files)}.",
+        "# Numbers are in SI units; a text may have another unit. All keys: docs/project-file.md, `vibrid schema`.",
+        "",
+        f"title = {_text(draft.title)}",
+        "",
+        "[structure]",
+        f"kind = {_text(draft.kind)}",
+        f"masses = {_list(draft.masses)}  # of the floors, lowest first",
+        f'damping = {{kind = "modal", ratios = {draft.damping:g}}}  # of every mode: a first guess',
+        *_storeys(draft),
+        "",
+        '# Sensors: floors are numbered from 0, the lowest; the top is "roof". `channel` is a heading in the files.',
+    ]
+    for sensor in draft.sensors:
+        comment = f"  # {_QUANTITIES[sensor.quantity]}" if sensor.quantity in _QUANTITIES else ""
+        place = sensor.place if sensor.place.isdigit() else _text(sensor.place)
+        parts += ["[[sensors]]", f"channel = {_text(sensor.name)}", f"quantity = {_text(sensor.quantity)}{comment}"]
+        parts += [f"place = {place}"] + ([f"unit = {_text(sensor.unit)}"] if sensor.unit else []) + [""]
+    unit = f", unit = {_text(draft.ground.unit)}" if draft.ground.unit else ""
+    parts += [
+        "[excitation]",
+        f"channels = [{{column = {_text(draft.ground.name)}{unit}}}]  # the measured ground acceleration",
+        "",
+        "# What is to be found. `bounds = [low, high]` and `prior = [mean, standard deviation]` are optional.",
+        "[[unknown]]",
+        'path = "storeys[*].stiffness"  # [*]: of every storey',
+        "",
+        "[[unknown]]",
+        'path = "damping.ratios"',
+        "bounds = [0.001, 0.3]",
+        "",
+        "[records]",
+        f"files = {_list(draft.files)}",
+        *_reading(draft),
+        '# validation = ["other.csv"]  # records, or parts of them, that are not fitted but predicted',
+        '# start = 2.0   # s; with end: the part that is used.  {file = "a.csv", end = 20} is a part of one file',
+        '# baseline = "line"  # mean, line, parabola or velocity: removed from every channel',
+        "# filter = {low = 0.1, high = 25.0}  # Hz",
+        "# resample = 100.0  # samples per second",
+        "",
+        "[method]",
+        'name = "trajectory"  # README.md lists the others',
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _storeys(draft: Draft) -> list[str]:
+    comment = "  # first guess; other laws are in docs/laws.md"
+    if len(set(draft.stiffnesses)) == 1:
+        count = f"count = {len(draft.stiffnesses)}, "
+        return [f'storeys = {{law = "linear", {count}stiffness = {_text(draft.stiffnesses[0])}}}{comment}']
+    lines = ["storeys = [" + comment]
+    return [*lines, *(f'  {{law = "linear", stiffness = {_text(k)}}},' for k in draft.stiffnesses), "]"]
+
+
+def _reading(draft: Draft) -> list[str]:
+    """How the files are read, as it was said on the command line."""
+    given, lines = draft.reading, []
+    if given.get("step"):
+        lines.append(f"rate = {1.0 / given['step']:.12g}")
+    lines += [f"{key} = {_text(given[key])}" for key in ("decimal", "dates", "sheet") if given.get(key)]
+    if given.get("missing") is not None:
+        none = given["missing"].strip().lower() == "none"
+        lines.append(f"missing = [{'' if none else given['missing']}]")
+    if given.get("drop"):
+        lines.append(f"drop = {_list([name.strip() for name in given['drop'].split(',')])}")
+    if draft.rate is not None:
+        lines.append(f"resample = {draft.rate:g}  # the samples are not evenly spaced")
+    return lines
+
+
+def _text(text: str) -> str:
+    """A text in TOML, which has the escapes of JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _list(texts: Sequence[str]) -> str:
+    if len(set(texts)) == 1 and len(texts) > 3:
+        return f"{{value = {_text(texts[0])}, count = {len(texts)}}}"
+    return f"[{', '.join(_text(text) for text in texts)}]"
