@@ -42,8 +42,8 @@ class Prediction:
     measured: np.ndarray
 
     def table(self) -> list[dict[str, Any]]:
-        """One row per sensor: name, unit, peak with its standard deviation and time, the measured peak, and the error of
-        the prediction over the signal."""
+        """One row per sensor: name, unit, peak with its standard deviation and time, the measured peak, and the error
+        of the prediction over the signal."""
         rows = []
         for i, (name, unit) in enumerate(zip(self.names, self.units, strict=True)):
             top = int(np.argmax(np.abs(self.values[:, i])))
