@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid.commands import (
+    check,
     demo,
     doctor,
     hybrid,
@@ -98,6 +99,7 @@ def _options(version: Version = False) -> None:
 
 app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
+app.command("check")(check.check)
 app.command("identify")(identify.identify)
 app.command("online")(online.online)
 app.command("compare")(identify.compare)
