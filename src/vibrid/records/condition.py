@@ -77,13 +77,14 @@ def _condition(record: Record, index: int) -> Condition:
         numbers = (peak, 0.0, mean, 0.0, resolution)
         return Condition(channel, rate, record.duration, len(record), missing, gap, *numbers, (dead,))
     whole = bridge(values[:, None])[:, 0]
-    spikes = _spikes(whole, known, deviation)
+    spikes = _spikes(whole, known, 0.3 * deviation + 3 * resolution)
+    stuck = _stuck(channel, whole, time, record, index)
     noise, share = _near_nyquist(_without(whole, spikes)) if record.step is not None else (float("nan"), 0.0)
     findings = [
         *_gaps(channel, missing, len(record), gap),
-        *_stuck(channel, whole, time, record, index),
+        *stuck,
         *_clipped(channel, y, resolution),
-        *_baseline(channel, whole),
+        *([] if stuck else _baseline(channel, whole)),
         *_coarse(channel, resolution, deviation),
         *_spiky(channel, time[spikes]),
     ]
@@ -204,15 +205,18 @@ def _coarse(channel: Channel, resolution: float, deviation: float) -> list[Findi
     return [_finding("resolution", ODD, channel, words, resolution=resolution)]
 
 
-def _spikes(whole: np.ndarray, known: np.ndarray, deviation: float) -> np.ndarray:
-    """Places of single samples far from the cubic through their neighbours, compared with the samples around them."""
+def _spikes(whole: np.ndarray, known: np.ndarray, least: float) -> np.ndarray:
+    """Places of single samples far from the cubic through their neighbours, compared with the samples around them.
+
+    `least` is the smallest distance of a spike.
+    """
     if len(whole) < 2 * _WIDE:
         return np.zeros(0, int)
     cubic = (4 * (whole[1:-3] + whole[3:-1]) - whole[:-4] - whole[4:]) / 6
     inner = np.abs(whole[2:-2] - cubic)
     usual = scipy.ndimage.median_filter(inner, size=2 * _WIDE + 1, mode="mirror")
     away = np.pad(inner, 2)
-    far = known & (away > 15 * np.pad(usual, 2) + 0.3 * deviation)
+    far = known & (away > 15 * np.pad(usual, 2) + least)
     tops = [first + int(np.argmax(away[first:end])) for first, end in _runs(far)]
     return np.array(tops if len(tops) <= max(20, 0.01 * len(whole)) else [], dtype=int)
 
