@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid.commands import (
+    check,
     demo,
     doctor,
     hybrid,
@@ -106,6 +107,7 @@ def _options(version: Version = False) -> None:
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.command("simulate")(simulate.simulate)
+app.command("check")(check.check)
 app.command("identify", cls=JsonMayNameAFile)(identify.identify)
 app.command("online")(online.online)
 app.command("compare")(identify.compare)

@@ -7,7 +7,7 @@ import pytest
 import scipy
 
 import vibrid as vb
-from vibrid.identification.checks.finding import WRONG
+from vibrid.core.findings import WRONG
 from vibrid.identification.checks.signals import Pair, advanced, late, scaled
 from vibrid.identification.checks.words import unit_hint
 from vibrid.records.record import Channel, Record

@@ -11,13 +11,13 @@ import numpy as np
 
 from vibrid.core.attached import attach
 from vibrid.core.errors import FileProblem, VibridError
+from vibrid.core.findings import Finding
 from vibrid.core.inputs import InputFile
 from vibrid.core.registry import PACKAGE
 from vibrid.identification.archive_file import Columns, read_stored, write_stored
 from vibrid.identification.archive_formats import Arrays
 from vibrid.identification.archive_layout import entry_of
 from vibrid.identification.archive_shapes import check_shapes
-from vibrid.identification.checks.finding import Finding
 from vibrid.identification.diagnostics import ChannelFit
 from vibrid.identification.display import checked_units
 from vibrid.identification.experiment import Experiment, Initial, Load

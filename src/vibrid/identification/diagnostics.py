@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vibrid.identification.checks.finding import WRONG, Finding
+from vibrid.core.findings import WRONG, Finding
 
 if TYPE_CHECKING:
     from vibrid.identification.problem import Problem

@@ -14,9 +14,9 @@ from scipy.special import ndtri
 from vibrid.core.attached import attached
 from vibrid.core.digits import with_uncertainty
 from vibrid.core.errors import InputError
+from vibrid.core.findings import KNOWN, ODD, WRONG, Finding
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
-from vibrid.identification.checks.finding import KNOWN, Finding
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
 from vibrid.identification.display import displayed
 from vibrid.identification.experiment import without_offsets
@@ -139,9 +139,12 @@ class Identification:
     @property
     def judgement(self) -> tuple[str, ...]:
         """The sentences of the verdict: causes of a misfit first, then whether the model fits, then known errors."""
-        causes = [finding.sentence for finding in self.checks if finding.verdict != KNOWN]
         known = [finding.sentence for finding in self.checks if finding.verdict == KNOWN]
-        return (*causes, verdict(self.fits, findings=self.checks)[1], *known)
+        return (*self._causes, verdict(self.fits, findings=self.checks)[1], *known)
+
+    @property
+    def _causes(self) -> list[str]:
+        return [finding.sentence for finding in self.checks if finding.verdict in (WRONG, ODD)]
 
     @property
     def certificate(self) -> str:
@@ -247,7 +250,7 @@ class Identification:
             f"  {'yes' if r['identifiable'] else 'no'}" + (f"  [{_shown(r)['unit']}]" if r["unit"] else "")
             for r in self.table()
         ]
-        causes = [finding.sentence for finding in self.checks if finding.verdict != KNOWN]
+        causes = self._causes
         notes = [*self.judgement[len(causes) :], *filter(None, [self.certificate]), *self.warnings]
         ending = " (cut short)" if self.cut_short else ""
         loads = [str(estimate) for estimate in self.loads]

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import ndtri
 
-from vibrid.identification.checks.finding import WRONG, Finding
+from vibrid.core.findings import WRONG, Finding
 from vibrid.identification.diagnostics import autocorrelation, verdict
 from vibrid.identification.problem import Problem
 from vibrid.simulation.response import delayed

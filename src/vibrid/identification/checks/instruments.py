@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.identification.checks.finding import WRONG, Finding
+from vibrid.core.findings import WRONG, Finding
 from vibrid.identification.checks.refit import Correction, Corrections, Refit, refit
 from vibrid.identification.checks.signals import late, plain, scaled
 from vibrid.identification.checks.words import times, unit_hint

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vibrid.identification.checks.finding import KNOWN, Finding
+from vibrid.core.findings import KNOWN, Finding
 from vibrid.identification.diagnostics import LOWER_LIMIT, channel_fits, verdict
 from vibrid.records.record import Record
 from vibrid.records.resample import interpolation_error

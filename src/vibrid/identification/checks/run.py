@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vibrid.core.device import on_processor
+from vibrid.core.findings import Finding
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.damping import damping_of_modes
-from vibrid.identification.checks.finding import Finding
 from vibrid.identification.checks.instruments import instrument_faults
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.optimize import minimize_scalar
+import scipy
 
 REACH = 0.25
 """The largest delay that is looked for, in s."""
@@ -52,7 +51,7 @@ def late(pairs: Sequence[Pair], gain: float | None = 1.0, reach: float = REACH) 
     most = max(1, min(round(reach / step), min(len(pair.measured) for pair in pairs) // 4))
     misfits = [_match(pairs, k * step, gain).misfit for k in range(-most, most + 1)]
     best = (int(np.nanargmin(misfits)) - most) * step
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda delay: _match(pairs, float(delay), gain).misfit,
         bounds=(best - step, best + step),
         method="bounded",
@@ -88,7 +87,7 @@ def _delayed(pair: Pair, delay: float) -> tuple[np.ndarray, np.ndarray]:
     whole = round(shift)
     if abs(shift - whole) < 1e-9:
         return np.roll(pair.predicted, whole), keep
-    return CubicSpline(np.arange(n), pair.predicted)(np.clip(place, 0, n - 1)), keep
+    return scipy.interpolate.CubicSpline(np.arange(n), pair.predicted)(np.clip(place, 0, n - 1)), keep
 
 
 def advanced(values: np.ndarray, present: np.ndarray, seconds: float, step: float) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ class Finding:
     """The outcome of one check that found something.
 
     Fields
-        name: kind of the finding: "unit", "sign", "gain", "delay", "meaning", "damping", "resampled", …
+        name: kind of the finding: "unit", "sign", "gain", "delay", "meaning", "damping", "clipped", "gap", …
         verdict: "wrong", "odd" or "known".
         sentence: what was found, where, and what to do.
         where: the channel, or "" where it concerns several.
