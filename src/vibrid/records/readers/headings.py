@@ -91,9 +91,7 @@ def refuse_alone(source: Source) -> None:
         for delimiter in _DELIMITERS:
             cells = _trimmed(cells_of(line, delimiter))
             if len(cells) > 1 and _names(cells, "") and any(TIME_NAME.match(_bare(cell)) for cell in cells):
-                raise source.problem(
-                    "there are headings and no rows of numbers below them: is it the whole file?", place
-                )
+                raise source.problem("there are headings and no rows of numbers below: is it the whole file?", place)
 
 
 def _beside_words(source: Source, body: Body) -> Heading | None:

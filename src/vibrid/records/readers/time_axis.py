@@ -161,8 +161,8 @@ def _of_column(source: Source, time: np.ndarray, even: bool = True) -> dict:
         )
     if falling.size:
         raise source.problem(
-            f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s). Sort the rows, or write "
-            "a file of its own for each record where one begins there."
+            f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s). Sort the rows, or "
+            "write a file of its own for each record where one begins there."
         )
     if time.size == 1 and even:
         raise source.problem("a single sample has no sampling step; give `step`.")
