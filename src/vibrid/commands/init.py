@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vibrid.commands.init_text import Channel, Draft, project_text
+from vibrid.commands.init_text import Draft, DraftChannel, project_text
 from vibrid.commands.reading import decided, read_files, with_reading
 from vibrid.commands.trust import at_terminal
 from vibrid.core.errors import FileProblem, InputError, VibridError, nearest, unknown_name
@@ -246,7 +246,7 @@ def _place(record, text: str, count: int) -> tuple[str, str]:
     return _channel(record, name, "--sensor"), place
 
 
-def _sensor(record, name: str, place: str, reading: dict) -> Channel:
+def _sensor(record, name: str, place: str, reading: dict) -> DraftChannel:
     """A channel for the project file; an acceleration is absolute unless its name says relative."""
     channel = record.channel(name)
     if channel.quantity == "other" or not channel.unit:
@@ -257,7 +257,7 @@ def _sensor(record, name: str, place: str, reading: dict) -> Channel:
     units = reading.get("units")
     parts = [part.strip() for part in units.split(",")] if units else []
     unit = "" if not parts else parts[0] if len(parts) == 1 else parts[record.index(name)]
-    return Channel(name, channel.quantity, place, unit)
+    return DraftChannel(name, channel.quantity, place, unit)
 
 
 def _rate(record) -> float:

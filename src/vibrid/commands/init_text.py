@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Channel:
+class DraftChannel:
     """A channel of the measured files: its name, quantity, place, and its unit where the files do not state it."""
 
     name: str
@@ -26,8 +26,8 @@ class Draft:
     masses: Sequence[str]
     stiffnesses: Sequence[str]
     damping: float
-    sensors: Sequence[Channel]
-    ground: Channel
+    sensors: Sequence[DraftChannel]
+    ground: DraftChannel
     files: Sequence[str]
     reading: dict
     rate: float | None = None

@@ -283,7 +283,10 @@ def _inputs(structure, record: Record, loads: list[UnknownLoad], moving: bool):
 def step_of(record: Record) -> float:
     """s between the samples of a record; one without a constant step is refused."""
     if record.step is None:
-        raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
+        raise InputError(
+            f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it, or write "
+            "`resample = 100` under [records] of a project."
+        )
     return float(record.step)
 
 

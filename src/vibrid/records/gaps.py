@@ -47,6 +47,7 @@ def complete(record: Record, purpose: str) -> np.ndarray:
     gaps = [name for name in record.names if np.isnan(record[name]).any()]
     if gaps:
         raise InputError(
-            f"{purpose} needs every sample, and some are missing in {', '.join(gaps)}: .fill() or .cut() it."
+            f"{purpose} needs every sample, and some are missing in {', '.join(gaps)}: .fill() or .cut() it "
+            "(`fill` or `start` and `end` under [records] of a project, --fill)."
         )
     return record.data

@@ -187,7 +187,10 @@ def inputs_of(structure: Structure, record: Record, moving: bool = False) -> np.
     """(nt, m) input samples in the order of `loads_of`."""
     check_precision()
     if record.step is None:
-        raise InputError(f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it.")
+        raise InputError(
+            f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it, or write "
+            "`resample = 100` under [records] of a project."
+        )
     if isinstance(structure, ImposedTest):
         imposed = [c for c in record.channels if c.quantity in EXCITATIONS[2:]]
         names = {c.quantity: c.name for c in imposed}

@@ -23,6 +23,7 @@ from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     decimal_comma,
     excel,
     hdf5,
+    headings,
     journal,
     json_file,
     knet,
@@ -194,6 +195,7 @@ def read_source(source: Source, layout: Layout, format: str | None = None) -> li
         if _recognises(name, reader, source):
             return _run(name, reader, source, layout)
     decimal_comma.refuse(source)
+    headings.refuse_alone(source)
     if source.head.startswith(_OLD_OFFICE):
         raise source.problem("it is an old workbook of Excel (.xls) or one with a password; save it as .xlsx or CSV.")
     kind = "binary" if source.encoding is None else "text"

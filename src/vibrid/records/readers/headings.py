@@ -85,6 +85,15 @@ def find_heading(source: Source) -> Heading | None:
     return _beside_words(source, body)
 
 
+def refuse_alone(source: Source) -> None:
+    """Refuse a file that has headings with a time, and no rows of numbers below them."""
+    for place, line in enumerate(source.head_lines, 1):
+        for delimiter in _DELIMITERS:
+            cells = _trimmed(cells_of(line, delimiter))
+            if len(cells) > 1 and _names(cells, "") and any(TIME_NAME.match(_bare(cell)) for cell in cells):
+                raise source.problem("there are headings and no rows of numbers below: is it the whole file?", place)
+
+
 def _beside_words(source: Source, body: Body) -> Heading | None:
     """The heading of a table of which some columns are words; it names a time, and three rows are alike."""
     for place in range(min(len(body) - 3, _TITLE_LINES)):

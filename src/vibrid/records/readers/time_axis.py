@@ -160,7 +160,10 @@ def _of_column(source: Source, time: np.ndarray, even: bool = True) -> dict:
             "out (`drop`, --drop) and give the step or the rate."
         )
     if falling.size:
-        raise source.problem(f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s).")
+        raise source.problem(
+            f"time does not increase after sample {int(falling[0]) + 1} ({time[falling[0]]:g} s). Sort the rows, or "
+            "write a file of its own for each record where one begins there."
+        )
     if time.size == 1 and even:
         raise source.problem("a single sample has no sampling step; give `step`.")
     if even and (step := uniform_step(time)) is not None:
