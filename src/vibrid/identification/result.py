@@ -16,6 +16,7 @@ from vibrid.core.digits import with_uncertainty
 from vibrid.core.errors import InputError
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
+from vibrid.core.shown import InNotebooks
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
 from vibrid.identification.display import displayed
 from vibrid.identification.experiment import without_offsets
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Identification:
+class Identification(InNotebooks):
     """The result of an identification, the same for all methods.
 
     `estimate`, `deviation` are physical values in the order of `names`; `free` and `free_covariance` are the same as
@@ -307,7 +308,7 @@ class Reconstruction:
 
 
 @dataclass(frozen=True, eq=False)
-class Validation:
+class Validation(InNotebooks):
     """A prediction compared with measurements that were not used."""
 
     record: Record
