@@ -80,8 +80,18 @@ def test_identify_writes_answer_report_and_result(folder):
         assert file.sha256 in files["html"].read_text()
     assert files["html"].stat().st_size > 10_000 and "two storeys" in files["html"].read_text()
 
-    predicted = run("predict", files["h5"], folder / "other.csv", "--out", folder / "predicted.csv", "--json")
+    pictured = ["--plot", folder / "predicted.png", "--csv", folder / "peaks.csv"]
+    predicted = run(
+        "predict", files["h5"], folder / "other.csv", "--out", folder / "predicted.csv", "--json", *pictured
+    )
     assert predicted.exit_code == 0, predicted.output
+    assert (folder / "predicted.png").stat().st_size > 20_000 and "standard_deviation" in (
+        folder / "peaks.csv"
+    ).read_text()
+    peak = json.loads(predicted.stdout)["channels"][1]
+    assert abs(peak["measured_peak"] / peak["peak"] - 1) < 0.1 and 0 < peak["standard_deviation"] < 0.05 * abs(
+        peak["peak"]
+    )
     assert max(json.loads(predicted.stdout)["validation"]["relative_error"].values()) < 0.05
     assert vb.read_record(folder / "predicted.csv").names[0] == "ground"
 
@@ -108,8 +118,13 @@ def test_compare_puts_methods_side_by_side(folder):
         folder / "compare.png",
     )  # fmt: skip
     assert made.exit_code == 0, made.output
-    assert "ukf" in made.stdout and "least-squares: LeastSquares cannot solve this problem" in made.stdout
+    assert "ukf" in made.stdout and "least-squares has no result: LeastSquares cannot solve this" in made.stdout
     assert (folder / "compare.png").stat().st_size > 5_000
+    lines = made.stdout.splitlines()
+    estimates = [line for line in lines if "±" in line and "|" in line and "o" in line]
+    assert len(estimates) == 4 and all("N/m" in line for line in estimates), "two parameters by two methods"
+    (row,) = [line.split() for line in lines if line.split()[:1] == ["ukf"] and line.split()[-1] in ("all", "yes")][1:]
+    assert row == ["ukf", "all"], "they agree on all parameters"
 
 
 @pytest.mark.parametrize(

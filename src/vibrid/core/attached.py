@@ -37,7 +37,8 @@ def attached(method: Declared) -> Declared:
     def call(self, *positional, **named):
         given = signature.bind(self, *positional, **named)
         given.apply_defaults()
-        return function_of(type(self), method.__name__)(*given.args, **given.kwargs)
+        owner = self if isinstance(self, type) else type(self)  # a class, where it is a class method
+        return function_of(owner, method.__name__)(*given.args, **given.kwargs)
 
     return cast(Declared, call)
 

@@ -17,6 +17,7 @@ from jax.core import Tracer
 from vibrid.core import precision  # noqa: F401  (64-bit numbers before the first array)
 from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError
+from vibrid.core.shown_parameters import text_of
 
 _MISSING: Any = object()
 
@@ -131,6 +132,9 @@ class Parameterised(eqx.Module, metaclass=ParameterisedType):
 
     def __check_init__(self) -> None:
         check_parameters(self, type(self).__name__)
+
+    def __repr__(self) -> str:
+        return text_of(self)
 
 
 def _declared(cls: type) -> dict[str, dataclasses.Field]:

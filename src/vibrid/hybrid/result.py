@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vibrid.core.errors import unknown_name
+from vibrid.core.shown import InNotebooks
 from vibrid.hybrid.tracking import Tracking, tracking
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.response import Response
@@ -26,7 +27,7 @@ class Glimpse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class HybridResult:
+class HybridResult(InNotebooks):
     """The result of a hybrid test.
 
     `response` is that of the computed structure, sampled once per step. `devices` is a record sampled once per substep
@@ -42,6 +43,16 @@ class HybridResult:
     missed: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # late substeps
     timing: Any = None  # report of the clock, if there was one
     computed_by: str = "JAX"  # or "C": the computation between two calls of external devices
+
+    def __repr__(self) -> str:
+        names = [part.name for part in self.test.parts]
+        time = self.response.time
+        return (
+            f"HybridResult: {time[-1] - time[0]:.4g} s, {len(time) - 1} steps with a "
+            f"{type(self.test.structure).__name__}{f'; stopped: {self.stopped}' if self.stopped else ''}\n"
+            f"  {len(names)} devices: {', '.join(names[:6])}{', …' if len(names) > 6 else ''}\n"
+            f"  largest displacement {np.abs(self.response.displacement).max():.4g} m, {len(self.missed)} late steps"
+        )
 
     def _known(self, name: str) -> None:
         names = [p.name for p in self.test.parts]

@@ -12,6 +12,7 @@ from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, VibridError
 from vibrid.core.moved import renamed_arguments, renamed_attribute
 from vibrid.core.progress import SILENT
+from vibrid.core.shown import InNotebooks
 from vibrid.identification.agreement import Agreement, agreements
 from vibrid.identification.display import displayed
 from vibrid.identification.identify import identify
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(InNotebooks):
     """Results of several methods on the same data; `refused` holds the messages of methods that refused the problem."""
 
     results: dict[str, Identification]

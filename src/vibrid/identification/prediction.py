@@ -11,6 +11,7 @@ import numpy as np
 from vibrid.core.attached import attach, attached
 from vibrid.core.errors import InputError
 from vibrid.core.missing import refuse_missing
+from vibrid.core.shown import InNotebooks
 from vibrid.identification.diagnostics import relative_error
 from vibrid.identification.experiment import without_offsets
 from vibrid.identification.problem import channel_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(InNotebooks):
     """Readings of the sensors under a record, as the identified structure predicts them: arrays (samples, sensors).
 
     deviation: standard deviation due to the uncertainty of the parameters, to first order; NaN where the method gives
@@ -42,8 +43,8 @@ class Prediction:
     measured: np.ndarray
 
     def table(self) -> list[dict[str, Any]]:
-        """One row per sensor: name, unit, peak with its standard deviation and time, the measured peak, and the error
-        of the prediction over the signal."""
+        """One row per sensor: name, unit, peak with its standard deviation and time, measured peak, and the error of
+        the prediction over the signal."""
         rows = []
         for i, (name, unit) in enumerate(zip(self.names, self.units, strict=True)):
             top = int(np.argmax(np.abs(self.values[:, i])))

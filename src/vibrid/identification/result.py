@@ -17,6 +17,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.findings import KNOWN, ODD, WRONG, Finding
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
+from vibrid.core.shown import InNotebooks
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
 from vibrid.identification.display import displayed
 from vibrid.identification.experiment import without_offsets
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Identification:
+class Identification(InNotebooks):
     """The result of an identification, the same for all methods.
 
     `estimate`, `deviation` are physical values in the order of `names`; `free` and `free_covariance` are the same as
@@ -320,7 +321,7 @@ class Reconstruction:
 
 
 @dataclass(frozen=True, eq=False)
-class Validation:
+class Validation(InNotebooks):
     """A prediction compared with measurements that were not used."""
 
     record: Record

@@ -20,7 +20,8 @@ class BoucWen(RateLaw):
     """`F = a k e + (1 − a) k z`, `dz/dt = w − β |w| |z|ⁿ⁻¹ z − γ w |z|ⁿ` (Bouc 1967, Wen 1976).
 
     z is the hysteretic deformation in metres; it saturates at (β + γ)^(−1/n). β and γ have the unit m^−n, so they are
-    pure numbers times m^−1 for n = 1. With `post_yield_ratio` a = 0 the force is k z.
+    pure numbers times m^−1 for n = 1. With `post_yield_ratio` a = 0 the force is k z. `whole_exponent` is set by
+    vibrid, not by you.
     """
 
     stiffness: Parameter = parameter("initial stiffness k", "N/m", positive=True, zero=True)

@@ -42,7 +42,15 @@ def fits(quantity: str, unit: str) -> bool:
 @checked
 @dataclass(frozen=True)
 class Channel:
-    """One column of a record: what was measured, where, and in which direction."""
+    """One column of a record: what was measured, where, and in which direction.
+
+    Arguments
+        name: its name, unique in a record.
+        quantity: one of `QUANTITIES`, such as "absolute_acceleration"; "other" by default.
+        unit: the SI unit of the numbers; by default that of the quantity.
+        location: the place on the structure, e.g. 0 or "roof".
+        direction: of a ground motion or a sensor, e.g. "x".
+    """
 
     name: str
     quantity: str = "other"

@@ -20,12 +20,19 @@ from vibrid.core.arguments import Numbers, as_entries, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.inputs import InputFile
+from vibrid.core.shown import InNotebooks
 from vibrid.records.channel import EXCITATIONS, QUANTITIES, Channel
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from vibrid.records.fourier import FourierSpectrum, Wavelet
     from vibrid.records.intensity import Intensity
     from vibrid.records.spectra import ResponseSpectrum
+
+_MOST_SHOWN = 20
+"""Channels that are printed."""
 
 __all__ = ["EXCITATIONS", "MOST_SAMPLES", "QUANTITIES", "Channel", "Record"]
 
@@ -59,7 +66,7 @@ def step_of(record: Record) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class Record(InNotebooks):
     """Measured or simulated signals, immutable: every operation returns a new record and adds a line to `history`.
 
     Arguments
@@ -130,6 +137,30 @@ class Record:
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "history", tuple(self.history))
 
+    @classmethod
+    @attached
+    def from_pandas(
+        cls,
+        frame: pandas.DataFrame,
+        units: Mapping[str, str] | None = None,
+        quantities: Mapping[str, str] | None = None,
+        name: str | None = None,
+    ) -> Record:
+        """A record from a table whose index is the time and whose columns are channels, in SI units or in `units`."""
+        ...
+
+    @classmethod
+    @attached
+    def from_xarray(
+        cls,
+        dataset: xarray.Dataset,
+        units: Mapping[str, str] | None = None,
+        quantities: Mapping[str, str] | None = None,
+        name: str | None = None,
+    ) -> Record:
+        """A record from a dataset whose variables run over `time`, in the units of their attributes or in `units`."""
+        ...
+
     # -- access ----------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -142,8 +173,10 @@ class Record:
     def __repr__(self) -> str:
         rate = f"{1 / self.step:g} Hz" if self.step else "uneven sampling"
         lines = [f"Record '{self.name}': {len(self)} samples, {rate}, {self.duration:g} s"]
-        for c in self.channels:
+        for c in self.channels[:_MOST_SHOWN]:
             lines.append(f"  {c.name} [{c.unit or '-'}] {c.quantity} {c.location} {c.direction}".rstrip())
+        if len(self.channels) > _MOST_SHOWN:
+            lines.append(f"  … and {len(self.channels) - _MOST_SHOWN} more channels")
         return "\n".join(lines)
 
     @property

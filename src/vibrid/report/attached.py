@@ -10,7 +10,18 @@ from vibrid.core.attached import attach
 
 def attach_report() -> None:
     """Attach the plots and the report to the methods of records, spectra and results."""
-    attach("vibrid.records.record:Record", plot="vibrid.report.record_plots:plot_record")
+    attach(
+        "vibrid.core.shown:InNotebooks",
+        _repr_html_="vibrid.report.notebook:repr_html",
+        to_pandas="vibrid.report.dataframes:to_pandas",
+        to_xarray="vibrid.report.dataframes:to_xarray",
+    )
+    attach(
+        "vibrid.records.record:Record",
+        plot="vibrid.report.record_plots:plot_record",
+        from_pandas="vibrid.report.dataframes:record_from_pandas",
+        from_xarray="vibrid.report.dataframes:record_from_xarray",
+    )
     attach("vibrid.records.spectra:ResponseSpectrum", plot="vibrid.report.record_plots:plot_spectrum")
     attach("vibrid.records.fourier:Wavelet", plot="vibrid.report.record_plots:plot_wavelet")
     attach("vibrid.records.motions.select:Suite", plot="vibrid.report.record_plots:plot_suite")

@@ -14,6 +14,7 @@ from vibrid.identification.result import Identification
 from vibrid.records.record import QUANTITIES
 from vibrid.records.units import STANDARD_GRAVITY
 from vibrid.report.words import Html, counted, facts, number, percent, rounded, table, unit
+from vibrid.structures.base import Structure
 from vibrid.structures.device import ImposedTest
 from vibrid.structures.modes import modes
 
@@ -38,6 +39,23 @@ def structure_text(fit: Identification) -> str:
         + (f"; laws: {laws}" if laws else "")
         + f". {counted(len(fit.names), 'parameter')} unknown."
     )
+
+
+def structure_rows(structure: Structure, grouped: bool = True) -> list[tuple[str, float | str, str, str]]:
+    """(path, value, SI unit, meaning) of every parameter of a structure; equal ones of one pattern share a row."""
+    groups: dict[tuple, list[str]] = {}
+    sizes: dict[str, int] = {}
+    for path, value in _leaves(structure):
+        pattern = re.sub(r"\[\d+\]", "[*]", path)
+        sizes[pattern] = sizes.get(pattern, 0) + 1
+        groups.setdefault((pattern, value) if grouped else (path,), []).append(path)
+    values = dict(_leaves(structure))
+    rows = []
+    for key, members in groups.items():
+        about = paths.info(structure, members[0])
+        name = _group_name(key[0], members, sizes[key[0]]) if grouped else members[0]
+        rows.append((name, values[members[0]], about.unit, about.meaning))
+    return rows
 
 
 def parameter_table(fit: Identification) -> Html:

@@ -16,8 +16,8 @@ STRONG = 0.15
 
 
 def plot_prediction(prediction: Prediction, most: int = MOST_SENSORS) -> Figure:
-    """Every sensor under the record, whole and around its largest peak: the prediction, ± 2σ from the uncertainty of
-    the parameters, the same with the noise of the sensor, and what was measured."""
+    """Every sensor under the record, whole and around the largest peak: the prediction, ± 2σ from the uncertainty of
+    its parameters, the same with the noise of the sensor, and what was measured."""
     count = min(len(prediction.names), most)
     figure = new_figure(9.5, 0.7 + 1.6 * count)
     with styled():

@@ -299,6 +299,23 @@ def validation_section(validation: Validation, figure: Figures) -> Html:
     )
 
 
+def agreement_table(comparison: Comparison) -> Html:
+    """Which methods agree with which, and in what they differ."""
+    rows = [
+        [
+            f"{a.first}, {a.second}",
+            f"{len(a.agree)} of {len(comparison.names)}",
+            ", ".join(a.differ) or "–",
+            ", ".join(a.unknown) or "–",
+            number(a.largest, 2),
+        ]
+        for a in comparison.agreement
+    ]
+    headings = ["methods", "agree on", "differ in", "no σ for", "largest difference / σ"]
+    caption = "Two methods agree on a parameter if their estimates differ by less than 2σ, by the larger of their σ"
+    return table(headings, rows, numbers=(4,), caption=caption) if rows else Html("")
+
+
 def comparison_section(comparison: Comparison, figure: Figures) -> Html:
     ratio = "error / bound" if comparison.true_values is not None else "σ / bound"
     rows = [
@@ -312,6 +329,7 @@ def comparison_section(comparison: Comparison, figure: Figures) -> Html:
         for r in comparison.rows
     ]
     text = table(["method", "mean error", ratio, "time [s]", "fits"], rows, numbers=(1, 2, 3))
+    text += agreement_table(comparison)
     refused = [f"{name}: {why}" for name, why in comparison.refused.items()]
     if refused:
         text += paragraph("Methods that refused the problem:") + bullets(refused)

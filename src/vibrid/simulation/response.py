@@ -13,6 +13,7 @@ import numpy as np
 
 from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError
+from vibrid.core.shown import InNotebooks
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.structures.base import Structure
 from vibrid.structures.model import Loads, Model
@@ -33,7 +34,7 @@ def _part_motion(built, loads, x, v, s):
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
+class Response(InNotebooks):
     """The motion of a structure under an excitation. Arrays have time first: (samples, degrees of freedom).
 
     `displacement`, `velocity` and `acceleration` are relative to the ground; `states` are those of the laws.
@@ -51,6 +52,16 @@ class Response:
     @property
     def time(self) -> np.ndarray:
         return self.excitation.time
+
+    def __repr__(self) -> str:
+        size = self.displacement.shape
+        largest = float(np.abs(np.asarray(self.displacement)).max()) if self.displacement.size else 0.0
+        return (
+            f"Response of a {type(self.structure).__name__} to '{self.excitation.name}': {size[0]} samples, "
+            f"{self.excitation.duration:g} s, {size[1]} degrees of freedom\n"
+            f"  largest displacement {largest:.4g} m; arrays displacement, velocity, acceleration {size}\n"
+            f"  {len(self.parts)} parts with laws: {', '.join(self.parts[:6])}{', …' if len(self.parts) > 6 else ''}"
+        )
 
     @checked
     def readings(self, sensors: Sequence[Sensor]) -> np.ndarray:

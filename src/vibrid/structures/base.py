@@ -16,6 +16,8 @@ from vibrid.core.arguments import Numbers, as_entries
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
+from vibrid.core.shown import InNotebooks
+from vibrid.core.shown_parameters import lines_of
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.damping import Damping, Explicit
 from vibrid.structures.ground import axis_of, refuse_repeated
@@ -47,11 +49,14 @@ class Attachment(eqx.Module):
         check_law(self.law)
 
 
-class Structure(Parameterised):
+class Structure(Parameterised, InNotebooks):
     """Base of all structures. Subclasses give `matrices`, `row` and, where they have them, `parts`.
 
     Fields that subclasses declare: `damping` (None, a `Damping`, or laws) and `attachments`.
     """
+
+    def __repr__(self) -> str:
+        return lines_of(self)
 
     # -- given by a subclass ---------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import equinox as eqx
 import jax
@@ -13,11 +14,15 @@ from jax.scipy.linalg import solve_triangular
 
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
+from vibrid.core.shown import InNotebooks
 from vibrid.structures.base import Structure
+
+_MOST_SHOWN = 20
+"""Modes that are printed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(InNotebooks):
     """The modes of a structure about rest, lowest first; printing them gives a table.
 
     Fields
@@ -76,10 +81,12 @@ class Modes:
             np.cumsum(share),
             strict=True,
         )
-        for i, (f, period, ratio, gamma, mass, part, total) in enumerate(columns, 1):
+        for i, (f, period, ratio, gamma, mass, part, total) in enumerate(islice(columns, _MOST_SHOWN), 1):
             lines.append(
                 f"{i:4d} {f:10.4g} {period:8.4g} {ratio:11.4g} {gamma:14.4g} {mass:8.4g} {part:8.2f} {total:8.2f}"
             )
+        if len(self) > _MOST_SHOWN:
+            lines.append(f"   … and {len(self) - _MOST_SHOWN} more modes")
         if not self.is_classical:
             lines.append("Damping couples the modes: ratios are those of the complex modes.")
         return "\n".join(lines)

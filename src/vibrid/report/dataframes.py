@@ -1,0 +1,309 @@
+"""Structures, records and results as tables of pandas and datasets of xarray, and records from them; in SI units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vibrid.core.errors import InputError, require
+from vibrid.hybrid.result import HybridResult
+from vibrid.identification.compare import Comparison
+from vibrid.identification.prediction import Prediction
+from vibrid.identification.result import Identification, Validation
+from vibrid.records.channel import Channel
+from vibrid.records.record import Record
+from vibrid.records.units import parse_unit, to_si
+from vibrid.report.inputs import structure_rows
+from vibrid.report.notebook import degrees_of_freedom
+from vibrid.simulation.response import Response
+from vibrid.structures.base import Structure
+from vibrid.structures.modes import Modes
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+_UNEVEN = 1e-6
+"""Share of the step by which times of an even sampling may differ."""
+
+
+def to_pandas(thing: Any) -> pandas.DataFrame:
+    """A table of anything that `InNotebooks` is the base of."""
+    pandas = require("pandas", "notebook", "A table of pandas")
+    for kind, make in _FRAMES.items():
+        if isinstance(thing, kind):
+            return make(pandas, thing)
+    raise InputError(f"A {type(thing).__name__} has no table of pandas.")
+
+
+def to_xarray(thing: Any) -> xarray.Dataset:
+    """A dataset of anything that `InNotebooks` is the base of."""
+    xarray = require("xarray", "notebook", "A dataset of xarray")
+    for kind, make in _DATASETS.items():
+        if isinstance(thing, kind):
+            return make(xarray, thing)
+    raise InputError(f"A {type(thing).__name__} has no dataset of xarray.")
+
+
+# -- records -------------------------------------------------------------------------------------------------------
+
+
+def _record_frame(pandas, record: Record):
+    frame = pandas.DataFrame(record.data, index=pandas.Index(record.time, name="time"), columns=list(record.names))
+    frame.attrs = _attributes(record)
+    return frame
+
+
+def _record_dataset(xarray, record: Record):
+    variables = {
+        c.name: ("time", record[c.name], {"units": c.unit, "quantity": c.quantity, "location": c.location,
+                                          "direction": c.direction})
+        for c in record.channels
+    }  # fmt: skip
+    made = xarray.Dataset(variables, coords={"time": ("time", record.time, {"units": "s"})})
+    made.attrs = {"name": record.name, "history": "\n".join(record.history)}
+    return made
+
+
+def _attributes(record: Record) -> dict[str, Any]:
+    channels = {
+        c.name: {"unit": c.unit, "quantity": c.quantity, "location": c.location, "direction": c.direction}
+        for c in record.channels
+    }
+    return {"name": record.name, "channels": channels, "history": list(record.history)}
+
+
+def record_from_pandas(
+    cls: type[Record],
+    frame: pandas.DataFrame,
+    units: Mapping[str, str] | None = None,
+    quantities: Mapping[str, str] | None = None,
+    name: str | None = None,
+) -> Record:
+    """A record from a table whose index is the time in seconds, or dates and times, and whose columns are channels.
+
+    `units` and `quantities` are those of columns whose description the table's `attrs` do not hold; a column without a
+    unit is taken as SI.
+    """
+    require("pandas", "notebook", "A table of pandas")
+    known = frame.attrs.get("channels", {}) if isinstance(frame.attrs, dict) else {}
+    data = np.column_stack([_numbers(frame[c], c) for c in frame.columns]) if len(frame.columns) else np.zeros((0, 0))
+    about = {str(c): dict(known.get(c, {})) for c in frame.columns}
+    history = tuple(frame.attrs.get("history", ())) or ("from a table of pandas",)
+    return _made(
+        cls, _seconds(frame.index), data, about, units, quantities, name or frame.attrs.get("name", ""), history
+    )
+
+
+def record_from_xarray(
+    cls: type[Record],
+    dataset: xarray.Dataset,
+    units: Mapping[str, str] | None = None,
+    quantities: Mapping[str, str] | None = None,
+    name: str | None = None,
+) -> Record:
+    """A record from a dataset whose variables run over `time` alone; their attributes `units` and `quantity` count."""
+    require("xarray", "notebook", "A dataset of xarray")
+    if "time" not in dataset.coords:
+        raise InputError("The dataset has no coordinate 'time'; name it so, in seconds.")
+    chosen = [str(v) for v in dataset.data_vars if dataset[v].dims == ("time",)]
+    if not chosen:
+        raise InputError("No variable of the dataset runs over 'time' alone.")
+    data = np.column_stack([_numbers(dataset[v].values, v) for v in chosen])
+    about = {v: {"unit": dataset[v].attrs.get("units", ""), **{k: dataset[v].attrs.get(k, "") for k in
+                 ("quantity", "location", "direction")}} for v in chosen}  # fmt: skip
+    history = tuple(filter(None, str(dataset.attrs.get("history", "")).split("\n"))) or ("from a dataset of xarray",)
+    title = name or str(dataset.attrs.get("name", ""))
+    return _made(cls, _seconds(dataset["time"].values), data, about, units, quantities, title, history)
+
+
+def _made(cls, time, data, about, units, quantities, name, history) -> Record:
+    for kind, given in (("units", units), ("quantities", quantities)):
+        for column in given or {}:
+            if column not in about:
+                raise InputError(f"`{kind}` names the column '{column}'; the columns are {', '.join(about)}.")
+    channels = []
+    for i, (column, described) in enumerate(about.items()):
+        unit = (units or {}).get(column, described.get("unit", ""))
+        data[:, i] = to_si(data[:, i], unit) if unit else data[:, i]
+        quantity = (quantities or {}).get(column) or described.get("quantity") or "other"
+        symbol = parse_unit(unit).symbol if unit else ""
+        channels.append(
+            Channel(column, quantity, symbol, described.get("location", ""), described.get("direction", ""))
+        )
+    steps = np.diff(time)
+    even = len(steps) > 0 and np.allclose(steps, steps[0], rtol=_UNEVEN, atol=0.0)
+    sampling = {"step": float((time[-1] - time[0]) / len(steps)), "start": float(time[0])} if even else {"times": time}
+    return cls(data, tuple(channels), name=name, history=history, **sampling)
+
+
+def _numbers(column, name) -> np.ndarray:
+    try:
+        return np.asarray(column, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"Column '{name}' does not hold numbers.") from None
+
+
+def _seconds(index) -> np.ndarray:
+    values = np.asarray(index)
+    if values.dtype.kind == "M":
+        return (values - values[0]) / np.timedelta64(1, "s")
+    if values.dtype.kind == "m":
+        return values / np.timedelta64(1, "s")
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("The time of a record is in seconds, or dates and times.") from None
+
+
+# -- structures and results ----------------------------------------------------------------------------------------
+
+
+def _structure_frame(pandas, structure: Structure):
+    rows = [[path, value, u, meaning] for path, value, u, meaning in structure_rows(structure, grouped=False)]
+    return pandas.DataFrame(rows, columns=["parameter", "value", "unit", "meaning"]).set_index("parameter")
+
+
+def _structure_dataset(xarray, structure: Structure):
+    model = structure.model()
+    matrices = dict(zip(("mass", "damping", "stiffness"), map(np.asarray, model.initial_matrices()), strict=True))
+    names = degrees_of_freedom(structure, matrices["mass"].shape[-1])
+    units = {"mass": "kg", "damping": "N s/m", "stiffness": "N/m"}
+    variables = {
+        k: (("row", "column"), v if v.ndim == 2 else np.diag(v), {"units": units[k]}) for k, v in matrices.items()
+    }
+    return xarray.Dataset(variables, coords={"row": names, "column": names})
+
+
+def _response_record(response: Response) -> Record:
+    names = degrees_of_freedom(response.structure, response.displacement.shape[1])
+    parts = {k: np.asarray(getattr(response, k)) for k in ("displacement", "velocity", "acceleration")}
+    channels = [Channel(f"{kind}_{n}", kind, location=n) for kind in parts for n in names]
+    return response.excitation.replace(data=np.concatenate(list(parts.values()), axis=1), channels=tuple(channels))
+
+
+def _response_dataset(xarray, response: Response):
+    names = degrees_of_freedom(response.structure, response.displacement.shape[1])
+    units = {"displacement": "m", "velocity": "m/s", "acceleration": "m/s^2"}
+    variables = {
+        k: (("time", "degree_of_freedom"), np.asarray(getattr(response, k)), {"units": u}) for k, u in units.items()
+    }
+    return xarray.Dataset(variables, coords={"time": response.time, "degree_of_freedom": names})
+
+
+def _fit_frame(pandas, fit: Identification):
+    rows = [{k: v for k, v in row.items() if k not in ("display", "interval_95", "bounds")}
+            | {"interval_low": row["interval_95"][0], "interval_high": row["interval_95"][1]}
+            for row in fit.table()]  # fmt: skip
+    return pandas.DataFrame(rows).set_index("name")
+
+
+def _fit_dataset(xarray, fit: Identification):
+    """Estimates and covariance; measured and predicted readings of the first record."""
+    names, data = list(fit.names), fit.problem.data[0]
+    sensors = [s.label for s in fit.problem.sensors]
+    present = np.asarray(data.present, bool) | np.asarray(fit.problem.held_out[0], bool)
+    measured = np.where(present, np.asarray(data.readings), np.nan)
+    variables = {
+        "estimate": ("parameter", fit.estimate),
+        "standard_deviation": ("parameter", fit.deviation),
+        "interval_95": (("parameter", "end"), fit.interval()),
+        "covariance": (("parameter", "other_parameter"), fit.covariance),
+        "cramer_rao_bound": ("parameter", np.asarray(fit.limits.bound)),
+        "measured": (("time", "sensor"), measured),
+        "predicted": (("time", "sensor"), np.asarray(fit.predictions[0])),
+    }
+    coords = {"parameter": names, "other_parameter": names, "unit": ("parameter", list(fit.units)), "sensor": sensors,
+              "time": data.step * np.arange(data.samples), "end": ["low", "high"]}  # fmt: skip
+    return xarray.Dataset(variables, coords=coords, attrs={"method": fit.method, "verdict": fit.verdict})
+
+
+def _comparison_frame(pandas, comparison: Comparison):
+    frames = {name: _fit_frame(pandas, fit) for name, fit in comparison.results.items()}
+    return pandas.concat(frames, names=["method", "parameter"]) if frames else pandas.DataFrame()
+
+
+def _comparison_dataset(xarray, comparison: Comparison):
+    coords = {"method": list(comparison.results), "parameter": list(comparison.names)}
+    dims = ("method", "parameter")
+    variables = {"estimate": (dims, comparison.estimates), "standard_deviation": (dims, comparison.deviations)}
+    return xarray.Dataset(variables, coords=coords)
+
+
+def _modes_frame(pandas, modes: Modes):
+    columns = {
+        "frequency": modes.frequencies, "period": modes.periods, "damping_ratio": modes.ratios,
+        "participation": modes.participation, "effective_mass": modes.effective_mass,
+    }  # fmt: skip
+    return pandas.DataFrame(columns, index=pandas.RangeIndex(1, len(modes) + 1, name="mode"))
+
+
+def _modes_dataset(xarray, modes: Modes):
+    count = np.arange(1, len(modes) + 1)
+    names = degrees_of_freedom(modes.structure, modes.shapes.shape[0])
+    variables = {
+        "frequency": ("mode", modes.frequencies, {"units": "Hz"}),
+        "damping_ratio": ("mode", modes.ratios),
+        "effective_mass": ("mode", modes.effective_mass, {"units": "kg"}),
+        "shape": (("degree_of_freedom", "mode"), modes.shapes),
+    }
+    return xarray.Dataset(variables, coords={"mode": count, "degree_of_freedom": names})
+
+
+def _hybrid_dataset(xarray, result: HybridResult):
+    devices = _record_dataset(xarray, result.devices).rename(time="device_time")
+    return xarray.merge([devices, _response_dataset(xarray, result.response)])
+
+
+def _readings(measured: np.ndarray, predicted: np.ndarray, names, time):
+    coords = {"time": np.asarray(time)[: len(predicted)], "sensor": list(names)}
+    return {"measured": (("time", "sensor"), measured), "predicted": (("time", "sensor"), predicted)}, coords
+
+
+def _validation_dataset(xarray, check: Validation):
+    variables, coords = _readings(check.measured, check.predicted, check.channels, check.record.time)
+    return xarray.Dataset(variables, coords=coords)
+
+
+def _prediction_dataset(xarray, found: Prediction):
+    variables, coords = _readings(found.measured, found.values, found.names, found.time)
+    variables["standard_deviation"] = (("time", "sensor"), np.asarray(found.deviation))
+    return xarray.Dataset(variables, coords=coords | {"unit": ("sensor", list(found.units))})
+
+
+def _validation_frame(pandas, check: Validation):
+    columns = {f"measured.{c}": check.measured[:, i] for i, c in enumerate(check.channels)}
+    columns |= {f"predicted.{c}": check.predicted[:, i] for i, c in enumerate(check.channels)}
+    return pandas.DataFrame(columns, index=pandas.Index(np.asarray(check.record.time), name="time"))
+
+
+def _prediction_frame(pandas, found: Prediction):
+    parts = {"predicted": found.values, "standard_deviation": found.deviation, "measured": found.measured}
+    columns = {f"{part}.{n}": values[:, i] for part, values in parts.items() for i, n in enumerate(found.names)}
+    return pandas.DataFrame(columns, index=pandas.Index(found.time, name="time"))
+
+
+_FRAMES: dict[type, Callable[[Any, Any], Any]] = {
+    Structure: _structure_frame,
+    Record: _record_frame,
+    Response: lambda pandas, response: _record_frame(pandas, _response_record(response)),
+    Identification: _fit_frame,
+    Comparison: _comparison_frame,
+    Modes: _modes_frame,
+    HybridResult: lambda pandas, result: _record_frame(pandas, result.devices),
+    Validation: _validation_frame,
+    Prediction: _prediction_frame,
+}
+_DATASETS: dict[type, Callable[[Any, Any], Any]] = {
+    Structure: _structure_dataset,
+    Record: _record_dataset,
+    Response: _response_dataset,
+    Identification: _fit_dataset,
+    Comparison: _comparison_dataset,
+    Modes: _modes_dataset,
+    HybridResult: _hybrid_dataset,
+    Validation: _validation_dataset,
+    Prediction: _prediction_dataset,
+}

@@ -1,0 +1,128 @@
+"""What a notebook shows, text that fits on a screen, and tables of pandas and xarray."""
+
+import inspect
+import sys
+
+import numpy as np
+import pandas
+import pytest
+import xarray
+
+import vibrid as vb
+from vibrid.report.notebook import degrees_of_freedom
+
+SENSORS = vb.Sensors(displacement=[0, 1], acceleration=[1])
+
+
+@pytest.fixture(scope="module")
+def things():
+    """One of everything that a notebook shows, made from one small building."""
+    building = vb.ShearBuilding([1.0, 0.8], [vb.Linear(60.0, 0.8), vb.Linear(40.0, 0.8)])
+    motion = vb.synthetic_motion(3, duration=4.0, rate=50.0, pga=3.0)
+    response = vb.simulate(building, motion)
+    data = response.measure(SENSORS, noise=0.02, key=1)
+    fit = vb.identify(building, data, ["storeys[*].stiffness"])
+    comparison = vb.identification.Comparison({"a": fit, "b": fit}, {"c": "It refused <it>."})
+    return {
+        "structure": building,
+        "record": data,
+        "response": response,
+        "fit": fit,
+        "comparison": comparison,
+        "modes": vb.modes(building),
+        "validation": fit.validate(data),
+        "prediction": fit.predict_readings(data),
+    }
+
+
+KINDS = ["structure", "record", "response", "fit", "comparison", "modes", "validation", "prediction"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_picture_a_table_and_a_text_that_fits(things, kind):
+    thing = things[kind]
+    shown = thing._repr_html_()
+    assert "data:image/png;base64," in shown and "<table" in shown and "No picture" not in shown
+    assert "<it>" not in shown, "text of a user is escaped"
+    lines = repr(thing).splitlines()
+    assert len(lines) < 30 and max(map(len, lines)) < 140
+    assert isinstance(thing.to_pandas(), pandas.DataFrame) and isinstance(thing.to_xarray(), xarray.Dataset)
+
+
+def test_texts_say_the_values(things):
+    assert "masses = [1, 0.8]" in repr(things["structure"])
+    assert repr(vb.Linear(40.0, 0.5)) == "Linear(stiffness=40, damping=0.5)"
+    assert "200 samples" in repr(things["response"]) and "2 degrees of freedom" in repr(things["response"])
+    large = vb.ShearBuilding([1.0] * 80, [vb.Linear(k) for k in np.linspace(1, 2, 80)])
+    assert len(repr(large)) < 600 and "80 values" in repr(large) and "80 in all" in repr(large)
+    many = vb.Record(np.zeros((3, 90)), [vb.Channel(f"c{i}") for i in range(90)], step=0.1)
+    assert "70 more channels" in repr(many) and len(repr(vb.modes(large)).splitlines()) < 25
+
+
+def test_numbers_of_the_tables(things):
+    fit, building = things["fit"], things["structure"]
+    frame = fit.to_pandas()
+    assert list(frame.index) == list(fit.names)
+    np.testing.assert_array_equal(frame["estimate"], fit.estimate)
+    assert building.to_pandas().loc["storeys[1].stiffness", "value"] == 40.0
+    assert building.to_pandas().loc["masses[0]", "unit"] == "kg"
+    matrices = building.to_xarray()
+    np.testing.assert_allclose(matrices["stiffness"], [[100.0, -40.0], [-40.0, 40.0]])
+    np.testing.assert_allclose(matrices["mass"], np.diag([1.0, 0.8]))
+    response = things["response"].to_xarray()
+    np.testing.assert_array_equal(response["velocity"], things["response"].velocity)
+    assert response["velocity"].attrs["units"] == "m/s"
+    table = things["comparison"].to_pandas()
+    assert table.loc[("b", fit.names[0]), "estimate"] == fit.estimate[0]
+    np.testing.assert_array_equal(things["prediction"].to_pandas()["predicted.displacement_0"],
+                                  things["prediction"].values[:, 0])  # fmt: skip
+    assert degrees_of_freedom(building, 2) and len(things["modes"].to_pandas()) == 2
+
+
+@pytest.mark.parametrize("library", ["pandas", "xarray"])
+def test_a_record_comes_back_as_it_was(things, library):
+    record = things["record"]
+    back = getattr(vb.Record, f"from_{library}")(getattr(record, f"to_{library}")())
+    np.testing.assert_array_equal(back.data, record.data)
+    assert back.channels == record.channels and back.step == pytest.approx(record.step) and back.name == record.name
+    assert back.history == record.history
+    uneven = vb.Record(np.arange(3.0), [vb.Channel("a", "displacement")], times=[0.0, 0.1, 0.5])
+    back = getattr(vb.Record, f"from_{library}")(getattr(uneven, f"to_{library}")())
+    np.testing.assert_array_equal(back.times, uneven.times)
+
+
+def test_tables_of_others_become_records():
+    index = pandas.to_datetime(["2026-01-01 10:00:00.00", "2026-01-01 10:00:00.02", "2026-01-01 10:00:00.04"])
+    frame = pandas.DataFrame({"roof": [0.1, None, -0.2]}, index=index)
+    record = vb.Record.from_pandas(frame, {"roof": "g"}, {"roof": "absolute_acceleration"}, name="test")
+    assert record.step == pytest.approx(0.02) and record["roof"][0] == pytest.approx(0.980665)
+    assert np.isnan(record["roof"][1]) and record.channels[0].quantity == "absolute_acceleration"
+    with pytest.raises(vb.InputError, match="names the column 'floor'; the columns are roof"):
+        vb.Record.from_pandas(frame, {"floor": "g"})
+    with pytest.raises(vb.InputError, match="Column 'roof' does not hold numbers"):
+        vb.Record.from_pandas(pandas.DataFrame({"roof": ["a"]}))
+    with pytest.raises(vb.InputError, match="no coordinate 'time'"):
+        vb.Record.from_xarray(xarray.Dataset({"a": ("t", [1.0])}))
+
+
+@pytest.mark.parametrize("library", ["pandas", "xarray"])
+def test_a_missing_library_is_named_with_its_extra(things, monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(vb.VibridError, match=r"pip install 'vibrid\[notebook\]'"):
+        getattr(things["record"], f"to_{library}")()
+
+
+CONSTRUCTORS = [
+    vb.ShearBuilding, vb.Beam, vb.Frame2D, vb.Truss, vb.Matrices, vb.Device, vb.Linear, vb.BoucWen, vb.Viscous,
+    vb.Maxwell, vb.Record, vb.Channel, vb.Sensor, vb.Unknown, vb.TrajectoryFit,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("constructor", CONSTRUCTORS, ids=lambda c: c.__name__)
+def test_an_editor_shows_names_units_and_defaults(constructor):
+    signature = inspect.signature(constructor)
+    text = inspect.getdoc(constructor)
+    kinds = {p.kind for p in signature.parameters.values()}
+    assert inspect.Parameter.VAR_POSITIONAL not in kinds, "the names of the arguments are hidden"
+    for name in signature.parameters:
+        assert name in text, f"{constructor.__name__}({name}) is not explained"
