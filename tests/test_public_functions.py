@@ -45,6 +45,8 @@ class Trivial(vb.identification.Method):
 
 
 class RESULT:
+    cut_short = True
+
     @staticmethod
     def replace(**changes):
         return changes

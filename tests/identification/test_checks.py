@@ -8,7 +8,7 @@ import scipy
 
 import vibrid as vb
 from vibrid.core.findings import WRONG
-from vibrid.identification.checks.signals import Pair, advanced, late, scaled
+from vibrid.identification.checks.signals import SignalPair, advanced, late, scaled
 from vibrid.identification.checks.words import unit_hint
 from vibrid.records.record import Channel, Record
 
@@ -212,7 +212,7 @@ def test_findings_are_kept_in_the_file_of_a_result(tmp_path):
 def test_gain_and_delay_of_a_signal():
     t = np.arange(400) * 0.01
     wave = lambda t: np.sin(9 * t) * np.exp(-t) + 0.3 * np.sin(23 * t)  # noqa: E731
-    pair = Pair(3.0 - 2.5 * wave(t - 0.0237), wave(t), np.ones(400, bool), 0.01)
+    pair = SignalPair(3.0 - 2.5 * wave(t - 0.0237), wave(t), np.ones(400, bool), 0.01)
     found = late([pair], None)
     assert (found.gain, found.delay) == pytest.approx((-2.5, 0.0237), abs=2e-3)
     assert scaled([pair]).misfit > 3 * found.misfit

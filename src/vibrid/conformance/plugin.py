@@ -28,7 +28,7 @@ class _NoExample(Exception):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckOutcome:
     """The result of one check; `problem` is empty where the requirement is met."""
 
     kind: str
@@ -41,7 +41,7 @@ class Finding:
         return f"FAIL  {label}: {self.problem}" if self.problem else f"ok    {label}"
 
 
-def check_plugin(plugin: Plugin) -> Iterator[Finding]:
+def check_plugin(plugin: Plugin) -> Iterator[CheckOutcome]:
     """Every check on everything that a plugin file registered, and the file's own `check()`, one after another.
 
     The file gives an example of each by a function `examples()`: a mapping from registered names to the examples that
@@ -51,17 +51,17 @@ def check_plugin(plugin: Plugin) -> Iterator[Finding]:
     try:
         examples = dict(getattr(module, "examples", dict)())
     except Exception as problem:
-        yield Finding("plugin", plugin.origin.short, "gives examples", _message(problem))
+        yield CheckOutcome("plugin", plugin.origin.short, "gives examples", _message(problem))
         return
     if not plugin.registered:
-        yield Finding("plugin", plugin.origin.short, "registers something", "nothing was registered.")
+        yield CheckOutcome("plugin", plugin.origin.short, "registers something", "nothing was registered.")
     for kind, name in plugin.registered:
         yield from _check_one(kind, name, examples)
     if hasattr(module, "check"):
-        yield Finding("plugin", plugin.origin.short, "its own check()", _attempt(module.check))
+        yield CheckOutcome("plugin", plugin.origin.short, "its own check()", _attempt(module.check))
 
 
-def _check_one(kind: str, name: str, examples: dict) -> Iterator[Finding]:
+def _check_one(kind: str, name: str, examples: dict) -> Iterator[CheckOutcome]:
     if kind not in CHECKED:
         return
     checks, make, wanted = CHECKED[kind]
@@ -70,16 +70,16 @@ def _check_one(kind: str, name: str, examples: dict) -> Iterator[Finding]:
             raise _NoExample(f"examples() gives none for '{name}'; it should be {wanted}.")
         example = _example(kind, name, examples[name], make)
     except Exception as problem:
-        yield Finding(kind, name, "has an example", _message(problem))
+        yield CheckOutcome(kind, name, "has an example", _message(problem))
         return
     for check in checks:
         try:
             if not check.applies(example):
                 continue
         except Exception as problem:
-            yield Finding(kind, name, check.words, _message(problem))
+            yield CheckOutcome(kind, name, check.words, _message(problem))
             continue
-        yield Finding(kind, name, check.words, _attempt(check, example))
+        yield CheckOutcome(kind, name, check.words, _attempt(check, example))
 
 
 def _example(kind: str, name: str, given, make):

@@ -28,7 +28,7 @@ GUESSED_NOISE = 0.02
 
 
 @dataclass
-class Check:
+class ProjectCheck:
     """What was found: the channels, findings, and what a fit can find.
 
     `rows` are the channels of all files: their condition, the sensor or input each was taken for, and why.
@@ -50,9 +50,11 @@ class Check:
         return 2 if self.of(WRONG) else 1 if self.of(ODD) else 0
 
 
-def check_files(path: Path | None, files: Sequence[Path], trust: bool = False, progress: Progress = SILENT) -> Check:
+def check_files(
+    path: Path | None, files: Sequence[Path], trust: bool = False, progress: Progress = SILENT
+) -> ProjectCheck:
     """Check a project with its measured files, or measured files alone. Nothing is raised for what is wrong in them."""
-    check = Check()
+    check = ProjectCheck()
     if path is not None:
         progress.stage(f"reading {path.name}")
         try:
@@ -69,7 +71,7 @@ def check_files(path: Path | None, files: Sequence[Path], trust: bool = False, p
     return check
 
 
-def _read(check: Check, file: Path, progress: Progress) -> list[Record]:
+def _read(check: ProjectCheck, file: Path, progress: Progress) -> list[Record]:
     """The records of a file, with the condition of their channels noted."""
     progress.stage(f"reading {file.name}")
     try:
@@ -95,7 +97,7 @@ def _read(check: Check, file: Path, progress: Progress) -> list[Record]:
     return records
 
 
-def _taken(check: Check, record: Record, file: Path) -> dict[str, tuple[str, str]]:
+def _taken(check: ProjectCheck, record: Record, file: Path) -> dict[str, tuple[str, str]]:
     """Which channel was taken for which sensor or input, and why; sensors without a channel are noted."""
     taken = {c.name: (c.quantity.replace("_", " "), "excitation") for c in record.channels if c.quantity in EXCITATIONS}
     for sensor in _sensors(check.project, record):
@@ -141,7 +143,7 @@ def _row(file: Path, condition: Condition, use: str, why: str) -> dict[str, Any]
     }
 
 
-def _look_ahead(check: Check, project: Project, records: list[Record], progress: Progress) -> None:
+def _look_ahead(check: ProjectCheck, project: Project, records: list[Record], progress: Progress) -> None:
     """Expected uncertainty and faults of instruments, from the measured records or from a simulated one."""
     if not project.unknown:
         sentence = 'Nothing is unknown: add [[unknown]] with path = "storeys[*].stiffness" or the like.'
@@ -168,7 +170,7 @@ def _look_ahead(check: Check, project: Project, records: list[Record], progress:
         check.findings.append(Finding("problem", WRONG, str(problem)))
 
 
-def _alive(check: Check, project: Project, records: list[Record]) -> Sequence[Sensor] | None:
+def _alive(check: ProjectCheck, project: Project, records: list[Record]) -> Sequence[Sensor] | None:
     """The sensors of the project without those whose channel is dead or empty, which is noted already."""
     gone = {finding.where for finding in check.findings if finding.name in ("dead", "empty")}
     if project.sensors is None or not gone:
@@ -198,7 +200,7 @@ def _noise(problem, records: list[Record]) -> np.ndarray:
     return np.where(np.isfinite(stated) & (stated > 0), stated, np.maximum(found, 1e-3 * size))
 
 
-def _next(check: Check, path: Path | None, files: Sequence[Path]) -> str:
+def _next(check: ProjectCheck, path: Path | None, files: Sequence[Path]) -> str:
     """The command that follows."""
     data = " ".join(_quoted(file) for file in files)
     if path is None:

@@ -75,26 +75,27 @@ def _order(keys: Keys) -> tuple[tuple[bool, str | int], ...]:
 def _repair(draft: Draft, keys: Keys, error) -> None:
     said = error.get("ctx") or {}
     kind, meant = said.get("kind", error["type"]), said.get("meant", "")
-    table, last = _at(draft.data, keys[:-1]), keys[-1] if keys else ""
-    here = isinstance(table, dict | list)
-    if here and isinstance(table, dict) and kind == "extra_forbidden":
+    table: Any = _at(draft.data, keys[:-1])
+    last: Any = keys[-1] if keys else ""
+    here, there = isinstance(table, dict | list), _has(table, last)
+    if isinstance(table, dict) and kind == "extra_forbidden":
         value = table.pop(last, None)
         if meant and meant not in table:
             table[meant] = value
     elif here and kind == "literal_error" and meant:
         table[last] = meant
-    elif here and kind == "choice" and meant:
+    elif there and kind == "choice" and meant:
         entry = table[last]
         entry = entry[0] if isinstance(entry, list) and len(entry) == 1 else entry
         if isinstance(entry, dict):
             entry[said["key"]] = meant
         else:
             table[last] = {said["key"]: meant}
-    elif here and kind in _NUMBERS and keys[0] == "structure" and _has(table, last):
+    elif there and kind in _NUMBERS and keys[0] == "structure":
         table[last] = _ones(table[last])
-    elif here and isinstance(table, dict) and kind in _NUMBERS and last in table:
+    elif there and kind in _NUMBERS and isinstance(table, dict):
         del table[last]
-    elif here and isinstance(table, dict) and kind == "missing" and keys[0] == "structure" and len(keys) > 1:
+    elif isinstance(table, dict) and kind == "missing" and keys[0] == "structure" and len(keys) > 1:
         table[last] = 1.0
         draft.guessed.add("structure")
     else:

@@ -67,8 +67,8 @@ def _condition(record: Record, index: int) -> Condition:
     missing, gap = int((~known).sum()), _longest_gap(time, known)
     if not known.any():
         empty = _finding("empty", WRONG, channel, "has no sample at all: leave it out.")
-        nothing = float("nan")
-        return Condition(channel, rate, record.duration, len(record), missing, gap, *[nothing] * 5, (empty,))
+        numbers = (np.nan, np.nan, np.nan, np.nan, np.nan)
+        return Condition(channel, rate, record.duration, len(record), missing, gap, *numbers, (empty,))
     y = values[known]
     peak, mean, deviation = float(np.abs(y).max()), float(y.mean()), float(y.std())
     resolution = _resolution(y)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.identification.checks.signals import Pair, advanced
+from vibrid.identification.checks.signals import SignalPair, advanced
 from vibrid.identification.diagnostics import ChannelFit, channel_fits, verdict
 from vibrid.identification.levenberg import descend
 from vibrid.identification.problem import Problem, predict
@@ -59,10 +59,10 @@ class Refit:
     def model_fits(self) -> bool:
         return verdict(self.fits)[0]
 
-    def pairs(self, channel: int) -> list[Pair]:
+    def pairs(self, channel: int) -> list[SignalPair]:
         """Readings and predictions of one channel in every record."""
         return [
-            Pair(np.asarray(d.readings)[:, channel], y[:, channel], np.asarray(d.present)[:, channel] > 0, d.step)
+            SignalPair(np.asarray(d.readings)[:, channel], y[:, channel], np.asarray(d.present)[:, channel] > 0, d.step)
             for d, y in zip(self.problem.data, self.predictions, strict=True)
         ]
 

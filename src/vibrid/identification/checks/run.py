@@ -25,7 +25,7 @@ def checked_result(fit: Identification, records: Sequence[Record], progress: Pro
     Faults of instruments are looked for where the model does not fit; the damping of modes always. A result with
     unknown loads, which explain any reading, is not checked, nor is one that was cut short.
     """
-    if fit.problem.unknown_loads or fit.cut_short:
+    if fit.cut_short or fit.problem.unknown_loads:
         return fit
     fit = allow_for_resampling(fit, records)
     progress.stage("checking the result")

@@ -22,7 +22,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Pair:
+class SignalPair:
     """A measured signal and its prediction in one record; `present` marks the samples to be compared."""
 
     measured: np.ndarray
@@ -31,17 +31,17 @@ class Pair:
     step: float
 
 
-def plain(pairs: Sequence[Pair]) -> Match:
+def plain(pairs: Sequence[SignalPair]) -> Match:
     """The prediction as it is."""
     return _match(pairs, 0.0, 1.0)
 
 
-def scaled(pairs: Sequence[Pair]) -> Match:
+def scaled(pairs: Sequence[SignalPair]) -> Match:
     """The prediction with the best factor."""
     return _match(pairs, 0.0, None)
 
 
-def late(pairs: Sequence[Pair], gain: float | None = 1.0, reach: float = REACH) -> Match:
+def late(pairs: Sequence[SignalPair], gain: float | None = 1.0, reach: float = REACH) -> Match:
     """The prediction with the best delay, and with the best factor where `gain` is None.
 
     The delay is searched sample by sample, then refined between samples on a spline through the prediction.
@@ -60,7 +60,7 @@ def late(pairs: Sequence[Pair], gain: float | None = 1.0, reach: float = REACH) 
     return _match(pairs, float(found.x), gain)
 
 
-def _match(pairs: Sequence[Pair], delay: float, gain: float | None) -> Match:
+def _match(pairs: Sequence[SignalPair], delay: float, gain: float | None) -> Match:
     product = power = signal = 0.0
     columns = []
     for pair in pairs:
@@ -78,7 +78,7 @@ def _match(pairs: Sequence[Pair], delay: float, gain: float | None) -> Match:
     return Match(float(factor), delay, float(np.sqrt(left / signal)))
 
 
-def _delayed(pair: Pair, delay: float) -> tuple[np.ndarray, np.ndarray]:
+def _delayed(pair: SignalPair, delay: float) -> tuple[np.ndarray, np.ndarray]:
     """The prediction `delay` seconds later, and the samples where it is known and there is a reading."""
     n, shift = len(pair.predicted), delay / pair.step
     keep = np.asarray(pair.present, bool)
