@@ -34,6 +34,7 @@ BODY = "0.00,1.5,2\n0.01,1.6,3\n0.02,1.7,4\n"
         ("Site,bridge,7\n\ntime,A1,A2\n,roof,jack\ns,g,kN\n", ("A1 roof", "A2 jack")),
         ("time,A1,A2\ns,g,kN\n,roof,jack\n", ("A1 roof", "A2 jack")),
         ("time,A1,A2\ns,g,kN\n,Smp,Avg\n", ("A1", "A2")),
+        ("time,A1 (north wall),A2 (g\ns,g,kN\n", ("A1 (north wall)", "A2 (g")),
         ("Tag,Kanal,Kanal\ntime,A1,A2\ns,g,kN\n", ("A1", "A2")),  # a title of the same width
     ],
 )

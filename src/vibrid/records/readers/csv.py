@@ -28,7 +28,7 @@ from vibrid.records.readers.source import Source
 from vibrid.records.readers.stamps import StampColumn, looks_like_stamp, seconds_from
 from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
-from vibrid.records.units import parse_unit
+from vibrid.records.units import is_unit, parse_unit
 
 NAME = "CSV"
 
@@ -109,6 +109,8 @@ def _names_and_units(source: Source, found: Heading, layout: Layout) -> tuple[li
     for i, below in enumerate(found.units):
         if not below:
             continue
+        if units[i] and not is_unit(units[i] or ""):
+            names[i], units[i] = found.cells[i], None  # `acc (roof)`: words, and the unit is below
         if units[i] and parse_unit(units[i]) != parse_unit(below):
             raise source.problem(f"column '{names[i]}' is in {units[i]} and, a line below, in {below}.", found.last + 1)
         units[i] = below

@@ -241,7 +241,7 @@ def read_sidecar(path: str | PathLike[str]) -> Layout:
         if not isinstance(columns, list) or not all(isinstance(c, dict) for c in columns):
             raise refuse("`columns` is written as [[columns]] tables.")
         columns = tuple(_column(c, i, refuse) for i, c in enumerate(columns, 1))
-    how = written(*(content.get(key) for key in _WRITTEN), refuse)
+    how = written(**{key: content.get(key) for key in _WRITTEN}, error=refuse)
     said = {key: value for key, value in how.items() if value is not None}
     return Layout(columns=columns, step=step, time=time, name=content.get("name"), sidecar=file, **said)
 
