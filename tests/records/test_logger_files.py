@@ -203,6 +203,8 @@ def test_large_readings_are_no_fillers(put):
         ({"decimal": ";"}, r"`decimal`\) is '\.' or ','"),
         ({"dates": "ydm"}, r"`dates`\) is dmy, mdy or ymd"),
         ({"missing": ["x"]}, "`missing` is a number"),
+        ({"missing": True}, "`missing` is a number"),
+        ({"drop": 3}, "`drop` is a list"),
     ],
 )
 def test_wrong_settings_are_refused(put, given, sentence):

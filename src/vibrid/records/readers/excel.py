@@ -89,7 +89,10 @@ def _lines(source: Source, sheet) -> list[str]:
         total += len(row)
         if total > source.limits.numbers:
             raise source.problem(f"more than {source.limits.numbers} cells; pass larger `limits` to read it.")
-        rows.append([_text(value) for value in row])
+        texts = [_text(value) for value in row]
+        while texts and not texts[-1]:
+            texts.pop()
+        rows.append(texts)
     used = [i for row in rows for i, cell in enumerate(row) if cell]
     first, end = min(used, default=0), max(used, default=-1) + 1
     return ["\t".join((row + [""] * end)[first:end]) for row in rows]
