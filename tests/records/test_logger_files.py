@@ -73,6 +73,14 @@ def test_columns_of_words_are_refused_by_name_and_left_out(put):
         read_record(path, drop=["statu"])
 
 
+def test_words_in_brackets_are_part_of_the_name_where_the_unit_is_said(put):
+    path = put("time [s],A1 (roof N-S),Temp (Deg F)\n0.0,1,2\n0.1,3,4\n")
+    with pytest.raises(FileProblem, match=r"line 1: column 'A1': .*if 'roof N-S' are words of the name, give the unit"):
+        read_record(path, drop=["Temp (Deg F)"])
+    record = read_record(path, units="g", drop=["Temp (Deg F)"])
+    assert record.names == ("A1 (roof N-S)",) and record.data[0, 0] == pytest.approx(9.80665)
+
+
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 
