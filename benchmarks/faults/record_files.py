@@ -105,7 +105,22 @@ def _csv() -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         own = _record().write_csv(Path(folder) / "own.csv").read_bytes()
     comma = "time [s],roof_acc [m/s^2],force (kN)\n" + _table(",")
-    return [own, comma.encode(), b"t;a [g];b\n" + _table(";").encode()]
+    logger = "Site A\n\nDatum;Uhrzeit;A1;A2\n;;g;mm\n" + "".join(
+        f"01.05.2024;12:00:{0.01 * i:05.2f};{v:.4f};#N/A\n".replace(".", ",").replace("01,05,", "01.05.")
+        for i, v in enumerate(_signal())
+    )
+    return [own, comma.encode(), b"t;a [g];b\n" + _table(";").encode(), logger.encode()]
+
+
+def _excel() -> list[bytes]:
+    import openpyxl
+
+    content = io.BytesIO()
+    book = openpyxl.Workbook()
+    for row in (["time", "roof", "jack"], ["s", "g", "kN"], *([0.01 * i, v, None] for i, v in enumerate(_signal()))):
+        book.worksheets[0].append([float(cell) if isinstance(cell, np.floating) else cell for cell in row])
+    book.save(content)
+    return [content.getvalue()]
 
 
 def _matlab() -> list[bytes]:
@@ -220,6 +235,7 @@ def valid_files() -> dict[str, list[bytes]]:
         "K-NET": _knet(),
         "columns": [_table(" ").encode(), _table(",").encode()],
         "CSV": _csv(),
+        "Excel": _excel(),
         "MATLAB": _matlab(),
         "NumPy": _numpy(),
         "JSON": _json(),

@@ -63,6 +63,13 @@ def test_channels_are_named_by_their_heading_with_or_without_its_unit(put, first
     assert record.channel(ground).quantity == "ground_acceleration" and record.channel(second).location == "roof"
 
 
+def test_words_in_brackets_are_a_name_where_the_sensor_has_its_unit(put, tmp_path):
+    text = (tmp_path / "test.csv").read_text()
+    (tmp_path / "test.csv").write_text(text.replace("roof acc X (g)", "A1 (north wall)"))
+    project = put("A1 (north wall)")
+    assert project.records()[0].channel("A1 (north wall)").location == "0"
+
+
 def test_a_heading_with_another_unit_than_the_file_is_refused(put):
     with pytest.raises(FileProblem, match=r"'LVDT 2' is in mm by the file and in cm"):
         put(second="LVDT 2 [cm]").records()

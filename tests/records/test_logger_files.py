@@ -34,6 +34,7 @@ BODY = "0.00,1.5,2\n0.01,1.6,3\n0.02,1.7,4\n"
         ("Site,bridge,7\n\ntime,A1,A2\n,roof,jack\ns,g,kN\n", ("A1 roof", "A2 jack")),
         ("time,A1,A2\ns,g,kN\n,roof,jack\n", ("A1 roof", "A2 jack")),
         ("time,A1,A2\ns,g,kN\n,Smp,Avg\n", ("A1", "A2")),
+        ("time,A1 (north wall),A2 (g\ns,g,kN\n", ("A1 (north wall)", "A2 (g")),
         ("Tag,Kanal,Kanal\ntime,A1,A2\ns,g,kN\n", ("A1", "A2")),  # a title of the same width
     ],
 )
@@ -70,6 +71,14 @@ def test_columns_of_words_are_refused_by_name_and_left_out(put):
     assert record.names == ("acc",) and "as read: left out: status" in record.history
     with pytest.raises(FileProblem, match=r"column 'statu' is to be left out and is not there; did you mean 'status'"):
         read_record(path, drop=["statu"])
+
+
+def test_words_in_brackets_are_part_of_the_name_where_the_unit_is_said(put):
+    path = put("time [s],A1 (roof N-S),Temp (Deg F)\n0.0,1,2\n0.1,3,4\n")
+    with pytest.raises(FileProblem, match=r"line 1: column 'A1': .*if 'roof N-S' are words of the name, give the unit"):
+        read_record(path, drop=["Temp (Deg F)"])
+    record = read_record(path, units="g", drop=["Temp (Deg F)"])
+    assert record.names == ("A1 (roof N-S)",) and record.data[0, 0] == pytest.approx(9.80665)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -202,6 +211,8 @@ def test_large_readings_are_no_fillers(put):
         ({"decimal": ";"}, r"`decimal`\) is '\.' or ','"),
         ({"dates": "ydm"}, r"`dates`\) is dmy, mdy or ymd"),
         ({"missing": ["x"]}, "`missing` is a number"),
+        ({"missing": True}, "`missing` is a number"),
+        ({"drop": 3}, "`drop` is a list"),
     ],
 )
 def test_wrong_settings_are_refused(put, given, sentence):

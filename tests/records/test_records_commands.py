@@ -49,6 +49,22 @@ def test_info_in_words_and_in_json(run, motion):
     assert found["channels"][0]["intensity"]["pga"] == pytest.approx(2.0)
 
 
+def test_convert_prepares_and_shows_before_and_after(run, tmp_path):
+    time = np.arange(0, 4, 0.01)
+    waves = (np.sin(6 * time) + 2.0, 0.3 * np.sin(9 * time) + 0.1 * np.sin(250 * time))
+    lines = [";".join(f"{v:.5f}".replace(".", ",") for v in row) for row in zip(time, *waves, strict=True)]
+    lines[100] = lines[100].rpartition(";")[0] + ";-9999"
+    (tmp_path / "a.csv").write_text("time [s];roof [mm];jack [kN]\n" + "\n".join(lines) + "\n")
+    told = run("record", "convert", tmp_path / "a.csv", "-o", tmp_path / "b.csv")
+    assert "as read: decimal commas" in told and "check: 'jack': 1 sample is -9999" in told
+    steps = ["--missing", "-9999", "--start", "0.5", "--fill", "0.1", "--baseline", "mean", "--filter", ":10"]
+    told = run("record", "convert", tmp_path / "a.csv", "-o", tmp_path / "c.csv", "--plot", tmp_path / "c.png", *steps)
+    assert "a: cut from 0.5" in told and "filled 1 missing samples" in told and "baseline corrected" in told
+    assert "roof rms 0.002" in told and " -> 0.0007" in told and (tmp_path / "c.png").stat().st_size > 1000
+    record = read_record(tmp_path / "c.csv")
+    assert abs(record["roof"].mean()) < 1e-6 and np.abs(record["jack"]).max() < 400
+
+
 def test_convert_between_formats(run, motion, tmp_path):
     for name in ("a.h5", "b.nc", "c.csv"):
         run("record", "convert", motion, "-o", tmp_path / name)

@@ -76,6 +76,9 @@ def init(
         raise FileProblem(output, "it exists already and is not overwritten; give another name with --output.")
     if not data:
         raise InputError("Name your measured files: vibrid init test.csv; `examples/` has project files to read.")
+    for key in ("columns", "quantities", "sidecar"):
+        if reading[key] is not None:
+            raise InputError(f"A project has no --{key}; describe the columns in a sidecar, {data[0]}.toml.")
     records = [r for path in data for r in read_files(path, reading)]
     _same_channels(data, records)
     _show(records)

@@ -104,7 +104,7 @@ def _reading(draft: Draft) -> list[str]:
     given, lines = draft.reading, []
     if given.get("step"):
         lines.append(f"rate = {1.0 / given['step']:.12g}")
-    lines += [f"{key} = {_text(given[key])}" for key in ("decimal", "dates", "sheet") if given.get(key)]
+    lines += [f"{key} = {_text(given[key])}" for key in ("time", "decimal", "dates", "sheet") if given.get(key)]
     if given.get("missing") is not None:
         none = given["missing"].strip().lower() == "none"
         lines.append(f"missing = [{'' if none else given['missing']}]")

@@ -42,6 +42,7 @@ def loads(
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
+    from vibrid.commands.reading import tell_reading
     from vibrid.core.errors import FileProblem
     from vibrid.project import load_project
     from vibrid.report.save import save_figure
@@ -59,6 +60,7 @@ def loads(
         record = loaded.read(data) if data else next(iter(loaded.records()), None)
         if record is None:
             raise FileProblem(project, "no measured file was given: name one after the project, or under [records].")
+        tell_reading([record])
         identified = vb.find_loads(
             loaded.structure,
             record,

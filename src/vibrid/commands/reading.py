@@ -51,7 +51,7 @@ def with_reading(command: Callable) -> Callable:
     keyword = inspect.Parameter.KEYWORD_ONLY
     added = [inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in _OPTIONS.items()]
     hints = {k: v for k, v in get_type_hints(command, include_extras=True).items() if k not in ("reading", "return")}
-    run.__signature__ = inspect.Signature([*(p.replace(kind=keyword, annotation=hints[p.name]) for p in own), *added])  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature([*(p.replace(kind=keyword, annotation=hints[p.name]) for p in own), *added])
     run.__annotations__ = {**hints, **_OPTIONS}
     run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
     return run

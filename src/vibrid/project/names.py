@@ -6,20 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from vibrid.core.errors import InputError
 from vibrid.records.readers import Column
 from vibrid.records.readers.assemble import split_unit
 from vibrid.records.record import Record
-from vibrid.records.units import parse_unit
+from vibrid.records.units import is_unit
 
 
 def _apart(name: str) -> tuple[str, str | None]:
     """Name and unit of a heading; the whole text where the brackets hold no unit."""
     bare, unit = split_unit(name)
-    try:
-        return (bare, unit) if unit and parse_unit(unit) else (name, None)
-    except InputError:
-        return name, None
+    return (bare, unit) if unit and is_unit(unit) else (name, None)
 
 
 def _headings(names: Mapping[str, Column]) -> dict[str, tuple[str, str]]:

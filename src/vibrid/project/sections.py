@@ -138,6 +138,7 @@ class ReadingTable(Section):
     ] = Field(default=None, description="numbers that stand for missing samples, such as -9999; [] for none")
     drop: list[str] = Field(default=[], max_length=1000, description="columns that are not read")
     sheet: str | None = Field(default=None, description="sheet of a workbook")
+    time: str | None = Field(default=None, description="name of the time column, if it is not recognised")
     start: Seconds | None = None
     end: Seconds | None = None
     fill: Annotated[float, Number("longest gap that is bridged by a line", "s", positive=True)] | None = None
@@ -148,7 +149,8 @@ class ReadingTable(Section):
     @property
     def reading(self) -> dict[str, Any]:
         """The arguments of `read_described`."""
-        return {k: getattr(self, k) for k in ("format", "rate", "decimal", "dates", "missing", "drop", "sheet")}
+        keys = ("format", "rate", "time", "decimal", "dates", "missing", "drop", "sheet")
+        return {key: getattr(self, key) for key in keys}
 
     def preparation(self, start: float | None = None, end: float | None = None) -> Preparation:
         """What is done to a record that was read; a window that is given takes the place of the table's."""

@@ -116,6 +116,15 @@ def parse_unit(text: str) -> Unit:
     return Unit(float(base.magnitude), symbol, kind, offset)
 
 
+def is_unit(text: str) -> bool:
+    """Whether a text names a unit that is known."""
+    try:
+        parse_unit(text)
+    except InputError:
+        return False
+    return True
+
+
 def _written(powers: tuple[int, ...]) -> str:
     """The SI unit with these powers: kg*m^2, 1/m, kg/(m*s^3)."""
     named = list(zip(_SYMBOLS, powers, strict=True))

@@ -156,6 +156,7 @@ def read_described(
     *,
     format: str | None = None,
     rate: float | None = None,
+    time: str | None = None,
     decimal: str | None = None,
     dates: str | None = None,
     missing: Missing = None,
@@ -163,7 +164,9 @@ def read_described(
     sheet: str | None = None,
 ) -> Record:
     """`read_record` for a project: descriptions of columns by name, which need not be there, override the file."""
-    layout = make_layout(path, rate=rate, decimal=decimal, dates=dates, missing=missing, drop=drop or None, sheet=sheet)
+    layout = make_layout(
+        path, rate=rate, time=time, decimal=decimal, dates=dates, missing=missing, drop=drop or None, sheet=sheet
+    )
     return _only(path, read_source(Source(path), replace(layout, known=dict(known)), format))
 
 

@@ -28,7 +28,7 @@ from vibrid.records.readers.source import Source
 from vibrid.records.readers.stamps import StampColumn, looks_like_stamp, seconds_from
 from vibrid.records.readers.time_axis import TIME_NAME
 from vibrid.records.record import Record
-from vibrid.records.units import parse_unit
+from vibrid.records.units import is_unit, parse_unit
 
 NAME = "CSV"
 
@@ -49,6 +49,8 @@ def read(source: Source, layout: Layout) -> list[Record]:
         if MARK in line:
             description = _metadata(line)
             damaged = description is None
+    headings = {cell: split_unit(cell)[0] for cell in heading.cells}
+    layout = replace(layout, drop=tuple(headings.get(name, name) for name in layout.drop))
     names, units = _names_and_units(source, heading, layout)
     notes = [] if heading.rows == 1 else [f"names from {heading.rows} rows of headings ({names[-1]})"]
     form = _form(source, heading, names, layout)
@@ -106,6 +108,12 @@ def _with_seconds(source: Source, data, names: list[str], units: list, form: For
 def _names_and_units(source: Source, found: Heading, layout: Layout) -> tuple[list[str], list[str | None]]:
     names, units = map(list, zip(*(split_unit(cell) for cell in found.cells), strict=True))
     names = [name or f"column_{i}" for i, name in enumerate(names, 1)]
+    lower = [*found.units, *[""] * (len(names) - len(found.units))]
+    for i, (cell, unit) in enumerate(zip(found.cells, units, strict=True)):
+        if names[i] in layout.drop:
+            continue
+        if unit and not is_unit(unit) and (lower[i] or layout.units is not None or cell in layout.known):
+            names[i], units[i] = cell, None  # `acc (roof)`: words, and the unit is said elsewhere
     for i, below in enumerate(found.units):
         if not below:
             continue
@@ -119,7 +127,8 @@ def _names_and_units(source: Source, found: Heading, layout: Layout) -> tuple[li
         try:
             parse_unit(unit or "")
         except InputError as problem:
-            raise source.problem(f"column '{name}': {problem}", found.first + 1) from None
+            words = f"if '{unit}' are words of the name, give the unit (`units`, --units; `unit` of the sensor)."
+            raise source.problem(f"column '{name}': {problem} Or, {words}", found.first + 1) from None
     return names, units
 
 

@@ -10,9 +10,9 @@ import datetime
 import io
 import warnings
 
-from vibrid.core.errors import unknown_name
+from vibrid.core.errors import VibridError, unknown_name
 from vibrid.records.readers import columns, csv
-from vibrid.records.readers.archive import open_zip
+from vibrid.records.readers.archive import open_zip, read_member
 from vibrid.records.readers.cells import is_value
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
@@ -36,13 +36,15 @@ def read(source: Source, layout: Layout) -> list[Record]:
             "as CSV."
         ) from None
     _check_parts(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and validations, which are not read
-        book = openpyxl.load_workbook(io.BytesIO(source.content), read_only=True, data_only=True, keep_links=False)
-        try:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles and validations, which are not read
+            book = openpyxl.load_workbook(io.BytesIO(source.content), read_only=True, data_only=True, keep_links=False)
             title, text = _chosen(source, book.worksheets, layout)
-        finally:
-            book.close()
+    except VibridError:
+        raise
+    except Exception as problem:  # damaged parts end in errors of many kinds
+        raise source.problem(f"the workbook is damaged ({type(problem).__name__}: {str(problem)[:100]}).") from None
     inner = Source(source.path, text.encode(), source.limits)
     reader = csv if csv.recognises(inner) else columns
     records = reader.read(inner, layout)
@@ -54,10 +56,9 @@ def _check_parts(source: Source) -> None:
     """Refuse archives that expand too much, and parts that declare a document type, which no workbook needs."""
     with open_zip(source) as archive:
         for member in archive.infolist():
-            if member.filename.endswith((".xml", ".rels")):
-                with archive.open(member) as part:
-                    if b"<!" in part.read(_PROLOGUE).split(b"<!--")[0]:
-                        raise source.problem(f"its part '{member.filename[:60]}' declares a document type.")
+            xml = member.filename.endswith((".xml", ".rels"))
+            if xml and b"<!DOCTYPE" in read_member(source, archive, member)[:_PROLOGUE].upper():
+                raise source.problem(f"its part '{member.filename[:60]}' declares a document type.")
 
 
 def _chosen(source: Source, sheets: list, layout: Layout) -> tuple[str, str]:
@@ -89,7 +90,10 @@ def _lines(source: Source, sheet) -> list[str]:
         total += len(row)
         if total > source.limits.numbers:
             raise source.problem(f"more than {source.limits.numbers} cells; pass larger `limits` to read it.")
-        rows.append([_text(value) for value in row])
+        texts = [_text(value) for value in row]
+        while texts and not texts[-1]:
+            texts.pop()
+        rows.append(texts)
     used = [i for row in rows for i, cell in enumerate(row) if cell]
     first, end = min(used, default=0), max(used, default=-1) + 1
     return ["\t".join((row + [""] * end)[first:end]) for row in rows]

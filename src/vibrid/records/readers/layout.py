@@ -187,13 +187,13 @@ def written(decimal, dates, missing, drop, sheet, error) -> dict[str, Any]:
     if dates not in (None, *ORDERS):
         raise error(f"The order of dates (`dates`) is {', '.join(ORDERS[:-1])} or {ORDERS[-1]}, not {dates!r}.")
     if missing is not None:
-        missing = (missing,) if isinstance(missing, int | float) else tuple(missing)
+        missing = tuple(missing) if isinstance(missing, list | tuple) else (missing,)
         for number in missing:
             if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
                 raise error(f"`missing` is a number that stands for missing samples, or a list, not {number!r}.")
         missing = tuple(float(number) for number in missing)
     if drop is not None:
-        drop = (drop,) if isinstance(drop, str) else tuple(drop)
+        drop = tuple(drop) if isinstance(drop, list | tuple) else (drop,)
         if not all(isinstance(name, str) for name in drop):
             raise error("`drop` is a list of the names of columns.")
     if sheet is not None and not isinstance(sheet, str):
@@ -241,7 +241,7 @@ def read_sidecar(path: str | PathLike[str]) -> Layout:
         if not isinstance(columns, list) or not all(isinstance(c, dict) for c in columns):
             raise refuse("`columns` is written as [[columns]] tables.")
         columns = tuple(_column(c, i, refuse) for i, c in enumerate(columns, 1))
-    how = written(*(content.get(key) for key in _WRITTEN), refuse)
+    how = written(**{key: content.get(key) for key in _WRITTEN}, error=refuse)
     said = {key: value for key, value in how.items() if value is not None}
     return Layout(columns=columns, step=step, time=time, name=content.get("name"), sidecar=file, **said)
 
