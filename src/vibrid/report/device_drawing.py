@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from vibrid.report.drawing_symbols import dashpot, ground
-from vibrid.report.nodes_drawing import Paper
+from vibrid.report.nodes_drawing import DrawingSheet
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.shear import ShearBuilding
 
@@ -33,7 +33,7 @@ def draw_devices(ax, structure, devices: Iterable[DrawnDevice]):
         if isinstance(structure, ShearBuilding):
             _beside_floors(ax, structure, device, number + len(structure.attachments))
         elif isinstance(structure, Assembled):
-            _between_nodes(ax, Paper(structure), device)
+            _between_nodes(ax, DrawingSheet(structure), device)
         else:
             _below_masses(ax, structure, device, number)
     kinds = [(True, "in the laboratory"), (False, "computed")]
@@ -64,7 +64,7 @@ def _beside_floors(ax, building: ShearBuilding, device: DrawnDevice, column: int
     ax.text(x - 0.24, 0.5 * (top + foot), device.name, **words)
 
 
-def _between_nodes(ax, paper: Paper, device: DrawnDevice) -> None:
+def _between_nodes(ax, paper: DrawingSheet, device: DrawnDevice) -> None:
     colour = _COLOURS[device.tested]
     start = paper.at(device.at)
     end = start - np.array([0.0, 1.4]) if device.to is None else paper.at(device.to)
