@@ -66,7 +66,7 @@ def evaluate(
     with Delivery(quiet=as_json) as deliver:
         result = {"model": str(model), "tests": rows}
         deliver.answer(lambda: output.print_json(result) if as_json else _show(model, rows))
-        deliver.file(csv, lambda: output.write_table(rows, csv))
+        output.deliver_table(deliver, csv, rows)
         deliver.file(figure, lambda: save_figure(plot_device_tests(device_tests, predicted, saved.model.rate), figure))
 
 

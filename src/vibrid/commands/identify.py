@@ -67,7 +67,7 @@ def identify(
         if not quiet:
             deliver.answer(lambda: typer.echo(str(fit)))
         deliver.result(save, fit.save)
-        deliver.file(csv, lambda: output.write_table(fit.table(), csv))
+        output.deliver_table(deliver, csv, fit.table())
         checks = _checks(fit, others, deliver, quiet)
         if quiet:
             deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
@@ -149,7 +149,7 @@ def compare(
         content |= {"refused": comparison.refused, "inputs": read}
         deliver.answer(lambda: output.print_json(content) if as_json else print_comparison(comparison))
         estimates = [{"method": n, **row} for n, fit in comparison.results.items() for row in fit.table()]
-        deliver.file(csv, lambda: output.write_table(estimates, csv))
+        output.deliver_table(deliver, csv, estimates)
         if comparison.results:
             deliver.file(plot, lambda: save_figure(comparison.plot(), plot))
     if not comparison.results:
@@ -226,7 +226,7 @@ def predict(
             content["inputs"] = read
             deliver.answer(lambda: output.print_json(content))
         deliver.result(out, lambda path: output.write_record(readings, path))
-        deliver.file(csv, lambda: output.write_table(rows, csv))
+        output.deliver_table(deliver, csv, rows)
         deliver.file(plot, lambda: save_figure(prediction.plot(), plot))
 
 

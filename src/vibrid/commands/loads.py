@@ -77,7 +77,7 @@ def loads(
     content["inputs"] = output.inputs(*loaded.files, *record.files)
     with Delivery(quiet=as_json) as deliver:
         deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(identified)))
-        deliver.file(csv, lambda: output.write_table(content["loads"], csv))
+        output.deliver_table(deliver, csv, content["loads"])
         deliver.result(out, lambda path: output.write_record(identified.as_record(), path))
         deliver.file(plot, lambda: save_figure(identified.plot(), plot))
 

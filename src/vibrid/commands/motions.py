@@ -10,7 +10,7 @@ import typer
 
 from vibrid.commands.delivery import Delivery, quiet_stdout
 from vibrid.commands.options import TableFile
-from vibrid.commands.output import check_table_file, print_json, write_table
+from vibrid.commands.output import check_table_file, deliver_table, print_json
 from vibrid.commands.reading import Quantities, Step, Units, read_files
 from vibrid.commands.records import Band, Files, Json, Output, period_range
 from vibrid.core.errors import InputError
@@ -159,7 +159,7 @@ def _deliver(deliver: Delivery, scalings, output: Path | None, content: dict, as
     """Print factors and misfits, then write the scaled motions to a folder, as ground accelerations."""
     rows = [{"name": s.name, "factor": s.factor, "misfit": s.misfit, "limited": s.limited} for s in scalings]
     deliver.answer(lambda: print_json({"motions": rows, **content}) if as_json else _print_scalings(rows))
-    deliver.file(csv, lambda: write_table(rows, csv))
+    deliver_table(deliver, csv, rows)
     if output is None or not deliver.work(f"'{output}' was not made", lambda: make_folder(output)):
         return
     names: list[str] = []

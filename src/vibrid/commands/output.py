@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from vibrid.commands.delivery import Delivery
 from vibrid.commands.plain_words import as_shown, shows_everything
 from vibrid.core.errors import InputError
 from vibrid.core.files import write_text
@@ -72,12 +73,18 @@ def write_table(rows: Sequence[Mapping], path: Path | str) -> Path:
     import csv
     import io
 
-    flat = [_flat(finite(row)) for row in rows]
+    flat = [_flat({key: finite(value) for key, value in row.items()}) for row in rows]
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(dict.fromkeys(key for row in flat for key in row)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat)
     return write_text(path, stream.getvalue())
+
+
+def deliver_table(deliver: Delivery, path: Path | None, rows: Sequence[Mapping]) -> None:
+    """Write the rows of a result as CSV, where a file is wanted."""
+    if path is not None:
+        deliver.file(path, lambda: write_table(rows, path))
 
 
 def _flat(row: Mapping) -> dict:

@@ -84,7 +84,7 @@ def reproduce(
                 facts.append(made.facts)
                 if not as_json:
                     deliver.answer(lambda made=made: _show(made.facts))
-                deliver.file(csv, lambda made=made: output.write_table(made.facts["rows"], csv))
+                output.deliver_table(deliver, csv, made.facts["rows"])
                 if not deliver.work(f"'{made.facts['item']}' was not written", made.write) and not as_json:
                     deliver.answer(lambda made=made: output.print_json(made.facts))  # so that it is not lost
         if as_json:

@@ -59,7 +59,7 @@ def simulate(
             deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: output.print_peaks(loaded.title, rows))
-        deliver.file(csv, lambda: output.write_table(rows, csv))
+        output.deliver_table(deliver, csv, rows)
         if out is not None:
             deliver.file(out, lambda: output.write_record(readings, out, loaded.units))
         if plot is not None:

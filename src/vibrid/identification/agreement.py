@@ -50,5 +50,6 @@ def agreements(results: Mapping[str, Identification]) -> list[Agreement]:
             groups["unknown" if np.isnan(value) else "agree" if value <= WIDTH else "differ"].append(name)
         known = distance[np.isfinite(distance)]
         largest = float(known.max()) if known.size else float("nan")
-        found.append(Agreement(first, second, *(tuple(names) for names in groups.values()), largest))
+        agree, differ, unknown = (tuple(names) for names in groups.values())
+        found.append(Agreement(first, second, agree, differ, unknown, largest))
     return found

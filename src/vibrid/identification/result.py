@@ -222,7 +222,7 @@ class Identification(InNotebooks):
         identifiable. They are in SI units; `display` has the same numbers in units of display, where there are some."""
         rows = self._rows()
         for row in rows if self.display_units else ():
-            row["display"] = displayed(row, self.display_units.get(row["name"], row["unit"]))
+            row["display"] = displayed(row, self.display_units.get(row["name"]) or row["unit"])
         return rows
 
     def _rows(self) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from vibrid.identification.result import Identification, Validation
 from vibrid.report import sections as parts
 from vibrid.report.embed import interactive_data, script_json
 from vibrid.report.signals import traces_of, traces_of_validation
+from vibrid.report.summary import summary_section
 from vibrid.report.words import bullets, counted, escape, paragraph
 
 _HERE = Path(__file__).parent
@@ -45,8 +46,13 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
     figure = parts.Figures()
     title = title or f"Identification of a {_spaced(type(fit.problem.experiment.structure).__name__)}"
     sections = [
+        ("summary", "Summary", summary_section(fit, validation, comparison)),
         ("inputs", "Inputs", parts.inputs_section(fit, figure)),
         ("parameters", "Parameters", parts.parameters_section(fit, figure)),
+    ]
+    if fit.loads:
+        sections.append(("loads", "Loads", parts.loads_section(fit, figure)))
+    sections += [
         ("convergence", "Convergence", parts.convergence_section(fit, figure)),
         ("response", "Response", parts.response_section(fit, figure)),
         ("loops", "Hysteresis loops", parts.loops_section(fit, figure)),
@@ -54,8 +60,6 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
         ("residuals", "Residuals", parts.residuals_section(fit, figure)),
         ("identifiability", "Identifiability", parts.identifiability_section(fit, figure)),
     ]
-    if fit.loads:
-        sections.insert(2, ("loads", "Loads", parts.loads_section(fit, figure)))
     if validation is not None:
         sections.append(("validation", "Validation", parts.validation_section(validation, figure)))
     if comparison is not None:

@@ -13,6 +13,7 @@ from vibrid.core.inputs import InputFile
 from vibrid.core.version import __version__
 from vibrid.hybrid.result import HybridResult
 from vibrid.report import hybrid_plots as plots
+from vibrid.report.device_drawing import DrawnDevice, draw_devices
 from vibrid.report.html import document
 from vibrid.report.sections import Figures, files_table
 from vibrid.report.structure_drawing import draw_structure
@@ -88,11 +89,19 @@ def _test_section(result: HybridResult, figure: Figures) -> str:
         ("excitation", result.response.excitation.name),
     ]
     return (
-        figure(draw_structure(test.structure).figure, "The computed structure.")
+        figure(test_drawing(result), "The computed structure with the devices of the test.")
         + facts(settings)
         + table(headings, rows, numbers=(4, 5, 6, 7))
         + paragraph("Numbers are for one device, at its own scale.", "note")
     )
+
+
+def test_drawing(result: HybridResult):
+    """The structure with its tested and modelled devices."""
+    test = result.test
+    devices = [DrawnDevice(p.name, p.at, p.to or None, p in test.experimental) for p in test.parts]
+    ax = draw_structure(test.structure)
+    return draw_devices(ax, test.structure, devices).figure
 
 
 def _histories_section(result: HybridResult, figure: Figures, place: str) -> str:

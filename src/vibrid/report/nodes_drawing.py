@@ -25,7 +25,7 @@ _OBLIQUE = np.array([[1.0, 0.0], [0.0, 1.0], [0.45, 0.3]])
 """Where x, y and z of a structure in space point on paper (y up; z to the back)."""
 
 
-class _Paper:
+class DrawingSheet:
     """Nodes and places of a structure as points of the drawing, scaled to a width or height of ten."""
 
     def __init__(self, structure: Assembled):
@@ -57,7 +57,7 @@ class _Paper:
 
 def draw_nodes(ax, structure: Assembled, sensors, unknown, loads) -> None:
     """Draw a structure of elements between nodes."""
-    paper = _Paper(structure)
+    paper = DrawingSheet(structure)
     _elements(ax, paper, unknown)
     _supports(ax, paper)
     for point in paper.structure.masses:
@@ -76,7 +76,7 @@ def draw_nodes(ax, structure: Assembled, sensors, unknown, loads) -> None:
     _loads(ax, paper, loads)
 
 
-def _elements(ax, paper: _Paper, unknown: list[str]) -> None:
+def _elements(ax, paper: DrawingSheet, unknown: list[str]) -> None:
     """Elements with their numbers where these are few; those with an unknown parameter in colour."""
     named = {int(m[1]) for path in unknown if (m := re.match(r"(?:modulus|area|inertia|density)\[(\d+)\]", path))}
     named |= {int(m[1]) for path in unknown if (m := re.match(r"members\[(\d+)\]", path))}
@@ -113,14 +113,14 @@ def _members_of_sections(structure, unknown: list[str]) -> set[int]:
     return {i for i, member in enumerate(getattr(structure, "members", ())) if member.section in names}
 
 
-def _supports(ax, paper: _Paper) -> None:
+def _supports(ax, paper: DrawingSheet) -> None:
     nodes = paper.structure.nodes_and_supports()
     for node, names in nodes.supports:
         held = {direction for name in names for direction in nodes.kinds.get(name, (name,))}
         support(ax, paper.points[nodes.number(node)], held, 0.22)
 
 
-def _attachments(ax, paper: _Paper, unknown: list[str]) -> None:
+def _attachments(ax, paper: DrawingSheet, unknown: list[str]) -> None:
     for i, a in enumerate(paper.structure.attachments):
         colour = UNKNOWN if any(path.startswith(f"attachments[{i}]") for path in unknown) else STEEL
         start = paper.at(a.at)
@@ -139,7 +139,7 @@ def _attachments(ax, paper: _Paper, unknown: list[str]) -> None:
         )
 
 
-def _loads(ax, paper: _Paper, loads) -> None:
+def _loads(ax, paper: DrawingSheet, loads) -> None:
     for quantity, place in loads:
         if quantity == "load":
             point = paper.at(place)

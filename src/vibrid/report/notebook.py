@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from vibrid.core.errors import VibridError
 from vibrid.hybrid.result import HybridResult
@@ -32,7 +32,7 @@ from vibrid.structures.modes import Modes
 MOST_ROWS = 20
 MOST_PANELS = 6
 
-Shown = tuple[str, Callable[[], Figure], str]
+Shown = tuple[str, Callable[[], Figure | SubFigure], str]
 """Title, a function that draws the picture, and the HTML below it."""
 
 
@@ -45,9 +45,10 @@ def repr_html(thing: Any) -> str:
     return f"<pre>{escape(repr(thing))}</pre>"
 
 
-def _picture(draw: Callable[[], Figure]) -> Html:
+def _picture(draw: Callable[[], Figure | SubFigure]) -> Html:
     try:
-        figure = draw()
+        drawn = draw()
+        figure = drawn if isinstance(drawn, Figure) else drawn.figure
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=90)
     except (VibridError, ValueError) as problem:

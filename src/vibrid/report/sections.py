@@ -20,6 +20,7 @@ from vibrid.report.structure_drawing import draw_structure
 from vibrid.report.words import (
     Html,
     badge,
+    breakable,
     bullets,
     counted,
     escape,
@@ -78,7 +79,7 @@ def estimates_table(estimates: list[dict], initial: np.ndarray, relative_bound: 
         deviation = shown["standard_deviation"]
         rows.append(
             [
-                r["name"],
+                breakable(r["name"]),
                 unit(shown["unit"]),
                 number(float(initial[i]) / shown.get("si_per_unit", 1.0), 5),
                 Html(f"<b>{rounded(shown['estimate'], deviation)}</b>"),
@@ -186,7 +187,7 @@ def _plain(value) -> str:
 def response_section(fit: Identification, figure: Figures) -> Html:
     rows = [
         [
-            f.name,
+            breakable(f.name),
             number(f.residual, 3),
             percent(f.relative),
             percent(f.held_out) if np.isfinite(f.held_out) else "–",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from html import escape as _escape
 
@@ -45,6 +46,11 @@ def rounded(value: float, deviation: float) -> str:
     if "e" not in text:
         return text.replace("-", "−")
     return number(value, len(text.partition("e")[0].strip("-").replace(".", "")))
+
+
+def breakable(name: str) -> Html:
+    """A name that a narrow column breaks between its parts: `storeys[0].` and `stiffness`."""
+    return Html(re.sub(r"([._])(?=.)", r"\1<wbr>", escape(name)))
 
 
 def percent(share: float, digits: int = 2) -> str:
