@@ -119,3 +119,14 @@ def test_what_cannot_be_found_is_told_before_anything_is_measured(folder, vibrid
     assert made.exit_code >= 1 and "The unknown 'storeys[0].beta'" in made.stdout
     assert "The unknown 'storeys[0].stiffness'" not in made.stdout
     assert "were not compared with the model" in made.stdout and "vibrid simulate" in made.stdout
+
+
+def test_a_project_for_a_simulation_is_checked_too(folder, vibrid):
+    only = PROJECT.split("[[unknown]]")[0]
+    (folder / "only.toml").write_text(only, encoding="utf-8")
+    assert vibrid("check", folder / "only.toml").exit_code == 0
+    (folder / "gone.toml").write_text(
+        only.replace(only.split("[excitation]\n")[1], 'file = "gone.AT2"\n'), encoding="utf-8"
+    )
+    made = vibrid("check", folder / "gone.toml")
+    assert made.exit_code == 2 and "gone.AT2" in made.stdout

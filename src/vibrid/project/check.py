@@ -145,6 +145,10 @@ def _row(file: Path, condition: Condition, use: str, why: str) -> dict[str, Any]
 
 def _look_ahead(check: ProjectCheck, project: Project, records: list[Record], progress: Progress) -> None:
     """Expected uncertainty and faults of instruments, from the measured records or from a simulated one."""
+    if not records and not _drives(check, project):
+        return
+    if not project.unknown and not records:
+        return  # a project for a simulation
     if not project.unknown:
         sentence = 'Nothing is unknown: add [[unknown]] with path = "storeys[*].stiffness" or the like.'
         check.findings.append(Finding("unknown", ODD, sentence))
@@ -168,6 +172,23 @@ def _look_ahead(check: ProjectCheck, project: Project, records: list[Record], pr
         check.findings += check.forecast.findings
     except VibridError as problem:
         check.findings.append(Finding("problem", WRONG, str(problem)))
+
+
+def _drives(check: ProjectCheck, project: Project) -> bool:
+    """Whether the excitation of the project can be read or made; a file's channels are noted like measured ones."""
+    table = project.excitation_table
+    try:
+        record = project.excitation()
+    except VibridError as problem:
+        check.findings.append(Finding("excitation", WRONG, str(problem)))
+        return False
+    if table is not None and table.file:
+        for condition in conditions(record):
+            check.rows.append(
+                _row(Path(table.file), condition, condition.channel.quantity.replace("_", " "), "excitation")
+            )
+            check.findings += condition.findings
+    return True
 
 
 def _alive(check: ProjectCheck, project: Project, records: list[Record]) -> Sequence[Sensor] | None:

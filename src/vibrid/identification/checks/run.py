@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from vibrid.core.device import on_processor
 from vibrid.core.findings import Finding
 from vibrid.core.progress import SILENT, Progress
@@ -19,22 +21,38 @@ if TYPE_CHECKING:
     from vibrid.identification.result import Identification
 
 
+MOST_STATES = 200
+"""Degrees of freedom up to which a result is checked."""
+
+
 def checked_result(fit: Identification, records: Sequence[Record], progress: Progress = SILENT) -> Identification:
     """A result with what its checks found: causes of a misfit, the most important first, and known errors of the data.
 
     Faults of instruments are looked for where the model does not fit; the damping of modes always. A result with
-    unknown loads, which explain any reading, is not checked, nor is one that was cut short.
+    unknown loads, which explain any reading, is not checked, nor is one that was cut short, nor one of a model whose
+    simulation takes long (fibres, hundreds of degrees of freedom). A check that fails costs no result.
     """
     if fit.cut_short or fit.problem.unknown_loads:
         return fit
     fit = allow_for_resampling(fit, records)
+    if _is_slow(fit):
+        return fit
     progress.stage("checking the result")
     try:
         with on_processor():
             found = _causes(fit)
     except KeyboardInterrupt:
         return fit
+    except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
+        reason = f"{type(problem).__name__}: {problem}"[:200]
+        return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
     return fit.replace(checks=(*found, *fit.checks))
+
+
+def _is_slow(fit: Identification) -> bool:
+    """Whether many more simulations would take long."""
+    model = fit.problem.experiment.structure.model(fit.problem.data[0].loads)
+    return model.size > MOST_STATES or any(group.law.is_heavy for group in model.groups)
 
 
 def _causes(fit: Identification) -> list[Finding]:
