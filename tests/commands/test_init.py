@@ -71,8 +71,10 @@ def test_what_is_missing_or_wrong_is_a_sentence_and_writes_nothing(run, tmp_path
 
 def test_questions_are_asked_at_a_terminal(run, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "at_terminal", lambda: True)
-    shown = run(answers="shear-building\n2\n20 t\n\n0\nroof\n")
+    shown = run(answers="shear-building\nmany\n2\n20 kN\n20 t\n\n5\n0\nroof\n")  # three are asked again
     assert shown.exit_code == 0, shown.output
+    for wrong in ("not 'many'", "'kN' measures force", "floors 0 to 1 and roof, not '5'"):
+        assert wrong in shown.output
     table = tomllib.loads((tmp_path / "project.toml").read_text())
     assert [(s["channel"], s["place"]) for s in table["sensors"]] == [("A1", 0), ("roof acc X", "roof")]
     assert table["structure"]["masses"] == ["20 t", "20 t"]

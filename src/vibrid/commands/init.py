@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,8 +85,9 @@ def init(
     _same_channels(data, records)
     _show(records)
     kind = _kind(structure)
-    count = _count(storeys)
-    masses = _each(mass, "--mass", "kg", count, "Mass of a floor, with its unit, as 20 t (or of each, by commas)", None)
+    count = _answer(storeys, "--storeys", "Number of storeys", None, _count)
+    words = "Mass of a floor, with its unit, as 20 t (or of each, by commas)"
+    masses = _answer(mass, "--mass", words, None, lambda text: _each(text, "--mass", "kg", count))
     guess = _guess(stiffness, frequency, masses, count)
     moving, places = _places(records[0], sensor or [], ground, count)
     draft = Draft(
@@ -137,7 +140,12 @@ def _show(records: list) -> None:
 
 
 def _kind(given: str | None) -> str:
-    kind = given or (_ask("--structure", "Kind of structure", "shear-building") if at_terminal() else "shear-building")
+    if given is None and not at_terminal():
+        return "shear-building"
+    return _answer(given, "--structure", "Kind of structure", "shear-building", _known_kind)
+
+
+def _known_kind(kind: str) -> str:
     if kind not in KINDS:
         raise unknown_name("kind of structure", kind, KINDS)
     if kind != "shear-building":
@@ -145,29 +153,32 @@ def _kind(given: str | None) -> str:
     return kind
 
 
-def _count(given: int | None) -> int:
-    answer = given if given is not None else _ask("--storeys", "Number of storeys", None)
-    try:
-        count = int(answer)
-    except ValueError:
-        raise InputError("The number of storeys is a whole number.") from None
-    if not 1 <= count <= 200:
-        raise InputError(f"The number of storeys is 1 to 200, not {count}.")
-    return count
+def _answer(given: object, option: str, question: str, default: str | None, check: Callable[[str], Any]) -> Any:
+    """What an option says, checked; without it the answer at a terminal, where a wrong one is asked for again.
+
+    Without a terminal, a sentence that names the option.
+    """
+    if given is not None:
+        return check(str(given))
+    while at_terminal():
+        try:
+            return check(str(typer.prompt(question, default=default, err=True)).strip())
+        except InputError as problem:
+            typer.echo(str(problem), err=True)
+    raise InputError(f"Give {option}: {question[0].lower()}{question[1:]}.")
 
 
-def _ask(option: str, question: str, default: str | None) -> str:
-    """The answer at a terminal; without one, a sentence that names the option."""
-    if not at_terminal():
-        raise InputError(f"Give {option}: {question[0].lower()}{question[1:]}.")
-    return str(typer.prompt(question, default=default, err=True)).strip()
+def _count(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 200:
+        raise InputError(f"The number of storeys is a whole number from 1 to 200, not '{text}'.")
+    return int(text)
 
 
-def _each(given: str | None, option: str, unit: str, count: int, question: str, default: str | None) -> list[str]:
+def _each(text: str, option: str, unit: str, count: int) -> list[str]:
     """One text with a number and a unit for every floor, checked."""
     from vibrid.project.quantities import in_si
 
-    parts = [part.strip() for part in (given or _ask(option, question, default)).split(",")]
+    parts = [part.strip() for part in text.split(",")]
     for part in parts:
         if in_si(part, unit) <= 0:
             raise InputError(f"{option}: '{part}' should be positive.")
@@ -178,25 +189,25 @@ def _each(given: str | None, option: str, unit: str, count: int, question: str, 
 
 def _guess(stiffness: str | None, frequency: float | None, masses: list[str], count: int) -> list[str]:
     """First guesses of the stiffnesses, from the caller or from the first frequency of equal storeys."""
-    import math
-
     from vibrid.project.quantities import in_si
 
     if stiffness is not None:
-        return _each(stiffness, "--stiffness", "N/m", count, "", None)
-    if frequency is None:
-        rule = f"{10 / count:.3g}"
-        words = "first natural frequency in Hz, roughly (or the stiffness of a storey with --stiffness)"
-        answer = _ask("--frequency", words[0].upper() + words[1:], rule)
-        try:
-            frequency = float(answer)
-        except ValueError:
-            raise InputError("The first natural frequency is a number in Hz.") from None
-    if not frequency > 0 or not math.isfinite(frequency):
-        raise InputError("The first natural frequency is a positive number in Hz.")
+        return _each(stiffness, "--stiffness", "N/m", count)
+    words = "First natural frequency in Hz, roughly (or the stiffness of a storey with --stiffness)"
+    hertz = _answer(frequency, "--frequency", words, f"{10 / count:.3g}", _positive)
     mean = sum(in_si(mass, "kg") for mass in masses) / count
     lowest = 2 * math.sin(math.pi / (2 * (2 * count + 1)))  # of n equal storeys: ω₁ = lowest √(k/m)
-    return [f"{mean * (2 * math.pi * frequency / lowest) ** 2:.3g} N/m"] * count
+    return [f"{mean * (2 * math.pi * hertz / lowest) ** 2:.3g} N/m"] * count
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise InputError(f"The first natural frequency is a positive number in Hz, not '{text}'.")
+    return number
 
 
 def _places(record, given: list[str], ground: str | None, count: int) -> tuple[str, dict[str, str]]:
@@ -210,14 +221,15 @@ def _places(record, given: list[str], ground: str | None, count: int) -> tuple[s
         typer.echo(f"The ground motion is '{ground}', by its name and unit; --ground chooses another.")
     rest = [c.name for c in record.channels if c.name not in named and c.name != ground]
     if ground is None:
-        answer = _ask("--ground", f"Channel of the ground motion ({', '.join(rest)})", None)
-        ground = _channel(record, answer, "--ground")
+        words = f"Channel of the ground motion ({', '.join(rest)})"
+        ground = str(_answer(None, "--ground", words, None, lambda text: _channel(record, text, "--ground")))
         rest = [name for name in rest if name != ground]
     if at_terminal() and not given:
         for name in rest:
-            answer = _ask("--sensor", f"Place of '{name}' (0 to {count - 1}, roof; - if it is not used)", "-")
-            if answer != "-":
-                named |= [_place(record, f"{name}={answer}", count)]
+            words = f"Place of '{name}' (0 to {count - 1}, roof; - if it is not used)"
+            place = _answer(None, "--sensor", words, "-", lambda text: text if text == "-" else _floor(text, count))
+            if place != "-":
+                named[name] = place
     if not named:
         raise InputError(
             f"Give --sensor: the place of at least one channel, as --sensor '{rest[0] if rest else 'A1'}=roof'; the "
@@ -243,10 +255,14 @@ def _place(record, text: str, count: int) -> tuple[str, str]:
     name, equal, place = text.rpartition("=")
     if not equal:
         raise InputError(f"--sensor is written CHANNEL=PLACE, as 'roof acc X=roof', not '{text}'.")
-    place = place.strip().lower()
+    return _channel(record, name, "--sensor"), _floor(place, count)
+
+
+def _floor(text: str, count: int) -> str:
+    place = text.strip().lower()
     if place != "roof" and not (place.isdigit() and int(place) < count):
-        raise InputError(f"--sensor '{text}': places are floors 0 to {count - 1} and roof, not '{place}'.")
-    return _channel(record, name, "--sensor"), place
+        raise InputError(f"--sensor: places are floors 0 to {count - 1} and roof, not '{place}'.")
+    return place
 
 
 def _sensor(record, name: str, place: str, reading: dict) -> DraftChannel:

@@ -62,8 +62,10 @@ def check_files(
         except VibridError as problem:
             check.findings += [Finding("project", WRONG, line) for line in str(problem).splitlines()]
     project = check.project
-    named = list(files) or ([] if project is None else [project.beside(name) for name in project.records_table.files])
-    records = [record for file in named for record in _read(check, file, progress)]
+    named: list[tuple[Path, float | None, float | None]] = [(file, None, None) for file in files]
+    if project is not None and not files:
+        named = [(project.beside(part.file), part.start, part.end) for part in project.records_table.files]
+    records = [record for part in named for record in _read(check, *part, progress)]
     check.findings = list({(f.name, f.sentence): f for f in check.findings}.values())
     if project is not None and not any(f.name in ("file", "missing") for f in check.findings):
         _look_ahead(check, project, records, progress)
@@ -71,11 +73,13 @@ def check_files(
     return check
 
 
-def _read(check: ProjectCheck, file: Path, progress: Progress) -> list[Record]:
-    """The records of a file, with the condition of their channels noted."""
+def _read(
+    check: ProjectCheck, file: Path, start: float | None, end: float | None, progress: Progress
+) -> list[Record]:
+    """The records of a file, or of a part of it, with the condition of their channels noted."""
     progress.stage(f"reading {file.name}")
     try:
-        records = [check.project.read(file)] if check.project is not None else read_records(file)
+        records = [check.project.read(file, start, end)] if check.project is not None else read_records(file)
     except VibridError as problem:
         check.findings.append(Finding("file", WRONG, str(problem), str(file)))
         return []
