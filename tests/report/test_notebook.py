@@ -126,3 +126,14 @@ def test_an_editor_shows_names_units_and_defaults(constructor):
     assert inspect.Parameter.VAR_POSITIONAL not in kinds, "the names of the arguments are hidden"
     for name in signature.parameters:
         assert name in text, f"{constructor.__name__}({name}) is not explained"
+
+
+def test_a_hybrid_test_is_shown_with_its_devices():
+    frame = vb.ShearBuilding([1e3], [vb.Linear(4e5, 500.0)])
+    test = vb.HybridTest(frame, [vb.Experimental(vb.Linear(1e4, 50.0), at=0, name="damper")], rate=200.0)
+    result = test.run(vb.synthetic_motion(1, duration=1.0, rate=200.0, pga=1.0))
+    shown = result._repr_html_()
+    assert "damper" in shown and "tested" in shown and "data:image/png" in shown and "No picture" not in shown
+    assert "1 devices: damper" in repr(result) and len(repr(result)) < 300
+    assert "damper.force" in result.to_pandas().columns
+    assert {"damper.force", "displacement"} <= set(result.to_xarray().data_vars)
