@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vibrid.commands.init_text import Draft, DraftChannel, project_text
+from vibrid.commands.init_text import ProjectDraft, DraftChannel, project_text
+from vibrid.commands.options import Json
 from vibrid.commands.reading import decided, read_files, with_reading
 from vibrid.commands.trust import at_terminal
 from vibrid.core.errors import FileProblem, InputError, VibridError, nearest, unknown_name
@@ -50,7 +51,6 @@ Title = Annotated[str, typer.Option(help="Name of the project in tables and repo
 
 @with_reading
 def init(
-    context: typer.Context,
     data: DataFiles = None,
     output: OutputFile = Path("project.toml"),
     structure: Kind = None,
@@ -62,6 +62,7 @@ def init(
     sensor: SensorPlaces = None,
     ground: Ground = None,
     title: Title = "",
+    as_json: Json = False,
     reading: Any = None,
 ) -> None:
     """Write a commented project file for your own data; asks at a terminal for what the options do not say.
@@ -70,6 +71,7 @@ def init(
 
     Example: vibrid init test.csv --storeys 2 --mass "20 t" --frequency 3 --sensor "A1=0" --sensor "A2=roof" --ground A0
     """
+    from vibrid.commands.output import print_json
     from vibrid.core.files import write_text
 
     if output.suffix != ".toml":
@@ -83,14 +85,15 @@ def init(
             raise InputError(f"A project has no --{key}; describe the columns in a sidecar, {data[0]}.toml.")
     records = [r for path in data for r in read_files(path, reading)]
     _same_channels(data, records)
-    _show(records)
+    if not as_json:
+        _show(records)
     kind = _kind(structure)
     count = _answer(storeys, "--storeys", "Number of storeys", None, _count)
     words = "Mass of a floor, with its unit, as 20 t (or of each, by commas)"
     masses = _answer(mass, "--mass", words, None, lambda text: _each(text, "--mass", "kg", count))
     guess = _guess(stiffness, frequency, masses, count)
     moving, places = _places(records[0], sensor or [], ground, count)
-    draft = Draft(
+    draft = ProjectDraft(
         title=title or data[0].stem,
         kind=kind,
         masses=masses,
@@ -108,12 +111,14 @@ def init(
     except VibridError:
         output.unlink()
         raise
-    typer.echo(f"wrote {output}")
-    commands = getattr(context.find_root().command, "commands", {})
     quoted = f'"{output}"' if " " in str(output) else str(output)
-    if "check" in commands:
-        typer.echo(f"Next: vibrid check {quoted}")
-    typer.echo(f"Next: vibrid identify {quoted} --report {output.stem}.html")
+    following = [f"vibrid check {quoted}", f"vibrid identify {quoted} --report {output.stem}.html"]
+    if as_json:
+        print_json({"files": [output], "next": following})
+        return
+    typer.echo(f"wrote {output}")
+    for command in following:
+        typer.echo(f"Next: {command}")
 
 
 def _same_channels(files: list[Path], records: list) -> None:

@@ -18,7 +18,7 @@ class DraftChannel:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ProjectDraft:
     """What a project file is made from; masses and stiffnesses are texts with units, one for each storey."""
 
     title: str
@@ -41,7 +41,7 @@ _QUANTITIES = {
 }
 
 
-def project_text(draft: Draft) -> str:
+def project_text(draft: ProjectDraft) -> str:
     """A commented project file."""
     parts = [
         f"# Written by `vibrid init` for {', '.join(draft.files)}.",
@@ -90,7 +90,7 @@ def project_text(draft: Draft) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _storeys(draft: Draft) -> list[str]:
+def _storeys(draft: ProjectDraft) -> list[str]:
     comment = "  # first guess; other laws are in docs/laws.md"
     if len(set(draft.stiffnesses)) == 1:
         count = f"count = {len(draft.stiffnesses)}, "
@@ -99,7 +99,7 @@ def _storeys(draft: Draft) -> list[str]:
     return [*lines, *(f'  {{law = "linear", stiffness = {_text(k)}}},' for k in draft.stiffnesses), "]"]
 
 
-def _reading(draft: Draft) -> list[str]:
+def _reading(draft: ProjectDraft) -> list[str]:
     """How the files are read, as it was said on the command line."""
     given, lines = draft.reading, []
     if given.get("step"):

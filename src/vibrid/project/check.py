@@ -73,9 +73,7 @@ def check_files(
     return check
 
 
-def _read(
-    check: ProjectCheck, file: Path, start: float | None, end: float | None, progress: Progress
-) -> list[Record]:
+def _read(check: ProjectCheck, file: Path, start: float | None, end: float | None, progress: Progress) -> list[Record]:
     """The records of a file, or of a part of it, with the condition of their channels noted."""
     progress.stage(f"reading {file.name}")
     try:
