@@ -26,12 +26,17 @@ def figure_html(figure: Figure, caption: str, number: int) -> Html:
     """A figure with its caption: SVG, or a PNG where the drawing has too many points."""
     drawing = _svg(figure, number)
     if len(drawing) > LARGEST_DRAWING:
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=130)
-        data = base64.b64encode(stream.getvalue()).decode()
-        picture = f'<img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
+        picture = png_html(figure, caption)
         drawing = min(drawing, picture, key=len)
     return Html(f"<figure>{drawing}<figcaption><b>Figure {number}.</b> {escape(caption)}</figcaption></figure>")
+
+
+def png_html(figure: Figure, words: str = "", dpi: float = 130) -> Html:
+    """A figure as a picture inside a page; `words` for those who cannot see it."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=dpi)
+    data = base64.b64encode(stream.getvalue()).decode()
+    return Html(f'<img style="max-width:100%" alt="{escape(words)}" src="data:image/png;base64,{data}">')
 
 
 def _svg(figure: Figure, number: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +14,7 @@ from vibrid.identification.compare import Comparison
 from vibrid.identification.prediction import Prediction
 from vibrid.identification.result import Identification, Validation
 from vibrid.records.record import Record
+from vibrid.report.embed import png_html
 from vibrid.report.hybrid_plots import history_figure
 from vibrid.report.identification_plots import plot_comparison, plot_intervals, plot_validation
 from vibrid.report.inputs import structure_rows
@@ -48,13 +47,9 @@ def repr_html(thing: Any) -> str:
 def _picture(draw: Callable[[], Figure | SubFigure]) -> Html:
     try:
         drawn = draw()
-        figure = drawn if isinstance(drawn, Figure) else drawn.figure
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=90)
+        return png_html(drawn if isinstance(drawn, Figure) else drawn.figure, dpi=90)
     except (VibridError, ValueError) as problem:
         return paragraph(f"No picture: {problem}")
-    data = base64.b64encode(stream.getvalue()).decode()
-    return Html(f'<img style="max-width:100%" alt="" src="data:image/png;base64,{data}">')
 
 
 def _first(headings, rows, **options) -> Html:
