@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vibrid.commands.init_text import ProjectDraft, DraftChannel, project_text
+from vibrid.commands.init_text import DraftChannel, ProjectDraft, project_text
 from vibrid.commands.options import Json
 from vibrid.commands.reading import decided, read_files, with_reading
 from vibrid.commands.trust import at_terminal
