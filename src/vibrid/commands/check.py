@@ -74,7 +74,7 @@ def _show(found) -> None:
     if not number:
         typer.echo("Nothing wrong or odd was found.")
     if found.forecast is not None:
-        _show_forecast(found.forecast)
+        _show_forecast(found.forecast, found.display_units)
     typer.echo(f"Next: {found.next}")
 
 
@@ -97,20 +97,25 @@ def _cells(row: dict) -> list[str]:
     ]
 
 
-def _show_forecast(ahead) -> None:
+def _show_forecast(ahead, units: dict[str, str]) -> None:
+    """What can be expected of a fit, in the units of the project."""
     from vibrid.commands.output import print_table
+    from vibrid.identification.display import factor_of
 
-    rows = [
-        [
-            row["name"],
-            f"{row['first_guess']:.4g}",
-            f"{2 * row['expected_standard_deviation']:.2g}",
-            _percent(row["relative"]),
-            "yes" if row["identifiable"] else "no",
-            row["unit"] or "-",
-        ]
-        for row in ahead.table()
-    ]
+    rows = []
+    for row in ahead.table():
+        unit = units.get(row["name"], row["unit"])
+        factor = factor_of(unit, row["unit"]) or 1.0
+        rows.append(
+            [
+                row["name"],
+                f"{row['first_guess'] / factor:.4g}",
+                f"{2 * row['expected_standard_deviation'] / factor:.2g}",
+                _percent(row["relative"]),
+                "yes" if row["identifiable"] else "no",
+                unit or "-",
+            ]
+        )
     headings = ["unknown", "first guess", "± 2σ", "± 2σ in %", "can be found", "unit"]
     print_table("Expected from this excitation and these sensors, before a fit", headings, rows, headings[1:4])
     if not ahead.looked:

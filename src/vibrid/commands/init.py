@@ -202,7 +202,13 @@ def _guess(stiffness: str | None, frequency: float | None, masses: list[str], co
     hertz = _answer(frequency, "--frequency", words, f"{10 / count:.3g}", _positive)
     mean = sum(in_si(mass, "kg") for mass in masses) / count
     lowest = 2 * math.sin(math.pi / (2 * (2 * count + 1)))  # of n equal storeys: ω₁ = lowest √(k/m)
-    return [f"{mean * (2 * math.pi * hertz / lowest) ** 2:.3g} N/m"] * count
+    return [_readable(mean * (2 * math.pi * hertz / lowest) ** 2)] * count
+
+
+def _readable(stiffness: float) -> str:
+    """A stiffness in N/m with three digits, in a unit in which it is no large number; results have the same unit."""
+    factor, unit = next(((f, u) for f, u in ((1e6, "MN/m"), (1e3, "kN/m")) if stiffness >= f), (1.0, "N/m"))
+    return f"{stiffness / factor:.3g} {unit}"
 
 
 def _positive(text: str) -> float:

@@ -38,6 +38,7 @@ class ProjectCheck:
     rows: list[dict[str, Any]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     forecast: Forecast | None = None
+    display_units: dict[str, str] = field(default_factory=dict)  # of the unknowns, as the project gives them
     next: str = ""
 
     def of(self, verdict: str) -> list[Finding]:
@@ -172,6 +173,7 @@ def _look_ahead(check: ProjectCheck, project: Project, records: list[Record], pr
             return
         check.forecast = forecast(problem, _noise(problem, records), measured, progress)
         check.findings += check.forecast.findings
+        check.display_units = project.given.of(problem.unknowns)
     except VibridError as problem:
         check.findings.append(Finding("problem", WRONG, str(problem)))
 
