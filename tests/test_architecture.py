@@ -281,7 +281,6 @@ MAY_WRITE = {
     "networks/export/compiled.py: TemporaryDirectory": "a C file for the compiler, which goes with its folder",
     "records/journal.py: open": "the last rows of a running test, in memory that outlives a kill",
     "report/embed.py: savefig": "to memory, for a page",
-    "report/notebook.py: savefig": "to memory, for a cell",
     "report/save.py: savefig": "to memory, before the safe way",
 }
 """Places that write by themselves, and why."""

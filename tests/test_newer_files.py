@@ -22,8 +22,9 @@ def test_a_newer_device_model(tmp_path):
 
 
 def test_a_newer_journal(tmp_path):
-    (tmp_path / "test.journal").write_bytes(b'{"vibrid_journal": 2, "columns": []}\n' + bytes(100))
-    with pytest.raises(vb.FileProblem, match=SENTENCE):
+    (tmp_path / "test.journal").write_bytes(b'{"vibrid_journal": 3, "columns": []}\n' + bytes(100))
+    later = SENTENCE.replace("format 2", "format 3").replace("format 1", "format 2")
+    with pytest.raises(vb.FileProblem, match=later):
         vb.read_record(tmp_path / "test.journal")
 
 

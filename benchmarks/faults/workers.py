@@ -4,6 +4,7 @@ file that ends two processes is a failure, a process that something else ended i
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import resource
@@ -87,10 +88,9 @@ class Reader:
 
 def read_blocks(blocks: list[Block], jobs: int, until: float) -> Iterator[tuple[Block, Tally]]:
     """Each block with its tally, as it is done; no block begins after the time `until`."""
-    _one_thread_each()
     waiting = list(reversed(blocks))
     readers: list[Reader] = []
-    with tempfile.TemporaryDirectory(dir=_MEMORY_DISK) as place:
+    with _one_thread_each(), tempfile.TemporaryDirectory(dir=_MEMORY_DISK) as place:
         try:
             while True:
                 while len(readers) < jobs and waiting and time.monotonic() < until:
@@ -149,8 +149,19 @@ def _code(reader: Reader) -> int | None:
     return reader.process.exitcode
 
 
-def _one_thread_each() -> None:
-    """Threads of libraries reserve memory, which is limited, and would disturb each other."""
-    os.environ.update({"JAX_PLATFORMS": "cpu", "MALLOC_ARENA_MAX": "2"})
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
+@contextlib.contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Threads of libraries reserve memory, which is limited, and would disturb each other. For processes started here;
+    the environment of this one is as before in the end."""
+    wanted = {"JAX_PLATFORMS": "cpu", "MALLOC_ARENA_MAX": "2"}
+    wanted |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -150,7 +150,7 @@ def stand_ins(monkeypatch, fit, folder):
         samples=0, warnings=lambda: [], feed=lambda *_: None, estimate=lambda: (np.ones(1), np.ones(1)),
         save=lambda p, arrays, **_: files.write_arrays(p, x=np.zeros(1)),
     )  # fmt: skip
-    run.problem = Stand(unknowns=Stand(names=("k",), units=("N/m",)))
+    run.problem = Stand(unknowns=Stand(names=("k",), units=("N/m",), places=((),)))
     monkeypatch.setattr(online_run, "live_problem", lambda *_, **__: run.problem)
     monkeypatch.setattr(online_run, "LiveRun", lambda *_: run)
     # a paper of one item

@@ -62,7 +62,7 @@ class Sender:
     def __init__(self, rows, numbers):
         self.rows, self.numbers = rows, numbers
 
-    def __call__(self, host, port, channels, timeout, refuse, opened):
+    def __call__(self, host, port, channels, timeout, refuse, opened, wait, waiting):
         for n in self.numbers:
             yield Arrival(1000 + n, STEP * n, self.rows[n])
         raise Silence

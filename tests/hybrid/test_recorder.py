@@ -79,10 +79,10 @@ def test_a_kill_costs_no_row(tmp_path, monkeypatch):
         fill(recorder, rows, first)
         record = vb.read_record(recorder.journal)
         check(record, first + rows)
-        assert "its end is missing or damaged" not in record.history
+        assert "rows are missing, or its end is damaged" not in record.history
     fill(recorder, 1, 512)  # one more than the ring has
     late = vb.read_record(recorder.journal)
-    assert "its end is missing or damaged" in late.history and len(late) == 512 and late["f"][-1] == -512
+    assert "rows are missing, or its end is damaged" in late.history and len(late) == 512 and late["f"][-1] == -512
     may_write.set()
     recorder.close()
     check(vb.read_record(tmp_path / "test.h5"), 513)
@@ -118,7 +118,7 @@ def test_a_journal_that_was_cut_or_damaged_is_read_up_to_there(cut, tmp_path):
     (tmp_path / "cut").write_bytes(content[:-cut])
     record = vb.read_record(tmp_path / "cut")
     check(record, 150 if cut < 1212 else 50)
-    assert "its end is missing or damaged" in record.history
+    assert "rows are missing, or its end is damaged" in record.history
     spoilt = bytearray(content)
     spoilt[-cut] ^= 1
     (tmp_path / "spoilt").write_bytes(spoilt)

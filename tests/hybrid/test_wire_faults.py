@@ -20,6 +20,7 @@ from wire_helpers import Spring, drive, expected, remote, serving
 
 import vibrid as vb
 from vibrid.hybrid import Experimental, HybridTest, Recorder, RemoteSubstructure, SafetyLimits, WallClock, WireProblem
+from vibrid.records.journal import RING_ROWS
 
 PROTOCOLS = ["tcp", "udp"]
 HERE = Path(__file__).resolve().parent
@@ -279,10 +280,18 @@ def test_the_disk_is_full(when_full, tmp_path, small_disk):
         ending = served.end()
     assert ending.well == (when_full == "continue")
     assert (ending.steps == 3000) == (when_full == "continue")
-    kept = vb.read_record(served.record.path)
-    assert 1000 < len(kept) < 2000 and "rows; read_record reads it" in served.record.problem
-    assert 60_000 - served.record.path.stat().st_size < 100  # every row that fits is there
-    np.testing.assert_allclose(kept["force_1"], expected(len(kept)), atol=1e-9)
+    kept, problem = vb.read_record(served.record.path), served.record.problem
+    if when_full == "end":  # the rows since the disk was full are still in memory
+        np.testing.assert_allclose(kept["force_1"], expected(len(kept)), atol=1e-9)
+        assert len(kept) >= ending.steps - 1 > 1000 and f"{len(kept)} of {len(kept)} rows are in" in problem
+        assert [p.name for p in tmp_path.iterdir()] == ["test.h5"]
+        return
+    first = len(kept) - RING_ROWS  # every row that fits, and the last ones
+    assert 85_000 - served.record.path.stat().st_size < 100 and first > 1000
+    np.testing.assert_allclose(kept["force_1"][:first], expected(first), atol=1e-9)
+    np.testing.assert_allclose(kept["force_1"][first:], expected(3000)[-RING_ROWS:], atol=1e-9)
+    np.testing.assert_allclose(np.diff(kept.time)[first - 1], 1e-3 * (3001 - len(kept)))
+    assert f"{len(kept)} of 3000 rows; read_record reads it" in problem
     assert [p.name for p in tmp_path.iterdir()] == ["test.h5.journal"], "no half-written files"
 
 

@@ -162,7 +162,7 @@ def record_of(kept: Journaled, history: Sequence[str]) -> Record:
     """The record of the journal: rows in order of time, values that are not finite missing."""
     notes, rows = list(history), kept.rows
     if not kept.whole:
-        notes.append("its end is missing or damaged")
+        notes.append("rows are missing, or its end is damaged")
     times = np.where(np.isfinite(rows[:, 0]), rows[:, 0], -np.inf)
     later = times > np.concatenate([[-np.inf], np.maximum.accumulate(times)[:-1]]) if len(rows) else np.zeros(0, bool)
     if not later.all():
