@@ -104,7 +104,7 @@ def _show_forecast(ahead, units: dict[str, str]) -> None:
 
     rows = []
     for row in ahead.table():
-        unit = units.get(row["name"], row["unit"])
+        unit = str(units.get(row["name"], row["unit"]))
         factor = factor_of(unit, row["unit"]) or 1.0
         rows.append(
             [

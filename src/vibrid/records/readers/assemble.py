@@ -247,7 +247,9 @@ def _channel(source: Source, known: Column, line: int | None) -> tuple[Channel, 
             raise source.problem(
                 f"column '{known.name}' is a {quantity} and cannot be measured in '{known.unit}'.", line
             )
-    direction = known.direction or (component_in(known.name) if quantity.startswith("ground") else "")
+    direction = known.direction
+    if direction is None:
+        direction = component_in(known.name) if quantity.startswith("ground") else ""
     return Channel(known.name, quantity, symbol, known.location, direction), unit
 
 

@@ -52,7 +52,7 @@ class Column:
     unit: str | None = None
     quantity: str | None = None
     location: str = ""
-    direction: str = ""
+    direction: str | None = None  # None: as the name says
     gain: float = 1.0
     skip: bool = False
     key: str | None = None
