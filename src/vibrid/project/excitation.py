@@ -86,7 +86,7 @@ def _known(inputs: list[InputTable]) -> dict[str, Column]:
             unit=c.unit or None,
             quantity=c.quantity if "quantity" in c.model_fields_set else None,
             location=c.place,
-            direction=c.direction,
+            direction=c.direction or None,
         )
         for c in inputs
     }
