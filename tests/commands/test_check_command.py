@@ -130,3 +130,11 @@ def test_a_project_for_a_simulation_is_checked_too(folder, vibrid):
     )
     made = vibrid("check", folder / "gone.toml")
     assert made.exit_code == 2 and "gone.AT2" in made.stdout
+
+
+def test_the_preparation_is_drawn_before_and_after(folder, vibrid, tmp_path):
+    table = '\n[records]\nfiles = ["clean.csv"]\nstart = 2.0\nbaseline = "line"\n'
+    (folder / "prepared.toml").write_text(PROJECT + table, encoding="utf-8")
+    shown = vibrid("check", folder / "prepared.toml", "--plot", tmp_path / "before and after.png")
+    assert shown.exit_code < 2 and (tmp_path / "before and after.png").stat().st_size > 10_000
+    assert vibrid("check", folder / "two.toml", "--plot", tmp_path / "a.xls").exit_code != 0

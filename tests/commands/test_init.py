@@ -7,10 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from vibrid.cli import app
+from vibrid.commands import asking, init_shapes
 from vibrid.commands import init as command
 from vibrid.project import load_project
 from vibrid.structures.modes import modes
 
+BEAM = ["--length", "12 m", "--mass", "300 kg/m", "--frequency", "2.5"]
 NEEDED = ["--storeys", "2", "--mass", "20 t", "--frequency", "3"]
 
 
@@ -46,6 +48,15 @@ def test_the_file_loads_and_its_sensors_find_their_channels(run, tmp_path):
     assert again.exit_code == 1 and "is not overwritten" in again.output
 
 
+def test_a_cantilever_has_the_first_frequency_that_was_given(run, tmp_path):
+    shown = run(*BEAM, "--sensor", "A1=x=6", "--sensor", "roof acc X=tip")
+    assert shown.exit_code == 0, shown.output
+    project = load_project(tmp_path / "project.toml")
+    assert [(s.label, s.place) for s in project.sensors] == [("A1", "x=6"), ("roof acc X", "tip")]
+    assert float(modes(project.structure).frequencies[0]) == pytest.approx(2.5, rel=1e-3)
+    assert [str(u.path) for u in project.unknown] == ["modulus", "damping.ratios"]
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -60,7 +71,11 @@ def test_the_file_loads_and_its_sensors_find_their_channels(run, tmp_path):
         (["--storeys", "2", "--mass", "20 kN"], "'kN' measures force; this number is in kg"),
         (["--storeys", "2", "--mass", "1 t,1 t,1 t"], "--mass has 3 values for 2 storeys"),
         (["--structure", "beem"], "no kind of structure called 'beem'; did you mean 'beam'?"),
-        (["--structure", "beam"], "begin with a copy of examples/beam.toml"),
+        (["--structure", "frame"], "begin with a copy of examples/frame.toml"),
+        (["--structure", "beam"], "Give --length: length of the cantilever"),
+        (["--structure", "beam", "--storeys", "2"], "--storeys does not belong to a beam"),
+        ([*BEAM, "--mass", "20 t"], "'t' measures mass; this number is in kg/m"),
+        ([*BEAM, "--sensor", "A1=x=12.5"], "x=… up to 12 m from the support, not 'x=12.5'"),
     ],
 )
 def test_what_is_missing_or_wrong_is_a_sentence_and_writes_nothing(run, tmp_path, given, words):
@@ -70,7 +85,8 @@ def test_what_is_missing_or_wrong_is_a_sentence_and_writes_nothing(run, tmp_path
 
 
 def test_questions_are_asked_at_a_terminal(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "at_terminal", lambda: True)
+    for module in (asking, command, init_shapes):
+        monkeypatch.setattr(module, "at_terminal", lambda: True)
     shown = run(answers="shear-building\nmany\n2\n20 kN\n20 t\n\n5\n0\nroof\n")  # three are asked again
     assert shown.exit_code == 0, shown.output
     for wrong in ("not 'many'", "'kN' measures force", "floors 0 to 1 and roof, not '5'"):

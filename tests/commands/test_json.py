@@ -34,6 +34,17 @@ def told(vibrid, tmp_path, monkeypatch):
     return run
 
 
+def test_a_table_of_channels_as_csv(vibrid, told, tmp_path):
+    vibrid("motions", "synthesise", "-o", "motion.csv", "--duration", 5)
+    (found,) = told("record", "info", "motion.csv", "--csv", "t.csv")
+    (row,) = csv.DictReader((tmp_path / "t.csv").open(encoding="utf-8"))
+    assert (row["record"], row["name"]) == (found["name"], found["channels"][0]["name"])
+    assert (
+        float(row["intensity_pga"]) == found["channels"][0]["intensity"]["pga"]
+        and int(row["samples"]) == found["samples"]
+    )
+
+
 def test_commands_that_only_write_files(told, tmp_path):
     found = told("motions", "synthesise", "-o", "motion.csv", "--count", 2, "--duration", 5)
     assert [row["seed"] for row in found["motions"]] == [0, 1] and all((tmp_path / f).exists() for f in found["files"])

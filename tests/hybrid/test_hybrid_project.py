@@ -1,5 +1,6 @@
 """The hybrid test of a project file: what it makes, what it refuses, the command, its view and its report."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -94,11 +95,12 @@ def test_the_command_records_and_reports(write, tmp_path):
         assert old in text
         text = text.replace(old, new)
     project.write_text(text, encoding="utf-8")
-    made = CliRunner().invoke(
-        app, ["hybrid", "run", str(project), "--json", "--out", str(out), "--report", str(report)]
-    )
+    files = ["--out", str(out), "--report", str(report), "--csv", str(tmp_path / "devices.csv")]
+    made = CliRunner().invoke(app, ["hybrid", "run", str(project), "--json", *files])
     assert made.exit_code == 0, made.output
     answer = json.loads(made.stdout)
+    table = list(csv.DictReader((tmp_path / "devices.csv").open(encoding="utf-8")))
+    assert [float(row["force"]) for row in table] == [device["force"] for device in answer["devices"]]
     devices, structure = vb.read_record(out / "devices.h5"), vb.read_record(out / "structure.h5")
     assert {"first_storey.target", "first_storey.force", "second_storey.force"} <= set(devices.names)
     assert len(devices) == 2 * 1024 - 1 and len(structure) == 2 * 1024

@@ -1,5 +1,6 @@
 """`vibrid hybrid rehearse`, and the judgement at the end of `vibrid hybrid run`."""
 
+import csv
 import json
 import math
 
@@ -57,13 +58,15 @@ def test_the_command_prints_writes_and_judges(run, tmp_path):
         assert f"<h2>{heading}</h2>" in text
 
 
-def test_json_has_numbers_in_si_units(run):
-    shown = run(VIRTUAL, "rehearse", "--runs", "0", "--json")
+def test_json_has_numbers_in_si_units(run, tmp_path):
+    shown = run(VIRTUAL, "rehearse", "--runs", "0", "--json", "--csv", str(tmp_path / "tests.csv"))
     content = json.loads(shown.stdout)
     (delay,) = content["delays"]
     assert delay["critical"] == pytest.approx(delay["critical_simulated"], rel=0.01)
     assert delay["critical"] < math.inf and content["judgement"] == "go" and content["scatter"] is None
     assert [test["name"] for test in content["tests"]] == ["moved exactly", "as planned", "without compensation"]
+    rows = list(csv.DictReader((tmp_path / "tests.csv").open(encoding="utf-8")))
+    assert [float(row["peak"]) for row in rows] == [test["peak"] for test in content["tests"]]
 
 
 def test_an_external_device_is_not_moved(run):

@@ -13,10 +13,14 @@ Files = Annotated[
     list[Path],
     typer.Argument(metavar="[PROJECT.toml] [DATA…]", help="Project file, measured files, or both.", show_default=False),
 ]
+Plot = Annotated[
+    Path | None,
+    typer.Option(help="Draw the channels before and after their preparation: .png, .pdf, .svg.", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def check(files: Files, as_json: Json = False, trust: Trust = False) -> None:
+def check(files: Files, plot: Plot = None, as_json: Json = False, trust: Trust = False) -> None:
     """Say everything that is wrong or odd in a project and its measured files, before anything is fitted.
 
     Exit code 0: nothing; 1: something is odd; 2: something is wrong.
@@ -24,11 +28,13 @@ def check(files: Files, as_json: Json = False, trust: Trust = False) -> None:
     Example: vibrid check frame.toml test.csv
     """
     from vibrid.commands.delivery import Delivery
-    from vibrid.commands.output import print_json
+    from vibrid.commands.output import check_ending, print_json
     from vibrid.commands.progress import terminal_progress
+    from vibrid.commands.records import draw_prepared, numbered
     from vibrid.core.errors import InputError
     from vibrid.project.check import check_files
 
+    check_ending(plot, (".png", ".pdf", ".svg"))
     projects = [file for file in files if file.suffix.lower() == ".toml"]
     if len(projects) > 1:
         raise InputError(f"One project is checked at a time; {', '.join(map(str, projects))} were given.")
@@ -38,6 +44,8 @@ def check(files: Files, as_json: Json = False, trust: Trust = False) -> None:
         found = check_files(project, data, trust, progress)
     with Delivery(quiet=as_json) as deliver:
         deliver.answer(lambda: print_json(_content(found)) if as_json else _show(found))
+        for number, (before, after) in enumerate(found.records if plot else [], 1):
+            draw_prepared(deliver, before, after, numbered(plot, number, len(found.records)))
     raise typer.Exit(found.exit_code)
 
 

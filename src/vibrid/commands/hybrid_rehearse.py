@@ -26,6 +26,7 @@ def rehearse(
     scatter: Uncertainty = 0.1,
     seed: Seed = 0,
     trust: Trust = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write the table of tests as CSV.")] = None,
     as_json: Json = False,
 ) -> None:
     """Rehearse a hybrid test with virtual devices, and judge: go, go with care, or no go, with the reasons.
@@ -43,6 +44,7 @@ def rehearse(
 
     compile_whole_loops()
     output.check_ending(report, (".html",))
+    output.check_table_file(csv)
     trust = consent(project, trust)
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
@@ -59,12 +61,14 @@ def rehearse(
             seed=seed,
             progress=progress,
         )
+    found = as_dict(result)
     with Delivery(quiet=as_json) as deliver:
         if as_json:
-            content = {"project": str(project), "title": loaded.title, **as_dict(result)}
+            content = {"project": str(project), "title": loaded.title, **found}
             deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: print_rehearsal(loaded.title, result))
+        output.deliver_table(deliver, csv, found["tests"])
         deliver.file(report, lambda: _report(loaded, result, report))
 
 

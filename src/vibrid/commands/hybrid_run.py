@@ -9,6 +9,7 @@ import typer
 
 from vibrid.commands.hybrid_serve import Cores, LockMemory, Priority
 from vibrid.commands.limits import Limit, Unlimited, limits_from
+from vibrid.commands.options import TableFile
 from vibrid.commands.trust import Trust, consent
 
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
@@ -31,6 +32,7 @@ def run(
     limit: Limit = None,
     unlimited: Unlimited = False,
     trust: Trust = False,
+    csv: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Run the hybrid test that a project file describes.
@@ -52,6 +54,7 @@ def run(
 
     compile_whole_loops()
     output.check_ending(report, (".html",))
+    output.check_table_file(csv)
     trust = consent(project, trust)
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
@@ -83,7 +86,7 @@ def run(
     judgement = _judgement(result, limits)
     answer |= {"judgement": str(judgement.level), "reasons": judgement.reasons}
     wanted = [] if out is None else [out / "structure.h5", kept[0].path if kept else out / "devices.h5"]
-    files = [str(f) for f in (*wanted, report) if f is not None]
+    files = [str(f) for f in (*wanted, report, csv) if f is not None]
     with Delivery(quiet=as_json) as deliver:
         if as_json:
             content = {"project": str(project), "title": loaded.title, **answer, "files": files}
@@ -95,6 +98,7 @@ def run(
         if out is not None:
             deliver.file(wanted[0], lambda: output.write_record(_readings(loaded, result), wanted[0]))
             deliver.file(wanted[1], lambda: _kept(kept[0]) if kept else output.write_record(result.devices, wanted[1]))
+        output.deliver_table(deliver, csv, answer["devices"])
         deliver.file(report, lambda: _report(loaded, result, report, (*loaded.files, *excitation.files)))
     if result.stopped:
         raise typer.Exit(1)

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from vibrid.commands.init_text import DraftChannel, ProjectDraft, project_text
+from vibrid.commands.asking import answer
+from vibrid.commands.init_shapes import Given, shape_of
+from vibrid.commands.init_text import DraftChannel, ProjectDraft, Shape, project_text
 from vibrid.commands.options import Json
 from vibrid.commands.reading import decided, read_files, with_reading
 from vibrid.commands.trust import at_terminal
-from vibrid.core.errors import FileProblem, InputError, VibridError, nearest, unknown_name
-
-KINDS = {
-    "shear-building": "floors that move sideways, one after another",
-    "beam": "examples/beam.toml",
-    "frame": "examples/frame.toml",
-    "fiber-frame": "examples/fiber-frame.toml",
-    "truss": "examples/truss.toml",
-    "matrices": "examples/matrices.toml",
-    "device": "examples/device.toml",
-    "column-test": "examples/column-test.toml",
-}
+from vibrid.core.errors import FileProblem, InputError, VibridError, nearest
 
 DataFiles = Annotated[
     list[Path] | None, typer.Argument(metavar="[DATA…]", help="Measured files of one test set-up.", show_default=False)
 ]
 OutputFile = Annotated[Path, typer.Option("--output", "-o", help="Project file to write.")]
-Kind = Annotated[str | None, typer.Option("--structure", help="Kind of structure: shear-building.", show_default=False)]
+Kind = Annotated[
+    str | None, typer.Option("--structure", help="Kind of structure: shear-building or beam.", show_default=False)
+]
 Storeys = Annotated[int | None, typer.Option(help="Number of storeys.", show_default=False)]
-Mass = Annotated[str | None, typer.Option(help='Mass of a floor, as "20 t", or of each by commas, lowest first.')]
+Length = Annotated[str | None, typer.Option(help='Length of a cantilever beam, as "12 m".', show_default=False)]
+Elements = Annotated[int, typer.Option(help="Number of elements of a beam.")]
+Mass = Annotated[
+    str | None,
+    typer.Option(help='Mass of a floor, as "20 t", or of each by commas, lowest first; of a beam, as "300 kg/m".'),
+]
 Stiffness = Annotated[
-    str | None, typer.Option(help='First guess of the stiffness of a storey, as "20 MN/m", or of each by commas.')
+    str | None,
+    typer.Option(help='First guess: of a storey, as "20 MN/m", or of each by commas; of a beam EI, as "5e6 N*m^2".'),
 ]
 Frequency = Annotated[
     float | None, typer.Option(help="First natural frequency in Hz, roughly: another way to guess the stiffness.")
@@ -55,6 +52,8 @@ def init(
     output: OutputFile = Path("project.toml"),
     structure: Kind = None,
     storeys: Storeys = None,
+    length: Length = None,
+    elements: Elements = 10,
     mass: Mass = None,
     stiffness: Stiffness = None,
     frequency: Frequency = None,
@@ -67,7 +66,8 @@ def init(
 ) -> None:
     """Write a commented project file for your own data; asks at a terminal for what the options do not say.
 
-    Floors are numbered from 0, the lowest; the top is called roof. Accelerometers measure absolute acceleration.
+    A building has floors, numbered from 0, the lowest, to the roof; a beam is a cantilever from its support to its tip.
+    Accelerometers measure absolute acceleration.
 
     Example: vibrid init test.csv --storeys 2 --mass "20 t" --frequency 3 --sensor "A1=0" --sensor "A2=roof" --ground A0
     """
@@ -87,18 +87,12 @@ def init(
     _same_channels(data, records)
     if not as_json:
         _show(records)
-    kind = _kind(structure)
-    count = _answer(storeys, "--storeys", "Number of storeys", None, _count)
-    words = "Mass of a floor, with its unit, as 20 t (or of each, by commas)"
-    masses = _answer(mass, "--mass", words, None, lambda text: _each(text, "--mass", "kg", count))
-    guess = _guess(stiffness, frequency, masses, count)
-    moving, places = _places(records[0], sensor or [], ground, count)
+    given = Given(storeys, mass, stiffness, frequency, damping, length, elements)
+    shape = shape_of(structure, given)
+    moving, places = _places(records[0], sensor or [], ground, shape)
     draft = ProjectDraft(
         title=title or data[0].stem,
-        kind=kind,
-        masses=masses,
-        stiffnesses=guess,
-        damping=damping,
+        shape=shape,
         sensors=[_sensor(records[0], name, place, reading) for name, place in places.items()],
         ground=_sensor(records[0], moving, "", reading),
         files=[Path(os.path.relpath(path, output.parent or ".")).as_posix() for path in data],
@@ -144,86 +138,9 @@ def _show(records: list) -> None:
         typer.echo(f"  {channel.name}: {channel.quantity.replace('_', ' ')} [{channel.unit or 'no unit'}]")
 
 
-def _kind(given: str | None) -> str:
-    if given is None and not at_terminal():
-        return "shear-building"
-    return _answer(given, "--structure", "Kind of structure", "shear-building", _known_kind)
-
-
-def _known_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise unknown_name("kind of structure", kind, KINDS)
-    if kind != "shear-building":
-        raise InputError(f"A project for a {kind} needs its geometry; begin with a copy of {KINDS[kind]}.")
-    return kind
-
-
-def _answer(given: object, option: str, question: str, default: str | None, check: Callable[[str], Any]) -> Any:
-    """What an option says, checked; without it the answer at a terminal, where a wrong one is asked for again.
-
-    Without a terminal, a sentence that names the option.
-    """
-    if given is not None:
-        return check(str(given))
-    while at_terminal():
-        try:
-            return check(str(typer.prompt(question, default=default, err=True)).strip())
-        except InputError as problem:
-            typer.echo(str(problem), err=True)
-    raise InputError(f"Give {option}: {question[0].lower()}{question[1:]}.")
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= 200:
-        raise InputError(f"The number of storeys is a whole number from 1 to 200, not '{text}'.")
-    return int(text)
-
-
-def _each(text: str, option: str, unit: str, count: int) -> list[str]:
-    """One text with a number and a unit for every floor, checked."""
-    from vibrid.project.quantities import in_si
-
-    parts = [part.strip() for part in text.split(",")]
-    for part in parts:
-        if in_si(part, unit) <= 0:
-            raise InputError(f"{option}: '{part}' should be positive.")
-    if len(parts) not in (1, count):
-        raise InputError(f"{option} has {len(parts)} values for {count} storeys; give one, or one for each.")
-    return parts * count if len(parts) == 1 else parts
-
-
-def _guess(stiffness: str | None, frequency: float | None, masses: list[str], count: int) -> list[str]:
-    """First guesses of the stiffnesses, from the caller or from the first frequency of equal storeys."""
-    from vibrid.project.quantities import in_si
-
-    if stiffness is not None:
-        return _each(stiffness, "--stiffness", "N/m", count)
-    words = "First natural frequency in Hz, roughly (or the stiffness of a storey with --stiffness)"
-    hertz = _answer(frequency, "--frequency", words, f"{10 / count:.3g}", _positive)
-    mean = sum(in_si(mass, "kg") for mass in masses) / count
-    lowest = 2 * math.sin(math.pi / (2 * (2 * count + 1)))  # of n equal storeys: ω₁ = lowest √(k/m)
-    return [_readable(mean * (2 * math.pi * hertz / lowest) ** 2)] * count
-
-
-def _readable(stiffness: float) -> str:
-    """A stiffness in N/m with three digits, in a unit in which it is no large number; results have the same unit."""
-    factor, unit = next(((f, u) for f, u in ((1e6, "MN/m"), (1e3, "kN/m")) if stiffness >= f), (1.0, "N/m"))
-    return f"{stiffness / factor:.3g} {unit}"
-
-
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise InputError(f"The first natural frequency is a positive number in Hz, not '{text}'.")
-    return number
-
-
-def _places(record, given: list[str], ground: str | None, count: int) -> tuple[str, dict[str, str]]:
+def _places(record, given: list[str], ground: str | None, shape: Shape) -> tuple[str, dict[str, str]]:
     """The channel of the ground motion, and the places of the others."""
-    named = dict(_place(record, text, count) for text in given)
+    named = dict(_place(record, text, shape) for text in given)
     moving = [c.name for c in record.channels if c.quantity == "ground_acceleration"]
     if ground is not None:
         ground = _channel(record, ground, "--ground")
@@ -233,18 +150,19 @@ def _places(record, given: list[str], ground: str | None, count: int) -> tuple[s
     rest = [c.name for c in record.channels if c.name not in named and c.name != ground]
     if ground is None:
         words = f"Channel of the ground motion ({', '.join(rest)})"
-        ground = str(_answer(None, "--ground", words, None, lambda text: _channel(record, text, "--ground")))
+        ground = str(answer(None, "--ground", words, None, lambda text: _channel(record, text, "--ground")))
         rest = [name for name in rest if name != ground]
     if at_terminal() and not given:
         for name in rest:
-            words = f"Place of '{name}' (0 to {count - 1}, roof; - if it is not used)"
-            place = _answer(None, "--sensor", words, "-", lambda text: text if text == "-" else _floor(text, count))
+            words = f"Place of '{name}' ({shape.places}; - if it is not used)"
+            place = answer(None, "--sensor", words, "-", lambda text: text if text == "-" else shape.check(text))
             if place != "-":
                 named[name] = place
     if not named:
+        example = f"{rest[0] if rest else 'A1'}={shape.top}"
         raise InputError(
-            f"Give --sensor: the place of at least one channel, as --sensor '{rest[0] if rest else 'A1'}=roof'; the "
-            f"channels are {', '.join(rest) or 'none but the ground motion'}."
+            f"Give --sensor: the place of at least one channel, as --sensor '{example}'; the channels "
+            f"are {', '.join(rest) or 'none but the ground motion'}."
         )
     unused = [name for name in rest if name not in named]
     if unused:
@@ -262,18 +180,14 @@ def _channel(record, name: str, option: str) -> str:
     raise InputError(f"{option}: there is no channel '{name}'; {nearest(name, record.names)}")
 
 
-def _place(record, text: str, count: int) -> tuple[str, str]:
-    name, equal, place = text.rpartition("=")
+def _place(record, text: str, shape: Shape) -> tuple[str, str]:
+    for channel in sorted(record.names, key=len, reverse=True):
+        if text.startswith(f"{channel}="):
+            return channel, shape.check(text[len(channel) + 1 :])
+    name, equal, place = text.partition("=")
     if not equal:
-        raise InputError(f"--sensor is written CHANNEL=PLACE, as 'roof acc X=roof', not '{text}'.")
-    return _channel(record, name, "--sensor"), _floor(place, count)
-
-
-def _floor(text: str, count: int) -> str:
-    place = text.strip().lower()
-    if place != "roof" and not (place.isdigit() and int(place) < count):
-        raise InputError(f"--sensor: places are floors 0 to {count - 1} and roof, not '{place}'.")
-    return place
+        raise InputError(f"--sensor is written CHANNEL=PLACE, as 'roof acc X={shape.top}', not '{text}'.")
+    return _channel(record, name, "--sensor"), shape.check(place)
 
 
 def _sensor(record, name: str, place: str, reading: dict) -> DraftChannel:

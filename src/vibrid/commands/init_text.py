@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -18,14 +18,32 @@ class DraftChannel:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """A structure for the project file.
+
+    Arguments
+        lines: the table `[structure]`.
+        numbering: how places are called, in words.
+        unknown: path of the stiffness to be found, with a comment.
+        places: the choice of places in words.
+        check: the place in the project's spelling, or an `InputError`.
+        top: a place that always exists, for hints.
+    """
+
+    lines: Sequence[str]
+    numbering: str
+    unknown: str
+    places: str
+    check: Callable[[str], str]
+    top: str
+
+
+@dataclass(frozen=True)
 class ProjectDraft:
-    """What a project file is made from; masses and stiffnesses are texts with units, one for each storey."""
+    """What a project file is made from."""
 
     title: str
-    kind: str
-    masses: Sequence[str]
-    stiffnesses: Sequence[str]
-    damping: float
+    shape: Shape
     sensors: Sequence[DraftChannel]
     ground: DraftChannel
     files: Sequence[str]
@@ -47,36 +65,33 @@ def project_text(draft: ProjectDraft) -> str:
         f"# Written by `vibrid init` for {', '.join(draft.files)}.",
         "# Numbers are in SI units; a text may have another unit. All keys: docs/project-file.md, `vibrid schema`.",
         "",
-        f"title = {_text(draft.title)}",
+        f"title = {as_text(draft.title)}",
         "",
         "[structure]",
-        f"kind = {_text(draft.kind)}",
-        f"masses = {_list(draft.masses)}  # of the floors, lowest first",
-        f'damping = {{kind = "modal", ratios = {draft.damping:g}}}  # of every mode: a first guess',
-        *_storeys(draft),
+        *draft.shape.lines,
         "",
-        '# Sensors: floors are numbered from 0, the lowest; the top is "roof". `channel` is a heading in the files.',
+        f"# Sensors: {draft.shape.numbering}. `channel` is a heading in the files.",
     ]
     for sensor in draft.sensors:
         comment = f"  # {_QUANTITIES[sensor.quantity]}" if sensor.quantity in _QUANTITIES else ""
-        place = sensor.place if sensor.place.isdigit() else _text(sensor.place)
-        parts += ["[[sensors]]", f"channel = {_text(sensor.name)}", f"quantity = {_text(sensor.quantity)}{comment}"]
-        parts += [f"place = {place}"] + ([f"unit = {_text(sensor.unit)}"] if sensor.unit else []) + [""]
-    unit = f", unit = {_text(draft.ground.unit)}" if draft.ground.unit else ""
+        place = sensor.place if sensor.place.isdigit() else as_text(sensor.place)
+        parts += ["[[sensors]]", f"channel = {as_text(sensor.name)}", f"quantity = {as_text(sensor.quantity)}{comment}"]
+        parts += [f"place = {place}"] + ([f"unit = {as_text(sensor.unit)}"] if sensor.unit else []) + [""]
+    unit = f", unit = {as_text(draft.ground.unit)}" if draft.ground.unit else ""
     parts += [
         "[excitation]",
-        f"channels = [{{column = {_text(draft.ground.name)}{unit}}}]  # the measured ground acceleration",
+        f"channels = [{{column = {as_text(draft.ground.name)}{unit}}}]  # the measured ground acceleration",
         "",
         "# What is to be found. `bounds = [low, high]` and `prior = [mean, standard deviation]` are optional.",
         "[[unknown]]",
-        'path = "storeys[*].stiffness"  # [*]: of every storey',
+        f"path = {draft.shape.unknown}",
         "",
         "[[unknown]]",
         'path = "damping.ratios"',
         "bounds = [0.001, 0.3]",
         "",
         "[records]",
-        f"files = {_list(draft.files)}",
+        f"files = {text_list(draft.files)}",
         *_reading(draft),
         '# validation = ["other.csv"]  # records, or parts of them, that are not fitted but predicted',
         '# start = 2.0   # s; with end: the part that is used.  {file = "a.csv", end = 20} is a part of one file',
@@ -90,37 +105,29 @@ def project_text(draft: ProjectDraft) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _storeys(draft: ProjectDraft) -> list[str]:
-    comment = "  # first guess; other laws are in docs/laws.md"
-    if len(set(draft.stiffnesses)) == 1:
-        count = f"count = {len(draft.stiffnesses)}, "
-        return [f'storeys = {{law = "linear", {count}stiffness = {_text(draft.stiffnesses[0])}}}{comment}']
-    lines = ["storeys = [" + comment]
-    return [*lines, *(f'  {{law = "linear", stiffness = {_text(k)}}},' for k in draft.stiffnesses), "]"]
-
-
 def _reading(draft: ProjectDraft) -> list[str]:
     """How the files are read, as it was said on the command line."""
     given, lines = draft.reading, []
     if given.get("step"):
         lines.append(f"rate = {1.0 / given['step']:.12g}")
-    lines += [f"{key} = {_text(given[key])}" for key in ("time", "decimal", "dates", "sheet") if given.get(key)]
+    lines += [f"{key} = {as_text(given[key])}" for key in ("time", "decimal", "dates", "sheet") if given.get(key)]
     if given.get("missing") is not None:
         none = given["missing"].strip().lower() == "none"
         lines.append(f"missing = [{'' if none else given['missing']}]")
     if given.get("drop"):
-        lines.append(f"drop = {_list([name.strip() for name in given['drop'].split(',')])}")
+        lines.append(f"drop = {text_list([name.strip() for name in given['drop'].split(',')])}")
     if draft.rate is not None:
         lines.append(f"resample = {draft.rate:g}  # the samples are not evenly spaced")
     return lines
 
 
-def _text(text: str) -> str:
+def as_text(text: str) -> str:
     """A text in TOML, which has the escapes of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _list(texts: Sequence[str]) -> str:
+def text_list(texts: Sequence[str]) -> str:
+    """A list of texts in TOML; equal ones are counted."""
     if len(set(texts)) == 1 and len(texts) > 3:
-        return f"{{value = {_text(texts[0])}, count = {len(texts)}}}"
-    return f"[{', '.join(_text(text) for text in texts)}]"
+        return f"{{value = {as_text(texts[0])}, count = {len(texts)}}}"
+    return f"[{', '.join(as_text(text) for text in texts)}]"

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from vibrid.commands.delivery import Delivery, quiet_stdout
-from vibrid.commands.output import check_ending, print_json
+from vibrid.commands.options import TableFile
+from vibrid.commands.output import check_ending, check_table_file, deliver_table, print_json
 from vibrid.commands.reading import decided, read_files, with_reading
 from vibrid.core.errors import InputError
 
@@ -72,6 +73,7 @@ def _summary(r) -> dict:
 @with_reading
 def record_info(
     files: Files,
+    csv: TableFile = None,
     as_json: Json = False,
     reading: Reading = None,
 ):
@@ -79,11 +81,17 @@ def record_info(
 
     Example: vibrid record info RSN1106_KOBE_KJM000.AT2
     """
+    check_table_file(csv)
     with quiet_stdout(as_json):
         found = [_summary(r) for path in files for r in read_files(path, reading)]
-    if as_json:
-        print_json(found)
-        return
+    with Delivery(quiet=as_json) as deliver:
+        deliver.answer(lambda: print_json(found) if as_json else _print_summaries(found))
+        sampling = [{"record": e["name"]} | {k: e[k] for k in ("samples", "step", "duration")} for e in found]
+        rows = [about | channel for about, e in zip(sampling, found, strict=True) for channel in e["channels"]]
+        deliver_table(deliver, csv, rows)
+
+
+def _print_summaries(found: list[dict]) -> None:
     for entry in found:
         rate = f"{1 / entry['step']:g} Hz" if entry["step"] else "uneven sampling"
         typer.echo(f"{entry['name']}: {entry['samples']} samples, {rate}, {entry['duration']:g} s")
@@ -141,7 +149,7 @@ def record_convert(
                 part for line in prepared.history[len(r.history) :] for part in line.removeprefix(EFFECT).split("; ")
             ]
             notes = [*decided(r), *steps]
-            path, picture = (_numbered(name, number, len(records)) for name in (output, plot))
+            path, picture = (numbered(name, number, len(records)) for name in (output, plot))
             for note in [] if as_json else notes:
                 typer.echo(f"{r.name}: {note}")
             if deliver.work(f"'{path}' was not written", lambda p=prepared, path=path: getattr(p, write)(path)):
@@ -150,19 +158,21 @@ def record_convert(
                 if not as_json:
                     typer.echo(f"wrote {path}: {len(prepared)} samples, {len(prepared.channels)} channels")
             if picture is not None:
-                deliver.file(picture, lambda r=r, p=prepared, picture=picture: _draw(r, p, picture))
+                draw_prepared(deliver, r, prepared, picture)
         if as_json:
             deliver.answer(lambda: print_json({"records": written, "files": [row["file"] for row in written]}))
 
 
-def _numbered(path: Path | None, number: int, count: int) -> Path | None:
+def numbered(path: Path | None, number: int, count: int) -> Path | None:
+    """The name of one of several files: `test_2.csv`."""
     return path if path is None or count == 1 else path.with_stem(f"{path.stem}_{number}")
 
 
-def _draw(before, after, path: Path) -> None:
+def draw_prepared(deliver: Delivery, before, after, path: Path) -> None:
+    """Draw a record before and after its preparation."""
     from vibrid.report.record_plots import plot_prepared, save
 
-    save(plot_prepared(before, after), path)
+    deliver.file(path, lambda: save(plot_prepared(before, after), path))
 
 
 def _band(text: str | None) -> tuple[float | None, float | None]:

@@ -16,6 +16,7 @@ from vibrid.identification.checks.before import Forecast, forecast
 from vibrid.identification.method import refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import channel_of, make_problem
+from vibrid.project.excitation import read_unprepared
 from vibrid.project.load import load_project
 from vibrid.project.project import Project
 from vibrid.records.condition import Condition, conditions
@@ -31,11 +32,13 @@ GUESSED_NOISE = 0.02
 class ProjectCheck:
     """What was found: the channels, findings, and what a fit can find.
 
-    `rows` are the channels of all files: their condition, the sensor or input each was taken for, and why.
+    `rows` are the channels of all files: their condition, the sensor or input each was taken for, and why; `records`
+    the measured records, before and after their preparation.
     """
 
     project: Project | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
+    records: list[tuple[Record, Record]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     forecast: Forecast | None = None
     display_units: dict[str, str] = field(default_factory=dict)  # of the unknowns, as the project gives them
@@ -66,7 +69,9 @@ def check_files(
     named: list[tuple[Path, float | None, float | None]] = [(file, None, None) for file in files]
     if project is not None and not files:
         named = [(project.beside(part.file), part.start, part.end) for part in project.records_table.files]
-    records = [record for part in named for record in _read(check, *part, progress)]
+    for part in named:
+        _read(check, *part, progress)
+    records = [prepared for _, prepared in check.records]
     check.findings = list({(f.name, f.sentence): f for f in check.findings}.values())
     if project is not None and not any(f.name in ("file", "missing") for f in check.findings):
         _look_ahead(check, project, records, progress)
@@ -74,15 +79,16 @@ def check_files(
     return check
 
 
-def _read(check: ProjectCheck, file: Path, start: float | None, end: float | None, progress: Progress) -> list[Record]:
-    """The records of a file, or of a part of it, with the condition of their channels noted."""
+def _read(check: ProjectCheck, file: Path, start: float | None, end: float | None, progress: Progress) -> None:
+    """Note the records of a file, or of a part of it, and the condition of their channels."""
     progress.stage(f"reading {file.name}")
     try:
-        records = [check.project.read(file, start, end)] if check.project is not None else read_records(file)
+        found = _before_and_after(check.project, file, start, end)
     except VibridError as problem:
         check.findings.append(Finding("file", WRONG, str(problem), str(file)))
-        return []
-    for record in records:
+        return
+    check.records += found
+    for _, record in found:
         if record.step is None:
             sentence = (
                 f"{file}: the time stamps are uneven (steps from {np.diff(record.time).min():.4g} to "
@@ -97,7 +103,16 @@ def _read(check: ProjectCheck, file: Path, start: float | None, end: float | Non
             check.rows.append(_row(file, condition, use, why))
             if use or check.project is None:
                 check.findings += condition.findings
-    return records
+
+
+def _before_and_after(
+    project: Project | None, file: Path, start: float | None, end: float | None
+) -> list[tuple[Record, Record]]:
+    """The records of a file, each before and after the preparation that the project asks for."""
+    if project is None:
+        return [(record, record) for record in read_records(file)]
+    before = read_unprepared(project, file)
+    return [(before, project.records_table.preparation(start, end)(before))]
 
 
 def _taken(check: ProjectCheck, record: Record, file: Path) -> dict[str, tuple[str, str]]:
@@ -112,8 +127,15 @@ def _taken(check: ProjectCheck, record: Record, file: Path) -> dict[str, tuple[s
             sentence = f"{file}: there is no channel for the sensor '{sensor.label}' ({what}); {close}"
             check.findings.append(Finding("missing", WRONG, sentence, sensor.label))
             continue
-        taken[channel] = (what, "by name" if channel == sensor.label else "by quantity and place")
+        taken[channel] = (what, _why(check.project, sensor, channel))
     return taken
+
+
+def _why(project: Project | None, sensor: Sensor, channel: str) -> str:
+    if channel != sensor.label:
+        return "by quantity and place"
+    usual = sensor.label == f"{sensor.quantity}_{sensor.place}"
+    return "by name" if project is None or usual else "the project's `channel`"
 
 
 def _sensors(project: Project | None, record: Record) -> Sequence[Sensor]:

@@ -52,6 +52,11 @@ def make_excitation(project) -> Record:
 
 
 def read_measured(project, path, start: float | None = None, end: float | None = None) -> Record:
+    """A measured file as `read_unprepared` gives it, prepared as the project says."""
+    return project.records_table.preparation(start, end)(read_unprepared(project, path))
+
+
+def read_unprepared(project, path) -> Record:
     """A measured file, its columns described by the file and, key by key, by the project, which takes precedence."""
     table: RecordsTable = project.records_table
     inputs, sensors = _inputs(project.excitation_table), project.sensors or ()
@@ -61,7 +66,7 @@ def read_measured(project, path, start: float | None = None, end: float | None =
     if project.excitation_table is not None and project.excitation_table.channels:
         sought = {u.at for u in project.unknown if isinstance(u, UnknownLoad)}
         record = _driven(path, record, [c for c in inputs if c.column in record.names or c.place not in sought])
-    return table.preparation(start, end)(record)
+    return record
 
 
 def _undoubted(path, record: Record, table: ReadingTable) -> Record:
