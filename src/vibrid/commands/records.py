@@ -157,8 +157,7 @@ def record_convert(
                 written.append(row | {"notes": notes})
                 if not as_json:
                     typer.echo(f"wrote {path}: {len(prepared)} samples, {len(prepared.channels)} channels")
-            if picture is not None:
-                draw_prepared(deliver, r, prepared, picture)
+            draw_prepared(deliver, r, prepared, picture)
         if as_json:
             deliver.answer(lambda: print_json({"records": written, "files": [row["file"] for row in written]}))
 
@@ -168,11 +167,12 @@ def numbered(path: Path | None, number: int, count: int) -> Path | None:
     return path if path is None or count == 1 else path.with_stem(f"{path.stem}_{number}")
 
 
-def draw_prepared(deliver: Delivery, before, after, path: Path) -> None:
-    """Draw a record before and after its preparation."""
+def draw_prepared(deliver: Delivery, before, after, path: Path | None) -> None:
+    """Draw a record before and after its preparation, where a picture is wanted."""
     from vibrid.report.record_plots import plot_prepared, save
 
-    deliver.file(path, lambda: save(plot_prepared(before, after), path))
+    if path is not None:
+        deliver.file(path, lambda: save(plot_prepared(before, after), path))
 
 
 def _band(text: str | None) -> tuple[float | None, float | None]:
