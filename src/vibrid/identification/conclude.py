@@ -35,6 +35,14 @@ def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.n
     return np.maximum(np.sqrt(squares / np.maximum(counts - spent, 1.0)), floor)
 
 
+def unlikelihood(fit: Identification) -> float:
+    """Negative log-likelihood of readings and priors, up to a constant; infinite where it is NaN."""
+    left = residual_deviations(fit.problem, fit.predictions)
+    prior = np.asarray(fit.problem.unknowns.prior_residual(jnp.asarray(fit.free)))
+    value = np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)) + 0.5 * prior @ prior
+    return float(np.nan_to_num(value, nan=np.inf))
+
+
 def predictions_at(problem: Problem, free: Array) -> list[np.ndarray]:
     """Predicted readings of every record at φ."""
     with on_processor():

@@ -29,6 +29,9 @@ class ChannelFit:
     held_out: float = float("nan")  # relative error on samples that were kept for scoring
     constant: float = 0.0  # mean of the residual over its rms, from −1 to 1; near 0 for white noise
     known: float = 0.0  # error of the data that is known beforehand, relative to the signal
+    depends: bool | None = None  # whether the residual depends on excitation or response; None: not tested
+    explained: float = 0.0  # share of the residual's power that these explain, beyond chance
+    excess: float = 0.0  # bias, in standard deviations, that such a residual may cause in an unknown
 
 
 def relative_error(measured: np.ndarray, predicted: np.ndarray, present: np.ndarray | None = None) -> float:
@@ -114,12 +117,13 @@ def channel_fits(
 def verdict(fits: list[ChannelFit], negligible: float = 2e-3, findings: Sequence[Finding] = ()) -> tuple[bool, str]:
     """Whether the model fits, and the message that states it.
 
-    A model fits when its residuals look like noise, or are negligible compared with the signal. Structured residuals
-    mean that the data come from another model, however small the standard deviations are. A finding that says what is
+    A model fits when its residuals depend neither on the excitation nor on the response (where that was not tested:
+    when they are white), or are negligible compared with the signal. Otherwise the data come from another model,
+    however small the standard deviations are. A finding that says what is
     wrong (`checks`) replaces the advice; its own sentence is not repeated here.
     """
     cause = any(finding.verdict == WRONG for finding in findings)
-    bad = [f for f in fits if not f.white and f.relative > negligible and not _is_known(f)]
+    bad = [f for f in fits if _is_structured(f, negligible) and not _is_known(f)]
     worst = max(fits, key=lambda f: f.relative)
     if not bad:
         seen = f"residuals look like noise (worst channel {worst.name}, {100 * worst.relative:.2g} %)"
@@ -135,6 +139,13 @@ def verdict(fits: list[ChannelFit], negligible: float = 2e-3, findings: Sequence
         f"{said} The standard deviations assume that the model is right, so they are too small; try another law or "
         "more unknowns."
     )
+
+
+def _is_structured(fit: ChannelFit, negligible: float) -> bool:
+    """Whether a residual is no noise, and large enough to matter."""
+    if fit.depends is None:
+        return not fit.white and fit.relative > negligible
+    return fit.depends and fit.relative * np.sqrt(fit.explained) > negligible
 
 
 def _is_known(fit: ChannelFit) -> bool:

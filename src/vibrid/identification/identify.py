@@ -31,8 +31,8 @@ def identify(
     sensors: Sequence[Sensor] | None = None,
     initial: Initial | Mapping[str, Any] | Sequence[Any] | None = None,
     integrator: Integrator | None = None,
-    hold: str = "linear",
-    substeps: int = 1,
+    hold: str = "auto",
+    substeps: int | str = "auto",
     hold_out: float = 0.0,
     key: Seed = 0,
     progress: Progress = SILENT,
@@ -49,7 +49,9 @@ def identify(
         sensors: the sensors of the channels, where the record does not state them.
         initial: `Initial(displacement, velocity)` at the start of each record; rest by default. A record of a free
             vibration has no excitation: it needs an initial state here, or one among the unknowns.
-        integrator, hold, substeps: as for `simulate`.
+        integrator, hold, substeps: as for `simulate`. "auto" begins with "linear" and 1; where the error of the time
+            step, or of the input between its samples, would bias the estimate, the fit is repeated with a finer step,
+            or with hold "band-limited" if the data prefer it, and the result says so.
         hold_out: share at the end of each record that is used to score the fit, not to fit.
         key: seed of all random numbers.
 
@@ -65,14 +67,15 @@ def identify(
         sensors=sensors,
         initial=initial,
         integrator=integrator,
-        hold=hold,
-        substeps=substeps,
+        hold="linear" if hold == "auto" else hold,
+        substeps=1 if substeps == "auto" else substeps,
         hold_out=hold_out,
     )
     refuse_impossible(problem, method)
     with one_blas_thread():
         fit = method.solve(problem, key, progress)
         records = [data] if isinstance(data, Record) else data
-        fit = checked_result(fit, records, progress)
+        open_ = [name for name, value in (("hold", hold), ("substeps", substeps)) if value == "auto"]
+        fit = checked_result(fit, records, progress, open_)
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
     return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

@@ -67,16 +67,70 @@ class Descent:
 
 
 @eqx.filter_jit
+def readings_and_slopes(problem: Problem, free: Array):
+    """Predicted readings (nt, ny) of every record at φ, and their derivatives (nt, ny, p)."""
+
+    def predicted(phi):
+        readings = tuple(problem.predict(phi, i) for i in range(len(problem.data)))
+        return readings, readings
+
+    slopes, readings = jax.jacfwd(predicted, has_aux=True)(free)
+    return readings, slopes
+
+
 def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: int = 8):
     """Cost, gradient and Gauss–Newton matrix at each of (starts, p) free vectors."""
+    if free.shape[0] > 1:
+        return _many(problem, jnp.asarray(free), jnp.asarray(deviations), batch_size)
+    return tuple(part[None] for part in linearised(problem, free[0]).normal_equations(deviations))
 
+
+def linearised(problem: Problem, free: Array) -> Linearised:
+    """The readings as a linear function of φ around a point."""
+    readings, slopes = readings_and_slopes(problem, jnp.asarray(free))
+    return Linearised(problem, np.asarray(free, float), *([np.asarray(a) for a in part] for part in (readings, slopes)))
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """Predicted readings (nt, ny) of every record around φ, and their derivatives (nt, ny, p)."""
+
+    problem: Problem
+    free: np.ndarray
+    predictions: list[np.ndarray]
+    slopes: list[np.ndarray]
+
+    @property
+    def residuals(self) -> list[np.ndarray]:
+        """Measured − predicted; zero where a sample is missing."""
+        pairs = zip(self.problem.data, self.predictions, strict=True)
+        return [(np.asarray(d.readings) - y) * np.asarray(d.present) for d, y in pairs]
+
+    def prior(self) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of the priors, and their derivatives."""
+        free, unknowns = jnp.asarray(self.free), self.problem.unknowns
+        return np.asarray(unknowns.prior_residual(free)), np.asarray(unknowns.prior_slope(free))
+
+    def normal_equations(self, deviations: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cost ½‖r‖², gradient and Gauss–Newton matrix for independent noise of the given size."""
+        misfit, slope = self.prior()
+        cost, gradient, normal = 0.5 * misfit @ misfit, slope.T @ misfit, slope.T @ slope
+        weight = 1.0 / np.asarray(deviations)
+        with np.errstate(all="ignore"):  # a simulation may diverge: `descend` then tries a shorter step
+            for data, residual, slopes in zip(self.problem.data, self.residuals, self.slopes, strict=True):
+                r = (residual * weight).reshape(-1)
+                j = (slopes * (np.asarray(data.present) * weight)[:, :, None]).reshape(r.size, -1)
+                cost, gradient, normal = cost + 0.5 * r @ r, gradient - j.T @ r, normal + j.T @ j
+        return np.asarray(cost), gradient, normal
+
+
+@eqx.filter_jit
+def _many(problem: Problem, free: Array, deviations: Array, batch_size: int):
     def at(phi):
         tangent_free = jax.jacfwd(lambda q: (problem.residuals(q, deviations),) * 2, has_aux=True)
         jacobian, r = tangent_free(phi)
         return 0.5 * jnp.vdot(r, r), jacobian.T @ r, jacobian.T @ jacobian
 
-    if free.shape[0] == 1:
-        return jax.tree.map(lambda a: a[None], at(free[0]))
     return jax.lax.map(at, free, batch_size=min(batch_size, free.shape[0]))
 
 

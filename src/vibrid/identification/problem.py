@@ -23,11 +23,12 @@ from vibrid.identification.sizes import sizes_in
 from vibrid.identification.unknowns import Unknowns, UnknownSet, compile_unknowns, listed
 from vibrid.records.record import EXCITATIONS, Record
 from vibrid.simulation.base import Integrator
+from vibrid.simulation.exact import ExactLinear
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, run
-from vibrid.simulation.simulate import chosen_integrator
+from vibrid.simulation.simulate import chosen_integrator, default_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.device import IMPOSED, ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors
@@ -87,6 +88,18 @@ class Problem(eqx.Module):
     def boxed(self) -> Problem:
         """The same problem with φ in the box, for descents."""
         return dataclasses.replace(self, unknowns=self.unknowns.boxed())
+
+    def integrated(self, *, hold: str | None = None, substeps: int | None = None) -> Problem:
+        """The same problem with another assumption about the inputs between samples, or another number of steps."""
+        hold, substeps = hold or self.hold, substeps or self.substeps
+        exact = isinstance(self.integrator, ExactLinear)
+        return dataclasses.replace(
+            self,
+            integrator=default_integrator(self.experiment.structure, hold) if exact else self.integrator,
+            data=tuple(dataclasses.replace(d, drive=drive(d.drive.samples, hold, substeps)) for d in self.data),
+            hold=hold,
+            substeps=substeps,
+        )
 
     def predict(self, free: Array, record: int = 0) -> jax.Array:
         """(nt, ny): predicted readings with the unknowns at θ(φ)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from vibrid.core.findings import Finding
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.instruments import instrument_faults
+from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.diagnostics import verdict
@@ -25,12 +26,18 @@ MOST_STATES = 200
 """Degrees of freedom up to which a result is checked."""
 
 
-def checked_result(fit: Identification, records: Sequence[Record], progress: Progress = SILENT) -> Identification:
+def checked_result(
+    fit: Identification, records: Sequence[Record], progress: Progress = SILENT, may_change: Collection[str] = ()
+) -> Identification:
     """A result with what its checks found: causes of a misfit, the most important first, and known errors of the data.
 
-    Faults of instruments are looked for where the model does not fit; the damping of modes always. A result with
-    unknown loads, which explain any reading, is not checked, nor is one that was cut short, nor one of a model whose
-    simulation takes long (fibres, hundreds of degrees of freedom). A check that fails costs no result.
+    The time step and the input between samples are checked first, then the noise; a result that is the least squares
+    of the readings is fitted again where one of them asks for it. Faults of instruments are looked for where the model
+    does not fit; the damping of modes always. A result with unknown loads, which explain any reading, is not checked,
+    nor is one that was cut short, nor one of a model whose simulation takes long (fibres, hundreds of degrees of
+    freedom). A check that fails costs no result.
+
+    may_change: what the caller left open, of "substeps" and "hold".
     """
     if fit.cut_short or fit.problem.unknown_loads:
         return fit
@@ -40,6 +47,7 @@ def checked_result(fit: Identification, records: Sequence[Record], progress: Pro
     progress.stage("checking the result")
     try:
         with on_processor():
+            fit = checked_numbers(fit, may_change)
             found = _causes(fit)
     except KeyboardInterrupt:
         return fit

@@ -13,7 +13,14 @@ import numpy as np
 from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
-from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations, settings_of
+from vibrid.identification.conclude import (
+    conclude,
+    covariance_of,
+    predictions_at,
+    residual_deviations,
+    settings_of,
+    unlikelihood,
+)
 from vibrid.identification.diagnostics import verdict
 from vibrid.identification.levenberg import Descent, descend, gauss_newton
 from vibrid.identification.method import METHODS, NEEDS, Method
@@ -182,14 +189,6 @@ def astray(fit: Identification) -> bool:
     states = 2 * model.size + flat_start(model).size
     short = min(d.samples for d in problem.data) < _SHORTEST * _SEGMENTS
     return not (problem.delays or short or states > _MOST_STATES * len(problem.unknowns))
-
-
-def unlikelihood(fit: Identification) -> float:
-    """Negative log-likelihood of readings and priors, up to a constant; infinite where it is NaN."""
-    left = residual_deviations(fit.problem, fit.predictions)
-    prior = np.asarray(fit.problem.unknowns.prior_residual(jnp.asarray(fit.free)))
-    value = np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)) + 0.5 * prior @ prior
-    return float(np.nan_to_num(value, nan=np.inf))
 
 
 def first_guesses(problem: Problem, count: int, spread: float, key: int) -> np.ndarray:

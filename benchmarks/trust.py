@@ -1,0 +1,286 @@
+"""Do intervals hold on data as they are? Fits of data from simulators that no method uses, row by row.
+
+    python benchmarks/trust.py --part quick                    # ten minutes
+    python benchmarks/trust.py --progress fits.jsonl           # all rows; goes on where it stopped
+    python benchmarks/trust.py --row white --row ar-0.6 --fits 40
+
+Every row is one kind of noise or fault, spread over problems that are drawn by `--seed`. A row passes when the 99 %
+binomial interval of its coverage meets 93 to 97 %, or when the answers name the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.linalg
+import scipy.signal
+from scipy.stats import beta as beta_distribution
+
+import vibrid as vb
+
+STEP, SAMPLES = 0.01, 1500
+
+
+@dataclass(frozen=True)
+class Case:
+    """A structure to identify, and its true readings under a ground motion."""
+
+    name: str
+    guess: vb.ShearBuilding
+    unknown: list
+    true: np.ndarray
+    ground: np.ndarray
+    clean: np.ndarray  # (samples, sensors)
+    floors: tuple[int, ...]
+
+
+def shaking(rng, pga: float, top: float = 12.0) -> np.ndarray:
+    """Filtered noise with the rise and decay of an earthquake."""
+    noise = rng.standard_normal(SAMPLES + 400)
+    motion = scipy.signal.sosfilt(scipy.signal.butter(2, [0.5, top], "band", fs=1 / STEP, output="sos"), noise)[400:]
+    share = np.arange(SAMPLES) / SAMPLES
+    motion *= np.minimum(1, (share / 0.15) ** 2) * np.exp(-np.maximum(0, share - 0.5) / 0.15)
+    return pga * motion / np.abs(motion).max()
+
+
+def chain(values) -> np.ndarray:
+    """Matrix of springs or dashpots one above another."""
+    matrix = np.diag(np.asarray(values) + np.append(values[1:], 0.0))
+    return matrix - np.diag(values[1:], 1) - np.diag(values[1:], -1)
+
+
+def linear_accelerations(masses, stiffness, damping, ground, fine: int = 1) -> np.ndarray:
+    """Absolute accelerations by the exponential of the state matrix; straight lines between (resampled) inputs."""
+    n, step = len(masses), STEP / fine
+    if fine > 1:  # truly band-limited between the samples
+        ground = scipy.signal.resample(np.concatenate([ground, np.zeros_like(ground)]), 2 * fine * len(ground))
+        ground = ground[: fine * SAMPLES]
+    forces = -np.hstack([chain(stiffness), chain(damping)]) / np.asarray(masses)[:, None]
+    system = np.zeros((2 * n + 2, 2 * n + 2))
+    system[:n, n : 2 * n], system[n : 2 * n, : 2 * n] = np.eye(n), forces
+    system[n : 2 * n, 2 * n], system[2 * n, 2 * n + 1] = -1.0, 1.0 / step
+    e = scipy.linalg.expm(system * step)[: 2 * n]
+    states = np.zeros((len(ground), 2 * n))
+    for i, slope in enumerate(np.diff(ground)):
+        states[i + 1] = e[:, : 2 * n] @ states[i] + e[:, 2 * n] * ground[i] + e[:, 2 * n + 1] * slope
+    return (states @ forces.T)[::fine]
+
+
+def hysteretic_accelerations(masses, stiffness, damping, beta, gamma, ground, fine: int = 16) -> np.ndarray:
+    """Absolute accelerations of Bouc–Wen storeys by Heun's method with Richardson's extrapolation of fine steps."""
+    masses, stiffness = np.asarray(masses, float), np.asarray(stiffness, float)
+    n, step = len(masses), STEP / fine
+
+    def rate(state, u):
+        v, z = state[n : 2 * n], state[2 * n :]
+        dv = np.diff(v, prepend=0.0)
+        force = stiffness * z + damping * dv
+        absolute = (np.append(force[1:], 0.0) - force) / masses
+        grown = dv - beta * np.abs(dv) * z - gamma * dv * np.abs(z)
+        return np.concatenate([v, absolute - u, grown]), absolute
+
+    def heun(state, u0, u1, h):
+        first = rate(state, u0)[0]
+        return state + 0.5 * h * (first + rate(state + h * first, u1)[0])
+
+    state, found = np.zeros(3 * n), np.zeros((len(ground), n))
+    for i, change in enumerate(np.diff(ground)):
+        for j in range(fine):
+            u0, u1 = (ground[i] + change * (j + a) / fine for a in (0, 1))
+            half = heun(heun(state, u0, 0.5 * (u0 + u1), 0.5 * step), 0.5 * (u0 + u1), u1, 0.5 * step)
+            state = half + (half - heun(state, u0, u1, step)) / 3.0
+        found[i + 1] = rate(state, 0.0)[1]
+    return found
+
+
+def linear_case(seed: int, band_limited: bool = False) -> Case:
+    """Two to four storeys, one or more of them without a sensor."""
+    rng = np.random.default_rng([1, seed])
+    n = int(rng.integers(2, 5))
+    floors = tuple(sorted({n - 1, *rng.choice(n, max(n - 1, 2), replace=False).tolist()}))
+    masses, stiffness = [20e3] * n, rng.uniform(14e6, 30e6, n)
+    damping = rng.uniform(50e3, 150e3)
+    ground = shaking(rng, 3.0)
+    clean = linear_accelerations(masses, stiffness, np.full(n, damping), ground, 16 if band_limited else 1)
+    guess = vb.ShearBuilding(masses, [vb.Linear(20e6)] * n, damping=vb.Viscous(100e3))
+    unknown = ["storeys[*].stiffness", "damping.damping"]
+    return Case(f"linear {n}", guess, unknown, np.append(stiffness, damping), ground, clean[:, list(floors)], floors)
+
+
+def hysteretic_case(seed: int) -> Case:
+    rng = np.random.default_rng([2, seed])
+    n = 2
+    stiffness, damping = rng.uniform(14e6, 24e6, n), rng.uniform(60e3, 120e3)
+    beta, gamma = rng.uniform(40, 90, 2)
+    ground = shaking(rng, rng.uniform(3.0, 5.0))
+    clean = hysteretic_accelerations([20e3] * n, stiffness, damping, beta, gamma, ground)
+    guess = vb.ShearBuilding([20e3] * n, [vb.BoucWen(18e6, beta=50.0, gamma=50.0)] * n, damping=vb.Viscous(100e3))
+    tied = [vb.Unknown(f"storeys[*].{name}", tied=True) for name in ("beta", "gamma")]
+    true = np.array([*stiffness, beta, gamma, damping])
+    return Case("hysteretic 2", guess, ["storeys[*].stiffness", *tied, "damping.damping"], true, ground, clean, (0, 1))
+
+
+def stiff_case(seed: int) -> Case:
+    """Strong hysteresis, for which one step per sample is too long."""
+    rng = np.random.default_rng([3, seed])
+    stiffness, damping = rng.uniform(16e6, 24e6, 2), rng.uniform(60e3, 120e3)
+    beta, gamma = rng.uniform(300, 500), rng.uniform(150, 250)
+    ground = shaking(rng, 6.0)
+    clean = hysteretic_accelerations([20e3] * 2, stiffness, damping, beta, gamma, ground)
+    guess = vb.ShearBuilding([20e3] * 2, [vb.BoucWen(18e6, beta=300.0, gamma=150.0)] * 2, damping=vb.Viscous(100e3))
+    tied = [vb.Unknown(f"storeys[*].{name}", tied=True) for name in ("beta", "gamma")]
+    true = np.array([*stiffness, beta, gamma, damping])
+    return Case(
+        "hysteretic, strong", guess, ["storeys[*].stiffness", *tied, "damping.damping"], true, ground, clean, (0, 1)
+    )
+
+
+def white(case: Case, rng, level: float = 0.05) -> np.ndarray:
+    return level * case.clean.std(axis=0) * rng.standard_normal(case.clean.shape)
+
+
+def autoregressive(share: float) -> Callable:
+    def noise(case: Case, rng) -> np.ndarray:
+        long = rng.standard_normal((SAMPLES + 500, case.clean.shape[1]))
+        made = scipy.signal.lfilter([np.sqrt(1 - share**2)], [1, -share], long, axis=0)[500:]
+        return 0.05 * case.clean.std(axis=0) * made
+
+    return noise
+
+
+def filtered(corner: float) -> Callable:
+    def noise(case: Case, rng) -> np.ndarray:
+        long = rng.standard_normal((SAMPLES + 500, case.clean.shape[1]))
+        made = scipy.signal.sosfilt(scipy.signal.butter(8, corner, output="sos"), long, axis=0)[500:]
+        return 0.05 * case.clean.std(axis=0) * made / np.sqrt(corner)
+
+    return noise
+
+
+def proportional(case: Case, rng) -> np.ndarray:
+    return white(case, rng) * (np.abs(case.clean) / case.clean.std(axis=0) + 0.02)
+
+
+def bursts(case: Case, rng) -> np.ndarray:
+    size = np.ones((SAMPLES, 1))
+    for start in rng.integers(0, SAMPLES - 60, 5):
+        size[start : start + 60] = 8.0
+    return white(case, rng) * size
+
+
+def outliers(case: Case, rng) -> np.ndarray:
+    return white(case, rng) * np.where(rng.random(case.clean.shape) < 0.01, 10.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    case: Callable[[int], Case]
+    noise: Callable
+    quick: bool = False
+
+
+ROWS = [
+    Row("linear, white", linear_case, white, True),
+    *(Row(f"linear, AR {a:g}", linear_case, autoregressive(a), a == 0.6) for a in (0.2, 0.4, 0.6, 0.9)),
+    *(Row(f"linear, anti-alias {c:g}", linear_case, filtered(c), c == 0.5) for c in (0.5, 0.2)),
+    Row("linear, proportional", linear_case, proportional, True),
+    Row("linear, bursts", linear_case, bursts),
+    Row("linear, outliers", linear_case, outliers),
+    Row("linear, band-limited input", lambda seed: linear_case(seed, True), lambda c, rng: white(c, rng, 0.02), True),
+    Row("hysteretic, white", hysteretic_case, lambda c, rng: white(c, rng, 0.03)),
+    Row("hysteretic, AR 0.6", hysteretic_case, autoregressive(0.6)),
+    Row("hysteretic, anti-alias 0.5", hysteretic_case, filtered(0.5)),
+    Row("hysteretic, proportional", hysteretic_case, proportional),
+    Row("hysteretic, time step", stiff_case, lambda c, rng: white(c, rng, 0.02)),
+]
+
+
+def one_fit(row: Row, case: Case, seed: int) -> dict:
+    """One noise, one fit: whether each 95 % interval holds, the errors in standard deviations, and what was said."""
+    rng = np.random.default_rng([9, seed])
+    data = np.column_stack([case.ground, case.clean + row.noise(case, rng)])
+    sensors = vb.Sensors(absolute_acceleration=list(case.floors))
+    channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
+    record = vb.Record(data, channels, step=STEP, name=row.name)
+    started = time.perf_counter()
+    fit = vb.identify(case.guess, record, case.unknown, sensors=sensors)
+    low, high = fit.interval(0.95).T
+    return {
+        "row": row.name,
+        "seed": seed,
+        "case": case.name,
+        "inside": ((low <= case.true) & (case.true <= high)).tolist(),
+        "errors": ((fit.estimate - case.true) / fit.deviation).round(3).tolist(),
+        "fits": bool(fit.model_fits),
+        "said": sorted({finding.name for finding in fit.checks}),
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+
+
+def summary(row: Row, fits: list[dict]) -> dict:
+    inside = np.concatenate([f["inside"] for f in fits])
+    held, count = int(inside.sum()), len(inside)
+    low = float(beta_distribution.ppf(0.005, held, count - held + 1)) if held else 0.0
+    high = float(beta_distribution.ppf(0.995, held + 1, count - held)) if held < count else 1.0
+    errors = np.concatenate([f["errors"] for f in fits])
+    return {
+        "row": row.name,
+        "fits": len(fits),
+        "coverage": round(held / count, 4),
+        "interval_99": [round(low, 4), round(high, 4)],
+        "meets_93_to_97": bool(high >= 0.93 and low <= 0.97),
+        "rms_error_in_deviations": round(float(np.sqrt(np.mean(errors**2))), 3),
+        "model_fits": round(float(np.mean([f["fits"] for f in fits])), 3),
+        "said": {name: sum(name in f["said"] for f in fits) for name in sorted({n for f in fits for n in f["said"]})},
+        "median_seconds": round(float(np.median([f["seconds"] for f in fits])), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=("quick", "all"), default="all")
+    parser.add_argument("--row", action="append", help="only rows whose name contains this")
+    parser.add_argument("--fits", type=int, help="fits of a row (200; quick 40)")
+    parser.add_argument("--cases", type=int, default=10, help="problems of a row")
+    parser.add_argument("--seed", type=int, default=0, help="first problem")
+    parser.add_argument("--progress", type=Path, help="finished fits, one a line; they are not made again")
+    parser.add_argument("--output", type=Path, help="write the table as JSON")
+    parser.add_argument("--machine", default="", help="the machine in general words")
+    given = parser.parse_args()
+    wanted = given.fits or (40 if given.part == "quick" else 200)
+    rows = [r for r in ROWS if r.quick or given.part == "all"]
+    rows = [r for r in rows if not given.row or any(part in r.name for part in given.row)]
+    lines = (
+        given.progress.read_text(encoding="utf-8").splitlines() if given.progress and given.progress.exists() else []
+    )
+    done = {(f["row"], f["seed"]): f for f in map(json.loads, lines)}
+    table = []
+    for row in rows:
+        fits = []
+        for number in range(given.cases):
+            seeds = [given.seed + number + given.cases * i for i in range(wanted // given.cases)]
+            missing = [seed for seed in seeds if (row.name, seed) not in done]
+            case = row.case(given.seed + number) if missing else None
+            for seed in missing:
+                done[row.name, seed] = one_fit(row, case, seed)
+                if given.progress:
+                    with given.progress.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(done[row.name, seed]) + "\n")
+            fits += [done[row.name, seed] for seed in seeds]
+        table.append(summary(row, fits))
+        print(json.dumps(table[-1]), flush=True)
+    if given.output:
+        given.output.write_text(
+            json.dumps({"machine": given.machine, "rows": table}, indent=1) + "\n", encoding="utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""A result moved to the estimate of a better problem: a finer time step, another hold, noise as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vibrid.identification.checks.covariance import normal_equations, robust_covariance
+from vibrid.identification.checks.noise import NoiseModel
+from vibrid.identification.conclude import covariance_of, residual_deviations
+from vibrid.identification.diagnostics import channel_fits
+from vibrid.identification.identifiability import identifiability
+from vibrid.identification.levenberg import Linearised, descend, linearised
+from vibrid.identification.problem import Problem
+
+if TYPE_CHECKING:
+    from vibrid.identification.result import Identification
+
+TOLERANCE, ITERATIONS, ROUNDS = 1e-7, 20, 3
+
+SETTLED = 0.1
+"""Largest step to the minimum of the misfit, in standard deviations, from an estimate that is one."""
+
+
+def movable(fit: Identification) -> np.ndarray:
+    """Unknowns that a descent moves: not at a bound, and not the noise of a sensor."""
+    noise = np.isin(np.arange(len(fit.names)), list(fit.problem.unknowns.noise()))
+    return ~(noise | (fit.problem.unknowns.box().side(fit.free) != 0))
+
+
+def is_minimum(fit: Identification, here: Linearised) -> bool:
+    """Whether the estimate is that of least squares of the readings, whatever method found it."""
+    _, gradient, normal = here.normal_equations(fit.noise)
+    keep = movable(fit)
+    if not keep.any():
+        return False
+    inverse = covariance_of(normal[np.ix_(keep, keep)])
+    return bool(np.all(np.abs(inverse @ gradient[keep]) <= SETTLED * np.sqrt(np.diag(inverse))))
+
+
+def fitted_again(fit: Identification, problem: Problem) -> Identification:
+    """The least squares of the readings in another problem with the same unknowns, from the estimate of a result."""
+    given, noise, free, keep = problem.given_deviations(), fit.noise, fit.free, movable(fit)
+    for _ in range(ROUNDS):
+        descent = descend(problem, free[None], noise, active=keep, iterations=ITERATIONS, tolerance=TOLERANCE)
+        free = descent.free[descent.best]
+        here = linearised(problem, free)
+        left = residual_deviations(problem, here.predictions)
+        updated = np.where(np.isfinite(given), given, left)
+        change, noise = np.max(np.abs(np.log(updated / noise))), updated
+        if change < 0.02:
+            break
+    _, _, normal = here.normal_equations(noise)
+    certificate = descent.certificate(problem.unknowns.names)
+    return _moved(fit, here, noise, _joined(fit, covariance_of(normal, ~keep), keep), normal, certificate)
+
+
+def with_noise(fit: Identification, here: Linearised, noise: NoiseModel) -> tuple[Identification, Linearised]:
+    """The least squares of the whitened readings, from the estimate of a result; and the readings around it."""
+    keep = movable(fit)
+
+    def evaluate(free):
+        around = linearised(fit.problem, free[0])
+        return tuple(np.asarray(part)[None] for part in normal_equations(around, noise))
+
+    descent = descend(
+        fit.problem, fit.free[None], None, active=keep, iterations=ITERATIONS, tolerance=TOLERANCE, evaluate=evaluate
+    )
+    here = linearised(fit.problem, descent.free[descent.best])
+    covariance = _joined(fit, robust_covariance(here, noise, keep), keep)
+    _, _, normal = normal_equations(here, noise)
+    certificate = descent.certificate(fit.problem.unknowns.names)
+    return _moved(fit, here, fit.noise, covariance, noise.efficiency * normal, certificate), here
+
+
+def _joined(fit: Identification, covariance: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """The covariance of the unknowns that were moved, and that of the result for the others."""
+    if fit.free_covariance is None:
+        return covariance
+    made = np.array(fit.free_covariance)
+    made[np.ix_(keep, keep)] = covariance[np.ix_(keep, keep)]
+    return made
+
+
+def _moved(fit: Identification, here: Linearised, noise, covariance, normal, certificate) -> Identification:
+    _, slope = here.prior()
+    limits = identifiability(here.problem, here.free, noise, normal - slope.T @ slope)
+    return fit.replace(
+        problem=here.problem,
+        free=here.free,
+        free_covariance=covariance,
+        noise=noise,
+        predictions=here.predictions,
+        fits=channel_fits(here.problem, here.predictions),
+        limits=limits,
+        convergence=fit.convergence | certificate,
+    )

@@ -1,0 +1,79 @@
+"""The covariance of an estimate that does not assume what the noise is like: the sandwich with autocorrelation.
+
+The estimate solves Σ Jᵀ r = 0. Its covariance is N⁻¹ V N⁻¹, N the Gauss–Newton matrix and V the covariance of the sum
+of the scores Jᵀ r, which is estimated from the scores themselves with the products of neighbouring samples (Bartlett's
+weights; the number of neighbours after Andrews, Econometrica 59, 1991). It is right for noise with a memory and for
+noise whose size changes, and costs no simulation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vibrid.identification.checks.noise import NoiseModel
+from vibrid.identification.levenberg import Linearised
+
+_LIMIT = 0.97  # of an autocorrelation, for the number of neighbours
+
+
+def normal_equations(here: Linearised, noise: NoiseModel) -> tuple[float, np.ndarray, np.ndarray]:
+    """Cost ½‖r‖², gradient and Gauss–Newton matrix of the whitened residuals."""
+    misfit, slope = here.prior()
+    cost, gradient, normal = 0.5 * float(misfit @ misfit), slope.T @ misfit, slope.T @ slope
+    for r, j in whitened(here, noise):
+        cost, gradient, normal = cost + 0.5 * float(np.sum(r * r)), gradient - _sum(r, j), normal + _square(j)
+    return cost, gradient, normal
+
+
+def whitened(here: Linearised, noise: NoiseModel) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Residuals (nt, ny) and derivatives (nt, ny, p) of every record as independent readings of unit size."""
+    pairs = zip(here.residuals, here.slopes, here.problem.data, strict=True)
+    return [
+        (noise.whitened(i, r), noise.whitened(i, j * np.asarray(d.present)[:, :, None]))
+        for i, (r, j, d) in enumerate(pairs)
+    ]
+
+
+def robust_covariance(here: Linearised, noise: NoiseModel, active: np.ndarray) -> np.ndarray:
+    """(p, p) of the free variables; zero for those that are not active."""
+    _, slope = here.prior()
+    pairs = whitened(here, noise)
+    normal = slope.T @ slope + sum(_square(j) for _, j in pairs)
+    scores = [np.einsum("tc,tcp->tp", r, j)[:, active] for r, j in pairs]
+    count = sum(len(s) for s in scores)
+    scatter = _long_run(scores) * count / max(count - active.sum(), 1)
+    keep = np.ix_(active, active)
+    inverse = np.linalg.pinv(normal[keep], rcond=1e-14, hermitian=True)
+    covariance = np.zeros_like(normal)
+    covariance[keep] = inverse @ (scatter / noise.efficiency**2 + (slope.T @ slope)[keep]) @ inverse
+    return covariance
+
+
+def _square(slopes: np.ndarray) -> np.ndarray:
+    flat = slopes.reshape(-1, slopes.shape[-1])
+    return flat.T @ flat
+
+
+def _sum(residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    return slopes.reshape(-1, slopes.shape[-1]).T @ residuals.reshape(-1)
+
+
+def _long_run(scores: list[np.ndarray]) -> np.ndarray:
+    """Covariance of the sum of scores (nt, p) of all records."""
+    reach = _neighbours(scores)
+    total = sum(s.T @ s for s in scores)
+    for lag in range(1, reach + 1):
+        product = sum(s[lag:].T @ s[:-lag] for s in scores if len(s) > 4 * lag)
+        total = total + (1.0 - lag / (reach + 1.0)) * (product + np.transpose(product))
+    return np.asarray(total)
+
+
+def _neighbours(scores: list[np.ndarray]) -> int:
+    """Number of neighbouring samples that count, from the first autocorrelation of the scores."""
+    powers = sum(np.sum(s * s, axis=0) for s in scores) + 1e-300
+    rho = np.clip(sum(np.sum(s[1:] * s[:-1], axis=0) for s in scores) / powers, -_LIMIT, _LIMIT)
+    count = sum(len(s) for s in scores)
+    left = (powers / count * (1.0 - rho**2)) ** 2
+    above = np.sum(4.0 * rho**2 * left / ((1.0 - rho) ** 6 * (1.0 + rho) ** 2))
+    below = np.sum(left / (1.0 - rho) ** 4)
+    return int(np.ceil(1.1447 * (above / below * count) ** (1.0 / 3.0)))

@@ -1,0 +1,253 @@
+"""The noise of the readings as it is: a memory, a size that changes, heavy tails, and what channels share.
+
+A model of it is made from the residuals of a fit, channel by channel. The size is constant, or grows with the predicted
+signal, or changes with time (bursts); a filter makes what is left independent from sample to sample; rare large values
+get less weight (Student's t). The parts are chosen by their likelihood with a penalty for their number of parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.signal
+from scipy.special import gammaln
+
+MOST = 30
+"""Longest memory of a filter, in samples."""
+
+FLOOR = 1e-2
+"""The spectrum of a model is not below this share of its mean: an empty band is not trusted."""
+
+SPOILT = 0.2
+"""Share of innovations that missing samples may spoil; with more, no memory is modelled."""
+
+_WIDTHS = (10, 25, 60)  # samples over which a size that changes with time is averaged
+_GROWTH = 10.0 ** np.linspace(-2, 3, 11)  # share of noise that grows with the signal, to be tried
+_TAILS = [(degrees, spread) for degrees in (2.0, 3.0, 5.0, 8.0) for spread in (0.4, 0.6, 0.75, 0.9)]
+_LONG = 40  # samples of the filter with a floor
+
+
+@dataclass(frozen=True)
+class ChannelNoise:
+    """The noise of one channel.
+
+    Fields
+        kind: "constant", "signal" (grows with the predicted signal) or "time" (changes with time).
+        scale: its size at every sample, of every record.
+        filter: 1, −a₁, −a₂, …: what remains is independent from sample to sample.
+        degrees: degrees of freedom of Student's t; infinite for a normal distribution.
+        weights: of every innovation; zero where a missing sample spoils it.
+        efficiency: expected curvature of the weighted misfit over that of plain squares.
+        step: s between samples.
+    """
+
+    kind: str
+    scale: tuple[np.ndarray, ...]
+    filter: np.ndarray
+    degrees: float
+    weights: tuple[np.ndarray, ...]
+    efficiency: float
+    step: float
+
+    @property
+    def is_white(self) -> bool:
+        """Whether it is as assumed by default: independent, of constant size, normal."""
+        return self.kind == "constant" and len(self.filter) == 1 and np.isinf(self.degrees)
+
+    @property
+    def memory(self) -> float:
+        """s after which the autocorrelation of the noise stays below 0.1."""
+        covariance = np.fft.irfft(_spectrum(self.filter))
+        far = np.flatnonzero(np.abs(covariance[: len(covariance) // 2]) > 0.1 * covariance[0])
+        return self.step * float(far[-1] + 1) if len(self.filter) > 1 else 0.0
+
+    def whitened(self, record: int, values: np.ndarray) -> np.ndarray:
+        """(nt, …) of one record, divided by the size and filtered; weighted."""
+        wide = (slice(None),) + (None,) * (values.ndim - 1)
+        filtered = scipy.signal.lfilter(self.filter, [1.0], values / self.scale[record][wide], axis=0)
+        return filtered * self.weights[record][wide]
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """The noise of all channels; `mixing` (ny, ny) makes innovations of channels independent, None where they are."""
+
+    channels: tuple[ChannelNoise, ...]
+    mixing: np.ndarray | None = None
+
+    @property
+    def is_white(self) -> bool:
+        return self.mixing is None and all(channel.is_white for channel in self.channels)
+
+    @property
+    def efficiency(self) -> float:
+        return float(np.mean([channel.efficiency for channel in self.channels]))
+
+    def whitened(self, record: int, values: np.ndarray) -> np.ndarray:
+        """(nt, ny, …) of one record as independent readings of unit size."""
+        made = np.stack([c.whitened(record, values[:, i]) for i, c in enumerate(self.channels)], axis=1)
+        return made if self.mixing is None else np.einsum("ij,tj...->ti...", self.mixing, made)
+
+
+def white_noise(deviations: np.ndarray, present: Sequence[np.ndarray], step: float) -> NoiseModel:
+    """Independent noise of constant size, as a fit assumes it by default."""
+    channels = []
+    for c, size in enumerate(deviations):
+        keep = [np.asarray(part)[:, c] > 0 for part in present]
+        scale = tuple(np.full(len(k), size) for k in keep)
+        weights = tuple(k.astype(float) for k in keep)
+        channels.append(ChannelNoise("constant", scale, np.ones(1), np.inf, weights, 1.0, step))
+    return NoiseModel(tuple(channels))
+
+
+def noise_model(
+    residuals: Sequence[np.ndarray],
+    predictions: Sequence[np.ndarray],
+    present: Sequence[np.ndarray],
+    steps: Sequence[float],
+) -> NoiseModel:
+    """A model of the noise from residuals (nt, ny) of every record, zero where a sample is missing."""
+    parts = range(residuals[0].shape[1])
+    channels, innovations = [], []
+    for c in parts:
+        column = [[np.asarray(a)[:, c] for a in arrays] for arrays in (residuals, predictions, present)]
+        channels.append(_channel_noise(*column, step=steps[0]))
+        innovations.append(np.concatenate([channels[c].whitened(i, r) for i, r in enumerate(column[0])]))
+    mixing, together = None, np.array(innovations)
+    if len(channels) > 1:
+        alike = np.corrcoef(together)
+        if np.isfinite(alike).all() and np.abs(alike - np.eye(len(alike))).max() > 3.5 / np.sqrt(together.shape[1]):
+            mixing = np.linalg.inv(np.linalg.cholesky(alike))
+    return NoiseModel(tuple(channels), mixing)
+
+
+def _channel_noise(residuals, predictions, present, step: float) -> ChannelNoise:
+    """The most likely of a few models of one channel."""
+    keep = [np.asarray(part, bool) for part in present]
+    count = sum(part.sum() for part in keep)
+    size = np.sqrt(sum(r @ r for r in residuals) / max(count, 1)) + 1e-300
+    longest = MOST if _spoilt(keep, MOST) < SPOILT else 0
+    found: dict[str, tuple[float, list[np.ndarray]]] = {}
+
+    def offer(kind: str, scale: list[np.ndarray], penalty: float) -> None:
+        filter_, variance = _memory([r / s for r, s in zip(residuals, scale, strict=True)], keep, longest)
+        sizes = sum(np.sum(np.log(s[k])) for s, k in zip(scale, keep, strict=True))
+        parameters = len(filter_) - 1
+        likelihood = -sizes - 0.5 * count * np.log(variance) - 0.5 * np.log(count) * parameters - penalty
+        if kind not in found or likelihood > found[kind][0]:
+            found[kind] = (likelihood, scale)
+
+    constant = [np.full(len(r), size) for r in residuals]
+    offer("constant", constant, 0.0)
+    signal = np.sqrt(sum(np.sum(y[k] ** 2) for y, k in zip(predictions, keep, strict=True)) / max(count, 1)) + 1e-300
+    for growth in _GROWTH:
+        scale = [size * np.sqrt(1.0 + growth * (y / signal) ** 2) for y in predictions]
+        offer("signal", scale, 0.5 * np.log(count) + 2.0)
+    filter_, _ = _memory([r / size for r in residuals], keep, longest)
+    innovations = [scipy.signal.lfilter(filter_, [1.0], r / size) for r in residuals]
+    for width in _WIDTHS:
+        if min(len(r) for r in residuals) > 6 * width:
+            scale = [size * _local(e, k, width) for e, k in zip(innovations, keep, strict=True)]
+            offer("time", scale, 3.0 * np.log(count))
+    kind = max(found, key=lambda name: found[name][0])
+    return _completed(kind, found[kind][1], residuals, keep, longest, step)
+
+
+def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> ChannelNoise:
+    """The model with a given size: its filter with a floor, its innovations of unit size, and their tails."""
+    filter_, variance = _memory([r / s for r, s in zip(residuals, scale, strict=True)], keep, longest)
+    if len(filter_) > 1:
+        filter_ = _with_floor(filter_, variance)
+    valid = [_valid(k, len(filter_)) for k in keep]
+    innovations = [scipy.signal.lfilter(filter_, [1.0], r / s) for r, s in zip(residuals, scale, strict=True)]
+    chosen = np.concatenate([e[v] for e, v in zip(innovations, valid, strict=True)])
+    unit = np.sqrt(np.mean(chosen**2)) + 1e-300
+    degrees, spread = _tails(chosen / unit)
+    weights, efficiency = [v.astype(float) for v in valid], 1.0
+    if np.isfinite(degrees):
+        squares = [(e / unit / spread) ** 2 for e in innovations]
+        weights = [v * np.sqrt((degrees + 1) / (degrees + u)) / spread for v, u in zip(valid, squares, strict=True)]
+        u = (chosen / unit / spread) ** 2
+        curvature = np.mean((degrees + 1) * (degrees - u) / (degrees + u) ** 2)
+        efficiency = max(float(curvature / np.mean((degrees + 1) / (degrees + u))), 0.05)
+    return ChannelNoise(kind, tuple(s * unit for s in scale), filter_, degrees, tuple(weights), efficiency, step)
+
+
+def _local(innovations: np.ndarray, keep: np.ndarray, width: int) -> np.ndarray:
+    """Size of the innovations around every sample, itself left out, so that memory does not pass for a burst."""
+    squares = np.minimum(innovations**2, np.quantile(innovations[keep] ** 2, 0.995)) * keep
+    kernel = np.exp(-0.5 * (np.arange(-3 * width, 3 * width + 1) / width) ** 2)
+    kernel[3 * width] = 0.0
+    near = scipy.signal.fftconvolve(squares, kernel, "same") / np.maximum(
+        scipy.signal.fftconvolve(keep.astype(float), kernel, "same"), 1e-9
+    )
+    mean = near[keep].mean()
+    return np.sqrt(0.9 * np.maximum(near, 0.0) / mean + 0.1)
+
+
+def _valid(keep: np.ndarray, length: int) -> np.ndarray:
+    """Which innovations have all the samples that a filter needs."""
+    if length == 1:
+        return keep
+    gaps = scipy.signal.lfilter(np.ones(length), [1.0], (~keep).astype(float))
+    made = gaps < 0.5
+    made[: length - 1] = False
+    return made
+
+
+def _spoilt(keep: Sequence[np.ndarray], length: int) -> float:
+    """Share of innovations that missing samples spoil."""
+    present = sum(k.sum() for k in keep)
+    return 1.0 - sum(_valid(k, length).sum() for k in keep) / max(present, 1)
+
+
+def _memory(residuals, keep, longest: int) -> tuple[np.ndarray, float]:
+    """Prediction-error filter of all records together by Burg's recursion, and the variance of what it leaves.
+
+    The order is that of the least n ln(variance) + ln(n) · order.
+    """
+    count = sum(k.sum() for k in keep)
+    variance = sum(r @ r for r in residuals) / max(count, 1) + 1e-300
+    forward, backward = [r[1:].copy() for r in residuals], [r[:-1].copy() for r in residuals]
+    polynomial, best = np.ones(1), (count * np.log(variance), np.ones(1), variance)
+    for order in range(1, min(longest, min(len(r) for r in residuals) // 4) + 1):
+        product = sum(f @ b for f, b in zip(forward, backward, strict=True))
+        power = sum(f @ f + b @ b for f, b in zip(forward, backward, strict=True))
+        reflection = -2.0 * product / (power + 1e-300)
+        polynomial = np.append(polynomial, 0.0)
+        polynomial = polynomial + reflection * polynomial[::-1]
+        variance *= 1.0 - reflection**2
+        pairs = [((f + reflection * b)[1:], (b + reflection * f)[:-1]) for f, b in zip(forward, backward, strict=True)]
+        forward, backward = [f for f, _ in pairs], [b for _, b in pairs]
+        score = count * np.log(max(variance, 1e-300)) + np.log(max(count, 2)) * order
+        if score < best[0] - 1e-9:
+            best = (score, polynomial, variance)
+    return best[1], best[2]
+
+
+def _spectrum(filter_: np.ndarray, points: int = 2048) -> np.ndarray:
+    return 1.0 / np.abs(np.fft.rfft(filter_, 2 * points)) ** 2
+
+
+def _with_floor(filter_: np.ndarray, variance: float) -> np.ndarray:
+    """The filter of the same noise with a white floor, where its spectrum has an empty band."""
+    spectrum = variance * _spectrum(filter_)
+    if spectrum.min() >= FLOOR * spectrum.mean():
+        return filter_
+    covariance = np.fft.irfft(spectrum + FLOOR * spectrum.mean())[: _LONG + 1]
+    return np.append(1.0, -scipy.linalg.solve_toeplitz(covariance[:_LONG], covariance[1:]))
+
+
+def _tails(innovations: np.ndarray) -> tuple[float, float]:
+    """Degrees of freedom and spread of Student's t; (∞, 1) where the normal distribution does as well."""
+    n, squares = len(innovations), innovations**2
+    best = (-0.5 * squares.sum() - 0.5 * n * np.log(2 * np.pi) + 4.0, np.inf, 1.0)
+    for degrees, spread in _TAILS:
+        constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(degrees * np.pi) - np.log(spread)
+        likelihood = n * constant - 0.5 * (degrees + 1) * np.sum(np.log1p(squares / spread**2 / degrees))
+        if likelihood > best[0]:
+            best = (likelihood, degrees, spread)
+    return best[1], best[2]

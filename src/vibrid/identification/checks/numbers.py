@@ -1,0 +1,125 @@
+"""The numbers of a result on data as they are: time step, input between samples, and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vibrid.core.findings import KNOWN, Finding
+from vibrid.identification.checks.again import is_minimum, movable, with_noise
+from vibrid.identification.checks.covariance import normal_equations, robust_covariance
+from vibrid.identification.checks.dependence import tested_fits
+from vibrid.identification.checks.noise import NoiseModel, noise_model, white_noise
+from vibrid.identification.checks.time_step import check_hold, check_time_step
+from vibrid.identification.conclude import covariance_of
+from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
+from vibrid.identification.levenberg import Linearised, linearised
+
+if TYPE_CHECKING:
+    from vibrid.identification.result import Identification
+
+WORTH = 0.9
+"""Narrowing of an interval from which the noise is modelled and the fit repeated."""
+
+EXACT = 1e-6
+"""Residuals over signal below which the readings are without noise: rounding is not modelled."""
+
+ROUNDS = 3
+MOST_NUMBERS = 2e8
+"""Derivatives of all readings that are kept in memory; a larger problem is not checked."""
+
+
+def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Identification:
+    """The result with a time step that is fine enough and intervals that hold for the noise as it is."""
+    size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
+    if fit.free_covariance is None or fit.samples is not None or not len(fit.names) or size > MOST_NUMBERS:
+        return fit
+    here = linearised(fit.problem, fit.free)
+    if not is_minimum(fit, here) or max(f.relative for f in fit.fits) < EXACT:
+        return fit
+    fit, here, step = check_time_step(fit, here, "substeps" in may_change)
+    fit, here, hold = check_hold(fit, here, "hold" in may_change)
+    fit, noise = _with_noise_as_it_is(fit, here)
+    return fit.replace(checks=(*fit.checks, *step, *hold, *noise))
+
+
+def _with_noise_as_it_is(fit: Identification, here: Linearised) -> tuple[Identification, list[Finding]]:
+    noise = _noise_at(here)
+    fit = _judged(fit, here, noise)
+    if noise.is_white:
+        return fit, []
+    plain = white_noise(fit.noise, [np.asarray(d.present) for d in fit.problem.data], fit.problem.data[0].step)
+    keep = movable(fit)
+    robust = robust_covariance(here, plain, keep)
+    if verdict(fit.fits)[0] and _narrowing(here, noise, robust, keep) < WORTH:
+        for _ in range(ROUNDS):
+            before = fit.free
+            fit, here = with_noise(fit, here, noise)
+            moved = np.abs(fit.free - before)[keep] / np.sqrt(np.diag(fit.free_covariance))[keep]
+            noise = _noise_at(here)
+            if np.max(moved, initial=0.0) < 0.05:
+                break
+        fit = _judged(fit, here, noise)
+        told = "weighed accordingly"
+    else:
+        covariance = np.array(fit.free_covariance)
+        covariance[np.ix_(keep, keep)] = robust[np.ix_(keep, keep)]
+        fit, told = fit.replace(free_covariance=covariance), "counted in the intervals"
+    return fit, _in_words(fit, noise, told)
+
+
+def _noise_at(here: Linearised) -> NoiseModel:
+    data = here.problem.data
+    present = [np.asarray(d.present) for d in data]
+    return noise_model(here.residuals, here.predictions, present, [d.step for d in data])
+
+
+def _judged(fit: Identification, here: Linearised, noise: NoiseModel) -> Identification:
+    """The result judged by what its residuals depend on."""
+    fits = tested_fits(fit.fits, here, noise)
+    notes = [note for note in fit.warnings if note != LOWER_LIMIT]
+    return fit.replace(fits=fits, warnings=tuple(notes if verdict(fits)[0] else [*notes, LOWER_LIMIT]))
+
+
+def _narrowing(here: Linearised, noise: NoiseModel, robust: np.ndarray, keep: np.ndarray) -> float:
+    """The least ratio of a standard deviation with a model of the noise to that without."""
+    _, _, normal = normal_equations(here, noise)
+    modelled = np.diag(covariance_of(normal, ~keep))[keep] / noise.efficiency**2
+    return float(np.sqrt(np.min(modelled / np.maximum(np.diag(robust)[keep], 1e-300), initial=1.0)))
+
+
+def _in_words(fit: Identification, noise: NoiseModel, told: str) -> list[Finding]:
+    """What the noise is like, one sentence for each kind."""
+    memory, signal, time, tails = {}, [], [], []
+    for sensor, channel in zip(fit.problem.sensors, noise.channels, strict=True):
+        if channel.memory:
+            memory[sensor.label] = channel.memory
+        if channel.kind == "signal":
+            signal.append(sensor.label)
+        if channel.kind == "time":
+            time.append(sensor.label)
+        if np.isfinite(channel.degrees):
+            tails.append(sensor.label)
+    found = []
+    if memory:
+        each = ", ".join(f"'{name}' {1e3 * value:.3g} ms" for name, value in list(memory.items())[:4])
+        found.append(_finding("memory", f"The noise has a memory ({each}), {told}.", max(memory.values())))
+    if signal:
+        found.append(_finding("growing", f"The noise of {_named(signal)} grows with the signal, {told}."))
+    if time:
+        found.append(_finding("bursts", f"The noise of {_named(time)} changes with time, {told}."))
+    if tails:
+        found.append(_finding("outliers", f"Readings of {_named(tails)} have outliers, {told}."))
+    if noise.mixing is not None:
+        found.append(_finding("shared", f"Channels share noise, {told}."))
+    return found
+
+
+def _finding(name: str, sentence: str, seconds: float = 0.0) -> Finding:
+    return Finding(name, KNOWN, sentence, "", 0.0, {"memory": seconds} if seconds else {})
+
+
+def _named(channels: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in channels[:4]) + (" and others" if len(channels) > 4 else "")

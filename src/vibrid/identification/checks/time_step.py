@@ -1,0 +1,154 @@
+"""The error of the time step and of the input between the samples, as a bias of the estimate.
+
+The readings are predicted again with half the step, and with another assumption about the input between its samples.
+The difference δ moves the least squares by (JᵀJ)⁻¹ Jᵀ δ. A bias above a quarter of a standard deviation is removed by
+fitting again, where the caller left the choice open, and told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.findings import KNOWN, ODD, Finding
+from vibrid.identification.checks.again import fitted_again, movable
+from vibrid.identification.conclude import covariance_of, unlikelihood
+from vibrid.identification.levenberg import Linearised, linearised
+from vibrid.identification.problem import Problem, predict
+from vibrid.simulation.exact import ExactLinear
+from vibrid.structures.device import ImposedTest
+
+if TYPE_CHECKING:
+    from vibrid.identification.result import Identification
+
+ALLOWED = 0.25
+"""Largest bias, in standard deviations, that is left alone."""
+
+FINEST = 16
+"""Most steps per sample that are tried."""
+
+CLEAR = 3.0
+"""Difference of log-likelihoods from which one assumption about the input is called better."""
+
+
+def check_time_step(
+    fit: Identification, here: Linearised, may_change: bool
+) -> tuple[Identification, Linearised, list[Finding]]:
+    """The result with a time step that is fine enough, or with a finding that it is not."""
+    if isinstance(fit.problem.integrator, ExactLinear) or isinstance(fit.problem.experiment.structure, ImposedTest):
+        return fit, here, []
+    first = fit.problem.substeps
+    while True:
+        finer = fit.problem.integrated(substeps=2 * fit.problem.substeps)
+        bias = _bias(fit, here, _difference(here, finer))
+        worst = int(np.argmax(np.abs(bias)))
+        if not abs(bias[worst]) > ALLOWED or finer.substeps > FINEST:
+            break
+        if not may_change:
+            sentence = (
+                f"The time step is too long for these data: it moves {fit.names[worst]} by {abs(bias[worst]):.1f} "
+                f"standard deviations. Give substeps = {finer.substeps} or more."
+            )
+            return fit, here, [Finding("time step", ODD, sentence, "", 0.0, {"bias": float(abs(bias[worst]))})]
+        fit = fitted_again(fit, finer)
+        here = linearised(finer, fit.free)
+    if fit.problem.substeps == first:
+        return fit, here, []
+    sentence = (
+        f"The time step was refined to {fit.problem.substeps} steps per sample: with {first} the estimates would have "
+        "been biased."
+    )
+    return fit, here, [Finding("time step", KNOWN, sentence, "", 0.0, {"substeps": float(fit.problem.substeps)})]
+
+
+def check_hold(
+    fit: Identification, here: Linearised, may_change: bool
+) -> tuple[Identification, Linearised, list[Finding]]:
+    """The result with the assumption about the input between its samples that the data prefer, and what was found."""
+    p = fit.problem
+    if p.hold not in ("linear", "band-limited") or isinstance(p.experiment.structure, ImposedTest):
+        return fit, here, []
+    if not any(np.asarray(d.drive.samples).size and np.any(np.asarray(d.drive.samples)) for d in p.data):
+        return fit, here, []
+    rough = _held_otherwise(here)
+    if np.max(np.abs(_bias(fit, here, rough)), initial=0.0) <= 0.5 * ALLOWED or _dearer(fit, here, rough) > CLEAR:
+        return fit, here, []
+    other = p.integrated(hold="band-limited" if p.hold == "linear" else "linear")
+    difference = _difference(here, other)
+    bias = _bias(fit, here, difference)
+    worst = int(np.argmax(np.abs(bias)))
+    if abs(bias[worst]) <= ALLOWED or _dearer(fit, here, difference) > CLEAR:
+        return fit, here, []
+    again = fitted_again(fit, other)
+    gained = unlikelihood(fit) - unlikelihood(again)
+    if gained < -CLEAR:
+        return fit, here, []
+    size = f"{fit.names[worst]} by {abs(bias[worst]):.1f} standard deviations"
+    numbers = {"bias": float(abs(bias[worst])), "gained": float(gained)}
+    if gained > CLEAR and may_change:
+        sentence = (
+            f"Between its samples the input is taken as {other.hold}, which the data prefer to {p.hold}; the choice "
+            f"moves {size}."
+        )
+        return again, linearised(other, again.free), [Finding("hold", KNOWN, sentence, "", 0.0, numbers)]
+    preferred = f"the data prefer {other.hold}" if gained > CLEAR else "the data do not decide"
+    sentence = (
+        f"What the input does between its samples matters: hold = {p.hold} or {other.hold} moves {size}, and "
+        f"{preferred}. A higher sampling rate of the input would settle it."
+    )
+    return fit, here, [Finding("hold", ODD, sentence, "", 0.0, numbers)]
+
+
+def _difference(here: Linearised, other: Problem) -> list[np.ndarray]:
+    """Predictions of another problem at the same φ, less those that are there."""
+    return [np.asarray(predict(other, jnp.asarray(here.free), i)) - y for i, y in enumerate(here.predictions)]
+
+
+def _held_otherwise(here: Linearised) -> list[np.ndarray]:
+    """Roughly the difference that the other hold makes, without a simulation.
+
+    Straight lines between samples weaken a frequency f by sinc²(f Δt); a linear structure hands that on.
+    """
+    made = []
+    for y in here.predictions:
+        f = np.fft.rfftfreq(2 * len(y))
+        ratio = 1.0 / np.sinc(np.minimum(f, 0.45)) ** 2
+        gain = ratio - 1.0 if here.problem.hold == "linear" else 1.0 / ratio - 1.0
+        longer = np.concatenate([y, y[-1:] + np.zeros_like(y)])
+        made.append(np.fft.irfft(np.fft.rfft(longer, axis=0) * gain[:, None], 2 * len(y), axis=0)[: len(y)])
+    return made
+
+
+def _weighted(fit: Identification, here: Linearised, values: list[np.ndarray]) -> np.ndarray:
+    """Readings of all records over their noise, missing ones left out, as one vector."""
+    weight = 1.0 / fit.noise
+    pairs = zip(here.problem.data, values, strict=True)
+    return np.concatenate([(v * (np.asarray(d.present) * weight)).reshape(-1) for d, v in pairs])
+
+
+def _slopes(fit: Identification, here: Linearised) -> np.ndarray:
+    """The derivatives of all readings over their noise, of the unknowns that can move."""
+    keep, weight = movable(fit), 1.0 / fit.noise
+    pairs = zip(here.problem.data, here.slopes, strict=True)
+    parts = [j[:, :, keep] * (np.asarray(d.present) * weight)[:, :, None] for d, j in pairs]
+    return np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
+
+
+def _bias(fit: Identification, here: Linearised, difference: list[np.ndarray]) -> np.ndarray:
+    """What a difference of the predictions does to every unknown, in its standard deviations."""
+    keep, slopes = movable(fit), _slopes(fit, here)
+    inverse = covariance_of(slopes.T @ slopes)
+    moved = np.zeros(len(fit.names))
+    moved[keep] = inverse @ (slopes.T @ _weighted(fit, here, difference)) / np.sqrt(np.diag(inverse))
+    return np.nan_to_num(moved)
+
+
+def _dearer(fit: Identification, here: Linearised, difference: list[np.ndarray]) -> float:
+    """How much less likely the readings would be with a difference added to the predictions, after a new fit."""
+    slopes, r = _slopes(fit, here), _weighted(fit, here, here.residuals)
+    changed = r - _weighted(fit, here, difference)
+    inverse = covariance_of(slopes.T @ slopes)
+    changed = changed - slopes @ (inverse @ (slopes.T @ changed))
+    return 0.5 * float(changed @ changed - r @ r)
