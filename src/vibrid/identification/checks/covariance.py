@@ -3,7 +3,8 @@
 The estimate solves Σ Jᵀ r = 0. Its covariance is N⁻¹ V N⁻¹, N the Gauss–Newton matrix and V the covariance of the sum
 of the scores Jᵀ r, which is estimated from the scores themselves with the products of neighbouring samples (Bartlett's
 weights; the number of neighbours after Andrews, Econometrica 59, 1991). It is right for noise with a memory and for
-noise whose size changes, and costs no simulation.
+noise whose size changes, and costs no simulation. V is itself uncertain when neighbours are many and the motion that
+counts is short; intervals are widened for that (Kiefer and Vogelsang, Econometric Theory 21, 2005).
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ def whitened(here: Linearised, noise: NoiseModel) -> list[tuple[np.ndarray, np.n
 
 
 def robust_covariance(here: Linearised, noise: NoiseModel, active: np.ndarray) -> np.ndarray:
-    """(p, p) of the free variables; zero for those that are not active."""
+    """(p, p) of the free variables; zero for those that are not active.
+
+    An interval is at least as wide as the model of the noise says.
+    """
     _, slope = here.prior()
     pairs = whitened(here, noise)
     normal = slope.T @ slope + sum(_square(j) for _, j in pairs)
@@ -45,8 +49,18 @@ def robust_covariance(here: Linearised, noise: NoiseModel, active: np.ndarray) -
     keep = np.ix_(active, active)
     inverse = np.linalg.pinv(normal[keep], rcond=1e-14, hermitian=True)
     covariance = np.zeros_like(normal)
-    covariance[keep] = inverse @ (scatter / noise.efficiency**2 + (slope.T @ slope)[keep]) @ inverse
+    prior = (slope.T @ slope)[keep]
+    found = inverse @ (scatter / noise.efficiency**2 + prior) @ inverse
+    expected = sum(_square(_coloured(noise, j)) for _, j in pairs)[keep] * sum(np.sum(r * r) for r, _ in pairs)
+    expected = expected / sum(np.count_nonzero(r) for r, _ in pairs) / noise.efficiency**2
+    modelled = np.diag(inverse @ (expected + prior) @ inverse)
+    wider = np.sqrt(np.maximum(modelled / np.maximum(np.diag(found), 1e-300), 1.0))
+    covariance[keep] = found * np.outer(wider, wider)
     return covariance
+
+
+def _coloured(noise: NoiseModel, slopes: np.ndarray) -> np.ndarray:
+    return np.stack([channel.coloured(slopes[:, c]) for c, channel in enumerate(noise.channels)], axis=1)
 
 
 def _square(slopes: np.ndarray) -> np.ndarray:
@@ -61,11 +75,20 @@ def _sum(residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
 def _long_run(scores: list[np.ndarray]) -> np.ndarray:
     """Covariance of the sum of scores (nt, p) of all records."""
     reach = _neighbours(scores)
+    share = min((reach + 1) / _effective_samples(scores), 1.0)
+    widened = (1.96 + 2.9694 * share + 0.416 * share**2 - 0.5324 * share**3) / 1.96  # of a 95 % interval
     total = sum(s.T @ s for s in scores)
     for lag in range(1, reach + 1):
         product = sum(s[lag:].T @ s[:-lag] for s in scores if len(s) > 4 * lag)
         total = total + (1.0 - lag / (reach + 1.0)) * (product + np.transpose(product))
-    return np.asarray(total)
+    return widened**2 * np.asarray(total)
+
+
+def _effective_samples(scores: list[np.ndarray]) -> float:
+    """Number of samples that carry the scores: all for a steady motion, few for a short strong one."""
+    together = np.concatenate(scores)
+    power = (together**2 / (np.mean(together**2, axis=0) + 1e-300)).mean(axis=1)
+    return float(3.0 * power.sum() ** 2 / max(np.sum(power**2), 1e-300))  # normal scores have E s⁴ = 3 (E s²)²
 
 
 def _neighbours(scores: list[np.ndarray]) -> int:

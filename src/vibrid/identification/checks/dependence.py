@@ -20,10 +20,11 @@ from vibrid.identification.levenberg import Linearised
 LEVEL = 2e-3
 """Probability that any channel of a right model is called dependent."""
 
-MOST_SAMPLES = 200_000
+MOST_SAMPLES = 50_000
 """Samples of a record that are tested, from its beginning; more would cost memory and tell no more."""
 
 _LAGS = (0, 1, 2, 4, 8)
+_SHIFTS = 16
 _SAME = 1e-8  # share of a column outside the others below which it adds nothing
 
 
@@ -56,9 +57,19 @@ def _tested(fit: ChannelFit, here: Linearised, noise: ChannelNoise, causes, c: i
         return fit
     explained, total = float(np.sum((basis.T @ r) ** 2)), float(r @ r)
     ratio = (explained / count) / (max(total - explained, 1e-300) / left)
+    ratio /= max(_by_chance(basis, r) * left / (count * max(total, 1e-300)), 1.0)
     depends = bool(f_distribution.sf(ratio, count, left) < LEVEL / channels)
     share = max(explained - total * count / (count + left), 0.0) / max(total, 1e-300)
     return replace(fit, depends=depends, explained=share, excess=float(np.sqrt(max(ratio - 1.0, 0.0))))
+
+
+def _by_chance(basis: np.ndarray, r: np.ndarray) -> float:
+    """What the causes explain of a residual that they cannot have caused: those of other times.
+
+    Noise whose spectrum has an empty band is not quite whitened; more of it then falls on signals by chance.
+    """
+    shifts = np.linspace(0.1, 0.9, _SHIFTS) * len(r)
+    return float(np.mean([np.sum((np.roll(basis, int(shift), axis=0).T @ r) ** 2) for shift in shifts]))
 
 
 def _longer(columns: np.ndarray, samples: int) -> np.ndarray:

@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.fft
 import scipy.linalg
 import scipy.signal
 from scipy.special import gammaln
+
+from vibrid.identification.levenberg import Linearised
 
 MOST = 30
 """Longest memory of a filter, in samples."""
@@ -38,6 +41,7 @@ class ChannelNoise:
         kind: "constant", "signal" (grows with the predicted signal) or "time" (changes with time).
         scale: its size at every sample, of every record.
         filter: 1, −a₁, −a₂, …: what remains is independent from sample to sample.
+        exact: the same filter without the floor under the spectrum.
         degrees: degrees of freedom of Student's t; infinite for a normal distribution.
         weights: of every innovation; zero where a missing sample spoils it.
         efficiency: expected curvature of the weighted misfit over that of plain squares.
@@ -47,6 +51,7 @@ class ChannelNoise:
     kind: str
     scale: tuple[np.ndarray, ...]
     filter: np.ndarray
+    exact: np.ndarray
     degrees: float
     weights: tuple[np.ndarray, ...]
     efficiency: float
@@ -69,6 +74,16 @@ class ChannelNoise:
         wide = (slice(None),) + (None,) * (values.ndim - 1)
         filtered = scipy.signal.lfilter(self.filter, [1.0], values / self.scale[record][wide], axis=0)
         return filtered * self.weights[record][wide]
+
+    def coloured(self, values: np.ndarray) -> np.ndarray:
+        """(nt, …) with the spectrum that the whitened noise has: it is not white where the floor counts."""
+        if self.filter is self.exact:
+            return values
+        samples = len(values)
+        points = 2 * scipy.fft.next_fast_len(samples)
+        power = (np.abs(np.fft.rfft(self.filter, points)) / np.abs(np.fft.rfft(self.exact, points))) ** 2
+        gain = np.sqrt(power / power.mean()).reshape(-1, *(1,) * (values.ndim - 1))
+        return np.fft.irfft(gain * np.fft.rfft(values, points, axis=0), points, axis=0)[:samples]
 
 
 @dataclass(frozen=True)
@@ -94,13 +109,20 @@ class NoiseModel:
 
 def white_noise(deviations: np.ndarray, present: Sequence[np.ndarray], step: float) -> NoiseModel:
     """Independent noise of constant size, as a fit assumes it by default."""
-    channels = []
+    channels, one = [], np.ones(1)
     for c, size in enumerate(deviations):
         keep = [np.asarray(part)[:, c] > 0 for part in present]
         scale = tuple(np.full(len(k), size) for k in keep)
         weights = tuple(k.astype(float) for k in keep)
-        channels.append(ChannelNoise("constant", scale, np.ones(1), np.inf, weights, 1.0, step))
+        channels.append(ChannelNoise("constant", scale, one, one, np.inf, weights, 1.0, step))
     return NoiseModel(tuple(channels))
+
+
+def noise_at(here: Linearised) -> NoiseModel:
+    """A model of the noise from the residuals of a fit."""
+    data = here.problem.data
+    present = [np.asarray(d.present) for d in data]
+    return noise_model(here.residuals, here.predictions, present, [d.step for d in data])
 
 
 def noise_model(
@@ -158,9 +180,8 @@ def _channel_noise(residuals, predictions, present, step: float) -> ChannelNoise
 
 def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> ChannelNoise:
     """The model with a given size: its filter with a floor, its innovations of unit size, and their tails."""
-    filter_, variance = _memory([r / s for r, s in zip(residuals, scale, strict=True)], keep, longest)
-    if len(filter_) > 1:
-        filter_ = _with_floor(filter_, variance)
+    exact, variance = _memory([r / s for r, s in zip(residuals, scale, strict=True)], keep, longest)
+    filter_ = _with_floor(exact, variance) if len(exact) > 1 else exact
     valid = [_valid(k, len(filter_)) for k in keep]
     innovations = [scipy.signal.lfilter(filter_, [1.0], r / s) for r, s in zip(residuals, scale, strict=True)]
     chosen = np.concatenate([e[v] for e, v in zip(innovations, valid, strict=True)])
@@ -173,7 +194,7 @@ def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> 
         u = (chosen / unit / spread) ** 2
         curvature = np.mean((degrees + 1) * (degrees - u) / (degrees + u) ** 2)
         efficiency = max(float(curvature / np.mean((degrees + 1) / (degrees + u))), 0.05)
-    return ChannelNoise(kind, tuple(s * unit for s in scale), filter_, degrees, tuple(weights), efficiency, step)
+    return ChannelNoise(kind, tuple(s * unit for s in scale), filter_, exact, degrees, tuple(weights), efficiency, step)
 
 
 def _local(innovations: np.ndarray, keep: np.ndarray, width: int) -> np.ndarray:

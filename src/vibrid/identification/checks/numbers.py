@@ -11,7 +11,7 @@ from vibrid.core.findings import KNOWN, Finding
 from vibrid.identification.checks.again import is_minimum, movable, with_noise
 from vibrid.identification.checks.covariance import normal_equations, robust_covariance
 from vibrid.identification.checks.dependence import tested_fits
-from vibrid.identification.checks.noise import NoiseModel, noise_model, white_noise
+from vibrid.identification.checks.noise import NoiseModel, noise_at, white_noise
 from vibrid.identification.checks.time_step import check_hold, check_time_step
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
@@ -39,14 +39,14 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     here = linearised(fit.problem, fit.free)
     if not is_minimum(fit, here) or max(f.relative for f in fit.fits) < EXACT:
         return fit
-    fit, here, step = check_time_step(fit, here, "substeps" in may_change)
-    fit, here, hold = check_hold(fit, here, "hold" in may_change)
+    fit, here, step = check_time_step(fit, here, noise_at(here), "substeps" in may_change)
+    fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in may_change)
     fit, noise = _with_noise_as_it_is(fit, here)
     return fit.replace(checks=(*fit.checks, *step, *hold, *noise))
 
 
 def _with_noise_as_it_is(fit: Identification, here: Linearised) -> tuple[Identification, list[Finding]]:
-    noise = _noise_at(here)
+    noise = noise_at(here)
     fit = _judged(fit, here, noise)
     if noise.is_white:
         return fit, []
@@ -58,7 +58,7 @@ def _with_noise_as_it_is(fit: Identification, here: Linearised) -> tuple[Identif
             before = fit.free
             fit, here = with_noise(fit, here, noise)
             moved = np.abs(fit.free - before)[keep] / np.sqrt(np.diag(fit.free_covariance))[keep]
-            noise = _noise_at(here)
+            noise = noise_at(here)
             if np.max(moved, initial=0.0) < 0.05:
                 break
         fit = _judged(fit, here, noise)
@@ -67,13 +67,7 @@ def _with_noise_as_it_is(fit: Identification, here: Linearised) -> tuple[Identif
         covariance = np.array(fit.free_covariance)
         covariance[np.ix_(keep, keep)] = robust[np.ix_(keep, keep)]
         fit, told = fit.replace(free_covariance=covariance), "counted in the intervals"
-    return fit, _in_words(fit, noise, told)
-
-
-def _noise_at(here: Linearised) -> NoiseModel:
-    data = here.problem.data
-    present = [np.asarray(d.present) for d in data]
-    return noise_model(here.residuals, here.predictions, present, [d.step for d in data])
+    return fit, _in_words(fit, noise, told) if verdict(fit.fits)[0] else []  # a misfit is not noise
 
 
 def _judged(fit: Identification, here: Linearised, noise: NoiseModel) -> Identification:

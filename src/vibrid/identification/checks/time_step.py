@@ -14,7 +14,8 @@ import numpy as np
 
 from vibrid.core.findings import KNOWN, ODD, Finding
 from vibrid.identification.checks.again import fitted_again, movable
-from vibrid.identification.conclude import covariance_of, unlikelihood
+from vibrid.identification.checks.noise import NoiseModel, noise_at
+from vibrid.identification.conclude import covariance_of
 from vibrid.identification.levenberg import Linearised, linearised
 from vibrid.identification.problem import Problem, predict
 from vibrid.simulation.exact import ExactLinear
@@ -29,12 +30,15 @@ ALLOWED = 0.25
 FINEST = 16
 """Most steps per sample that are tried."""
 
-CLEAR = 3.0
+UNDECIDED = 1.0
+"""Bias from which it is told that the data do not decide between two assumptions about the input."""
+
+CLEAR = 4.0
 """Difference of log-likelihoods from which one assumption about the input is called better."""
 
 
 def check_time_step(
-    fit: Identification, here: Linearised, may_change: bool
+    fit: Identification, here: Linearised, noise: NoiseModel, may_change: bool
 ) -> tuple[Identification, Linearised, list[Finding]]:
     """The result with a time step that is fine enough, or with a finding that it is not."""
     if isinstance(fit.problem.integrator, ExactLinear) or isinstance(fit.problem.experiment.structure, ImposedTest):
@@ -42,7 +46,7 @@ def check_time_step(
     first = fit.problem.substeps
     while True:
         finer = fit.problem.integrated(substeps=2 * fit.problem.substeps)
-        bias = _bias(fit, here, _difference(here, finer))
+        bias = _bias(fit, here, noise, _difference(here, finer))
         worst = int(np.argmax(np.abs(bias)))
         if not abs(bias[worst]) > ALLOWED or finer.substeps > FINEST:
             break
@@ -54,6 +58,7 @@ def check_time_step(
             return fit, here, [Finding("time step", ODD, sentence, "", 0.0, {"bias": float(abs(bias[worst]))})]
         fit = fitted_again(fit, finer)
         here = linearised(finer, fit.free)
+        noise = noise_at(here)
     if fit.problem.substeps == first:
         return fit, here, []
     sentence = (
@@ -64,7 +69,7 @@ def check_time_step(
 
 
 def check_hold(
-    fit: Identification, here: Linearised, may_change: bool
+    fit: Identification, here: Linearised, noise: NoiseModel, may_change: bool
 ) -> tuple[Identification, Linearised, list[Finding]]:
     """The result with the assumption about the input between its samples that the data prefer, and what was found."""
     p = fit.problem
@@ -73,26 +78,24 @@ def check_hold(
     if not any(np.asarray(d.drive.samples).size and np.any(np.asarray(d.drive.samples)) for d in p.data):
         return fit, here, []
     rough = _held_otherwise(here)
-    if np.max(np.abs(_bias(fit, here, rough)), initial=0.0) <= 0.5 * ALLOWED or _dearer(fit, here, rough) > CLEAR:
+    moved = _bias(fit, here, noise, rough)
+    if np.max(np.abs(moved), initial=0.0) <= 0.5 * ALLOWED or _dearer(fit, here, noise, rough) > 2.0 * CLEAR:
         return fit, here, []
     other = p.integrated(hold="band-limited" if p.hold == "linear" else "linear")
     difference = _difference(here, other)
-    bias = _bias(fit, here, difference)
+    bias, gained = _bias(fit, here, noise, difference), -_dearer(fit, here, noise, difference)
     worst = int(np.argmax(np.abs(bias)))
-    if abs(bias[worst]) <= ALLOWED or _dearer(fit, here, difference) > CLEAR:
-        return fit, here, []
-    again = fitted_again(fit, other)
-    gained = unlikelihood(fit) - unlikelihood(again)
-    if gained < -CLEAR:
-        return fit, here, []
     size = f"{fit.names[worst]} by {abs(bias[worst]):.1f} standard deviations"
-    numbers = {"bias": float(abs(bias[worst])), "gained": float(gained)}
-    if gained > CLEAR and may_change:
+    numbers = {"bias": float(abs(bias[worst])), "gained": gained}
+    if gained > CLEAR and abs(bias[worst]) > ALLOWED and may_change:
+        again = fitted_again(fit, other)
         sentence = (
             f"Between its samples the input is taken as {other.hold}, which the data prefer to {p.hold}; the choice "
             f"moves {size}."
         )
         return again, linearised(other, again.free), [Finding("hold", KNOWN, sentence, "", 0.0, numbers)]
+    if gained < -CLEAR or abs(bias[worst]) < (ALLOWED if gained > CLEAR else UNDECIDED):
+        return fit, here, []
     preferred = f"the data prefer {other.hold}" if gained > CLEAR else "the data do not decide"
     sentence = (
         f"What the input does between its samples matters: hold = {p.hold} or {other.hold} moves {size}, and "
@@ -121,34 +124,37 @@ def _held_otherwise(here: Linearised) -> list[np.ndarray]:
     return made
 
 
-def _weighted(fit: Identification, here: Linearised, values: list[np.ndarray]) -> np.ndarray:
-    """Readings of all records over their noise, missing ones left out, as one vector."""
-    weight = 1.0 / fit.noise
-    pairs = zip(here.problem.data, values, strict=True)
-    return np.concatenate([(v * (np.asarray(d.present) * weight)).reshape(-1) for d, v in pairs])
+def _whitened(here: Linearised, noise: NoiseModel, values: list[np.ndarray]) -> np.ndarray:
+    """(nt, ny, …) of all records as independent readings of unit size, missing ones left out; (all readings, …)."""
+    made = []
+    for i, (data, v) in enumerate(zip(here.problem.data, values, strict=True)):
+        present = np.asarray(data.present).reshape(*v.shape[:2], *(1,) * (v.ndim - 2))
+        made.append(noise.whitened(i, v * present).reshape(-1, *v.shape[2:]))
+    return np.concatenate(made)
 
 
-def _slopes(fit: Identification, here: Linearised) -> np.ndarray:
-    """The derivatives of all readings over their noise, of the unknowns that can move."""
-    keep, weight = movable(fit), 1.0 / fit.noise
-    pairs = zip(here.problem.data, here.slopes, strict=True)
-    parts = [j[:, :, keep] * (np.asarray(d.present) * weight)[:, :, None] for d, j in pairs]
-    return np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
+def _slopes(fit: Identification, here: Linearised, noise: NoiseModel) -> np.ndarray:
+    """The derivatives of all readings by the unknowns that can move."""
+    return _whitened(here, noise, here.slopes)[:, movable(fit)]
 
 
-def _bias(fit: Identification, here: Linearised, difference: list[np.ndarray]) -> np.ndarray:
+def _bias(fit: Identification, here: Linearised, noise: NoiseModel, difference: list[np.ndarray]) -> np.ndarray:
     """What a difference of the predictions does to every unknown, in its standard deviations."""
-    keep, slopes = movable(fit), _slopes(fit, here)
+    slopes = _slopes(fit, here, noise)
     inverse = covariance_of(slopes.T @ slopes)
     moved = np.zeros(len(fit.names))
-    moved[keep] = inverse @ (slopes.T @ _weighted(fit, here, difference)) / np.sqrt(np.diag(inverse))
+    shift = inverse @ (slopes.T @ _whitened(here, noise, difference))
+    moved[movable(fit)] = shift / np.sqrt(np.diag(inverse))
     return np.nan_to_num(moved)
 
 
-def _dearer(fit: Identification, here: Linearised, difference: list[np.ndarray]) -> float:
+def _dearer(fit: Identification, here: Linearised, noise: NoiseModel, difference: list[np.ndarray]) -> float:
     """How much less likely the readings would be with a difference added to the predictions, after a new fit."""
-    slopes, r = _slopes(fit, here), _weighted(fit, here, here.residuals)
-    changed = r - _weighted(fit, here, difference)
+    slopes, r = _slopes(fit, here, noise), _whitened(here, noise, here.residuals)
     inverse = covariance_of(slopes.T @ slopes)
-    changed = changed - slopes @ (inverse @ (slopes.T @ changed))
-    return 0.5 * float(changed @ changed - r @ r)
+
+    def outside(values):
+        return values - slopes @ (inverse @ (slopes.T @ values))
+
+    before, after = outside(r), outside(r - _whitened(here, noise, difference))
+    return 0.5 * float(after @ after - before @ before)
