@@ -136,7 +136,7 @@ def identify(project, data, progress):
         project.method,
         sensors=project.sensors,
         progress=progress,
-        **project.simulation.arguments,
+        **project.simulation.fitting,
     )
     return fit.replace(display_units=project.given.of(fit.problem.unknowns))
 

@@ -330,7 +330,7 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float):
         hold_out=hold_out,
         key=seed,
         progress=progress,
-        **loaded.simulation.arguments,
+        **loaded.simulation.fitting,
     )
     units = loaded.given.of(fit.problem.unknowns)
     return fit.replace(files=(*loaded.files, *fit.files), display_units=units)

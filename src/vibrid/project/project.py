@@ -31,11 +31,17 @@ class Simulation:
     substeps: int = 1
     noise: float = 0.0
     seed: int = 0
+    given: frozenset[str] = frozenset()  # the keys that the file states
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `simulate` and `identify`."""
+        """The arguments of `simulate`."""
         return {"integrator": self.integrator, "hold": self.hold, "substeps": self.substeps}
+
+    @property
+    def fitting(self) -> dict[str, Any]:
+        """The arguments of `identify`, which chooses what the file leaves open."""
+        return self.arguments | {key: "auto" for key in ("hold", "substeps") if key not in self.given}
 
 
 @dataclass(frozen=True)

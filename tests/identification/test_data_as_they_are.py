@@ -1,0 +1,147 @@
+"""Intervals and verdicts on data as they are: noise with a memory, growing noise, time step, input between samples.
+
+The data come from the simulators of benchmarks/trust.py, which no method uses.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.signal
+
+import vibrid as vb
+from vibrid.core.findings import KNOWN, ODD
+from vibrid.identification.checks.covariance import _long_run
+from vibrid.identification.checks.noise import noise_model
+
+PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "trust.py"
+SPEC = importlib.util.spec_from_file_location("trust_benchmark", PATH)
+trust = sys.modules["trust_benchmark"] = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(trust)
+
+
+def modelled(made: np.ndarray, predicted: np.ndarray | None = None):
+    predicted = np.zeros_like(made) if predicted is None else predicted
+    (channel,) = noise_model([made[:, None]], [predicted[:, None]], [np.ones((len(made), 1))], [0.01]).channels
+    return channel
+
+
+def test_noise_is_told_apart():
+    rng = np.random.default_rng(0)
+    white = rng.standard_normal(3000)
+    signal = np.sin(np.arange(3000) / 15) * np.exp(-np.arange(3000) / 1500)
+    assert modelled(white).is_white
+    remembered = modelled(scipy.signal.lfilter([1.0], [1.0, -0.6], white))
+    assert remembered.kind == "constant" and -remembered.filter[1] == pytest.approx(0.6, abs=0.05)
+    assert remembered.memory == pytest.approx(0.05, abs=0.011)  # 0.6⁵ < 0.1
+    growing = modelled(white * (0.05 + np.abs(signal)), signal)
+    assert growing.kind == "signal" and growing.memory == 0.0
+    loud = np.where((np.arange(3000) // 300) % 4 == 1, 8.0, 1.0)
+    assert modelled(white * loud).kind == "time"
+    assert modelled(white * np.where(rng.random(3000) < 0.01, 10.0, 1.0)).degrees < 10
+
+
+def test_whitened_noise_is_white_and_of_unit_size():
+    noise = scipy.signal.lfilter([1.0], [1.0, -0.9], np.random.default_rng(1).standard_normal(4000))
+    left = modelled(noise).whitened(0, noise)
+    assert np.mean(left**2) == pytest.approx(1.0, abs=0.02)
+    assert np.abs([np.mean(left[k:] * left[:-k]) for k in range(1, 20)]).max() < 0.06
+
+
+def test_an_empty_band_is_not_trusted():
+    band = scipy.signal.butter(8, 0.2, output="sos")
+    noise = scipy.signal.sosfilt(band, np.random.default_rng(2).standard_normal(4000))
+    channel = modelled(noise)
+    gains = np.abs(np.fft.rfft(channel.filter, 512))
+    assert gains.max() / gains[:50].min() < 30  # without a floor thousands
+
+
+def test_samples_that_are_missing_spoil_no_more_than_they_must():
+    noise = scipy.signal.lfilter([1.0], [1.0, -0.6], np.random.default_rng(3).standard_normal(3000))
+    present = np.ones((3000, 1))
+    present[1000:1010] = 0.0
+    (channel,) = noise_model([noise[:, None] * present], [np.zeros((3000, 1))], [present], [0.01]).channels
+    order = len(channel.filter) - 1
+    assert np.count_nonzero(channel.weights[0] == 0) == 10 + 2 * order and -channel.filter[1] > 0.5
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, -0.5])
+def test_the_sum_of_scores_with_a_memory(share):
+    """Against the closed form: n σ² / (1 − φ)²; Bartlett's weights are some per cent off on its safe side or below."""
+    rng = np.random.default_rng(4)
+    found = [
+        _long_run([scipy.signal.lfilter([1.0], [1.0, -share], rng.standard_normal((2000, 1)), axis=0)])[0, 0]
+        for _ in range(200)
+    ]
+    assert np.mean(found) / 2000 == pytest.approx(1.0 / (1.0 - share) ** 2, rel=0.12)
+
+
+@pytest.fixture(scope="module")
+def building():
+    return trust.linear_case(8)
+
+
+def fitted(case, noise, seed=0, **options):
+    data = np.column_stack([case.ground, case.clean + noise])
+    sensors = vb.Sensors(absolute_acceleration=list(case.floors))
+    channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
+    return vb.identify(case.guess, vb.Record(data, channels, step=trust.STEP), case.unknown, sensors=sensors, **options)
+
+
+def held(fits, case) -> float:
+    return np.mean([(f.interval()[:, 0] <= case.true) & (case.true <= f.interval()[:, 1]) for f in fits])
+
+
+def test_intervals_hold_for_noise_with_a_memory_and_it_is_told(building):
+    fits = [fitted(building, trust.autoregressive(0.9)(building, np.random.default_rng(seed))) for seed in range(10)]
+    assert held(fits, building) >= 0.8  # of 30; 61 % hold where noise is taken for white
+    assert all(fit.model_fits for fit in fits)
+    (said,) = (finding for finding in fits[0].checks if finding.name == "memory")
+    assert said.verdict == KNOWN and "has a memory" in fits[0].verdict
+
+
+def test_filtered_noise_is_no_fault_of_the_model(building):
+    for seed in range(6):
+        fit = fitted(building, trust.filtered(0.2)(building, np.random.default_rng(seed)))
+        assert fit.model_fits and not fit.fits[0].white and fit.fits[0].depends is False
+
+
+def test_a_weak_cubic_spring_is_seen_through_noise_with_a_memory():
+    case = trust.linear_case(8)
+    ground = vb.Record(
+        case.ground[:, None], [vb.Channel("ground", "ground_acceleration", direction="x")], step=trust.STEP
+    )
+    stiff = case.guess.replace({f"storeys[{i}].stiffness": k for i, k in enumerate(case.true[:-1])})
+    laws = [vb.Cubic(float(k), cubic=2e3 * float(k)) for k in case.true[:-1]]
+    cubic = vb.ShearBuilding(stiff.masses, laws, damping=vb.Viscous(float(case.true[-1])))
+    response = vb.simulate(cubic, ground, integrator=vb.RungeKutta4(), substeps=4)
+    clean = response.measure(vb.Sensors(absolute_acceleration=list(case.floors)))
+    readings = np.stack([clean[name] for name in clean.names if name != "ground"], axis=1)
+    fit = fitted(case, readings - case.clean + trust.autoregressive(0.6)(case, np.random.default_rng(0)))
+    assert not fit.model_fits and any(channel.depends for channel in fit.fits)
+
+
+def test_a_time_step_that_biases_the_estimate_is_refined():
+    case = trust.stiff_case(0)
+    noise = trust.white(case, np.random.default_rng(0), 0.02)
+    coarse, chosen = fitted(case, noise, substeps=1), fitted(case, noise)
+    (said,) = (finding for finding in coarse.checks if finding.name == "time step")
+    assert said.verdict == ODD and "Give substeps = 2" in said.sentence
+    moved = np.abs(coarse.estimate - chosen.estimate) / chosen.deviation
+    assert said.numbers["bias"] == pytest.approx(moved.max(), rel=0.35)
+    (told,) = (finding for finding in chosen.checks if finding.name == "time step")
+    assert told.verdict == KNOWN and chosen.problem.substeps >= 2 and "refined" in chosen.verdict
+    assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
+
+
+def test_an_input_that_is_band_limited_between_its_samples_is_found_out():
+    case = trust.linear_case(8, band_limited=True)
+    noise = trust.white(case, np.random.default_rng(0), 0.02)
+    lines, chosen = fitted(case, noise, hold="linear"), fitted(case, noise)
+    (told,) = (finding for finding in chosen.checks if finding.name == "hold")
+    assert told.verdict == KNOWN and chosen.problem.hold == "band-limited"
+    assert "prefer band-limited" in " ".join(finding.sentence for finding in lines.checks)
+    assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
+    assert np.abs((lines.estimate - case.true) / lines.deviation).max() > 4
