@@ -104,7 +104,7 @@ def test_intervals_hold_for_noise_with_a_memory_and_it_is_told(building):
 
 def test_filtered_noise_is_no_fault_of_the_model(building):
     for seed in range(6):
-        fit = fitted(building, trust.filtered(0.2)(building, np.random.default_rng(seed)))
+        fit = fitted(building, trust.filtered(0.5)(building, np.random.default_rng(seed)))
         assert fit.model_fits and not fit.fits[0].white and fit.fits[0].depends is False
 
 

@@ -97,7 +97,7 @@ def test_long_traces_keep_the_extremes_of_signal_and_residual():
 
 def test_a_doubtful_answer_says_so_first(fit):
     """A pattern in the residuals, warnings, cut short, no covariance, no history, one unknown that nothing sees."""
-    bad = [dataclasses.replace(f, white=False, relative=0.4) for f in fit.fits]
+    bad = [dataclasses.replace(f, white=False, depends=True, explained=1.0, relative=0.4) for f in fit.fits]
     limits = dataclasses.replace(
         fit.limits,
         bound=np.array([np.inf, *fit.limits.bound[1:]]),

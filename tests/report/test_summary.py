@@ -26,7 +26,7 @@ def test_question_answer_certainty_and_advice(fit, validation):
 
 
 def test_what_is_wrong_comes_first(fit):
-    bad = fit.replace(fits=[replace(f, white=False, relative=0.5) for f in fit.fits])
+    bad = fit.replace(fits=[replace(f, white=False, depends=True, explained=1.0, relative=0.5) for f in fit.fits])
     assert not bad.model_fits and advice(bad, None)[0].startswith("Do not use these values yet")
     limits = replace(fit.limits, relative_bound=np.full(4, 2.0))
     unsure = fit.replace(limits=limits, cut_short=True)

@@ -85,14 +85,16 @@ def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: i
     return tuple(part[None] for part in linearised(problem, free[0]).normal_equations(deviations))
 
 
-def linearised(problem: Problem, free: Array) -> Linearised:
+def linearised(problem: Problem, free: Array) -> LinearReadings:
     """The readings as a linear function of φ around a point."""
     readings, slopes = readings_and_slopes(problem, jnp.asarray(free))
-    return Linearised(problem, np.asarray(free, float), *([np.asarray(a) for a in part] for part in (readings, slopes)))
+    return LinearReadings(
+        problem, np.asarray(free, float), *([np.asarray(a) for a in part] for part in (readings, slopes))
+    )
 
 
 @dataclass(frozen=True)
-class Linearised:
+class LinearReadings:
     """Predicted readings (nt, ny) of every record around φ, and their derivatives (nt, ny, p)."""
 
     problem: Problem

@@ -11,7 +11,7 @@ from vibrid.identification.checks.noise import NoiseModel
 from vibrid.identification.conclude import covariance_of, residual_deviations
 from vibrid.identification.diagnostics import channel_fits
 from vibrid.identification.identifiability import identifiability
-from vibrid.identification.levenberg import Linearised, descend, linearised
+from vibrid.identification.levenberg import LinearReadings, descend, linearised
 from vibrid.identification.problem import Problem
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def movable(fit: Identification) -> np.ndarray:
     return ~(noise | (fit.problem.unknowns.box().side(fit.free) != 0))
 
 
-def is_minimum(fit: Identification, here: Linearised) -> bool:
+def is_minimum(fit: Identification, here: LinearReadings) -> bool:
     """Whether the estimate is that of least squares of the readings, whatever method found it."""
     _, gradient, normal = here.normal_equations(fit.noise)
     keep = movable(fit)
@@ -56,7 +56,7 @@ def fitted_again(fit: Identification, problem: Problem) -> Identification:
     return _moved(fit, here, noise, _joined(fit, covariance_of(normal, ~keep), keep), normal, certificate)
 
 
-def with_noise(fit: Identification, here: Linearised, noise: NoiseModel) -> tuple[Identification, Linearised]:
+def with_noise(fit: Identification, here: LinearReadings, noise: NoiseModel) -> tuple[Identification, LinearReadings]:
     """The least squares of the whitened readings, from the estimate of a result; and the readings around it."""
     keep = movable(fit)
 
@@ -83,7 +83,7 @@ def _joined(fit: Identification, covariance: np.ndarray, keep: np.ndarray) -> np
     return made
 
 
-def _moved(fit: Identification, here: Linearised, noise, covariance, normal, certificate) -> Identification:
+def _moved(fit: Identification, here: LinearReadings, noise, covariance, normal, certificate) -> Identification:
     _, slope = here.prior()
     limits = identifiability(here.problem, here.free, noise, normal - slope.T @ slope)
     return fit.replace(

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from vibrid.identification.checks.noise import NoiseModel
-from vibrid.identification.levenberg import Linearised
+from vibrid.identification.levenberg import LinearReadings
 
 _LIMIT = 0.97  # of an autocorrelation, for the number of neighbours
 
 
-def normal_equations(here: Linearised, noise: NoiseModel) -> tuple[float, np.ndarray, np.ndarray]:
+def normal_equations(here: LinearReadings, noise: NoiseModel) -> tuple[float, np.ndarray, np.ndarray]:
     """Cost ½‖r‖², gradient and Gauss–Newton matrix of the whitened residuals."""
     misfit, slope = here.prior()
     cost, gradient, normal = 0.5 * float(misfit @ misfit), slope.T @ misfit, slope.T @ slope
@@ -26,7 +26,7 @@ def normal_equations(here: Linearised, noise: NoiseModel) -> tuple[float, np.nda
     return cost, gradient, normal
 
 
-def whitened(here: Linearised, noise: NoiseModel) -> list[tuple[np.ndarray, np.ndarray]]:
+def whitened(here: LinearReadings, noise: NoiseModel) -> list[tuple[np.ndarray, np.ndarray]]:
     """Residuals (nt, ny) and derivatives (nt, ny, p) of every record as independent readings of unit size."""
     pairs = zip(here.residuals, here.slopes, here.problem.data, strict=True)
     return [
@@ -35,7 +35,7 @@ def whitened(here: Linearised, noise: NoiseModel) -> list[tuple[np.ndarray, np.n
     ]
 
 
-def robust_covariance(here: Linearised, noise: NoiseModel, active: np.ndarray) -> np.ndarray:
+def robust_covariance(here: LinearReadings, noise: NoiseModel, active: np.ndarray) -> np.ndarray:
     """(p, p) of the free variables; zero for those that are not active.
 
     An interval is at least as wide as the model of the noise says.

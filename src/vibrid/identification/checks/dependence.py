@@ -2,7 +2,8 @@
 
 Noise may have a memory, so the whiteness of residuals says nothing about the model. Here whitened residuals of every
 channel are tested (F-test, what the unknowns explain projected out) against the inputs, the predicted signals, their
-derivatives and integrals, signed squares and cubes of all of these, a constant and a drift.
+derivatives and integrals, signed squares and cubes of all of these, a constant and a drift. The model of the noise that
+whitens them is made without constant and drift, which it would take for a long memory.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
-from vibrid.identification.checks.noise import ChannelNoise, NoiseModel
+from vibrid.identification.checks.noise import ChannelNoise, NoiseModel, noise_model
 from vibrid.identification.diagnostics import ChannelFit
-from vibrid.identification.levenberg import Linearised
+from vibrid.identification.levenberg import LinearReadings
 
 LEVEL = 2e-3
 """Probability that any channel of a right model is called dependent."""
@@ -25,60 +26,94 @@ MOST_SAMPLES = 50_000
 
 _LAGS = (0, 1, 2, 4, 8)
 _SHIFTS = 16
+_CLEARLY = 1.5  # times what causes of other times explain at most
+_STEADY = 2  # a constant and a drift
+_OTHERS = 8  # signals of other channels
 _SAME = 1e-8  # share of a column outside the others below which it adds nothing
 
 
-def tested_fits(fits: Sequence[ChannelFit], here: Linearised, noise: NoiseModel) -> list[ChannelFit]:
-    """The fits of all channels with what the test says."""
-    causes = [_causes(here, record) for record in range(len(here.predictions))]
-    return [_tested(fit, here, noise.channels[c], causes, c, len(fits)) for c, fit in enumerate(fits)]
+def noise_at(here: LinearReadings) -> NoiseModel:
+    """A model of the noise from the residuals of a fit."""
+    return _modelled(here, here.residuals)
 
 
-def _tested(fit: ChannelFit, here: Linearised, noise: ChannelNoise, causes, c: int, channels: int) -> ChannelFit:
-    residuals, known, tried, plain = [], [], [], []
-    for i, (r, slopes) in enumerate(zip(here.residuals, here.slopes, strict=True)):
-        part = slice(0, len(causes[i]))
-        weighted = (noise.whitened(i, values)[part] for values in (r[:, c], slopes[:, c], _longer(causes[i], len(r))))
-        one, two, three = weighted
-        valid = noise.weights[i][part] > 0
-        residuals.append(one[valid])
-        known.append(two[valid])
-        tried.append(three[valid])
-        plain.append(causes[i])
-    r, inside = np.concatenate(residuals), _basis(np.concatenate(known))
+def tested_fits(fits: Sequence[ChannelFit], here: LinearReadings, movable: np.ndarray) -> list[ChannelFit]:
+    """The fits of all channels with what the test says; `movable` are the unknowns that explained what they could."""
+    causes = [[_causes(here, i, c) for i in range(len(here.predictions))] for c in range(len(fits))]
+    cleaned = [r.copy() for r in here.residuals]
+    for c, of_channel in enumerate(causes):
+        for i, columns in enumerate(of_channel):
+            cleaned[i][:, c] = _without(here.residuals[i][:, c], columns[:, :_STEADY])
+    noise = _modelled(here, cleaned)
+    found = []
+    for c, fit in enumerate(fits):
+        slopes = [j[:, c, movable] for j in here.slopes]
+        found.append(_tested(fit, [r[:, c] for r in here.residuals], slopes, noise.channels[c], causes[c], len(fits)))
+    return found
+
+
+def _modelled(here: LinearReadings, residuals: Sequence[np.ndarray]) -> NoiseModel:
+    data = here.problem.data
+    present = [np.asarray(d.present) for d in data]
+    return noise_model(residuals, here.predictions, present, [d.step for d in data])
+
+
+def _without(residual: np.ndarray, causes: np.ndarray) -> np.ndarray:
+    """(nt,) without what steady causes explain; as it is where samples are few."""
+    part = len(causes)
+    keep = residual[:part] != 0.0  # a missing sample is zero
+    if keep.sum() < 10 * causes.shape[1]:
+        return residual
+    basis, made = _basis(causes * keep[:, None]), residual.copy()
+    made[:part] -= keep * (basis @ (basis.T @ residual[:part]))
+    return made
+
+
+def _tested(fit: ChannelFit, residuals, slopes, noise: ChannelNoise, causes, channels: int) -> ChannelFit:
+    r, known, tried = [], [], []
+    for i, columns in enumerate(causes):
+        valid = np.flatnonzero(noise.weights[i][: len(columns)] > 0)
+        longer = np.pad(columns, ((0, len(residuals[i]) - len(columns)), (0, 0)))
+        for values, kept in ((residuals[i], r), (slopes[i], known), (longer, tried)):
+            kept.append(noise.whitened(i, values)[valid])
+    r, inside, tried = np.concatenate(r), _basis(np.concatenate(known)), np.concatenate(tried)
     r = r - inside @ (inside.T @ r)
-    tried = np.concatenate(tried)
-    size = np.linalg.norm(tried, axis=0) + 1e-300
-    outside = tried / size
-    outside = outside - inside @ (inside.T @ outside)
-    basis = _basis(outside)
-    count, left = basis.shape[1], len(r) - inside.shape[1] - basis.shape[1]
-    if count == 0 or left < 2 * count:
+    bases, total = [], float(r @ r)
+    for columns in (tried[:, :_STEADY], tried[:, _STEADY:]):
+        columns = columns / (np.linalg.norm(columns, axis=0) + 1e-300)
+        for basis in (inside, *bases):
+            columns = columns - basis @ (basis.T @ columns)
+        bases.append(_basis(columns))
+    left = len(r) - inside.shape[1] - sum(basis.shape[1] for basis in bases)
+    if left < len(r) / 2 or not bases[1].shape[1]:
         return fit
-    explained, total = float(np.sum((basis.T @ r) ** 2)), float(r @ r)
-    ratio = (explained / count) / (max(total - explained, 1e-300) / left)
-    ratio /= max(_by_chance(basis, r) * left / (count * max(total, 1e-300)), 1.0)
-    depends = bool(f_distribution.sf(ratio, count, left) < LEVEL / channels)
-    share = max(explained - total * count / (count + left), 0.0) / max(total, 1e-300)
-    return replace(fit, depends=depends, explained=share, excess=float(np.sqrt(max(ratio - 1.0, 0.0))))
+    steady, moving = bases
+    explained = [float(np.sum((basis.T @ r) ** 2)) for basis in bases]
+    size = max(total - sum(explained), 1e-300) / left  # of one reading
+    others = _by_chance(moving, r - steady @ (steady.T @ r))
+    chance = max(float(np.mean(others)) / (moving.shape[1] * size), 1.0)
+    counts = [basis.shape[1] for basis in bases]
+    by_chance = (max(chance, float(noise.left_over()[0])), chance)  # steady causes have the frequency zero
+    ratios = [e / max(n, 1) / size / a for e, n, a in zip(explained, counts, by_chance, strict=True)]
+    likely = [float(fdtrc(n, left, q)) if n else 1.0 for n, q in zip(counts, ratios, strict=True)]
+    if explained[1] < _CLEARLY * max(others):
+        likely[1] = 1.0
+    share = max(sum(explained) - size * chance * sum(counts), 0.0) / max(total, 1e-300)
+    excess = float(np.sqrt(max(max(ratios) - 1.0, 0.0)))
+    return replace(fit, depends=min(likely) < LEVEL / (2 * channels), explained=share, excess=excess)
 
 
-def _by_chance(basis: np.ndarray, r: np.ndarray) -> float:
+def _by_chance(basis: np.ndarray, r: np.ndarray) -> list[float]:
     """What the causes explain of a residual that they cannot have caused: those of other times.
 
     Noise whose spectrum has an empty band is not quite whitened; more of it then falls on signals by chance.
     """
     shifts = np.linspace(0.1, 0.9, _SHIFTS) * len(r)
-    return float(np.mean([np.sum((np.roll(basis, int(shift), axis=0).T @ r) ** 2) for shift in shifts]))
+    return [float(np.sum((np.roll(basis, int(shift), axis=0).T @ r) ** 2)) for shift in shifts]
 
 
-def _longer(columns: np.ndarray, samples: int) -> np.ndarray:
-    """The columns with zeros behind them."""
-    return np.pad(columns, ((0, samples - len(columns)), (0, 0)))
-
-
-def _causes(here: Linearised, record: int) -> np.ndarray:
-    """(nt, causes): what the residuals of a record may depend on, each of unit size."""
+def _causes(here: LinearReadings, record: int, channel: int) -> np.ndarray:
+    """(nt, causes): what the residual of a channel may depend on, each of unit size; the first two are steady."""
     step = here.problem.data[record].step
     inputs = np.asarray(here.problem.data[record].drive.samples)[:MOST_SAMPLES]
     signals = here.predictions[record][:MOST_SAMPLES]
@@ -86,12 +121,13 @@ def _causes(here: Linearised, record: int) -> np.ndarray:
     columns = [np.ones(len(signals)), time]
     for u in inputs.T:
         columns += [np.concatenate([np.zeros(lag), u[: len(u) - lag]]) for lag in _LAGS]
-    for y in signals.T:
-        moved = np.cumsum(y - y.mean()) * step
-        moved = moved - np.polynomial.Polynomial.fit(time, moved, 2)(time)
-        for q in (y, np.gradient(y, step), moved):
-            q = q / (np.sqrt(np.mean(q * q)) + 1e-300)
-            columns += [q, q * np.abs(q), q**3]
+    y = signals[:, channel]
+    moved = np.cumsum(y - y.mean()) * step
+    moved = moved - np.polynomial.Polynomial.fit(time, moved, 2)(time)
+    for q in (y, np.gradient(y, step), moved):
+        q = q / (np.sqrt(np.mean(q * q)) + 1e-300)
+        columns += [q, q * np.abs(q), q**3]
+    columns += [other for c, other in enumerate(signals.T) if c != channel][:_OTHERS]
     made = np.stack(columns, axis=1)
     return made / (np.sqrt(np.mean(made**2, axis=0)) + 1e-300)
 
@@ -99,5 +135,7 @@ def _causes(here: Linearised, record: int) -> np.ndarray:
 def _basis(columns: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the columns, without those that the others contain."""
     size = np.linalg.norm(columns, axis=0)
+    if not np.any(size > 0):
+        return np.zeros((len(columns), 0))
     vectors, values, _ = np.linalg.svd(columns[:, size > 0] / size[size > 0], full_matrices=False)
     return vectors[:, values > np.sqrt(_SAME) * values.max(initial=0.0)]

@@ -13,10 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.fft
 import scipy.linalg
-import scipy.signal
 from scipy.special import gammaln
-
-from vibrid.identification.levenberg import Linearised
 
 MOST = 30
 """Longest memory of a filter, in samples."""
@@ -72,8 +69,13 @@ class ChannelNoise:
     def whitened(self, record: int, values: np.ndarray) -> np.ndarray:
         """(nt, …) of one record, divided by the size and filtered; weighted."""
         wide = (slice(None),) + (None,) * (values.ndim - 1)
-        filtered = scipy.signal.lfilter(self.filter, [1.0], values / self.scale[record][wide], axis=0)
+        filtered = _filtered(self.filter, values / self.scale[record][wide])
         return filtered * self.weights[record][wide]
+
+    def left_over(self, points: int = 4096) -> np.ndarray:
+        """Spectrum of the whitened noise, of mean 1: not quite white where the floor counts."""
+        power = (np.abs(np.fft.rfft(self.filter, points)) / np.abs(np.fft.rfft(self.exact, points))) ** 2
+        return power / power.mean()
 
     def coloured(self, values: np.ndarray) -> np.ndarray:
         """(nt, …) with the spectrum that the whitened noise has: it is not white where the floor counts."""
@@ -81,8 +83,7 @@ class ChannelNoise:
             return values
         samples = len(values)
         points = 2 * scipy.fft.next_fast_len(samples)
-        power = (np.abs(np.fft.rfft(self.filter, points)) / np.abs(np.fft.rfft(self.exact, points))) ** 2
-        gain = np.sqrt(power / power.mean()).reshape(-1, *(1,) * (values.ndim - 1))
+        gain = np.sqrt(self.left_over(points)).reshape(-1, *(1,) * (values.ndim - 1))
         return np.fft.irfft(gain * np.fft.rfft(values, points, axis=0), points, axis=0)[:samples]
 
 
@@ -116,13 +117,6 @@ def white_noise(deviations: np.ndarray, present: Sequence[np.ndarray], step: flo
         weights = tuple(k.astype(float) for k in keep)
         channels.append(ChannelNoise("constant", scale, one, one, np.inf, weights, 1.0, step))
     return NoiseModel(tuple(channels))
-
-
-def noise_at(here: Linearised) -> NoiseModel:
-    """A model of the noise from the residuals of a fit."""
-    data = here.problem.data
-    present = [np.asarray(d.present) for d in data]
-    return noise_model(here.residuals, here.predictions, present, [d.step for d in data])
 
 
 def noise_model(
@@ -169,7 +163,7 @@ def _channel_noise(residuals, predictions, present, step: float) -> ChannelNoise
         scale = [size * np.sqrt(1.0 + growth * (y / signal) ** 2) for y in predictions]
         offer("signal", scale, 0.5 * np.log(count) + 2.0)
     filter_, _ = _memory([r / size for r in residuals], keep, longest)
-    innovations = [scipy.signal.lfilter(filter_, [1.0], r / size) for r in residuals]
+    innovations = [_filtered(filter_, r / size) for r in residuals]
     for width in _WIDTHS:
         if min(len(r) for r in residuals) > 6 * width:
             scale = [size * _local(e, k, width) for e, k in zip(innovations, keep, strict=True)]
@@ -183,7 +177,7 @@ def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> 
     exact, variance = _memory([r / s for r, s in zip(residuals, scale, strict=True)], keep, longest)
     filter_ = _with_floor(exact, variance) if len(exact) > 1 else exact
     valid = [_valid(k, len(filter_)) for k in keep]
-    innovations = [scipy.signal.lfilter(filter_, [1.0], r / s) for r, s in zip(residuals, scale, strict=True)]
+    innovations = [_filtered(filter_, r / s) for r, s in zip(residuals, scale, strict=True)]
     chosen = np.concatenate([e[v] for e, v in zip(innovations, valid, strict=True)])
     unit = np.sqrt(np.mean(chosen**2)) + 1e-300
     degrees, spread = _tails(chosen / unit)
@@ -197,9 +191,18 @@ def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> 
     return ChannelNoise(kind, tuple(s * unit for s in scale), filter_, exact, degrees, tuple(weights), efficiency, step)
 
 
+def _filtered(filter_: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(nt, …) filtered along time."""
+    import scipy.signal  # takes long to load
+
+    return scipy.signal.lfilter(filter_, [1.0], values, axis=0)
+
+
 def _local(innovations: np.ndarray, keep: np.ndarray, width: int) -> np.ndarray:
     """Size of the innovations around every sample, itself left out, so that memory does not pass for a burst."""
     squares = np.minimum(innovations**2, np.quantile(innovations[keep] ** 2, 0.995)) * keep
+    import scipy.signal  # takes long to load
+
     kernel = np.exp(-0.5 * (np.arange(-3 * width, 3 * width + 1) / width) ** 2)
     kernel[3 * width] = 0.0
     near = scipy.signal.fftconvolve(squares, kernel, "same") / np.maximum(
@@ -213,7 +216,7 @@ def _valid(keep: np.ndarray, length: int) -> np.ndarray:
     """Which innovations have all the samples that a filter needs."""
     if length == 1:
         return keep
-    gaps = scipy.signal.lfilter(np.ones(length), [1.0], (~keep).astype(float))
+    gaps = _filtered(np.ones(length), (~keep).astype(float))
     made = gaps < 0.5
     made[: length - 1] = False
     return made

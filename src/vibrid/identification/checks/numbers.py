@@ -10,12 +10,12 @@ import numpy as np
 from vibrid.core.findings import KNOWN, Finding
 from vibrid.identification.checks.again import is_minimum, movable, with_noise
 from vibrid.identification.checks.covariance import normal_equations, robust_covariance
-from vibrid.identification.checks.dependence import tested_fits
-from vibrid.identification.checks.noise import NoiseModel, noise_at, white_noise
+from vibrid.identification.checks.dependence import noise_at, tested_fits
+from vibrid.identification.checks.noise import NoiseModel, white_noise
 from vibrid.identification.checks.time_step import check_hold, check_time_step
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
-from vibrid.identification.levenberg import Linearised, linearised
+from vibrid.identification.levenberg import LinearReadings, linearised
 
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
@@ -45,9 +45,9 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     return fit.replace(checks=(*fit.checks, *step, *hold, *noise))
 
 
-def _with_noise_as_it_is(fit: Identification, here: Linearised) -> tuple[Identification, list[Finding]]:
+def _with_noise_as_it_is(fit: Identification, here: LinearReadings) -> tuple[Identification, list[Finding]]:
     noise = noise_at(here)
-    fit = _judged(fit, here, noise)
+    fit = _judged(fit, here)
     if noise.is_white:
         return fit, []
     plain = white_noise(fit.noise, [np.asarray(d.present) for d in fit.problem.data], fit.problem.data[0].step)
@@ -61,7 +61,7 @@ def _with_noise_as_it_is(fit: Identification, here: Linearised) -> tuple[Identif
             noise = noise_at(here)
             if np.max(moved, initial=0.0) < 0.05:
                 break
-        fit = _judged(fit, here, noise)
+        fit = _judged(fit, here)
         told = "weighed accordingly"
     else:
         covariance = np.array(fit.free_covariance)
@@ -70,14 +70,14 @@ def _with_noise_as_it_is(fit: Identification, here: Linearised) -> tuple[Identif
     return fit, _in_words(fit, noise, told) if verdict(fit.fits)[0] else []  # a misfit is not noise
 
 
-def _judged(fit: Identification, here: Linearised, noise: NoiseModel) -> Identification:
+def _judged(fit: Identification, here: LinearReadings) -> Identification:
     """The result judged by what its residuals depend on."""
-    fits = tested_fits(fit.fits, here, noise)
+    fits = tested_fits(fit.fits, here, movable(fit))
     notes = [note for note in fit.warnings if note != LOWER_LIMIT]
     return fit.replace(fits=fits, warnings=tuple(notes if verdict(fits)[0] else [*notes, LOWER_LIMIT]))
 
 
-def _narrowing(here: Linearised, noise: NoiseModel, robust: np.ndarray, keep: np.ndarray) -> float:
+def _narrowing(here: LinearReadings, noise: NoiseModel, robust: np.ndarray, keep: np.ndarray) -> float:
     """The least ratio of a standard deviation with a model of the noise to that without."""
     _, _, normal = normal_equations(here, noise)
     modelled = np.diag(covariance_of(normal, ~keep))[keep] / noise.efficiency**2

@@ -14,9 +14,10 @@ import numpy as np
 
 from vibrid.core.findings import KNOWN, ODD, Finding
 from vibrid.identification.checks.again import fitted_again, movable
-from vibrid.identification.checks.noise import NoiseModel, noise_at
+from vibrid.identification.checks.dependence import noise_at
+from vibrid.identification.checks.noise import NoiseModel
 from vibrid.identification.conclude import covariance_of
-from vibrid.identification.levenberg import Linearised, linearised
+from vibrid.identification.levenberg import LinearReadings, linearised
 from vibrid.identification.problem import Problem, predict
 from vibrid.simulation.exact import ExactLinear
 from vibrid.structures.device import ImposedTest
@@ -38,17 +39,20 @@ CLEAR = 4.0
 
 
 def check_time_step(
-    fit: Identification, here: Linearised, noise: NoiseModel, may_change: bool
-) -> tuple[Identification, Linearised, list[Finding]]:
+    fit: Identification, here: LinearReadings, noise: NoiseModel, may_change: bool
+) -> tuple[Identification, LinearReadings, list[Finding]]:
     """The result with a time step that is fine enough, or with a finding that it is not."""
     if isinstance(fit.problem.integrator, ExactLinear) or isinstance(fit.problem.experiment.structure, ImposedTest):
         return fit, here, []
     first = fit.problem.substeps
     while True:
         finer = fit.problem.integrated(substeps=2 * fit.problem.substeps)
-        bias = _bias(fit, here, noise, _difference(here, finer))
+        difference = _difference(here, finer)
+        bias = _bias(fit, here, noise, difference)
         worst = int(np.argmax(np.abs(bias)))
         if not abs(bias[worst]) > ALLOWED or finer.substeps > FINEST:
+            break
+        if _dearer(fit, here, noise, difference) > CLEAR:  # data that were computed with this step prefer it
             break
         if not may_change:
             sentence = (
@@ -69,8 +73,8 @@ def check_time_step(
 
 
 def check_hold(
-    fit: Identification, here: Linearised, noise: NoiseModel, may_change: bool
-) -> tuple[Identification, Linearised, list[Finding]]:
+    fit: Identification, here: LinearReadings, noise: NoiseModel, may_change: bool
+) -> tuple[Identification, LinearReadings, list[Finding]]:
     """The result with the assumption about the input between its samples that the data prefer, and what was found."""
     p = fit.problem
     if p.hold not in ("linear", "band-limited") or isinstance(p.experiment.structure, ImposedTest):
@@ -104,12 +108,12 @@ def check_hold(
     return fit, here, [Finding("hold", ODD, sentence, "", 0.0, numbers)]
 
 
-def _difference(here: Linearised, other: Problem) -> list[np.ndarray]:
+def _difference(here: LinearReadings, other: Problem) -> list[np.ndarray]:
     """Predictions of another problem at the same φ, less those that are there."""
     return [np.asarray(predict(other, jnp.asarray(here.free), i)) - y for i, y in enumerate(here.predictions)]
 
 
-def _held_otherwise(here: Linearised) -> list[np.ndarray]:
+def _held_otherwise(here: LinearReadings) -> list[np.ndarray]:
     """Roughly the difference that the other hold makes, without a simulation.
 
     Straight lines between samples weaken a frequency f by sinc²(f Δt); a linear structure hands that on.
@@ -124,7 +128,7 @@ def _held_otherwise(here: Linearised) -> list[np.ndarray]:
     return made
 
 
-def _whitened(here: Linearised, noise: NoiseModel, values: list[np.ndarray]) -> np.ndarray:
+def _whitened(here: LinearReadings, noise: NoiseModel, values: list[np.ndarray]) -> np.ndarray:
     """(nt, ny, …) of all records as independent readings of unit size, missing ones left out; (all readings, …)."""
     made = []
     for i, (data, v) in enumerate(zip(here.problem.data, values, strict=True)):
@@ -133,12 +137,12 @@ def _whitened(here: Linearised, noise: NoiseModel, values: list[np.ndarray]) -> 
     return np.concatenate(made)
 
 
-def _slopes(fit: Identification, here: Linearised, noise: NoiseModel) -> np.ndarray:
+def _slopes(fit: Identification, here: LinearReadings, noise: NoiseModel) -> np.ndarray:
     """The derivatives of all readings by the unknowns that can move."""
     return _whitened(here, noise, here.slopes)[:, movable(fit)]
 
 
-def _bias(fit: Identification, here: Linearised, noise: NoiseModel, difference: list[np.ndarray]) -> np.ndarray:
+def _bias(fit: Identification, here: LinearReadings, noise: NoiseModel, difference: list[np.ndarray]) -> np.ndarray:
     """What a difference of the predictions does to every unknown, in its standard deviations."""
     slopes = _slopes(fit, here, noise)
     inverse = covariance_of(slopes.T @ slopes)
@@ -148,7 +152,7 @@ def _bias(fit: Identification, here: Linearised, noise: NoiseModel, difference: 
     return np.nan_to_num(moved)
 
 
-def _dearer(fit: Identification, here: Linearised, noise: NoiseModel, difference: list[np.ndarray]) -> float:
+def _dearer(fit: Identification, here: LinearReadings, noise: NoiseModel, difference: list[np.ndarray]) -> float:
     """How much less likely the readings would be with a difference added to the predictions, after a new fit."""
     slopes, r = _slopes(fit, here, noise), _whitened(here, noise, here.residuals)
     inverse = covariance_of(slopes.T @ slopes)
