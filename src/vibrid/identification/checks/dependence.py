@@ -28,6 +28,7 @@ _LAGS = (0, 1, 2, 4, 8)
 _SHIFTS = 16
 _CLEARLY = 1.5  # times what causes of other times explain at most
 _STEADY = 2  # a constant and a drift
+_NOTICED = 0.05  # share of the residual below which these two do no harm
 _OTHERS = 8  # signals of other channels
 _SAME = 1e-8  # share of a column outside the others below which it adds nothing
 
@@ -96,6 +97,8 @@ def _tested(fit: ChannelFit, residuals, slopes, noise: ChannelNoise, causes, cha
     by_chance = (max(chance, float(noise.left_over()[0])), chance)  # steady causes have the frequency zero
     ratios = [e / max(n, 1) / size / a for e, n, a in zip(explained, counts, by_chance, strict=True)]
     likely = [float(fdtrc(n, left, q)) if n else 1.0 for n, q in zip(counts, ratios, strict=True)]
+    if explained[0] < _NOTICED * total:
+        likely[0] = 1.0
     if explained[1] < _CLEARLY * max(others):
         likely[1] = 1.0
     share = max(sum(explained) - size * chance * sum(counts), 0.0) / max(total, 1e-300)
