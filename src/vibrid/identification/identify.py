@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vibrid.core.arguments import Seed, checked
+from vibrid.core.errors import InputError
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.run import checked_result
@@ -60,6 +61,8 @@ def identify(
         >>> print(fit)
     """
     method = TrajectoryFit() if method is None else as_method(method)
+    if isinstance(substeps, str) and substeps != "auto":
+        raise InputError(f"substeps is a whole number or 'auto', not '{substeps}'.")
     problem = make_problem(
         structure,
         data,
@@ -68,7 +71,7 @@ def identify(
         initial=initial,
         integrator=integrator,
         hold="linear" if hold == "auto" else hold,
-        substeps=1 if substeps == "auto" else substeps,
+        substeps=1 if isinstance(substeps, str) else substeps,
         hold_out=hold_out,
     )
     refuse_impossible(problem, method)

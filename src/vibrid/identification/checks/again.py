@@ -42,14 +42,15 @@ def is_minimum(fit: Identification, here: LinearReadings) -> bool:
 def fitted_again(fit: Identification, problem: Problem) -> Identification:
     """The least squares of the readings in another problem with the same unknowns, from the estimate of a result."""
     given, noise, free, keep = problem.given_deviations(), fit.noise, fit.free, movable(fit)
-    for _ in range(ROUNDS):
+    rounds = 0
+    while True:
         descent = descend(problem, free[None], noise, active=keep, iterations=ITERATIONS, tolerance=TOLERANCE)
         free = descent.free[descent.best]
         here = linearised(problem, free)
         left = residual_deviations(problem, here.predictions)
         updated = np.where(np.isfinite(given), given, left)
-        change, noise = np.max(np.abs(np.log(updated / noise))), updated
-        if change < 0.02:
+        change, noise, rounds = np.max(np.abs(np.log(updated / noise))), updated, rounds + 1
+        if change < 0.02 or rounds == ROUNDS:
             break
     _, _, normal = here.normal_equations(noise)
     certificate = descent.certificate(problem.unknowns.names)

@@ -51,7 +51,9 @@ def robust_covariance(here: LinearReadings, noise: NoiseModel, active: np.ndarra
     covariance = np.zeros_like(normal)
     prior = (slope.T @ slope)[keep]
     found = inverse @ (scatter / noise.efficiency**2 + prior) @ inverse
-    expected = sum(_square(_coloured(noise, j)) for _, j in pairs)[keep] * sum(np.sum(r * r) for r, _ in pairs)
+    expected = np.sum([_square(_coloured(noise, j)) for _, j in pairs], axis=0)[keep] * sum(
+        np.sum(r * r) for r, _ in pairs
+    )
     expected = expected / sum(np.count_nonzero(r) for r, _ in pairs) / noise.efficiency**2
     modelled = np.diag(inverse @ (expected + prior) @ inverse)
     wider = np.sqrt(np.maximum(modelled / np.maximum(np.diag(found), 1e-300), 1.0))

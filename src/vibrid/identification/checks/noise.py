@@ -82,7 +82,7 @@ class ChannelNoise:
         if self.filter is self.exact:
             return values
         samples = len(values)
-        points = 2 * scipy.fft.next_fast_len(samples)
+        points = 2 * int(scipy.fft.next_fast_len(samples) or samples)
         gain = np.sqrt(self.left_over(points)).reshape(-1, *(1,) * (values.ndim - 1))
         return np.fft.irfft(gain * np.fft.rfft(values, points, axis=0), points, axis=0)[:samples]
 
@@ -195,7 +195,7 @@ def _filtered(filter_: np.ndarray, values: np.ndarray) -> np.ndarray:
     """(nt, …) filtered along time."""
     import scipy.signal  # takes long to load
 
-    return scipy.signal.lfilter(filter_, [1.0], values, axis=0)
+    return np.asarray(scipy.signal.lfilter(filter_, [1.0], values, axis=0))
 
 
 def _local(innovations: np.ndarray, keep: np.ndarray, width: int) -> np.ndarray:

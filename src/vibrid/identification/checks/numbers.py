@@ -57,7 +57,7 @@ def _with_noise_as_it_is(fit: Identification, here: LinearReadings) -> tuple[Ide
         for _ in range(ROUNDS):
             before = fit.free
             fit, here = with_noise(fit, here, noise)
-            moved = np.abs(fit.free - before)[keep] / np.sqrt(np.diag(fit.free_covariance))[keep]
+            moved = np.abs(fit.free - before)[keep] / np.sqrt(np.diag(np.asarray(fit.free_covariance)))[keep]
             noise = noise_at(here)
             if np.max(moved, initial=0.0) < 0.05:
                 break
