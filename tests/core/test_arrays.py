@@ -22,6 +22,12 @@ def test_what_was_written_is_read(written):
     assert arrays["x"].flags.writeable
 
 
+def test_any_name_will_do(tmp_path):
+    names = ["path", "file", "allow_pickle", "self", "arrays"]
+    arrays = read_arrays(write_arrays(tmp_path / "a.npz", **{name: np.array(name) for name in names}), "a state")
+    assert {name: str(array) for name, array in arrays.items()} == {name: name for name in names}
+
+
 def test_every_truncation_is_a_message(written):
     content = written.read_bytes()
     for size in range(0, len(content), 7):

@@ -93,12 +93,17 @@ def whole_hdf5(path: str | PathLike[str], **options: Any) -> Iterator:
     write_bytes(path, image)
 
 
-def write_arrays(path: str | PathLike[str], **arrays: Any) -> Path:
-    """Write arrays by name (NumPy's `npz`) as a whole file."""
+def write_arrays(path: str | PathLike[str], /, **arrays: Any) -> Path:
+    """Write arrays by name (NumPy's `npz`) as a whole file; any name will do ("path" and "file" too)."""
+    import zipfile
+
     import numpy as np
 
-    image = io.BytesIO()  # `savez` goes back in the file to fill in sizes
-    np.savez(image, **arrays)
+    image = io.BytesIO()  # the archive goes back in the file to fill in sizes
+    with zipfile.ZipFile(image, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
     return write_bytes(path, image.getvalue())
 
 
