@@ -24,6 +24,7 @@ from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate, Weights
 from vibrid.identification.method import METHODS
+from vibrid.identification.other_answers import OtherAnswer
 from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
@@ -120,6 +121,10 @@ def _arrays(fit: Identification) -> Arrays:
     arrays |= {f"parameters/{name}": getattr(p.unknowns, k) for k, name in _UNKNOWN_ARRAYS.items()}
     arrays |= {f"limits/{k}": getattr(fit.limits, k) for k in _LIMIT_ARRAYS}
     arrays |= {f"history/{k}": v for k, v in fit.history.items()}
+    if fit.other_answers:
+        arrays["answers/estimate"] = np.stack([answer.estimate for answer in fit.other_answers])
+        arrays["answers/standard_deviation"] = np.stack([answer.deviation for answer in fit.other_answers])
+        arrays["answers/log_likelihood"] = np.array([answer.log_likelihood for answer in fit.other_answers])
     for i, d in enumerate(p.data):
         arrays |= {
             f"records/{i}/step": d.step,
@@ -199,6 +204,7 @@ def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
         samples=arrays.get("parameters/samples"),
         loads=tuple(_loads(text, arrays, i) for i in range(len(text["loads"]))),
         files=tuple(_known(InputFile, f) for f in text["files"]),
+        other_answers=_answers(arrays),
         checks=tuple(_known(Finding, f) for f in text.get("checks", ())),
         display_units=checked_units(text["display_units"], problem.unknowns.names, problem.unknowns.units),
         **{key: _tuples(text[key]) for key in _PLAIN},
@@ -243,6 +249,16 @@ def _data(text: dict[str, Any], arrays: dict[str, Any], i: int) -> Data:
         loads=_tuples(about["loads"]),
         name=about["name"],
         shares=None if stored["shares"] is None else jnp.asarray(stored["shares"]),
+    )
+
+
+def _answers(arrays: Arrays) -> tuple[OtherAnswer, ...]:
+    names = ("estimate", "standard_deviation", "log_likelihood")
+    if "answers/estimate" not in arrays:
+        return ()
+    columns = [np.asarray(arrays[f"answers/{name}"]) for name in names]
+    return tuple(
+        OtherAnswer(estimate, deviation, float(log)) for estimate, deviation, log in zip(*columns, strict=True)
     )
 
 

@@ -66,6 +66,7 @@ def check_shapes(text: dict, arrays: Mapping) -> None:
     _check_convergence(text["convergence"])
     _check_records(text, arrays)
     _check_loads(text, arrays)
+    _check_answers(arrays)
 
 
 def _check_convergence(convergence: dict) -> None:
@@ -97,6 +98,18 @@ def _check_records(text: dict, arrays: Mapping) -> None:
             raise _wrong(f"records/{i}/excitation")
         if 12 * substeps * shapes["excitation"][0] * max(1, len(inputs)) > _MOST_NUMBERS and text["hold"] != "linear":
             raise InputError(f"record {i} of the result needs more than {_MOST_NUMBERS} numbers with its substeps.")
+
+
+def _check_answers(arrays: Mapping) -> None:
+    shapes = {name: np.shape(values) for name, values in arrays.items() if name.startswith("answers/")}
+    if not shapes:
+        return
+    rows, second, count = (
+        shapes.get(f"answers/{key}", ()) for key in ("estimate", "standard_deviation", "log_likelihood")
+    )
+    kinds = {np.asarray(arrays[name]).dtype.kind for name in shapes}
+    if len(rows) != 2 or second != rows or count != rows[:1] or kinds != {"f"}:
+        raise _wrong("answers")
 
 
 def _check_loads(text: dict, arrays: Mapping) -> None:

@@ -24,6 +24,7 @@ from vibrid.identification.experiment import without_offsets
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.solution import uncertain_rows
+from vibrid.identification.other_answers import OtherAnswer
 from vibrid.identification.problem import Problem, channel_of
 from vibrid.records.record import Record
 from vibrid.simulation.response import Response
@@ -69,6 +70,7 @@ class Identification(InNotebooks):
     provenance: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name and history of every record
     loads: tuple[LoadEstimate, ...] = ()  # of every record, where loads were unknown
     files: tuple[InputFile, ...] = ()  # the files that were read
+    other_answers: tuple[OtherAnswer, ...] = ()  # others that explain the readings as well, the most likely first
     checks: tuple[Finding, ...] = ()  # what the checks of the result found, the most important first
     display_units: dict[str, str] = field(default_factory=dict)  # by name, where results are shown in another unit
 

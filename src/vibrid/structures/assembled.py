@@ -135,6 +135,9 @@ class Assembled(Structure, metaclass=_Supported):
         """Names of the degrees of freedom of the model, in order; each is a place."""
         return self.nodes_and_supports().names
 
+    def places(self) -> tuple[str, ...]:
+        return tuple(name for name in self.degrees_of_freedom if not name.endswith(".rotation"))
+
     def row(self, place: str) -> np.ndarray:
         return self._whole_row(place)[self.nodes_and_supports().free]
 

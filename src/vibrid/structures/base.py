@@ -72,6 +72,11 @@ class Structure(Parameterised, InNotebooks):
         """(n,): the displacement at a place is `row @ x`."""
         raise NotImplementedError
 
+    def places(self) -> tuple[str, ...]:
+        """Places of its degrees of freedom, rotations excepted, for sensors that could be added; none where it has no
+        names for them."""
+        return ()
+
     def rotation_row(self, place: str) -> np.ndarray:
         """(n,): the rotation at a place is `rotation_row @ x`."""
         return self.row(place)

@@ -102,6 +102,9 @@ class Reduced(Structure):
     def laws(self) -> list[Law]:
         return self.full.laws()
 
+    def places(self) -> tuple[str, ...]:
+        return self.full.places()
+
     def row(self, place: str) -> np.ndarray:
         return self.full.row(place) @ self.matrix
 

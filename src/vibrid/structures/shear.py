@@ -70,6 +70,9 @@ class ShearBuilding(Structure):
         drift = self.drift_row(str(storey))
         return np.stack([drift, self.row(str(storey))][: law.components])
 
+    def places(self) -> tuple[str, ...]:
+        return tuple(str(floor) for floor in range(self.floors))
+
     def row(self, place: str) -> np.ndarray:
         return np.eye(self.floors)[self._floor(place)]
 

@@ -15,6 +15,7 @@ from vibrid.identification.checks.instruments import instrument_faults
 from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling
+from vibrid.identification.checks.uniqueness import checked_answers
 from vibrid.identification.diagnostics import verdict
 from vibrid.records.record import Record
 
@@ -47,7 +48,7 @@ def checked_result(
     progress.stage("checking the result")
     try:
         with on_processor():
-            fit = checked_numbers(fit, may_change)
+            fit = checked_numbers(checked_answers(fit), may_change)
             found = _causes(fit)
     except KeyboardInterrupt:
         return fit

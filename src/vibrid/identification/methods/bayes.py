@@ -12,6 +12,7 @@ import numpy as np
 
 from vibrid.core.errors import require
 from vibrid.core.progress import SILENT
+from vibrid.identification.checks.uniqueness import checked_answers
 from vibrid.identification.conclude import conclude
 from vibrid.identification.levenberg import gauss_newton
 from vibrid.identification.method import METHODS, NEEDS, Method
@@ -34,10 +35,13 @@ class Bayes(Method):
     variables (a factor of e³ either way). The sampler moves in coordinates whitened by the fit's covariance, so that a
     few leapfrog steps cross the posterior; gradients are computed in forward mode, for all unknowns at once.
 
+    Where other answers explain the readings as well, chains start from each of them; the samples of every answer are
+    then as many as its share of the posterior (by Laplace's method), and the estimate is that of the most probable one.
+
     Arguments
         draws: samples kept per chain.
         warmup: samples used to adapt the step size.
-        chains: chains run in parallel.
+        chains: chains run in parallel, at least one for every answer.
     """
 
     draws: int = eqx.field(static=True, default=100)
@@ -49,6 +53,8 @@ class Bayes(Method):
         blackjax = require("blackjax", "bayes", "Bayes")
         started = time.perf_counter()
         fit = TrajectoryFit().solve(problem, key, progress)
+        if not fit.cut_short:
+            fit = checked_answers(fit)
         kept: list[np.ndarray] = []
         try:
             if not fit.cut_short:
@@ -63,28 +69,40 @@ class Bayes(Method):
 
     def _sample(self, problem: Problem, fit, kept: list, blackjax, key: int, progress, started: float):
         """The posterior from the samples in `kept`, which are added one by one; Ctrl-C ends the sampling."""
-        centre, noise = jnp.asarray(_inside(problem.unknowns, fit.estimate)), jnp.asarray(fit.noise)
-        _, _, normal = gauss_newton(problem, centre[None], noise)
-        root = jnp.asarray(_inverse_root(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0))  # with the widest prior
+        noise = jnp.asarray(fit.noise)
+        answers = [fit.estimate, *(answer.estimate for answer in fit.other_answers)]
+        around = [_around(problem, noise, estimate) for estimate in answers]
+        count = max(self.chains, len(answers))
+        of_chain = np.arange(count) % len(answers)
+        centres, roots = (jnp.stack([part[i] for i in of_chain]) for part in zip(*around, strict=True))
 
-        def density(xi):
-            return _log_posterior(problem, centre, root, noise, xi)
+        def density(centre, root):
+            return lambda xi: _log_posterior(problem, centre, root, noise, xi)
 
-        keys = jax.random.split(jax.random.key(key), self.chains + 2)
-        first = 0.5 * jax.random.normal(keys[0], (self.chains, len(centre)))
+        keys = jax.random.split(jax.random.key(key), count + 2)
+        first = 0.5 * jax.random.normal(keys[0], (count, len(centres[0])))
         progress.stage("adapting the step size (compiling)", self.warmup)
         adapted = blackjax.window_adaptation(
-            blackjax.nuts, density, is_mass_matrix_diagonal=True, max_num_doublings=5, initial_step_size=0.8
+            blackjax.nuts,
+            density(centres[0], roots[0]),
+            is_mass_matrix_diagonal=True,
+            max_num_doublings=5,
+            initial_step_size=0.8,
         )
         (state, parameters), _ = jax.jit(adapted.run, static_argnums=2)(keys[1], first[0], self.warmup)
-        nuts = blackjax.nuts(density, **parameters)
-        states = jax.vmap(nuts.init)(first.at[0].set(state.position))
-        kernel = jax.jit(jax.vmap(nuts.step))
+
+        def sampler(centre, root):
+            return blackjax.nuts(density(centre, root), **parameters)
+
+        first = first.at[0].set(state.position)
+        states = jax.vmap(lambda c, r, start: sampler(c, r).init(start))(centres, roots, first)
+        kernel = jax.jit(jax.vmap(lambda k, state, c, r: sampler(c, r).step(k, state)))
         progress.stage("sampling (compiling)", self.draws)
         divergent, cut_short = 0, False
         try:
             for i in range(self.draws):
-                states, info = kernel(jax.random.split(jax.random.fold_in(keys[-1], i), self.chains), states)
+                own = jax.random.split(jax.random.fold_in(keys[-1], i), count)
+                states, info = kernel(own, states, centres, roots)
                 kept.append(np.asarray(states.position))
                 divergent += int(np.sum(np.asarray(info.is_divergent)))
                 progress.update(i + 1)
@@ -93,12 +111,20 @@ class Bayes(Method):
                 raise
             cut_short = True
         by_chain = np.moveaxis(np.array(kept), 0, 1)  # (chains, draws, p)
-        free = np.asarray(centre) + by_chain @ np.asarray(root).T
-        return self._conclude(problem, blackjax, fit, by_chain, free, divergent, started, key, cut_short)
+        free = np.asarray(centres)[:, None] + np.einsum("cdq,cpq->cdp", by_chain, np.asarray(roots))
+        shares = _shares([float(density(*part)(jnp.zeros(len(part[0])))) for part in around], around)
+        main = int(np.argmax(shares))
+        flat = _by_share(free, of_chain, shares, key)
+        found = free[of_chain == main]
+        return self._conclude(problem, blackjax, fit, by_chain, found, flat, divergent, started, key, cut_short)
 
-    def _conclude(self, problem, blackjax, fit, by_chain, free, divergent, started, key, cut_short):
-        """Samples → mean, covariance, R̂ and effective sample size."""
-        flat = free.reshape(-1, free.shape[-1])
+    def _conclude(self, problem, blackjax, fit, by_chain, main, flat, divergent, started, key, cut_short):
+        """Samples → mean and covariance of the main answer, R̂ and effective sample size.
+
+        main: (chains, draws, p) of the most probable answer; flat: (samples, p) of all.
+        """
+        about = main.reshape(-1, main.shape[-1])
+        path = jax.vmap(jax.vmap(problem.unknowns.to_physical))(jnp.asarray(main))
         samples = np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(flat)))
         r_hat = np.atleast_1d(blackjax.diagnostics.potential_scale_reduction(by_chain))  # a scalar for one unknown
         effective = np.atleast_1d(blackjax.diagnostics.effective_sample_size(by_chain))
@@ -113,13 +139,13 @@ class Bayes(Method):
         return conclude(
             problem,
             self,
-            flat.mean(axis=0),
+            about.mean(axis=0),
             started=started,
-            covariance=np.cov(flat.T).reshape((flat.shape[1],) * 2),
+            covariance=np.cov(about.T).reshape((about.shape[1],) * 2),
             noise=fit.noise,
             samples=samples,
             warnings=tuple(notes),
-            history={"estimate": samples.reshape(*by_chain.shape).mean(axis=0)},
+            history={"estimate": np.asarray(path).mean(axis=0)},
             convergence={
                 "r_hat": dict(zip(problem.unknowns.names, map(float, r_hat), strict=True)),
                 "effective_samples": dict(zip(problem.unknowns.names, map(float, effective), strict=True)),
@@ -128,6 +154,37 @@ class Bayes(Method):
             seed=key,
             cut_short=cut_short,
         )
+
+
+def _around(problem: Problem, noise: jax.Array, estimate: np.ndarray) -> tuple[jax.Array, jax.Array]:
+    """Centre and root of the covariance of the posterior around an answer."""
+    centre = jnp.asarray(_inside(problem.unknowns, estimate))
+    _, _, normal = gauss_newton(problem, centre[None], noise)
+    return centre, jnp.asarray(
+        _inverse_root(np.asarray(normal)[0] + np.eye(len(centre)) / 9.0)
+    )  # with the widest prior
+
+
+def _shares(log_densities: list[float], around: list[tuple[jax.Array, jax.Array]]) -> np.ndarray:
+    """Shares of the posterior around several answers by Laplace's method: density at the answer times volume."""
+    volumes = [np.linalg.slogdet(np.asarray(root))[1] for _, root in around]
+    log = np.array(log_densities) + volumes
+    shares = np.exp(log - np.max(log))
+    return shares / shares.sum()
+
+
+def _by_share(free: np.ndarray, of_chain: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarray:
+    """(samples, p): of each answer's samples as many as its share, drawn without replacement."""
+    groups = [free[of_chain == i].reshape(-1, free.shape[-1]) for i in range(len(shares))]
+    total = min(len(group) / share for group, share in zip(groups, shares, strict=True) if share > 0)
+    rng = np.random.default_rng(seed)
+    counts = [round(share * total) for share in shares]
+    return np.concatenate(
+        [
+            group if count == len(group) else group[np.sort(rng.choice(len(group), count, replace=False))]
+            for group, count in zip(groups, counts, strict=True)
+        ]
+    )
 
 
 def _inside(u: UnknownSet, values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,144 @@
+"""The transfer functions of a structure about rest, and values of the unknowns that have the same ones.
+
+They are matched along a line to the right of the imaginary axis, s = 0.25 ω₁ + iω, where they are smooth: on the axis
+their peaks move, and a descent from afar would stop at the first peak that it meets.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.identification.experiment import Experiment
+from vibrid.identification.problem import Problem
+from vibrid.identification.unknowns import UnknownSet
+from vibrid.structures.model import Loads, Model
+from vibrid.structures.modes import natural_frequencies
+
+SHIFT = 0.25
+"""Real part of s, over the first natural frequency."""
+
+POINTS, ITERATIONS = 24, 25
+_SILENT = 1e-9  # of the largest: a reading that does not follow an input
+
+
+def transfer(experiment: Experiment, loads: Loads, s: jax.Array, damped: bool = True) -> jax.Array:
+    """(len(s), sensors, inputs): readings over inputs of small motions about rest, at complex frequencies in rad/s."""
+    model = experiment.structure.model(loads)
+    mass, damping, stiffness = model.initial_matrices()
+    damping = damping if damped else jnp.zeros_like(damping)
+    sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
+    forces = (None, None) if sensors.forces is None else [sensors.forces @ part for part in _part_matrices(model)]
+
+    def at(s):
+        x = jnp.linalg.solve(mass * s**2 + damping * s + stiffness, model.load_matrix.astype(s.dtype))
+        moved = ((sensors.displacement, 1.0), (sensors.velocity, s), (sensors.acceleration, s**2))
+        rows = (*moved, (forces[0], 1.0), (forces[1], s))
+        read = sum((power * (row @ x) for row, power in rows if row is not None), sensors.inputs.astype(s.dtype))
+        return sensors.gain[:, None] * read
+
+    return jax.vmap(at)(s)
+
+
+def _part_matrices(model: Model) -> tuple[jax.Array, jax.Array]:
+    """(parts, n) twice: forces of the parts over displacements and velocities, with every law's first slopes."""
+    stiffness, damping = [jnp.zeros((0, model.size))], [jnp.zeros((0, model.size))]
+    for g in model.groups:
+        assert model.rows is not None
+        rows, shape = model.rows[g.rows].reshape(g.count, g.components, model.size), (g.count, *[g.components] * 2)
+        k = jax.vmap(lambda law: law.initial_stiffness())(g.law).reshape(shape)
+        c = jax.vmap(lambda law: law.initial_damping())(g.law).reshape(shape)
+        for blocks, slope in ((stiffness, k), (damping, c)):
+            blocks.append(jnp.einsum("gab,gbn->gan", slope, rows).reshape(-1, model.size))
+    return jnp.concatenate(stiffness), jnp.concatenate(damping)
+
+
+class AboutRest(eqx.Module):
+    """The part of a problem that small motions about rest show: what a program is compiled for, whatever the record."""
+
+    experiment: Experiment
+    unknowns: UnknownSet
+    loads: tuple[tuple[tuple[str, str], ...], ...] = eqx.field(static=True)  # of every kind of record
+    step: float = eqx.field(static=True)
+
+    @staticmethod
+    def of(problem: Problem) -> AboutRest:
+        loads = tuple(dict.fromkeys(data.loads for data in problem.data))
+        experiment = dataclasses.replace(problem.experiment, initial=())
+        return AboutRest(experiment, problem.unknowns, loads, problem.data[0].step)
+
+    def transfers(self, free: jax.Array, s: jax.Array, damped: bool = True) -> jax.Array:
+        """The transfer functions of every kind of record at φ, one vector."""
+        experiment = self.unknowns.apply(self.experiment, free)
+        return jnp.concatenate([transfer(experiment, loads, s, damped).reshape(-1) for loads in self.loads])
+
+    def line(self, free: np.ndarray) -> np.ndarray:
+        """Complex frequencies on a line beside the natural frequencies that the samples can show."""
+        omega = 2.0 * np.pi * np.asarray(_frequencies(self, jnp.asarray(free)))
+        omega = omega[np.isfinite(omega) & (omega > 0.0)]
+        if not omega.size:
+            return np.zeros(0, complex)
+        top = min(1.15 * omega[-1], max(np.pi / self.step, 2.0 * omega[0]))
+        return SHIFT * omega[0] + 1j * np.linspace(0.2 * omega[0], top, POINTS)
+
+
+@eqx.filter_jit
+def _frequencies(about: AboutRest, free):
+    structure = about.unknowns.apply(about.experiment, free).structure
+    mass, _, stiffness = structure.model(about.loads[0]).initial_matrices()
+    return natural_frequencies(mass, stiffness)
+
+
+@eqx.filter_jit
+def log_sizes(about: AboutRest, free: jax.Array, s: jax.Array, damped: bool) -> jax.Array:
+    """ln |H| of all transfer functions, one vector."""
+    return jnp.log(jnp.abs(about.transfers(free, s, damped)))
+
+
+def matched(about: AboutRest, free: np.ndarray, starts: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Free vectors (starts, p) whose transfer functions come closest to those at `free`, and their rms differences of
+    log H; unknowns that small motions do not show stay where they are."""
+    box = about.unknowns.box()
+    ends = _match(about, *map(jnp.asarray, (free, starts, s, box.low, box.high)))
+    return np.asarray(ends[0]), np.asarray(ends[1])
+
+
+@eqx.filter_jit
+def _match(about: AboutRest, free, starts, s, low, high):
+    there = about.transfers(free, s)
+    heard = jnp.abs(there) > _SILENT * jnp.max(jnp.abs(there))
+    weight = heard / jnp.sqrt(jnp.maximum(jnp.sum(heard), 1))
+    there = jnp.where(heard, there, 1.0)
+
+    def residual(phi):
+        difference = jnp.log(jnp.where(heard, about.transfers(phi, s), 1.0) / there)
+        r = jnp.concatenate([weight * difference.real, weight * jnp.sin(difference.imag)])
+        return r, r
+
+    slopes = jax.jacfwd(residual, has_aux=True)
+    shown = jnp.max(jnp.abs(slopes(free)[0]), axis=0) > 1e-9
+    starts = jnp.where(shown, starts, free)
+
+    def descend(phi):
+        def step(carry, _):
+            phi, damping, jacobian, r = carry
+            normal = jacobian.T @ jacobian
+            scale = jnp.where(shown, jnp.diag(normal) + 1e-12, 1.0)
+            move = -jnp.linalg.solve(normal + jnp.diag(damping * scale + (~shown)), jacobian.T @ r)
+            move = move * shown * jnp.minimum(1.0, 1.0 / (jnp.max(jnp.abs(move)) + 1e-12))
+            trial = jnp.clip(phi + move, low, high)
+            t_jacobian, t_r = slopes(trial)
+            better = t_r @ t_r < r @ r
+            kept = (jnp.where(better, new, old) for new, old in ((trial, phi), (t_jacobian, jacobian), (t_r, r)))
+            phi, jacobian, r = kept
+            return (phi, jnp.where(better, damping / 5.0, damping * 6.0), jacobian, r), None
+
+        jacobian, r = slopes(phi)
+        (phi, _, _, r), _ = jax.lax.scan(step, (phi, 1e-2, jacobian, r), None, length=ITERATIONS)
+        return phi, jnp.sqrt(r @ r)
+
+    return jax.lax.map(descend, starts, batch_size=16)

@@ -1,0 +1,174 @@
+"""Twins: answers far from the estimate that the sensors cannot tell from it.
+
+Local information (the Gauss–Newton matrix, the Cramér–Rao bound) knows nothing of a second answer far away: a roof
+sensor alone cannot tell a building with 30 and 10 MN/m from one with 20 and 15. Candidates are values with the same
+transfer functions between the excitation and the sensors (`transfer.py`), found from many starts; each is then fitted
+to the readings themselves, and counts where it explains them as well. Values joined to the estimate by a valley of
+equal misfit are one answer with a direction that the data do not show, which the bound tells already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.identification.checks.again import movable
+from vibrid.identification.checks.covariance import robust_covariance
+from vibrid.identification.checks.noise import white_noise
+from vibrid.identification.checks.transfer import ITERATIONS, POINTS, AboutRest, log_sizes, matched
+from vibrid.identification.conclude import covariance_of
+from vibrid.identification.levenberg import descend, linearised
+from vibrid.identification.other_answers import OtherAnswer
+from vibrid.identification.problem import Problem
+
+if TYPE_CHECKING:
+    from vibrid.identification.result import Identification
+
+STARTS = 96
+FACTOR = 4.0
+"""Starts have positive unknowns between this factor below the estimate and above."""
+
+MOST_WORK = 1e10
+"""Number of multiplications of the search; the starts are fewer where each takes many, and none above this."""
+
+ALIKE, SAME = 0.1, 0.01
+"""Rms difference of log H of a candidate, at most; and of undamped structures that are the same to the sensors."""
+
+APART = 0.03
+"""Smallest relative distance of two answers."""
+
+EQUAL, BETTER, RIDGE = 9.2, 6.0, 25.0
+"""Differences of the misfit χ²: of another answer at most; of a better one at least; between two answers at least."""
+
+NEAR = 0.1
+"""Growth of χ² over that of the readings themselves up to which a twin is told that only damping rejects."""
+
+CANDIDATES = 8
+_POLISH = 8  # iterations
+
+
+@dataclass(frozen=True)
+class Twin:
+    """Another answer: φ in the problem's space with edges, growth of χ², and whether only damping rejects it."""
+
+    free: np.ndarray
+    growth: float
+    covariance: np.ndarray
+    by_damping: bool = False
+
+
+def find_twins(fit: Identification, seed: int = 1) -> tuple[list[Twin], np.ndarray | None]:
+    """The other answers, the most likely first; and φ of one that fits better than the result, where there is one."""
+    problem = fit.problem.boxed()
+    free = problem.unknowns.to_free(fit.estimate)
+    candidates = _candidates(problem, free, seed)
+    if not candidates:
+        return [], None
+    keep = movable(fit)
+    misfit = _Misfit(problem, fit.noise, keep)
+    own, least = misfit.polished(free)
+    scale = _scale(misfit, own, keep)
+    signal = sum(float(np.sum((np.asarray(d.readings) * d.present / fit.noise) ** 2)) for d in problem.data)
+    twins: list[Twin] = []
+    better, lowest = None, -BETTER * scale
+    for candidate in candidates:
+        phi, cost = misfit.polished(candidate)
+        growth = cost - least
+        if growth < lowest:
+            better, lowest = phi, growth
+        apart = [_distance(phi, other) for other in (own, *(twin.free for twin in twins))]
+        by_damping = growth >= EQUAL * scale
+        if min(apart) < APART or growth > NEAR * signal or (by_damping and not _same_undamped(problem, own, phi)):
+            continue
+        between = min(misfit(own + share * (phi - own)) for share in (0.25, 0.5, 0.75))
+        if between - max(least, cost) > RIDGE * scale:  # no valley
+            twins.append(Twin(phi, growth / scale, misfit.covariance(phi), by_damping))
+    return sorted(twins, key=lambda twin: twin.growth), better
+
+
+def answers_of(fit: Identification, twins: list[Twin]) -> tuple[OtherAnswer, ...]:
+    """Answers in physical values."""
+    unknowns = fit.problem.boxed().unknowns
+    made = []
+    for twin in twins:
+        slope = np.asarray(unknowns.slope(jnp.asarray(twin.free)))
+        made.append(
+            OtherAnswer(
+                np.asarray(unknowns.to_physical(jnp.asarray(twin.free))),
+                np.sqrt(np.diag(twin.covariance)) * np.abs(slope),
+                -0.5 * twin.growth,
+            )
+        )
+    return tuple(made)
+
+
+def _candidates(problem: Problem, free: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Values with the transfer functions of the estimate, apart from it and from each other, the closest first."""
+    model = problem.experiment.structure.model(problem.data[0].loads)
+    n, inputs = model.size, model.load_matrix.shape[1]
+    work = len(free) * n**2 * inputs + n**3
+    starts = int(min(STARTS, MOST_WORK / (4 * POINTS * ITERATIONS * work)))
+    if starts < 8 or not inputs or not len(free):
+        return []
+    about = AboutRest.of(problem)
+    s = about.line(free)
+    if not s.size:
+        return []
+    log = np.array([kind == "log" for kind in problem.unknowns.kinds])
+    rng = np.random.default_rng(seed)
+    away = np.where(log, np.log(FACTOR), 1.0) * rng.uniform(-1.0, 1.0, (starts, len(free)))
+    ends, differences = matched(about, free, problem.unknowns.box().clip(free + away), s)
+    chosen: list[np.ndarray] = []
+    for i in np.argsort(np.where(np.isfinite(differences), differences, np.inf)):
+        if not differences[i] < ALIKE or len(chosen) == CANDIDATES:
+            break
+        if all(_distance(ends[i], other) > APART for other in [free, *chosen]):
+            chosen.append(ends[i])
+    return chosen
+
+
+def _distance(one: np.ndarray, two: np.ndarray) -> float:
+    """Largest difference of an unknown: of a positive one relative, of another in its scale."""
+    return float(np.max(np.abs(one - two), initial=0.0))
+
+
+def _same_undamped(problem: Problem, one: np.ndarray, two: np.ndarray) -> bool:
+    """Whether the undamped structures have the same transfer functions: at real s, where they have no poles."""
+    about = AboutRest.of(problem)
+    s = jnp.asarray(np.abs(about.line(one)).astype(complex))
+    first, second = (np.asarray(log_sizes(about, jnp.asarray(phi), s, damped=False)) for phi in (one, two))
+    heard = np.isfinite(first) & np.isfinite(second)
+    return bool(heard.any() and np.sqrt(np.mean((first - second)[heard] ** 2)) < SAME)
+
+
+class _Misfit:
+    """χ² of the readings and priors with the noise of a result."""
+
+    def __init__(self, problem: Problem, noise: np.ndarray, keep: np.ndarray):
+        self.problem, self.noise, self.keep = problem, noise, keep
+
+    def __call__(self, free: np.ndarray) -> float:
+        cost = 2.0 * float(linearised(self.problem, free).normal_equations(self.noise)[0])
+        return cost if np.isfinite(cost) else np.inf
+
+    def polished(self, free: np.ndarray) -> tuple[np.ndarray, float]:
+        """φ after a few steps downhill, and χ² there."""
+        descent = descend(self.problem, free[None], self.noise, active=self.keep, iterations=_POLISH, tolerance=1e-6)
+        return descent.free[0], 2.0 * float(descent.cost[0])
+
+    def covariance(self, free: np.ndarray) -> np.ndarray:
+        _, _, normal = linearised(self.problem, free).normal_equations(self.noise)
+        return covariance_of(normal, ~self.keep)
+
+
+def _scale(misfit: _Misfit, free: np.ndarray, keep: np.ndarray) -> float:
+    """How much larger differences of χ² are for the noise as it is than for independent noise."""
+    here = linearised(misfit.problem, free)
+    plain = white_noise(misfit.noise, [np.asarray(d.present) for d in misfit.problem.data], misfit.problem.data[0].step)
+    robust = np.diag(robust_covariance(here, plain, keep))[keep]
+    _, _, normal = here.normal_equations(misfit.noise)
+    assumed = np.diag(covariance_of(normal, ~keep))[keep]
+    return float(max(np.max(robust / np.maximum(assumed, 1e-300), initial=1.0), 1.0))

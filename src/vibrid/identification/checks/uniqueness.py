@@ -1,0 +1,117 @@
+"""Is the answer the only one? The result moved to the best of several, the others told, and what would decide."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from vibrid.core.digits import with_uncertainty
+from vibrid.core.findings import ODD, WRONG, Finding
+from vibrid.identification.checks.again import fitted_again, is_minimum
+from vibrid.identification.checks.twins import Twin, answers_of, find_twins
+from vibrid.identification.display import displayed
+from vibrid.identification.levenberg import linearised
+from vibrid.identification.other_answers import OtherAnswer
+from vibrid.structures.sensors import Sensor, Sensors
+
+if TYPE_CHECKING:
+    from vibrid.identification.result import Identification
+
+MOVES = 3
+_ACCELERATIONS = ("absolute_acceleration", "acceleration")
+
+
+def checked_answers(fit: Identification) -> Identification:
+    """The result with the other answers that its sensors cannot tell from it.
+
+    A result of least squares moves where another answer fits better. With a sensor for every degree of freedom there is
+    one answer.
+    """
+    model = fit.problem.experiment.structure.model(fit.problem.data[0].loads)
+    if len(fit.problem.sensors) >= model.size:
+        return fit
+    moves = 0
+    while True:
+        twins, better = find_twins(fit)
+        if better is None or moves == MOVES or not _is_least_squares(fit):
+            break
+        moves += 1
+        physical = fit.problem.boxed().unknowns.to_physical(jnp.asarray(better))
+        fit = fitted_again(fit.replace(free=fit.problem.unknowns.to_free(np.asarray(physical))), fit.problem)
+    if not twins:
+        return fit
+    answers = answers_of(fit, twins)
+    found = [_finding(fit, twin, answer) for twin, answer in zip(twins, answers, strict=True)]
+    equal = tuple(answer for twin, answer in zip(twins, answers, strict=True) if not twin.by_damping)
+    return fit.replace(other_answers=equal, checks=(*found, *fit.checks))
+
+
+def _is_least_squares(fit: Identification) -> bool:
+    return fit.samples is None and is_minimum(fit, linearised(fit.problem, fit.free))
+
+
+def _finding(fit: Identification, twin: Twin, answer: OtherAnswer) -> Finding:
+    values, sensor = _in_words(fit, answer), telling_sensor(fit, answer)
+    verdict = ODD if twin.by_damping else WRONG
+    said = (
+        f"Without damping, another structure would give the same readings ({values}): the choice between the two rests "
+        "on the form of damping alone."
+        if twin.by_damping
+        else f"Another answer explains the readings as well: {values}. These sensors cannot tell the two apart."
+    )
+    if sensor is not None:
+        label, times = sensor
+        said += f" A sensor of {label} would decide: there they differ by {times:.3g} times the noise."
+    numbers = {name: float(value) for name, value in zip(fit.names, answer.estimate, strict=True)}
+    return Finding("another answer", verdict, said, "", 0.0, numbers | {"log_likelihood": answer.log_likelihood})
+
+
+def _in_words(fit: Identification, answer: OtherAnswer) -> str:
+    """The unknowns in which the answers differ, at most six."""
+    away = np.abs(answer.estimate - fit.estimate) / np.maximum(np.abs(fit.estimate), 1e-300)
+    chosen = [i for i in np.argsort(-away)[:6] if away[i] > 0.01]
+    texts = []
+    for i in sorted(chosen):
+        name, unit = fit.names[i], fit.units[i]
+        row = {
+            "unit": unit,
+            "estimate": float(answer.estimate[i]),
+            "standard_deviation": float(answer.deviation[i]),
+            "interval_95": [],
+            "bounds": [],
+            "cramer_rao_bound": np.nan,
+        }
+        shown = fit.display_units.get(name)
+        if shown:
+            texts.append(f"{name} = {displayed(row, shown)['text']}")
+        else:
+            value, band = with_uncertainty(row["estimate"], 2 * row["standard_deviation"])
+            texts.append(" ".join(filter(None, [f"{name} = {value}", f"± {band}" if band else "", unit])))
+    return ", ".join(texts) + (", …" if len(chosen) < np.sum(away > 0.01) else "")
+
+
+def telling_sensor(fit: Identification, answer: OtherAnswer) -> tuple[str, float] | None:
+    """Where one more sensor of a kind in use would tell two answers apart best: its name, and their difference there
+    over the noise of such a sensor; None where no place can be named."""
+    problem = fit.problem
+    structure, used = problem.experiment.structure, {(s.quantity, s.place) for s in problem.sensors}
+    kinds = dict.fromkeys(s.quantity for s in problem.sensors if s.quantity in (*_ACCELERATIONS, "displacement"))
+    candidates = [Sensor(q, place) for q in kinds for place in structure.places() if (q, place) not in used]
+    if not candidates:
+        return None
+    sensors = tuple(Sensors(candidates).noiseless())
+
+    def readings(free):
+        experiment = problem.unknowns.apply(problem.experiment, jnp.asarray(free))
+        made = dataclasses.replace(experiment, sensors=sensors)
+        return np.asarray(problem.predict_data(made, problem.data[0], 0))
+
+    here, there = readings(fit.free), readings(problem.unknowns.to_free(answer.estimate))
+    noise = {q: np.mean([n for s, n in zip(problem.sensors, fit.noise, strict=True) if s.quantity == q]) for q in kinds}
+    times = np.sqrt(np.mean((here - there) ** 2, axis=0)) / [noise[s.quantity] for s in candidates]
+    best = int(np.argmax(np.where(np.isfinite(times), times, -1.0)))
+    label = f"{candidates[best].quantity.replace('_', ' ')} at '{candidates[best].place}'"
+    return (label, float(times[best])) if times[best] > 1e-6 else None
