@@ -27,6 +27,9 @@ ReportFile = Annotated[Path | None, typer.Option("--report", help="Write the HTM
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Print the result as JSON, or write it to FILE.json.")]
 SaveFile = Annotated[Path | None, typer.Option("--save", help="Keep the result (.h5) for `vibrid predict`.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Repair = Annotated[
+    bool, typer.Option("--repair", help="Fit again with the faults of instruments that are found explained.")
+]
 HoldOut = Annotated[float, typer.Option(help="Share at the end of each record that is scored instead of fitted.")]
 
 
@@ -40,6 +43,7 @@ def identify(
     save: SaveFile = None,
     csv: TableFile = None,
     hold_out: HoldOut = 0.0,
+    repair: Repair = False,
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
@@ -63,6 +67,7 @@ def identify(
         loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
         fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out)
+        fit = _repaired(fit, progress, quiet) if repair else fit
     with Delivery(quiet) as deliver:
         if not quiet:
             deliver.answer(lambda: typer.echo(str(fit)))
@@ -78,6 +83,21 @@ def identify(
             with terminal_progress(quiet) as progress:
                 progress.stage("writing the report")
                 deliver.file(report, lambda: fit.report(report, **options))
+
+
+def _repaired(fit, progress, quiet: bool):
+    """The result with the faults that were found explained; the same where none was found."""
+    from vibrid.core.errors import InputError
+
+    for cause in [] if quiet else fit.checks:
+        if cause.verdict == "wrong":
+            typer.echo(cause.sentence)
+    try:
+        return fit.repair(progress)
+    except InputError as nothing:
+        if not quiet:
+            typer.echo(str(nothing))
+        return fit
 
 
 def _checks(fit, records, deliver, quiet: bool) -> list:

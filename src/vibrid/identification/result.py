@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import ndtri
 
-from vibrid.core.attached import attached
+from vibrid.core.attached import attach, attached
 from vibrid.core.digits import with_uncertainty
 from vibrid.core.errors import InputError
 from vibrid.core.findings import KNOWN, ODD, WRONG, Finding
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
+from vibrid.core.progress import SILENT, Progress
 from vibrid.core.shown import InNotebooks
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
 from vibrid.identification.display import displayed
@@ -269,6 +270,12 @@ class Identification(InNotebooks):
         """Readings of the sensors under another excitation, with a band from the uncertainty of the parameters."""
         ...
 
+    @attached
+    def repair(self, progress: Progress = SILENT) -> Identification:
+        """Fit again with the faults of instruments that were found explained: a delay, a gain and an offset as further
+        unknowns, a sign, a drift, a clock and exchanged channels put right. Without such a fault it is refused."""
+        ...
+
     # -- files and pictures ------------------------------------------------------------------------------------
 
     @attached
@@ -285,6 +292,9 @@ class Identification(InNotebooks):
     def report(self, path: Path | str, **keywords: Any) -> Path:
         """Write the self-contained HTML report; returns its path."""
         ...
+
+
+attach(Identification, repair="vibrid.identification.checks.repair:repair")
 
 
 def _estimate(row: dict[str, Any]) -> str:

@@ -38,14 +38,20 @@ def noise_at(here: LinearReadings) -> NoiseModel:
     return _modelled(here, here.residuals)
 
 
+def noise_about_trend(here: LinearReadings) -> NoiseModel:
+    """A model of the noise without a constant and a drift of the residuals, which it would take for a long memory."""
+    cleaned = [r.copy() for r in here.residuals]
+    for r in cleaned:
+        time = np.linspace(-1.0, 1.0, min(len(r), MOST_SAMPLES))
+        for c in range(r.shape[1]):
+            r[:, c] = _without(r[:, c], np.stack([np.ones_like(time), time], axis=1))
+    return _modelled(here, cleaned)
+
+
 def tested_fits(fits: Sequence[ChannelFit], here: LinearReadings, movable: np.ndarray) -> list[ChannelFit]:
     """The fits of all channels with what the test says; `movable` are the unknowns that explained what they could."""
     causes = [[_causes(here, i, c) for i in range(len(here.predictions))] for c in range(len(fits))]
-    cleaned = [r.copy() for r in here.residuals]
-    for c, of_channel in enumerate(causes):
-        for i, columns in enumerate(of_channel):
-            cleaned[i][:, c] = _without(here.residuals[i][:, c], columns[:, :_STEADY])
-    noise = _modelled(here, cleaned)
+    noise = noise_about_trend(here)
     found = []
     for c, fit in enumerate(fits):
         slopes = [j[:, c, movable] for j in here.slopes]

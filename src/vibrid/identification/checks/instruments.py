@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.findings import WRONG, Finding
-from vibrid.identification.checks.refit import Correction, Corrections, Refit, refit
+from vibrid.identification.checks.refit import Correction, Corrections, Refit, exchanged, refit
 from vibrid.identification.checks.signals import late, plain, scaled
 from vibrid.identification.checks.words import times, unit_hint
 from vibrid.identification.problem import Problem, predict
@@ -22,9 +22,11 @@ from vibrid.identification.problem import Problem, predict
 MOST_CHANNELS = 6
 """The worst channels that are looked at one by one."""
 
+MOST_PAIRS = 15
 MOST_FAULTS = 4
 _CLEARLY, _MOSTLY = 20.0, 0.75
 _GROSS = 2.5  # a factor between reading and prediction that no first guess explains
+_FROM_AFAR = 40  # iterations from the first guess
 _REFINED = 4  # times that a factor and a delay are read again
 _AS_LATE = 0.25  # samples; a smaller delay is not reported
 
@@ -36,6 +38,11 @@ class Hypothesis:
     name: str
     corrections: dict[int, Correction]
     without: int | None = None  # a channel whose factor and delay are to be read from a fit without it
+    exchanged: tuple[int, ...] = ()  # two channels
+
+    @property
+    def channels(self) -> list[int]:
+        return [*self.exchanged, *self.corrections]
 
 
 def instrument_faults(fit: Refit, start: np.ndarray) -> tuple[list[Finding], Refit]:
@@ -56,6 +63,8 @@ def instrument_faults(fit: Refit, start: np.ndarray) -> tuple[list[Finding], Ref
         corrections |= hypothesis.corrections
         findings += _told(problem, best, after, hypothesis)
         best = after
+        if hypothesis.exchanged:
+            break
     return findings, best
 
 
@@ -67,6 +76,10 @@ def _hypotheses(problem: Problem, fit: Refit, present: Corrections, start: np.nd
     if sizes:
         yield Hypothesis("size", sizes)
     yield from (h for h in meanings(problem) if not set(h.corrections) & set(present))
+    if not present:
+        kinds = [sensor.quantity for sensor in problem.sensors]
+        pairs = [(a, b) for b in range(len(kinds)) for a in range(b) if kinds[a] == kinds[b]]
+        yield from (Hypothesis("exchanged", {}, exchanged=pair) for pair in pairs[:MOST_PAIRS])
     worst = np.argsort([-f.relative for f in fit.fits])
     for channel in [int(c) for c in worst if int(c) not in present][:MOST_CHANNELS]:
         if len(problem.sensors) > 1:
@@ -132,6 +145,8 @@ def _tested(problem: Problem, fit: Refit, hypothesis: Hypothesis, present: Corre
     """The hypothesis with refined corrections, and the fit of the readings corrected by it."""
     far = max(f.relative for f in fit.fits) > 0.5
     free = start if far else fit.free
+    if hypothesis.exchanged:
+        return hypothesis, refit(exchanged(problem, *hypothesis.exchanged), start, present, iterations=_FROM_AFAR)
     if hypothesis.without is None:
         return _refined(problem, hypothesis, present, free)
     apart = refit(problem, free, present, hypothesis.without)
@@ -187,7 +202,7 @@ def _left_over(fit: Refit, channel: int, correction: Correction) -> tuple[float,
 
 def _accepted(problem: Problem, before: Refit, after: Refit, hypothesis: Hypothesis) -> bool:
     """Whether a hypothesis explains the misfit of its channels and makes the readings far more likely."""
-    if not hypothesis.corrections or after.unlikelihood > before.unlikelihood - _CLEARLY:
+    if not hypothesis.channels or after.unlikelihood > before.unlikelihood - _CLEARLY:
         return False
     share = _explained(before, after, hypothesis)
     if hypothesis.name in ("channel", "size", "excitation"):
@@ -209,7 +224,7 @@ def _named(problem: Problem, hypothesis: Hypothesis) -> bool:
 
 def _explained(before: Refit, after: Refit, hypothesis: Hypothesis) -> float:
     """Share of the misfit of the channels concerned that a hypothesis explains."""
-    chosen = list(hypothesis.corrections)
+    chosen = hypothesis.channels
     return float(1.0 - np.mean((after.deviations[chosen] / before.deviations[chosen]) ** 2))
 
 
@@ -218,10 +233,13 @@ def _explained(before: Refit, after: Refit, hypothesis: Hypothesis) -> float:
 
 def _told(problem: Problem, before: Refit, after: Refit, hypothesis: Hypothesis) -> list[Finding]:
     share = _explained(before, after, hypothesis)
-    labels = [problem.sensors[c].label for c in hypothesis.corrections]
-    was, now = (max(fit.fits[c].relative for c in hypothesis.corrections) for fit in (before, after))
+    labels = [problem.sensors[c].label for c in hypothesis.channels]
+    was, now = (max(fit.fits[c].relative for c in hypothesis.channels) for fit in (before, after))
     effect = f"With this corrected the misfit is {100 * now:.2g} % instead of {100 * was:.3g} %."
     numbers = {"misfit_before": was, "misfit_after": now}
+    if hypothesis.exchanged:
+        sentence = f"Channels '{labels[0]}' and '{labels[1]}' are exchanged: change their names or places. {effect}"
+        return [Finding("exchanged", WRONG, sentence, ", ".join(labels), share, numbers)]
     if hypothesis.name in ("acceleration", "absolute_acceleration"):
         return [_meaning(hypothesis.name, labels, effect, share, numbers)]
     corrections = list(hypothesis.corrections.items())
@@ -246,7 +264,7 @@ def _meaning(given: str, labels: list[str], effect: str, share: float, numbers: 
         f"{', '.join(labels)} {'is' if one else 'are'} given as '{given}' ({words[given]}), and the readings fit "
         f"'{other}' ({words[other]}) far better: give the sensor{'' if one else 's'} the quantity '{other}'. {effect}"
     )
-    return Finding("meaning", WRONG, sentence, labels[0] if one else "", share, numbers)
+    return Finding("meaning", WRONG, sentence, ", ".join(labels), share, numbers)
 
 
 def _excitation(problem: Problem, corrections: Corrections, effect: str, share: float, numbers: dict[str, float]):
@@ -283,7 +301,8 @@ def _one_channel(label: str, quantity: str, correction: Correction, step: float)
     if gain < 0:
         parts.append("has the opposite sign")
         name = "sign"
-    if abs(correction.delay) > _AS_LATE * step:
+    alone = correction.delay != 0.0 and abs(gain - 1.0) < 0.01
+    if abs(correction.delay) > _AS_LATE * step or alone:
         parts.append(f"is {_lateness(correction.delay)}")
         name = "delay"
     hint = unit_hint(gain, quantity)

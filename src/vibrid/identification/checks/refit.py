@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.identification.checks.signals import SignalPair, advanced
+from vibrid.identification.checks.signals import SignalPair, advanced, at_true_time
 from vibrid.identification.diagnostics import ChannelFit, channel_fits, verdict
 from vibrid.identification.levenberg import descend
 from vibrid.identification.problem import Problem, predict
@@ -22,15 +22,16 @@ _LEFT_OUT = 1e5  # factor on the noise of a channel that is not to count
 
 @dataclass(frozen=True)
 class Correction:
-    """What is assumed about one channel: reading = gain · true(t − delay) + added(t)."""
+    """What is assumed about one channel: reading = gain · true(t − delay − clock · t) + added(t)."""
 
     gain: float = 1.0
     delay: float = 0.0
+    clock: float = 0.0
     added: tuple[np.ndarray, ...] | None = None  # (samples,) of every record
 
     def then(self, gain: float, delay: float) -> Correction:
         """This correction, followed by a factor and a delay found in what it leaves."""
-        return Correction(self.gain * gain, self.delay + delay, self.added)
+        return dataclasses.replace(self, gain=self.gain * gain, delay=self.delay + delay)
 
 
 Corrections = Mapping[int, Correction]
@@ -72,31 +73,37 @@ def as_fitted(problem: Problem, free: np.ndarray, predictions: list[np.ndarray])
     return Refit(problem, np.asarray(free), predictions, _deviations(problem, predictions), problem.counts())
 
 
-def refit(problem: Problem, free: np.ndarray, corrections: Corrections, without: int | None = None) -> Refit:
+def refit(
+    problem: Problem,
+    free: np.ndarray,
+    corrections: Corrections,
+    without: int | None = None,
+    iterations: int = ITERATIONS,
+) -> Refit:
     """Fit the corrected readings, starting at φ; the noise of every channel is estimated from what is left.
 
     `without` is a channel that does not count.
     """
-    corrected = _corrected(problem, corrections)
+    changed = corrected(problem, corrections)
     gains = np.ones(len(problem.sensors))
     for channel, correction in corrections.items():
         gains[channel] = abs(correction.gain)
     free = np.asarray(free, dtype=float)
-    noise = _deviations(corrected, _predicted(corrected, free))
+    noise = _deviations(changed, _predicted(changed, free))
     for _ in range(ROUNDS):
         weights = noise.copy()
         if without is not None:
             weights[without] *= _LEFT_OUT
-        descent = descend(corrected, free[None], weights, iterations=ITERATIONS, tolerance=1e-5)
+        descent = descend(changed, free[None], weights, iterations=iterations, tolerance=1e-5)
         if not np.isfinite(descent.cost[descent.best]):
             break
         free = descent.free[descent.best]
-        updated = _deviations(corrected, _predicted(corrected, free))
+        updated = _deviations(changed, _predicted(changed, free))
         change = np.delete(np.log(updated / noise), [] if without is None else [without])
         noise = updated
         if np.max(np.abs(change), initial=0.0) < 0.05:
             break
-    return Refit(corrected, free, _predicted(corrected, free), gains * noise, corrected.counts())
+    return Refit(changed, free, _predicted(changed, free), gains * noise, changed.counts())
 
 
 def _predicted(problem: Problem, free: np.ndarray) -> list[np.ndarray]:
@@ -113,7 +120,7 @@ def _deviations(problem: Problem, predictions: list[np.ndarray]) -> np.ndarray:
     return np.where(np.isfinite(left), np.maximum(left, 1e-9 * size), size)
 
 
-def _corrected(problem: Problem, corrections: Corrections) -> Problem:
+def corrected(problem: Problem, corrections: Corrections) -> Problem:
     """The problem with other readings of the same shapes."""
     data = []
     for i, d in enumerate(problem.data):
@@ -124,7 +131,17 @@ def _corrected(problem: Problem, corrections: Corrections) -> Problem:
                 values = values - correction.added[i]
             if correction.delay:
                 values, there = advanced(values, there, correction.delay, d.step)
+            if correction.clock:
+                values, there = at_true_time(values, there, correction.clock)
             readings[:, channel] = np.where(there > 0, values / correction.gain, 0.0)
             present[:, channel] = there
         data.append(dataclasses.replace(d, readings=jnp.asarray(readings), present=jnp.asarray(present)))
+    return dataclasses.replace(problem, data=tuple(data))
+
+
+def exchanged(problem: Problem, one: int, two: int) -> Problem:
+    """The problem with the readings of two channels exchanged."""
+    order = np.arange(len(problem.sensors))
+    order[[one, two]] = two, one
+    data = [dataclasses.replace(d, readings=d.readings[:, order], present=d.present[:, order]) for d in problem.data]
     return dataclasses.replace(problem, data=tuple(data))

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vibrid.core.device import on_processor
-from vibrid.core.findings import Finding
+from vibrid.core.findings import WRONG, Finding
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.instruments import instrument_faults
 from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling
-from vibrid.identification.checks.uniqueness import checked_answers
+from vibrid.identification.checks.small_faults import MOSTLY, small_faults
+from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
 from vibrid.identification.diagnostics import verdict
 from vibrid.records.record import Record
 
@@ -55,6 +56,8 @@ def checked_result(
     except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
         reason = f"{type(problem).__name__}: {problem}"[:200]
         return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
+    if any(finding.verdict == WRONG for finding in found):  # the answers are those of wrong readings
+        fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
     return fit.replace(checks=(*found, *fit.checks))
 
 
@@ -65,7 +68,12 @@ def _is_slow(fit: Identification) -> bool:
 
 
 def _causes(fit: Identification) -> list[Finding]:
-    problem, found = fit.problem, []
-    if not verdict(fit.fits)[0]:
-        found, _ = instrument_faults(as_fitted(problem, fit.free, fit.predictions), problem.start)
+    """Faults of instruments where the model does not fit; the damping of modes where they do not explain most of it."""
+    if verdict(fit.fits)[0]:
+        return damping_of_modes(fit)
+    found = small_faults(fit)
+    if found:
+        explained = max(finding.explains for finding in found) > MOSTLY
+        return found if explained else damping_of_modes(fit) or found
+    found, _ = instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)
     return found or damping_of_modes(fit)

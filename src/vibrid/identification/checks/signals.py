@@ -109,3 +109,14 @@ def advanced(values: np.ndarray, present: np.ndarray, seconds: float, step: floa
     there = np.zeros(n, bool)
     there[inside] = keep[place[inside]]
     return np.where(there, moved, 0.0), there
+
+
+def at_true_time(values: np.ndarray, present: np.ndarray, clock: float) -> tuple[np.ndarray, np.ndarray]:
+    """Readings that came later by `clock` seconds every second, at their true times; and which of them are present."""
+    n, keep = len(values), np.asarray(present, bool)
+    index = np.arange(n)
+    bridged = np.interp(index, index[keep], values[keep]) if not keep.all() else values
+    place = index / (1.0 - clock)
+    inside = place <= n - 1
+    there = inside & keep[np.minimum(np.round(place).astype(int), n - 1)]
+    return np.where(there, scipy.interpolate.CubicSpline(index, bridged)(np.minimum(place, n - 1)), 0.0), there

@@ -20,6 +20,7 @@ from vibrid.structures.sensors import Sensor, Sensors
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
 
+ANOTHER = "another answer"
 MOVES = 3
 _ACCELERATIONS = ("absolute_acceleration", "acceleration")
 
@@ -66,7 +67,7 @@ def _finding(fit: Identification, twin: Twin, answer: OtherAnswer) -> Finding:
         label, times = sensor
         said += f" A sensor of {label} would decide: there they differ by {times:.3g} times the noise."
     numbers = {name: float(value) for name, value in zip(fit.names, answer.estimate, strict=True)}
-    return Finding("another answer", verdict, said, "", 0.0, numbers | {"log_likelihood": answer.log_likelihood})
+    return Finding(ANOTHER, verdict, said, "", 0.0, numbers | {"log_likelihood": answer.log_likelihood})
 
 
 def _in_words(fit: Identification, answer: OtherAnswer) -> str:

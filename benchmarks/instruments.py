@@ -1,0 +1,108 @@
+"""Faults of instruments: is the right one named first, and do intervals hold after the repair?
+
+    python benchmarks/instruments.py                      # twenty fits of every fault
+    python benchmarks/instruments.py --count 5 --kind delay
+
+Linear chains of two to four storeys with 5 % white noise, one fault in one channel, drawn by `--seed`; data from the
+simulator of benchmarks/trust.py, which no method uses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import scipy.interpolate
+import scipy.signal
+from trust import STEP, Case, linear_case, white
+
+import vibrid as vb
+
+RESULTS = Path(__file__).resolve().parent / "results" / "instruments.json"
+KINDS = ("delay", "gain", "offset", "drift", "clock", "sign", "exchanged")
+
+
+def faulty(kind: str, case: Case, rng) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Readings without noise, with a fault of random size; and the channels that have it."""
+    readings, c, sign = case.clean.copy(), int(rng.integers(case.clean.shape[1])), rng.choice([-1, 1])
+    time, size = np.arange(len(readings)) * STEP, readings[:, c].std()
+    fine = scipy.signal.resample(np.concatenate([readings[:, c], np.zeros(len(time))]), 8 * len(time))
+    at = scipy.interpolate.CubicSpline(np.arange(len(fine)) * STEP / 4, fine)
+    if kind == "delay":
+        readings[:, c] = np.where(time > 0.02, at(time - sign * rng.uniform(1.5e-3, 15e-3)), 0.0)
+    elif kind == "gain":
+        readings[:, c] *= 1 + sign * rng.uniform(0.05, 0.3)
+    elif kind == "offset":
+        readings[:, c] += sign * size * rng.uniform(0.05, 0.5)
+    elif kind == "drift":
+        readings[:, c] += sign * size * rng.uniform(0.1, 0.8) * time / time[-1]
+    elif kind == "clock":
+        readings[:, c] = at(time * (1 - rng.uniform(0.5e-3, 3e-3)))
+    elif kind == "sign":
+        readings[:, c] *= -1
+    else:
+        other = (c + 1) % readings.shape[1]
+        readings[:, [c, other]] = readings[:, [other, c]]
+        return readings, tuple(sorted((c, other)))
+    return readings, (c,)
+
+
+def identified(case: Case, readings: np.ndarray, rng) -> vb.Identification:
+    """The result of the readings with noise."""
+    sensors = vb.Sensors(absolute_acceleration=list(case.floors))
+    channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
+    record = vb.Record(np.column_stack([case.ground, readings + white(case, rng)]), channels, step=STEP)
+    return vb.identify(case.guess, record, case.unknown, sensors=sensors)
+
+
+def row(kind: str, count: int, seed: int) -> dict:
+    named, fits, inside, before, missed = 0, 0, [], [], []
+    for number in range(seed, seed + count):
+        case, rng = linear_case(number), np.random.default_rng([7, number])
+        readings, channels = faulty(kind, case, rng)
+        fit = identified(case, readings, rng)
+        wrong = [f for f in fit.checks if f.verdict == "wrong"]
+        labels = ", ".join(fit.problem.sensors[c].label for c in channels)
+        before += _inside(fit, case.true)
+        if wrong and (wrong[0].name, wrong[0].where) == (kind, labels):
+            named += 1
+        else:
+            missed.append({"seed": number, "said": [f"{f.name} {f.where}" for f in wrong]})
+        if wrong:
+            again = fit.repair()
+            fits += again.model_fits
+            inside += _inside(again, case.true)
+    return {
+        "fault": kind,
+        "fits": count,
+        "named first": named,
+        "intervals that hold before": round(float(np.mean(before)), 3),
+        "intervals that hold after repair": round(float(np.mean(inside)), 3) if inside else None,
+        "repaired results that fit": fits,
+        "missed": missed,
+    }
+
+
+def _inside(fit: vb.Identification, true: np.ndarray) -> list[bool]:
+    low, high = fit.interval(0.95)[: len(true)].T
+    return ((low <= true) & (true <= high)).tolist()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=3000, help="first problem")
+    parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    rows = []
+    for kind in given.kind or KINDS:
+        rows.append(row(kind, given.count, given.seed))
+        print(json.dumps(rows[-1]), flush=True)
+    given.output.write_text(json.dumps({"seed": given.seed, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
