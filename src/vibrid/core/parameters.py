@@ -172,3 +172,10 @@ def parameter_info(owner: Any, name: str) -> ParameterInfo:
             units = getattr(owner, "parameter_units", {})
             return dataclasses.replace(info, unit=units[name]) if name in units else info
     return ParameterInfo()
+
+
+def refuse_lists(owner: Any, what: str, *names: str) -> None:
+    """Refuse parameters that were given lists and are one number each; `what` names the owner, "Section 'column'"."""
+    for name in names:
+        if np.ndim(getattr(owner, name)):
+            raise InputError(f"{what} needs one number for '{name}', not a list of {np.size(getattr(owner, name))}.")

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.parameters import Parameter, parameter
+from vibrid.core.parameters import Parameter, parameter, refuse_lists
 from vibrid.laws.base import Law
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.device import IMPOSED, ImposedTest
@@ -54,6 +54,9 @@ class ColumnTest(ImposedTest):
     iterations: int = eqx.field(static=True, default=4)
     softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
     place: ClassVar[str] = "column"
+
+    def __check_init__(self) -> None:
+        refuse_lists(self, "A column test", "height", "axial_force", "hinges")
 
     def specimen(self) -> Law:
         law = self._law()

@@ -11,7 +11,7 @@ import numpy as np
 
 from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError
-from vibrid.core.parameters import Parameter, Parameterised, parameter
+from vibrid.core.parameters import Parameter, Parameterised, parameter, refuse_lists
 from vibrid.laws.base import Law
 from vibrid.laws.material import Material
 
@@ -57,6 +57,7 @@ class ReinforcedSection(Parameterised):
                     f"'{name}' of section '{self.name}' needs a law of stress over strain (KentPark, MenegottoPinto), "
                     f"not {type(getattr(self, name)).__name__}."
                 )
+        refuse_lists(self, f"Section '{self.name}'", "width", "depth", "cover", "density")
         if np.ndim(self.bar_areas) != 1 or np.shape(self.bar_areas) != np.shape(self.bar_heights):
             raise InputError(
                 f"Section '{self.name}' needs one area and one height for each row of bars, as two lists of one length."
