@@ -112,6 +112,19 @@ def test_json_on_the_screen_is_only_json(folder):
     assert answer["fits"] is True and 0 < answer["held_out"] < 0.1
 
 
+def test_a_fault_is_repaired(folder, tmp_path):
+    record = vb.read_record(folder / "test.csv")
+    values = np.array(record.data)
+    values[:, -1] *= 1.15
+    vb.Record(values, record.channels, step=record.step).write_csv(tmp_path / "scaled.csv")
+    made = run("identify", folder / "two.toml", tmp_path / "scaled.csv", "--repair")
+    assert made.exit_code == 0, made.output
+    assert "too large by 1" in made.stdout and "Repaired and fitted again: gain of" in made.stdout
+    assert "The model fits" in made.stdout
+    clean = run("identify", folder / "two.toml", folder / "test.csv", "--repair")
+    assert clean.exit_code == 0 and "there is nothing to repair" in clean.stdout
+
+
 def test_compare_puts_methods_side_by_side(folder):
     made = run(
         "compare", folder / "two.toml", folder / "test.csv", "--methods", "trajectory,ukf,least-squares", "--plot",
