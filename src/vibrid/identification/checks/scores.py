@@ -22,7 +22,7 @@ _SAME = 1e-4  # share of a direction outside what the unknowns explain, below wh
 
 
 @dataclass(frozen=True)
-class Score:
+class FaultScore:
     """A fault of some channels: its size with a standard deviation, and the drop of χ² (in units of the noise).
 
     `kind`: gain (reading/true − 1), delay (s), offset (unit of the reading), drift (unit per s, from zero at first),
@@ -36,7 +36,7 @@ class Score:
     drop: float
 
 
-def scored(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> tuple[list[Score], float]:
+def scored(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> tuple[list[FaultScore], float]:
     """All one-parameter faults, the most likely first; and the drop of χ² by all of them together."""
     pairs = whitened(here, noise)
     r = np.concatenate([part.reshape(-1) for part, _ in pairs])
@@ -52,7 +52,9 @@ def scored(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> tuple[l
         if not power > _SAME * float(d @ d):
             continue
         along = float(left @ r)
-        found.append(Score(kind, channels, along / power, float(np.sqrt(size / power)), float(along**2 / power / size)))
+        found.append(
+            FaultScore(kind, channels, along / power, float(np.sqrt(size / power)), float(along**2 / power / size))
+        )
         directions.append(left / np.sqrt(power))
     together = _orthonormal(np.stack(directions, axis=1)) if directions else np.zeros((len(r), 0))
     return sorted(found, key=lambda score: -score.drop), float(np.sum((together.T @ r) ** 2)) / size

@@ -17,7 +17,7 @@ from vibrid.core.findings import WRONG, Finding
 from vibrid.identification.checks.again import movable
 from vibrid.identification.checks.dependence import noise_about_trend, tested_fits
 from vibrid.identification.checks.refit import Correction, refit
-from vibrid.identification.checks.scores import Score, scored
+from vibrid.identification.checks.scores import FaultScore, scored
 from vibrid.identification.diagnostics import verdict
 from vibrid.identification.levenberg import linearised
 from vibrid.records.channel import QUANTITIES
@@ -41,7 +41,7 @@ class _Fault:
     """A score with its size read again, the share of the misfit that it explains, whether the model then fits, and the
     drop of χ² of the next fault."""
 
-    score: Score
+    score: FaultScore
     share: float
     model_fits: bool
     left: float
@@ -75,7 +75,7 @@ def _confirmed(fit: Identification, keep: np.ndarray, present: dict[int, Correct
     return min(filter(None, tried), key=lambda fault: (not fault.model_fits, fault.left), default=None)
 
 
-def _refined(fit, keep, present, free, first: Score, together: float) -> _Fault | None:
+def _refined(fit, keep, present, free, first: FaultScore, together: float) -> _Fault | None:
     """A fault whose size was read again until nothing of it is left."""
     score, rounds = first, 0
     while True:
@@ -95,7 +95,7 @@ def _refined(fit, keep, present, free, first: Score, together: float) -> _Fault 
     return _Fault(score, min(first.drop / max(together, 1e-300), 1.0), verdict(fits)[0], left[0].drop)
 
 
-def _corrected(fit: Identification, present: dict[int, Correction], score: Score) -> dict[int, Correction]:
+def _corrected(fit: Identification, present: dict[int, Correction], score: FaultScore) -> dict[int, Correction]:
     """The corrections with one more fault."""
     made = dict(present)
     for c in score.channels:
