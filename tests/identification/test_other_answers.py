@@ -54,6 +54,19 @@ def test_a_second_answer_is_found_told_and_saved(tmp_path):
     assert again[0].log_likelihood == other.log_likelihood
 
 
+def test_two_sensors_at_one_place_are_one_place():
+    stiffness = np.array([30e6, 10e6])
+    data = record(stiffness, [1], 0.002 * stiffness)
+    roof = np.array(data.data)[:, -1]
+    other = roof + 0.03 * roof.std() * np.random.default_rng(5).standard_normal(len(roof))
+    twice = np.column_stack([np.array(data.data), other])
+    sensors = vb.Sensors([vb.Sensor("absolute_acceleration", 1), vb.Sensor("absolute_acceleration", 1, name="second")])
+    both = vb.Record(twice, [data.channels[0], *sensors.channels()], step=trust.STEP)
+    start = guess([27e6, 11e6], vb.Rayleigh(0.0, 0.003))
+    fit = vb.identify(start, both, ["storeys[*].stiffness", "damping.stiffness"], sensors=sensors)
+    assert fit.other_answers[0].estimate[:2] == pytest.approx([20e6, 15e6], rel=0.01)
+
+
 def test_other_methods_tell_it_too():
     fit = roof_alone(vb.ExtendedKalman())
     known = [np.array([30e6, 10e6]), np.array([20e6, 15e6])]

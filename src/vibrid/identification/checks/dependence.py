@@ -71,7 +71,7 @@ def _without(residual: np.ndarray, causes: np.ndarray) -> np.ndarray:
     keep = residual[:part] != 0.0  # a missing sample is zero
     if keep.sum() < 10 * causes.shape[1]:
         return residual
-    basis, made = _basis(causes * keep[:, None]), residual.copy()
+    basis, made = orthonormal(causes * keep[:, None]), residual.copy()
     made[:part] -= keep * (basis @ (basis.T @ residual[:part]))
     return made
 
@@ -83,14 +83,14 @@ def _tested(fit: ChannelFit, residuals, slopes, noise: ChannelNoise, causes, cha
         longer = np.pad(columns, ((0, len(residuals[i]) - len(columns)), (0, 0)))
         for values, kept in ((residuals[i], r), (slopes[i], known), (longer, tried)):
             kept.append(noise.whitened(i, values)[valid])
-    r, inside, tried = np.concatenate(r), _basis(np.concatenate(known)), np.concatenate(tried)
+    r, inside, tried = np.concatenate(r), orthonormal(np.concatenate(known)), np.concatenate(tried)
     r = r - inside @ (inside.T @ r)
     bases, total = [], float(r @ r)
     for columns in (tried[:, :_STEADY], tried[:, _STEADY:]):
         columns = columns / (np.linalg.norm(columns, axis=0) + 1e-300)
         for basis in (inside, *bases):
             columns = columns - basis @ (basis.T @ columns)
-        bases.append(_basis(columns))
+        bases.append(orthonormal(columns))
     left = len(r) - inside.shape[1] - sum(basis.shape[1] for basis in bases)
     if left < len(r) / 2 or not bases[1].shape[1]:
         return fit
@@ -141,7 +141,7 @@ def _causes(here: LinearReadings, record: int, channel: int) -> np.ndarray:
     return made / (np.sqrt(np.mean(made**2, axis=0)) + 1e-300)
 
 
-def _basis(columns: np.ndarray) -> np.ndarray:
+def orthonormal(columns: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the columns, without those that the others contain."""
     size = np.linalg.norm(columns, axis=0)
     if not np.any(size > 0):

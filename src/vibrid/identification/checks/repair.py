@@ -41,7 +41,9 @@ def repair(fit: Identification, progress: Progress = SILENT) -> Identification:
         size = fault.numbers.get(fault.name, fault.numbers.get("gain", np.nan))
         if fault.name in ("delay", "gain", "unit", "offset"):
             name = "gain" if fault.name == "unit" else fault.name
-            extra.append(_unknown([f"sensors[{c}].{name}" for c in channels], float(size), name))
+            present = float(getattr(problem.sensors[channels[0]], name))
+            start = present * size if name == "gain" else present + size
+            extra.append(_unknown([f"sensors[{c}].{name}" for c in channels], start, name))
         elif fault.name == "exchanged":
             problem = exchanged(problem, *channels)
         elif fault.name in ("drift", "clock"):

@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from vibrid.identification.checks.covariance import whitened
+from vibrid.identification.checks.dependence import orthonormal
 from vibrid.identification.checks.noise import NoiseModel
 from vibrid.identification.levenberg import LinearReadings
 
@@ -41,7 +42,7 @@ def scored(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> tuple[l
     pairs = whitened(here, noise)
     r = np.concatenate([part.reshape(-1) for part, _ in pairs])
     known = np.concatenate([j[:, :, keep].reshape(-1, int(keep.sum())) for _, j in pairs])
-    basis = _orthonormal(known)
+    basis = orthonormal(known)
     r = r - basis @ (basis.T @ r)
     size = float(r @ r) / max(np.count_nonzero(r) - basis.shape[1], 1)
     found, directions = [], []
@@ -56,7 +57,7 @@ def scored(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> tuple[l
             FaultScore(kind, channels, along / power, float(np.sqrt(size / power)), float(along**2 / power / size))
         )
         directions.append(left / np.sqrt(power))
-    together = _orthonormal(np.stack(directions, axis=1)) if directions else np.zeros((len(r), 0))
+    together = orthonormal(np.stack(directions, axis=1)) if directions else np.zeros((len(r), 0))
     return sorted(found, key=lambda score: -score.drop), float(np.sum((together.T @ r) ** 2)) / size
 
 
@@ -82,11 +83,3 @@ def _directions(here: LinearReadings) -> Iterator[tuple[str, tuple[int, ...], li
             if len(group) == 1 or kind in ("gain", "delay", "clock"):
                 chosen = np.isin(np.arange(count), group)
                 yield kind, group, [move * chosen * m for move, m in zip(moves[kind], present, strict=True)]
-
-
-def _orthonormal(columns: np.ndarray) -> np.ndarray:
-    size = np.linalg.norm(columns, axis=0)
-    if not np.any(size > 0):
-        return np.zeros((len(columns), 0))
-    vectors, values, _ = np.linalg.svd(columns[:, size > 0] / size[size > 0], full_matrices=False)
-    return vectors[:, values > 1e-7 * values.max(initial=0.0)]

@@ -12,7 +12,6 @@ from vibrid.core.digits import with_uncertainty
 from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.checks.again import fitted_again, is_minimum
 from vibrid.identification.checks.twins import Twin, answers_of, find_twins
-from vibrid.identification.display import displayed
 from vibrid.identification.levenberg import linearised
 from vibrid.identification.other_answers import OtherAnswer
 from vibrid.structures.sensors import Sensor, Sensors
@@ -28,11 +27,11 @@ _ACCELERATIONS = ("absolute_acceleration", "acceleration")
 def checked_answers(fit: Identification) -> Identification:
     """The result with the other answers that its sensors cannot tell from it.
 
-    A result of least squares moves where another answer fits better. With a sensor for every degree of freedom there is
-    one answer.
+    A result of least squares moves where another answer fits better. With a sensor at as many places as there are
+    degrees of freedom it is not searched.
     """
     model = fit.problem.experiment.structure.model(fit.problem.data[0].loads)
-    if len(fit.problem.sensors) >= model.size:
+    if len({sensor.place for sensor in fit.problem.sensors}) >= model.size:
         return fit
     moves = 0
     while True:
@@ -76,21 +75,8 @@ def _in_words(fit: Identification, answer: OtherAnswer) -> str:
     chosen = [i for i in np.argsort(-away)[:6] if away[i] > 0.01]
     texts = []
     for i in sorted(chosen):
-        name, unit = fit.names[i], fit.units[i]
-        row = {
-            "unit": unit,
-            "estimate": float(answer.estimate[i]),
-            "standard_deviation": float(answer.deviation[i]),
-            "interval_95": [],
-            "bounds": [],
-            "cramer_rao_bound": np.nan,
-        }
-        shown = fit.display_units.get(name)
-        if shown:
-            texts.append(f"{name} = {displayed(row, shown)['text']}")
-        else:
-            value, band = with_uncertainty(row["estimate"], 2 * row["standard_deviation"])
-            texts.append(" ".join(filter(None, [f"{name} = {value}", f"± {band}" if band else "", unit])))
+        value, band = with_uncertainty(float(answer.estimate[i]), 2 * float(answer.deviation[i]))
+        texts.append(" ".join(filter(None, [f"{fit.names[i]} = {value}", f"± {band}" if band else "", fit.units[i]])))
     return ", ".join(texts) + (", …" if len(chosen) < np.sum(away > 0.01) else "")
 
 
