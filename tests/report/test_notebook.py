@@ -99,10 +99,74 @@ def test_tables_of_others_become_records():
     assert np.isnan(record["roof"][1]) and record.channels[0].quantity == "absolute_acceleration"
     with pytest.raises(vb.InputError, match="names the column 'floor'; the columns are roof"):
         vb.Record.from_pandas(frame, {"floor": "g"})
-    with pytest.raises(vb.InputError, match="Column 'roof' does not hold numbers"):
+    with pytest.raises(vb.InputError, match="'roof' does not hold numbers"):
         vb.Record.from_pandas(pandas.DataFrame({"roof": ["a"]}))
     with pytest.raises(vb.InputError, match="no coordinate 'time'"):
         vb.Record.from_xarray(xarray.Dataset({"a": ("t", [1.0])}))
+
+
+def frame_of_storeys():
+    laws = [vb.Linear(3e6), vb.BoucWen(2e6, beta=50.0, gamma=60.0)]
+    return vb.ShearBuilding([1e4, 2e4], laws, damping=vb.Rayleigh(0.1, 1e-3))
+
+
+def test_parameters_come_back_from_a_table():
+    building = frame_of_storeys()
+    table = building.to_pandas()
+    assert building.from_pandas(table).to_pandas().equals(table)
+    table.loc["storeys[0].stiffness", ["value", "unit"]] = [3.5, "MN/m"]
+    table.loc["storeys[1].beta", "value"] = 55.0
+    changed = building.from_pandas(table)
+    assert float(changed.storeys[0].stiffness) == 3.5e6 and float(changed.storeys[1].beta) == 55.0
+    assert float(building.storeys[0].stiffness) == 3e6
+    estimates = pandas.DataFrame({"estimate": [2.5e4]}, index=["masses[1]"])
+    assert float(building.from_pandas(estimates).masses[1]) == 2.5e4
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"unit": "kg"}, "Numbers in N/m cannot be expressed in kg, which measures mass"),
+        ({"value": "soft"}, "'storeys\\[0\\].stiffness' does not hold numbers"),
+        ({"value": -1.0}, "stiffness"),
+    ],
+)
+def test_a_wrong_parameter_in_a_table_is_refused(change, said):
+    table = frame_of_storeys().to_pandas().astype(object)
+    for column, value in change.items():
+        table.loc["storeys[0].stiffness", column] = value
+    with pytest.raises(vb.InputError, match=said):
+        frame_of_storeys().from_pandas(table)
+
+
+def test_a_wrong_table_of_parameters_is_refused():
+    building = frame_of_storeys()
+    table = building.to_pandas()
+    with pytest.raises(vb.InputError, match="did you mean 'stiffness'"):
+        building.from_pandas(table.rename(index={"storeys[0].stiffness": "storeys[0].stifness"}))
+    with pytest.raises(vb.InputError, match="needs a column 'value'"):
+        building.from_pandas(table.drop(columns="value"))
+    with pytest.raises(vb.InputError, match="two values of 'masses"):
+        building.from_pandas(pandas.concat([table, table]))
+
+
+def test_matrices_come_back_from_a_dataset():
+    building = frame_of_storeys()
+    dataset = building.to_xarray()
+    modes, expected = vb.modes(vb.Matrices.from_xarray(dataset)), vb.modes(building)
+    np.testing.assert_allclose(modes.frequencies, expected.frequencies, rtol=1e-12)
+    np.testing.assert_allclose(modes.ratios, expected.ratios, rtol=1e-9)
+    dataset["mass"] = (dataset["mass"].dims, dataset["mass"].values / 1e3, {"units": "t"})
+    np.testing.assert_allclose(vb.Matrices.from_xarray(dataset).mass, np.diag([1e4, 2e4]))
+    with pytest.raises(vb.InputError, match="no variable 'stiffness'"):
+        vb.Matrices.from_xarray(dataset.drop_vars("stiffness"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "xarray"])
+def test_what_is_not_made_from_a_table_says_what_to_use_instead(things, library):
+    for name, instead in {"response": "Record.from_", "fit": "load_identification", "modes": "vb.modes"}.items():
+        with pytest.raises(vb.InputError, match=f"is not made from a .* of {library}.*{instead}"):
+            getattr(type(things[name]), f"from_{library}")(None)
 
 
 @pytest.mark.parametrize("library", ["pandas", "xarray"])

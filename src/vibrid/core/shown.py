@@ -29,6 +29,18 @@ class InNotebooks:
         """The numbers as a dataset of xarray, in SI units, each with its unit. Needs the extra `notebook`."""
         ...
 
+    @classmethod
+    @attached
+    def from_pandas(cls, frame: pandas.DataFrame) -> Any:
+        """The way back, where a table holds all; refused with what to do instead elsewhere."""
+        ...
+
+    @classmethod
+    @attached
+    def from_xarray(cls, dataset: xarray.Dataset) -> Any:
+        """The way back, where a dataset holds all; refused with what to do instead elsewhere."""
+        ...
+
 
 def few(values: Any, most: int = 6) -> str:
     """A list of numbers that fits on a line.

@@ -15,12 +15,16 @@ def attach_report() -> None:
         _repr_html_="vibrid.report.notebook:repr_html",
         to_pandas="vibrid.report.dataframes:to_pandas",
         to_xarray="vibrid.report.dataframes:to_xarray",
+        from_pandas="vibrid.report.from_dataframes:not_from_pandas",
+        from_xarray="vibrid.report.from_dataframes:not_from_xarray",
     )
+    attach("vibrid.structures.base:Structure", from_pandas="vibrid.report.from_dataframes:with_parameters")
+    attach("vibrid.structures.matrices:Matrices", from_xarray="vibrid.report.from_dataframes:matrices_from_xarray")
     attach(
         "vibrid.records.record:Record",
         plot="vibrid.report.record_plots:plot_record",
-        from_pandas="vibrid.report.dataframes:record_from_pandas",
-        from_xarray="vibrid.report.dataframes:record_from_xarray",
+        from_pandas="vibrid.report.from_dataframes:record_from_pandas",
+        from_xarray="vibrid.report.from_dataframes:record_from_xarray",
     )
     attach("vibrid.records.spectra:ResponseSpectrum", plot="vibrid.report.record_plots:plot_spectrum")
     attach("vibrid.records.fourier:Wavelet", plot="vibrid.report.record_plots:plot_wavelet")

@@ -1,8 +1,8 @@
-"""Structures, records and results as tables of pandas and datasets of xarray, and records from them; in SI units."""
+"""Structures, records and results as tables of pandas and datasets of xarray, in SI units."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from vibrid.identification.prediction import Prediction
 from vibrid.identification.result import Identification, Validation
 from vibrid.records.channel import Channel
 from vibrid.records.record import Record
-from vibrid.records.units import parse_unit, to_si
 from vibrid.report.inputs import structure_rows
 from vibrid.report.notebook import degrees_of_freedom
 from vibrid.simulation.response import Response
@@ -24,9 +23,6 @@ from vibrid.structures.modes import Modes
 if TYPE_CHECKING:
     import pandas
     import xarray
-
-_UNEVEN = 1e-6
-"""Share of the step by which times of an even sampling may differ."""
 
 
 def to_pandas(thing: Any) -> pandas.DataFrame:
@@ -73,89 +69,6 @@ def _attributes(record: Record) -> dict[str, Any]:
         for c in record.channels
     }
     return {"name": record.name, "channels": channels, "history": list(record.history)}
-
-
-def record_from_pandas(
-    cls: type[Record],
-    frame: pandas.DataFrame,
-    units: Mapping[str, str] | None = None,
-    quantities: Mapping[str, str] | None = None,
-    name: str | None = None,
-) -> Record:
-    """A record from a table whose index is the time in seconds, or dates and times, and whose columns are channels.
-
-    `units` and `quantities` are those of columns whose description the table's `attrs` do not hold; a column without a
-    unit is taken as SI.
-    """
-    require("pandas", "notebook", "A table of pandas")
-    known = frame.attrs.get("channels", {}) if isinstance(frame.attrs, dict) else {}
-    data = np.column_stack([_numbers(frame[c], c) for c in frame.columns]) if len(frame.columns) else np.zeros((0, 0))
-    about = {str(c): dict(known.get(c, {})) for c in frame.columns}
-    history = tuple(frame.attrs.get("history", ())) or ("from a table of pandas",)
-    return _made(
-        cls, _seconds(frame.index), data, about, units, quantities, name or frame.attrs.get("name", ""), history
-    )
-
-
-def record_from_xarray(
-    cls: type[Record],
-    dataset: xarray.Dataset,
-    units: Mapping[str, str] | None = None,
-    quantities: Mapping[str, str] | None = None,
-    name: str | None = None,
-) -> Record:
-    """A record from a dataset whose variables run over `time` alone; their attributes `units` and `quantity` count."""
-    require("xarray", "notebook", "A dataset of xarray")
-    if "time" not in dataset.coords:
-        raise InputError("The dataset has no coordinate 'time'; name it so, in seconds.")
-    chosen = [str(v) for v in dataset.data_vars if dataset[v].dims == ("time",)]
-    if not chosen:
-        raise InputError("No variable of the dataset runs over 'time' alone.")
-    data = np.column_stack([_numbers(dataset[v].values, v) for v in chosen])
-    about = {v: {"unit": dataset[v].attrs.get("units", ""), **{k: dataset[v].attrs.get(k, "") for k in
-                 ("quantity", "location", "direction")}} for v in chosen}  # fmt: skip
-    history = tuple(filter(None, str(dataset.attrs.get("history", "")).split("\n"))) or ("from a dataset of xarray",)
-    title = name or str(dataset.attrs.get("name", ""))
-    return _made(cls, _seconds(dataset["time"].values), data, about, units, quantities, title, history)
-
-
-def _made(cls, time, data, about, units, quantities, name, history) -> Record:
-    for kind, given in (("units", units), ("quantities", quantities)):
-        for column in given or {}:
-            if column not in about:
-                raise InputError(f"`{kind}` names the column '{column}'; the columns are {', '.join(about)}.")
-    channels = []
-    for i, (column, described) in enumerate(about.items()):
-        unit = (units or {}).get(column, described.get("unit", ""))
-        data[:, i] = to_si(data[:, i], unit) if unit else data[:, i]
-        quantity = (quantities or {}).get(column) or described.get("quantity") or "other"
-        symbol = parse_unit(unit).symbol if unit else ""
-        channels.append(
-            Channel(column, quantity, symbol, described.get("location", ""), described.get("direction", ""))
-        )
-    steps = np.diff(time)
-    even = len(steps) > 0 and np.allclose(steps, steps[0], rtol=_UNEVEN, atol=0.0)
-    sampling = {"step": float((time[-1] - time[0]) / len(steps)), "start": float(time[0])} if even else {"times": time}
-    return cls(data, tuple(channels), name=name, history=history, **sampling)
-
-
-def _numbers(column, name) -> np.ndarray:
-    try:
-        return np.asarray(column, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"Column '{name}' does not hold numbers.") from None
-
-
-def _seconds(index) -> np.ndarray:
-    values = np.asarray(index)
-    if values.dtype.kind == "M":
-        return (values - values[0]) / np.timedelta64(1, "s")
-    if values.dtype.kind == "m":
-        return values / np.timedelta64(1, "s")
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("The time of a record is in seconds, or dates and times.") from None
 
 
 # -- structures and results ----------------------------------------------------------------------------------------

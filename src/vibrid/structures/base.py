@@ -13,6 +13,7 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.core.arguments import Numbers, as_entries
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
@@ -25,6 +26,8 @@ from vibrid.structures.model import Loads, Model, Stack, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
 
 if TYPE_CHECKING:
+    import pandas
+
     from vibrid.structures.sensors import Sensor
 
 STRUCTURES = Registry("structure")
@@ -133,6 +136,15 @@ class Structure(Parameterised, InNotebooks):
         structure = paths.replace(self, changes)
         paths.check(structure, changes)
         return structure
+
+    @attached
+    def from_pandas(self, frame: pandas.DataFrame) -> Self:
+        """A copy with the parameters of a table, as `to_pandas()` of a structure or of a fit writes it.
+
+        The index has the names of the parameters, the column `value` (or `estimate`) the numbers, `unit` their units;
+        without a unit a number is SI. Parameters that the table does not name stay.
+        """
+        ...
 
     def built(self, loads: Loads = GROUND) -> Structure | Model:
         """What a run should be compiled for: the structure, or its model where building it takes long."""

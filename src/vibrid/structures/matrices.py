@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import equinox as eqx
 import jax
@@ -11,10 +11,14 @@ import numpy as np
 from jax.core import Tracer
 
 from vibrid.core.arguments import as_entries, as_floats
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.damping import Damping
+
+if TYPE_CHECKING:
+    import xarray
 
 
 def _as_influence(value):
@@ -54,6 +58,12 @@ class Matrices(Structure):
         static=True, default=None, converter=_as_influence
     )
     names: tuple[str, ...] = eqx.field(static=True, default=(), converter=_as_names)
+
+    @classmethod
+    @attached
+    def from_xarray(cls, dataset: xarray.Dataset) -> Matrices:
+        """M, C and K from the variables `mass`, `damping` and `stiffness` of a dataset, as of `to_xarray()`."""
+        ...
 
     def __check_init__(self) -> None:
         n = self.mass.shape[0] if self.mass.ndim else 0
