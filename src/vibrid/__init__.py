@@ -48,6 +48,7 @@ if _typing.TYPE_CHECKING:
         Identification,
         JointLoads,
         LeastSquares,
+        NoisyInputFit,
         OnlineMasing,
         OnlineRecall,
         PIDynNet,
@@ -173,6 +174,7 @@ __all__ = [
     "Modal",
     "Modelled",
     "Newmark",
+    "NoisyInputFit",
     "NonlinearViscous",
     "OnlineMasing",
     "OnlineRecall",
@@ -241,8 +243,8 @@ _NAMES_OF_PACKAGES = {
         simulate simulate_many
     """,
     "identification": """
-        SIVA Bayes ExtendedKalman GlobalSearch Identification JointLoads LeastSquares OnlineMasing
-        OnlineRecall PIDynNet SparseRegression TrajectoryFit Unknown UnknownLoad UnscentedKalman
+        SIVA Bayes ExtendedKalman GlobalSearch Identification JointLoads LeastSquares NoisyInputFit
+        OnlineMasing OnlineRecall PIDynNet SparseRegression TrajectoryFit Unknown UnknownLoad UnscentedKalman
         WeakCollocation compare find_loads identify load_identification place_sensors
     """,
     "hybrid": """

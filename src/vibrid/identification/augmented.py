@@ -58,9 +58,56 @@ def move(problem: Problem, z, before, inputs, dt, between=None):
     between = _polynomials(problem.hold, before, inputs) if between is None else between
     between = between.at[:, 0].set(problem.excited(experiment, between[:, 0]))
     before, inputs = problem.excited(experiment, before), problem.excited(experiment, inputs)
-    state = problem.integrator.start(model, constants, x, v, s, before)
+    moved = _advanced(problem, model, constants, (x, v, s), before, inputs, dt, between)
+    return jnp.concatenate([moved, z[-p:]])
+
+
+def _advanced(problem: Problem, model, constants, motion, before, inputs, dt, between):
+    """x, v and law states one sample later, one after another."""
+    state = problem.integrator.start(model, constants, *motion, before)
     state = advance_sample(model, problem.integrator, constants, state, between, inputs, dt, problem.substeps)
-    return jnp.concatenate([state.x, state.v, ravel_pytree(state.s)[0], z[-p:]])
+    return jnp.concatenate([state.x, state.v, ravel_pytree(state.s)[0]])
+
+
+class Tangents:
+    """The motion at given φ, and how it and its readings change with the state and with the inputs at the samples.
+
+    The hold between samples is "zero" or "linear", as for `move`.
+    """
+
+    def __init__(self, problem: Problem, free: Array, record: int):
+        self.problem, self.data = problem, problem.data[0]
+        self.experiment = problem.unknowns.apply(problem.experiment, free)
+        self.model = self.experiment.structure.model(self.data.loads)
+        self.constants = problem.integrator.prepare(self.model, self.data.step / problem.substeps)
+        self.sensors = self.experiment.structure.sensor_arrays(self.model, self.experiment.sensors)
+        self.first = self.experiment.initial[record]
+        self.unravel = ravel_pytree(self.model.start())[1]
+
+    def motion(self):
+        """(nt, states): x, v and law states at every sample."""
+        driven = self.problem.driven(self.experiment, self.data)
+        arguments = (self.model, self.problem.integrator, driven, self.data.step)
+        x, v, _, s = run(*arguments, Everything(), self.first, self.problem.substeps)
+        return jax.vmap(lambda *parts: ravel_pytree(parts)[0])(x, v, s)
+
+    def _parts(self, state):
+        n = self.model.size
+        return state[:n], state[n : 2 * n], self.unravel(state[2 * n :])
+
+    def moved(self, state, before, inputs):
+        """The state one sample later."""
+        inside = (self.problem.excited(self.experiment, u) for u in (before, inputs))
+        before, inputs = inside
+        between = _polynomials(self.problem.hold, before, inputs)
+        constants, dt = self.constants, self.data.step
+        return _advanced(self.problem, self.model, constants, self._parts(state), before, inputs, dt, between)
+
+    def read(self, state, inputs):
+        """Readings of the sensors."""
+        x, v, s = self._parts(state)
+        inputs = self.problem.excited(self.experiment, inputs)
+        return self.model.output(self.sensors, x, v, self.model.acceleration(x, v, s, inputs), s, inputs)
 
 
 def _polynomials(hold: str, before, inputs):

@@ -22,7 +22,7 @@ from vibrid.identification.problem import Problem, predict
 MOST_CHANNELS = 6
 """The worst channels that are looked at one by one."""
 
-MOST_PAIRS = 15
+MOST_PAIRS = 6
 MOST_FAULTS = 4
 _CLEARLY, _MOSTLY = 20.0, 0.75
 _GROSS = 2.5  # a factor between reading and prediction that no first guess explains
@@ -77,9 +77,7 @@ def _hypotheses(problem: Problem, fit: Refit, present: Corrections, start: np.nd
         yield Hypothesis("size", sizes)
     yield from (h for h in meanings(problem) if not set(h.corrections) & set(present))
     if not present:
-        kinds = [sensor.quantity for sensor in problem.sensors]
-        pairs = [(a, b) for b in range(len(kinds)) for a in range(b) if kinds[a] == kinds[b]]
-        yield from (Hypothesis("exchanged", {}, exchanged=pair) for pair in pairs[:MOST_PAIRS])
+        yield from (Hypothesis("exchanged", {}, exchanged=pair) for pair in _swapped(problem, fit, start))
     worst = np.argsort([-f.relative for f in fit.fits])
     for channel in [int(c) for c in worst if int(c) not in present][:MOST_CHANNELS]:
         if len(problem.sensors) > 1:
@@ -91,6 +89,23 @@ def _hypotheses(problem: Problem, fit: Refit, present: Corrections, start: np.nd
         common = float(np.median(shifts))
         if np.ptp(shifts) < 3 * problem.data[0].step and common:
             yield Hypothesis("excitation", {c: Correction(delay=common) for c in range(len(problem.sensors))})
+
+
+def _swapped(problem: Problem, fit: Refit, start: np.ndarray) -> list[tuple[int, int]]:
+    """Pairs of channels that are each more like the prediction of the other, at the first guess or at the fit."""
+    kinds = [sensor.quantity for sensor in problem.sensors]
+    measured = np.concatenate([np.asarray(d.readings) * np.asarray(d.present) for d in problem.data])
+    guessed = np.concatenate([np.asarray(predict(problem, jnp.asarray(start), i)) for i in range(len(problem.data))])
+    gains: dict[tuple[int, int], float] = {}
+    for predicted in (guessed, np.concatenate(fit.predictions)):
+        with np.errstate(invalid="ignore"):
+            alike = np.corrcoef(measured.T, predicted.T)[: len(kinds), len(kinds) :]
+        for b in range(len(kinds)):
+            for a in (a for a in range(b) if kinds[a] == kinds[b]):
+                gain = float(alike[a, b] + alike[b, a] - alike[a, a] - alike[b, b])
+                gains[a, b] = max(gain, gains.get((a, b), 0.0))
+    likely = sorted((pair for pair, gain in gains.items() if gain > 0.0), key=lambda pair: -gains[pair])
+    return likely[:MOST_PAIRS]
 
 
 def _by_size(problem: Problem, start: np.ndarray, present: Corrections) -> dict[int, Correction]:

@@ -34,7 +34,8 @@ MOST_NUMBERS = 2e8
 def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Identification:
     """The result with a time step that is fine enough and intervals that hold for the noise as it is."""
     size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
-    if fit.free_covariance is None or fit.samples is not None or not len(fit.names) or size > MOST_NUMBERS:
+    modelled = "input_noise" in fit.convergence  # the noise is what the method says
+    if fit.free_covariance is None or fit.samples is not None or not len(fit.names) or size > MOST_NUMBERS or modelled:
         return fit
     here = linearised(fit.problem, fit.free)
     if not is_minimum(fit, here) or max(f.relative for f in fit.fits) < EXACT:

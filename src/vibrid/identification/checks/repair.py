@@ -1,7 +1,8 @@
 """Fitting again with the faults of instruments that were found explained.
 
 A delay, a gain and an offset become unknowns, so that their uncertainty counts in the intervals; a sign, exchanged
-channels and another meaning of acceleration are put right in the sensors; a drift and a clock in the readings.
+channels and another meaning of acceleration are put right in the sensors; a drift and a clock in the readings. Noise of
+the excitation is counted by `NoisyInputFit`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.core.findings import KNOWN, WRONG, Finding
 from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.checks.input_noise import NAME
 from vibrid.identification.checks.refit import Correction, corrected, exchanged
 from vibrid.identification.checks.run import checked_result
 from vibrid.identification.method import METHODS, Method, refuse_impossible
+from vibrid.identification.methods.noisy_input import NoisyInputFit
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import Problem, completed
 from vibrid.identification.unknowns import Unknown, UnknownSet, compile_unknowns
@@ -32,11 +35,13 @@ _KINDS = ("delay", "gain", "unit", "offset", "sign", "exchanged", "meaning", "dr
 
 def repair(fit: Identification, progress: Progress = SILENT) -> Identification:
     """The result of the same method with the faults of instruments that were found explained."""
-    faults = [f for f in fit.checks if f.verdict == WRONG and f.name in _KINDS]
+    faults = [f for f in fit.checks if f.verdict == WRONG and f.name in (*_KINDS, NAME)]
     if not faults:
         raise InputError("No fault of an instrument was found in this result, so there is nothing to repair.")
     problem, extra = fit.problem, []
     for fault in faults:
+        if fault.name == NAME:
+            continue
         channels = _channels(problem, fault)
         size = fault.numbers.get(fault.name, fault.numbers.get("gain", np.nan))
         if fault.name in ("delay", "gain", "unit", "offset"):
@@ -53,7 +58,7 @@ def repair(fit: Identification, progress: Progress = SILENT) -> Identification:
             problem = _with_sensors(problem, channels, fault.name)
     added = compile_unknowns(problem.experiment, extra, True, _sizes(problem))
     problem = completed(dataclasses.replace(problem, unknowns=_joined(problem.unknowns, added)))
-    method = _method(fit)
+    method = NoisyInputFit() if any(f.name == NAME for f in faults) else _method(fit)
     refuse_impossible(problem, method)
     again = checked_result(method.solve(problem, fit.seed, progress), (), progress)
     told = Finding("repaired", KNOWN, f"Repaired and fitted again: {_list(faults)}.")
@@ -113,5 +118,6 @@ def _method(fit: Identification) -> Method:
 
 
 def _list(faults: list[Finding]) -> str:
-    words = {"exchanged": "exchange", "meaning": "quantity"}
-    return ", ".join(f"{words.get(f.name, f.name)} of {f.where or 'all channels'}" for f in faults)
+    words = {"exchanged": "exchange", "meaning": "quantity", NAME: "noise"}
+    every = {NAME: "the excitation"}
+    return ", ".join(f"{words.get(f.name, f.name)} of {f.where or every.get(f.name, 'all channels')}" for f in faults)

@@ -11,6 +11,7 @@ from vibrid.core.device import on_processor
 from vibrid.core.findings import WRONG, Finding
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.damping import damping_of_modes
+from vibrid.identification.checks.input_noise import noise_of_inputs
 from vibrid.identification.checks.instruments import instrument_faults
 from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.checks.refit import as_fitted
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 MOST_STATES = 200
 """Degrees of freedom up to which a result is checked."""
+
+MOST_WORK = 1e8
+"""Samples × unknowns × degrees of freedom² up to which faults of instruments are looked for."""
+
+NOT_SOUGHT = "Faults of instruments were not looked for: that would take many times as long as this fit."
 
 
 def checked_result(
@@ -51,6 +57,8 @@ def checked_result(
         with on_processor():
             fit = checked_numbers(checked_answers(fit), may_change)
             found = _causes(fit)
+            if not verdict(fit.fits)[0] and _is_costly(fit):
+                fit = fit.replace(warnings=(*fit.warnings, NOT_SOUGHT))
     except KeyboardInterrupt:
         return fit
     except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
@@ -67,13 +75,25 @@ def _is_slow(fit: Identification) -> bool:
     return model.size > MOST_STATES or any(group.law.is_heavy for group in model.groups)
 
 
+def _is_costly(fit: Identification) -> bool:
+    """Whether the dozens of fits that faults of instruments need would take long."""
+    problem = fit.problem
+    size = problem.experiment.structure.model(problem.data[0].loads).size
+    steps = sum(d.samples for d in problem.data) * problem.substeps
+    return steps * (len(fit.names) + 1) * size**2 > MOST_WORK
+
+
 def _causes(fit: Identification) -> list[Finding]:
-    """Faults of instruments where the model does not fit; the damping of modes where they do not explain most of it."""
-    if verdict(fit.fits)[0]:
-        return damping_of_modes(fit)
+    """Noise of the excitation; faults of instruments where the model does not fit; the damping of modes where they do
+    not explain most of it."""
+    if "input_noise" in fit.convergence:  # whose method counts it
+        return []
+    noisy = noise_of_inputs(fit)
+    if verdict(fit.fits)[0] or _is_costly(fit):
+        return [noisy] if noisy else damping_of_modes(fit)
     found = small_faults(fit)
-    if found:
-        explained = max(finding.explains for finding in found) > MOSTLY
-        return found if explained else damping_of_modes(fit) or found
+    if found or noisy:
+        explained = max((finding.explains for finding in found), default=0.0) > MOSTLY
+        return found if explained else [noisy] if noisy else damping_of_modes(fit) or found
     found, _ = instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)
     return found or damping_of_modes(fit)

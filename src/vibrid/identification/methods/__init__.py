@@ -5,6 +5,7 @@ from vibrid.identification.methods.global_search import GlobalSearch
 from vibrid.identification.methods.joint import JointLoads
 from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
 from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
+from vibrid.identification.methods.noisy_input import NoisyInputFit
 from vibrid.identification.methods.online_masing import OnlineMasing
 from vibrid.identification.methods.online_recall import OnlineRecall
 from vibrid.identification.methods.pidynnet import PIDynNet
@@ -19,6 +20,7 @@ __all__ = [
     "GlobalSearch",
     "JointLoads",
     "LeastSquares",
+    "NoisyInputFit",
     "OnlineMasing",
     "OnlineRecall",
     "PIDynNet",

@@ -1,0 +1,152 @@
+"""Is what a fit leaves over the response to noise of the measured excitation?
+
+Such a residual is shared by all channels as the structure carries it there: its spectral matrix is σ² H Hᴴ plus the
+noise of the readings, with H the transfer from the excitation to the readings. The likelihood of this, with one number
+for the excitation, is compared with that of noise that channels have by themselves (a filter each). No simulation of
+the fit is compiled again: H comes from predictions with a small known noise added to the excitation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.optimize
+from scipy.signal import lfilter
+
+from vibrid.core.findings import WRONG, Finding
+from vibrid.identification.checks.dependence import noise_at
+from vibrid.identification.checks.noise import NoiseModel
+from vibrid.identification.input_noise import LEAST, input_size
+from vibrid.identification.levenberg import LinearReadings, linearised
+from vibrid.identification.problem import Problem, predict
+from vibrid.simulation.excitation import drive
+
+if TYPE_CHECKING:
+    from vibrid.identification.result import Identification
+
+NAME = "input noise"
+CLEARLY = 10.0
+"""Nats by which noise of the excitation must be more likely."""
+
+STEADY = 1.6
+"""Largest ratio of the whitened residuals where the motion is strong to those where it is weak: a wrong law grows with
+the motion, noise of the excitation does not."""
+
+_PROBES = 4
+_SMALL = 1e-3  # of the excitation
+_PRESENT = 0.98  # share of samples that must be there
+_SHORTEST = 200  # samples
+
+
+def noise_of_inputs(fit: Identification) -> Finding | None:
+    """The finding that the measured excitation has noise; None where the readings do not say so."""
+    problem = fit.problem
+    if not _applies(problem):
+        return None
+    here = linearised(problem, fit.free)
+    noise = noise_at(here)
+    if noise.is_white:
+        return None
+    data = problem.data[0]
+    spectra = np.fft.rfft(here.residuals[0], axis=0)[1:] / np.sqrt(data.samples)
+    transfer = _transfer(problem, fit.free)[1:] * input_size(problem)
+    value, sizes = _fitted(spectra, transfer, fit.noise)
+    own = _of_channels(noise, here)
+    if value + 0.5 * np.log(data.samples) > own - CLEARLY or not _is_steady(here, transfer, sizes):
+        return None
+    share = float(sizes[-1])
+    said = (
+        f"What is left over is the response to noise of the measured excitation, about {100 * share:.2g} % of it: the "
+        "intervals do not hold. Fit again with the method 'noisy-input' (`fit.repair()`, `--repair`), which takes ten "
+        "to thirty times as long."
+    )
+    return Finding(NAME, WRONG, said, "", 1.0, {"share": share, "nats": own - value})
+
+
+def _applies(problem: Problem) -> bool:
+    data = problem.data[0]
+    present = np.asarray(data.present).mean()
+    inputs = data.drive.samples.shape[1]
+    return bool(inputs and data.samples >= _SHORTEST and present >= _PRESENT and not problem.delays)
+
+
+def _transfer(problem: Problem, free: np.ndarray) -> np.ndarray:
+    """(frequencies, ny, inputs) from the excitation to the readings of the first record."""
+    data, rng = problem.data[0], np.random.default_rng(0)
+    inputs, size = np.asarray(data.drive.samples), _SMALL * input_size(problem)
+    plain = np.asarray(predict(problem, jnp.asarray(free), 0))
+    columns = []
+    for j in range(inputs.shape[1]):
+        product, power = 0.0, 0.0
+        for _ in range(_PROBES):
+            added = size[j] * rng.standard_normal(len(inputs))
+            changed = inputs.copy()
+            changed[:, j] += added
+            moved = dataclasses.replace(data, drive=drive(changed, problem.hold, problem.substeps))
+            probed = dataclasses.replace(problem, data=(moved, *problem.data[1:]))
+            response = np.asarray(predict(probed, jnp.asarray(free), 0)) - plain
+            into = np.fft.rfft(added)
+            product = product + np.fft.rfft(response, axis=0) * into.conj()[:, None]
+            power = power + np.abs(into) ** 2
+        columns.append(product / power[:, None])
+    return np.stack(columns, axis=2)
+
+
+def _fitted(spectra: np.ndarray, transfer: np.ndarray, noise: np.ndarray) -> tuple[float, np.ndarray]:
+    """Least negative log-likelihood with noise of the excitation, and the sizes of the noises: of every reading, and of
+    the excitation as a share of it."""
+    shared = np.einsum("fim,fjm->fij", transfer, transfer.conj())
+
+    def value(logs):
+        return _unlikelihood(spectra, _matrix(logs, shared))
+
+    starts = [np.log([*(part * noise), share]) for part, share in ((0.9, 3e-3), (0.6, 2e-2), (0.3, 1e-1))]
+    first = min(starts, key=value)
+    limits = [(np.log(1e-3 * n), np.log(1.5 * n)) for n in noise] + [(np.log(LEAST), 0.0)]
+    found = scipy.optimize.minimize(value, first, method="L-BFGS-B", bounds=limits)
+    return float(found.fun), np.exp(found.x)
+
+
+def _matrix(logs: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    return np.diag(np.exp(2 * logs[:-1])) + np.exp(2 * logs[-1]) * shared
+
+
+def _unlikelihood(spectra: np.ndarray, matrices: np.ndarray) -> float:
+    """Whittle's likelihood: the spectra of different frequencies are independent."""
+    _, size = np.linalg.slogdet(matrices)
+    solved = np.linalg.solve(matrices, spectra[:, :, None])[:, :, 0]
+    return float(np.sum(size) + np.sum((spectra.conj() * solved).real))
+
+
+def _of_channels(noise: NoiseModel, here: LinearReadings) -> float:
+    """Negative log-likelihood of noise that every channel has by itself, with a penalty for its parameters."""
+    residuals = here.residuals[0]
+    samples, count = residuals.shape
+    longest = max(len(c.exact) for c in noise.channels)
+    left = np.stack([lfilter(c.exact, [1.0], residuals[:, i])[longest - 1 :] for i, c in enumerate(noise.channels)])
+    together = left @ left.T / left.shape[1]
+    parameters = sum(len(c.exact) - 1 for c in noise.channels)
+    if noise.mixing is None:
+        together = np.diag(np.diag(together))
+    else:
+        parameters += count * (count - 1) // 2
+    return 0.5 * samples * (float(np.linalg.slogdet(together)[1]) + count) + 0.5 * np.log(samples) * parameters
+
+
+def _is_steady(here: LinearReadings, transfer: np.ndarray, sizes: np.ndarray) -> bool:
+    """Whether the whitened residuals are as large where the motion is weak as where it is strong."""
+    matrices = _matrix(np.log(sizes), np.einsum("fim,fjm->fij", transfer, transfer.conj()))
+    values, vectors = np.linalg.eigh(matrices)
+    root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.conj().swapaxes(1, 2)
+    spectra = np.fft.rfft(here.residuals[0], axis=0)
+    spectra[0] = 0.0
+    spectra[1:] = np.einsum("fij,fj->fi", root, spectra[1:])
+    white = np.sum(np.fft.irfft(spectra, len(here.residuals[0]), axis=0) ** 2, axis=1)
+    motion = np.sum((here.predictions[0] / (here.predictions[0].std(axis=0) + 1e-300)) ** 2, axis=1)
+    width = max(len(motion) // 50, 5)
+    envelope = np.convolve(motion, np.ones(width) / width, "same")
+    strong = envelope > np.median(envelope)
+    return bool(white[strong].mean() < STEADY * white[~strong].mean())
