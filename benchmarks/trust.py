@@ -5,7 +5,8 @@
     python benchmarks/trust.py --row white --row ar-0.6 --fits 40
 
 Every row is one kind of noise or fault, spread over problems that are drawn by `--seed`. A row passes when the 99 %
-binomial interval of its coverage meets 93 to 97 %, or when the answers name the reason.
+binomial interval of its coverage meets 93 to 97 %, or when the answers name the reason. Where they name noise of the
+measured excitation, the intervals of the repaired fit are counted.
 """
 
 from __future__ import annotations
@@ -178,12 +179,17 @@ def outliers(case: Case, rng) -> np.ndarray:
     return white(case, rng) * np.where(rng.random(case.clean.shape) < 0.01, 10.0, 1.0)
 
 
+def _low(case: Case, rng) -> np.ndarray:
+    return white(case, rng, 0.02)
+
+
 @dataclass(frozen=True)
 class Row:
     name: str
     case: Callable[[int], Case]
     noise: Callable
     quick: bool = False
+    excitation: float = 0.0  # noise of the measured excitation, over its standard deviation
 
 
 ROWS = [
@@ -193,24 +199,31 @@ ROWS = [
     Row("linear, proportional", linear_case, proportional, True),
     Row("linear, bursts", linear_case, bursts),
     Row("linear, outliers", linear_case, outliers),
-    Row("linear, band-limited input", lambda seed: linear_case(seed, True), lambda c, rng: white(c, rng, 0.02), True),
+    Row("linear, band-limited input", lambda seed: linear_case(seed, True), _low, True),
+    *(Row(f"linear, measured input {100 * a:g} %", linear_case, _low, a == 0.05, a) for a in (0.02, 0.05)),
     Row("hysteretic, white", hysteretic_case, lambda c, rng: white(c, rng, 0.03)),
     Row("hysteretic, AR 0.6", hysteretic_case, autoregressive(0.6)),
     Row("hysteretic, anti-alias 0.5", hysteretic_case, filtered(0.5)),
     Row("hysteretic, proportional", hysteretic_case, proportional),
-    Row("hysteretic, time step", stiff_case, lambda c, rng: white(c, rng, 0.02)),
+    Row("hysteretic, time step", stiff_case, _low),
+    *(Row(f"hysteretic, measured input {100 * a:g} %", hysteretic_case, _low, False, a) for a in (0.02, 0.05)),
 ]
 
 
 def one_fit(row: Row, case: Case, seed: int) -> dict:
     """One noise, one fit: whether each 95 % interval holds, the errors in standard deviations, and what was said."""
     rng = np.random.default_rng([9, seed])
-    data = np.column_stack([case.ground, case.clean + row.noise(case, rng)])
+    readings = case.clean + row.noise(case, rng)
+    ground = case.ground + row.excitation * case.ground.std() * rng.standard_normal(SAMPLES)
+    data = np.column_stack([ground, readings])
     sensors = vb.Sensors(absolute_acceleration=list(case.floors))
     channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
     record = vb.Record(data, channels, step=STEP, name=row.name)
     started = time.perf_counter()
     fit = vb.identify(case.guess, record, case.unknown, sensors=sensors)
+    first, said = fit, {finding.name for finding in fit.checks}
+    if "input noise" in said:  # the answer names the reason; what the repair gives is counted
+        fit = fit.repair()
     low, high = fit.interval(0.95).T
     return {
         "row": row.name,
@@ -218,8 +231,8 @@ def one_fit(row: Row, case: Case, seed: int) -> dict:
         "case": case.name,
         "inside": ((low <= case.true) & (case.true <= high)).tolist(),
         "errors": ((fit.estimate - case.true) / fit.deviation).round(3).tolist(),
-        "fits": bool(fit.model_fits),
-        "said": sorted({finding.name for finding in fit.checks}),
+        "fits": bool(first.model_fits),
+        "said": sorted(said),
         "seconds": round(time.perf_counter() - started, 2),
     }
 

@@ -41,29 +41,29 @@ _PRESENT = 0.98  # share of samples that must be there
 _SHORTEST = 200  # samples
 
 
-def noise_of_inputs(fit: Identification) -> Finding | None:
-    """The finding that the measured excitation has noise; None where the readings do not say so."""
+def noise_of_inputs(fit: Identification) -> list[Finding]:
+    """The finding that the measured excitation has noise; empty where the readings do not say so."""
     problem = fit.problem
     if not _applies(problem):
-        return None
+        return []
     here = linearised(problem, fit.free)
     noise = noise_at(here)
     if noise.is_white:
-        return None
+        return []
     data = problem.data[0]
     spectra = np.fft.rfft(here.residuals[0], axis=0)[1:] / np.sqrt(data.samples)
     transfer = _transfer(problem, fit.free)[1:] * input_size(problem)
     value, sizes = _fitted(spectra, transfer, fit.noise)
     own = _of_channels(noise, here)
     if value + 0.5 * np.log(data.samples) > own - CLEARLY or not _is_steady(here, transfer, sizes):
-        return None
+        return []
     share = float(sizes[-1])
     said = (
         f"What is left over is the response to noise of the measured excitation, about {100 * share:.2g} % of it: the "
         "intervals do not hold. Fit again with the method 'noisy-input' (`fit.repair()`, `--repair`), which takes ten "
         "to thirty times as long."
     )
-    return Finding(NAME, WRONG, said, "", 1.0, {"share": share, "nats": own - value})
+    return [Finding(NAME, WRONG, said, "", 1.0, {"share": share, "nats": float(own - value)})]
 
 
 def _applies(problem: Problem) -> bool:

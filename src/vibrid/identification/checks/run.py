@@ -10,6 +10,7 @@ import numpy as np
 from vibrid.core.device import on_processor
 from vibrid.core.findings import WRONG, Finding
 from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.checks.consistency import checked_filter
 from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.input_noise import noise_of_inputs
 from vibrid.identification.checks.instruments import instrument_faults
@@ -55,7 +56,7 @@ def checked_result(
     progress.stage("checking the result")
     try:
         with on_processor():
-            fit = checked_numbers(checked_answers(fit), may_change)
+            fit = checked_numbers(checked_answers(checked_filter(fit)), may_change)
             found = _causes(fit)
             if not verdict(fit.fits)[0] and _is_costly(fit):
                 fit = fit.replace(warnings=(*fit.warnings, NOT_SOUGHT))
@@ -84,16 +85,16 @@ def _is_costly(fit: Identification) -> bool:
 
 
 def _causes(fit: Identification) -> list[Finding]:
-    """Noise of the excitation; faults of instruments where the model does not fit; the damping of modes where they do
-    not explain most of it."""
+    """Faults of instruments where the model does not fit; where they do not explain most of it, the damping of modes,
+    then noise of the excitation."""
     if "input_noise" in fit.convergence:  # whose method counts it
         return []
-    noisy = noise_of_inputs(fit)
-    if verdict(fit.fits)[0] or _is_costly(fit):
-        return [noisy] if noisy else damping_of_modes(fit)
-    found = small_faults(fit)
-    if found or noisy:
-        explained = max((finding.explains for finding in found), default=0.0) > MOSTLY
-        return found if explained else [noisy] if noisy else damping_of_modes(fit) or found
-    found, _ = instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)
-    return found or damping_of_modes(fit)
+    found = []
+    if not verdict(fit.fits)[0] and not _is_costly(fit):
+        found = small_faults(fit)
+        if found and max(finding.explains for finding in found) > MOSTLY:
+            return found
+    others = damping_of_modes(fit) or noise_of_inputs(fit)
+    if found or others or verdict(fit.fits)[0] or _is_costly(fit):
+        return others or found
+    return instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)[0]
