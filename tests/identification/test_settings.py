@@ -28,6 +28,7 @@ SMOOTH = {"hold": "band-limited", "substeps": 2, "integrator": vb.RungeKutta4()}
 
 METHODS = {
     "trajectory": vb.TrajectoryFit(),
+    "noisy-input": vb.NoisyInputFit(),
     "ukf": vb.UnscentedKalman(passes=2),
     "ekf": vb.ExtendedKalman(),
     "least-squares": vb.LeastSquares(),

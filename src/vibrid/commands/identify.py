@@ -30,6 +30,7 @@ Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Repair = Annotated[
     bool, typer.Option("--repair", help="Fit again with the faults of instruments that are found explained.")
 ]
+Checks = Annotated[str, typer.Option("--checks", help="all, or none: the answer of the method as it is.")]
 HoldOut = Annotated[float, typer.Option(help="Share at the end of each record that is scored instead of fitted.")]
 
 
@@ -44,6 +45,7 @@ def identify(
     csv: TableFile = None,
     hold_out: HoldOut = 0.0,
     repair: Repair = False,
+    checks: Checks = "all",
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
@@ -66,19 +68,20 @@ def identify(
     with terminal_progress(quiet) as progress:
         loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
-        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out)
+        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out, checks)
         fit = _repaired(fit, progress, quiet) if repair else fit
     with Delivery(quiet) as deliver:
         if not quiet:
             deliver.answer(lambda: typer.echo(str(fit)))
+            deliver.answer(lambda: typer.echo("\n" + "\n".join(map(str, fit.quantities()))))
         deliver.result(save, fit.save)
         output.deliver_table(deliver, csv, fit.table())
-        checks = _checks(fit, others, deliver, quiet)
+        scored = _checks(fit, others, deliver, quiet)
         if quiet:
-            deliver.answer(lambda: output.print_json(answer_of(fit, checks)))
+            deliver.answer(lambda: output.print_json(answer_of(fit, scored)))
         if not quiet and json_file is not None:
-            deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, checks)) + "\n"))
-        options = {"validation": checks[0] if checks else None, "title": loaded.title or None}
+            deliver.file(json_file, lambda: write_text(json_file, output.as_json(answer_of(fit, scored)) + "\n"))
+        options = {"validation": scored[0] if scored else None, "title": loaded.title or None}
         if report is not None:
             with terminal_progress(quiet) as progress:
                 progress.stage("writing the report")
@@ -157,7 +160,7 @@ def compare(
             initial=loaded.initial or None,
             key=seed,
             progress=progress,
-            **loaded.simulation.arguments,
+            **loaded.simulation.fitting,
         )
     if comparison.results:
         first = next(iter(comparison.results.values()))
@@ -280,6 +283,7 @@ def answer_of(fit, checks) -> dict:
         "method": fit.method,
         "settings": fit.settings,
         "parameters": fit.table(),
+        "quantities": [vars(quantity) for quantity in fit.quantities()],
         "fits": fit.model_fits,
         "findings": [vars(finding) for finding in fit.checks],
         "verdict": fit.verdict,
@@ -337,7 +341,7 @@ def _method(loaded, name: str | None):
     return loaded.method if type(loaded.method) is chosen else chosen()
 
 
-def _identify(loaded, records, method, progress, seed: int, hold_out: float):
+def _identify(loaded, records, method, progress, seed: int, hold_out: float, checks: str = "all"):
     import vibrid as vb
 
     fit = vb.identify(
@@ -348,6 +352,7 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float):
         sensors=loaded.sensors,
         initial=loaded.initial or None,
         hold_out=hold_out,
+        checks=checks,
         key=seed,
         progress=progress,
         **loaded.simulation.fitting,

@@ -25,6 +25,7 @@ from vibrid.identification.methods import (
 )
 from vibrid.identification.prediction import Prediction
 from vibrid.identification.problem import make_problem
+from vibrid.identification.quantities import Quantity
 from vibrid.identification.result import Identification, Validation
 from vibrid.identification.sensor_placement import Placement, place_sensors
 from vibrid.identification.unknowns import Unknown
@@ -47,6 +48,7 @@ __all__ = [
     "PIDynNet",
     "Placement",
     "Prediction",
+    "Quantity",
     "Sample",
     "Sequential",
     "SparseRegression",

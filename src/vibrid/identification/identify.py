@@ -35,6 +35,7 @@ def identify(
     hold: str = "auto",
     substeps: int | str = "auto",
     hold_out: float = 0.0,
+    checks: str = "all",
     key: Seed = 0,
     progress: Progress = SILENT,
 ) -> Identification:
@@ -54,6 +55,8 @@ def identify(
             step, or of the input between its samples, would bias the estimate, the fit is repeated with a finer step,
             or with hold "band-limited" if the data prefer it, and the result says so.
         hold_out: share at the end of each record that is used to score the fit, not to fit.
+        checks: "all", or "none" for the answer of the method as it is: its intervals then assume that model, time step
+            and noise are right.
         key: seed of all random numbers.
 
     Example
@@ -63,6 +66,8 @@ def identify(
     method = TrajectoryFit() if method is None else as_method(method)
     if isinstance(substeps, str) and substeps != "auto":
         raise InputError(f"substeps is a whole number or 'auto', not '{substeps}'.")
+    if checks not in ("all", "none"):
+        raise InputError(f"checks are 'all' or 'none', not '{checks}'.")
     problem = make_problem(
         structure,
         data,
@@ -79,6 +84,6 @@ def identify(
         fit = method.solve(problem, key, progress)
         records = [data] if isinstance(data, Record) else data
         open_ = [name for name, value in (("hold", hold), ("substeps", substeps)) if value == "auto"]
-        fit = checked_result(fit, records, progress, open_)
+        fit = checked_result(fit, records, progress, open_) if checks == "all" else fit
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
     return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from vibrid.identification.experiment import Experiment
     from vibrid.identification.prediction import Prediction
+    from vibrid.identification.quantities import Quantity
     from vibrid.simulation.initial import Initial
     from vibrid.structures.base import Structure
     from vibrid.structures.sensors import Sensor
@@ -268,6 +269,11 @@ class Identification(InNotebooks):
     @attached
     def predict_readings(self, record: Record, start: Initial | dict[str, Any] | None = None) -> Prediction:
         """Readings of the sensors under another excitation, with a band from the uncertainty of the parameters."""
+        ...
+
+    @attached
+    def quantities(self) -> list[Quantity]:
+        """Periods, damping ratios, and for a shear building drifts and base shear, with their standard deviations."""
         ...
 
     @attached

@@ -11,6 +11,7 @@ from vibrid.core.files import write_text
 from vibrid.identification.compare import Comparison
 from vibrid.identification.result import Identification, Validation
 from vibrid.report import sections as parts
+from vibrid.report.checks import checks_section
 from vibrid.report.embed import interactive_data, script_json
 from vibrid.report.signals import traces_of, traces_of_validation
 from vibrid.report.summary import summary_section
@@ -49,6 +50,7 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
         ("summary", "Summary", summary_section(fit, validation, comparison)),
         ("inputs", "Inputs", parts.inputs_section(fit, figure)),
         ("parameters", "Parameters", parts.parameters_section(fit, figure)),
+        ("checks", "Checks", checks_section(fit)),
     ]
     if fit.loads:
         sections.append(("loads", "Loads", parts.loads_section(fit, figure)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from vibrid.core.digits import with_uncertainty
 from vibrid.core.inputs import InputFile
 from vibrid.identification.compare import Comparison
 from vibrid.identification.result import Identification, Validation
@@ -123,7 +124,20 @@ def parameters_section(fit: Identification, figure: Figures) -> Html:
         text += figure(
             plots.samples_figure(fit), f"{len(fit.samples)} posterior samples; dashed: ends of the 95 % interval."
         )
-    return Html(text + inputs.modes_table(fit))
+    return Html(text + quantities_table(fit) + inputs.modes_table(fit))
+
+
+def quantities_table(fit: Identification) -> Html:
+    """Periods, damping ratios, drifts and base shear with ± 2σ."""
+    found = [] if inputs.missing_message(fit) else fit.quantities()
+    if not found:
+        return Html("")
+    rows = [[q.name, *with_uncertainty(q.value, 2.0 * q.deviation), unit(q.unit)] for q in found]
+    note = (
+        "What follows from the estimates; drifts and base shear are the largest under the excitation of the first "
+        "record. ± 2σ is from the uncertainty of the parameters, to first order."
+    )
+    return Html(paragraph(note, "note") + table(["quantity", "value", "± 2σ", "unit"], rows, numbers=(1, 2)))
 
 
 def _interval(interval: Sequence[float], deviation: float) -> str:

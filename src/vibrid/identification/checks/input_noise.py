@@ -44,7 +44,7 @@ _SHORTEST = 200  # samples
 def noise_of_inputs(fit: Identification) -> list[Finding]:
     """The finding that the measured excitation has noise; empty where the readings do not say so."""
     problem = fit.problem
-    if not _applies(problem):
+    if not _applies(problem) or any(f.known for f in fit.fits):  # an excitation that was resampled
         return []
     here = linearised(problem, fit.free)
     noise = noise_at(here)

@@ -20,6 +20,7 @@ from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.checks.small_faults import MOSTLY, small_faults
 from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
 from vibrid.identification.diagnostics import verdict
+from vibrid.identification.display import displayed
 from vibrid.records.record import Record
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def checked_result(
     fit = allow_for_resampling(fit, records)
     if _is_slow(fit):
         return fit
-    progress.stage("checking the result")
+    progress.stage(f"checking the result: {_first_answer(fit)}")
     try:
         with on_processor():
             fit = checked_numbers(checked_answers(checked_filter(fit)), may_change)
@@ -67,7 +68,14 @@ def checked_result(
         return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
     if any(finding.verdict == WRONG for finding in found):  # the answers are those of wrong readings
         fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
-    return fit.replace(checks=(*found, *fit.checks))
+    return fit.replace(checks=(*found, *fit.checks), convergence=fit.convergence | {"checks": "all"})
+
+
+def _first_answer(fit: Identification) -> str:
+    """The first estimates, which stand before the checks are compiled."""
+    rows = [row.get("display", displayed(row, row["unit"]))["text"] for row in fit.table()[:3]]
+    named = ", ".join(f"{name} = {text}" for name, text in zip(fit.names, rows, strict=False))
+    return named + (", …" if len(fit.names) > 3 else "")
 
 
 def _is_slow(fit: Identification) -> bool:
