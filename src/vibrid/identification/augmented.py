@@ -64,7 +64,8 @@ def move(problem: Problem, z, before, inputs, dt, between=None):
 
 def _advanced(problem: Problem, model, constants, motion, before, inputs, dt, between):
     """x, v and law states one sample later, one after another."""
-    state = problem.integrator.start(model, constants, *motion, before)
+    x, v, s = motion
+    state = problem.integrator.start(model, constants, x, v, s, before)
     state = advance_sample(model, problem.integrator, constants, state, between, inputs, dt, problem.substeps)
     return jnp.concatenate([state.x, state.v, ravel_pytree(state.s)[0]])
 
@@ -97,8 +98,7 @@ class Tangents:
 
     def moved(self, state, before, inputs):
         """The state one sample later."""
-        inside = (self.problem.excited(self.experiment, u) for u in (before, inputs))
-        before, inputs = inside
+        before, inputs = (self.problem.excited(self.experiment, u) for u in (before, inputs))
         between = _polynomials(self.problem.hold, before, inputs)
         constants, dt = self.constants, self.data.step
         return _advanced(self.problem, self.model, constants, self._parts(state), before, inputs, dt, between)

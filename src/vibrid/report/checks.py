@@ -17,6 +17,7 @@ QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Is the noise as the intervals assume, or counted in them?",
      ("memory", "growing", "bursts", "outliers", "shared")),
     ("Is damping right in every mode?", ("damping",)),
+    ("Does a storey lack a law (hysteresis, hardening, friction)?", ("law",)),
     ("Did a filter end at the most likely values?", ("filter",)),
 )  # fmt: skip
 _MEANING = {WRONG: badge(False, no="to be cured"), ODD: badge(False, no="worth a look"), KNOWN: badge(True, "counted")}

@@ -138,7 +138,7 @@ class Structure(Parameterised, InNotebooks):
         return structure
 
     @attached
-    def from_pandas(self, frame: pandas.DataFrame) -> Self:
+    def from_pandas(self, frame: pandas.DataFrame) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """A copy with the parameters of a table, as `to_pandas()` of a structure or of a fit writes it.
 
         The index has the names of the parameters, the column `value` (or `estimate`) the numbers, `unit` their units;

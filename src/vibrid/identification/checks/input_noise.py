@@ -80,7 +80,7 @@ def _transfer(problem: Problem, free: np.ndarray) -> np.ndarray:
     plain = np.asarray(predict(problem, jnp.asarray(free), 0))
     columns = []
     for j in range(inputs.shape[1]):
-        product, power = 0.0, 0.0
+        product, power = np.zeros(0, complex), np.zeros(0)
         for _ in range(_PROBES):
             added = size[j] * rng.standard_normal(len(inputs))
             changed = inputs.copy()
@@ -89,8 +89,9 @@ def _transfer(problem: Problem, free: np.ndarray) -> np.ndarray:
             probed = dataclasses.replace(problem, data=(moved, *problem.data[1:]))
             response = np.asarray(predict(probed, jnp.asarray(free), 0)) - plain
             into = np.fft.rfft(added)
-            product = product + np.fft.rfft(response, axis=0) * into.conj()[:, None]
-            power = power + np.abs(into) ** 2
+            made = np.fft.rfft(response, axis=0) * into.conj()[:, None]
+            product = product + made if product.size else made
+            power = power + np.abs(into) ** 2 if power.size else np.abs(into) ** 2
         columns.append(product / power[:, None])
     return np.stack(columns, axis=2)
 

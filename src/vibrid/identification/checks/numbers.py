@@ -99,7 +99,7 @@ def _in_words(fit: Identification, noise: NoiseModel, told: str) -> list[Finding
             tails.append(sensor.label)
     found = []
     if memory:
-        each = ", ".join(f"'{name}' {1e3 * value:.3g} ms" for name, value in list(memory.items())[:4])
+        each = ", ".join(f"'{name}' {_seconds(value)}" for name, value in list(memory.items())[:4])
         found.append(_finding("memory", f"The noise has a memory ({each}), {told}.", max(memory.values())))
     if signal:
         found.append(_finding("growing", f"The noise of {_named(signal)} grows with the signal, {told}."))
@@ -110,6 +110,10 @@ def _in_words(fit: Identification, noise: NoiseModel, told: str) -> list[Finding
     if noise.mixing is not None:
         found.append(_finding("shared", f"Channels share noise, {told}."))
     return found
+
+
+def _seconds(value: float) -> str:
+    return f"{1e3 * value:.3g} ms" if value < 1.0 else f"{value:.3g} s"
 
 
 def _finding(name: str, sentence: str, seconds: float = 0.0) -> Finding:

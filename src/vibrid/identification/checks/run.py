@@ -14,6 +14,7 @@ from vibrid.identification.checks.consistency import checked_filter
 from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.input_noise import noise_of_inputs
 from vibrid.identification.checks.instruments import instrument_faults
+from vibrid.identification.checks.laws import missing_laws
 from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling
@@ -94,7 +95,7 @@ def _is_costly(fit: Identification) -> bool:
 
 def _causes(fit: Identification) -> list[Finding]:
     """Faults of instruments where the model does not fit; where they do not explain most of it, the damping of modes,
-    then noise of the excitation."""
+    then a law that a storey lacks, then noise of the excitation."""
     if "input_noise" in fit.convergence:  # whose method counts it
         return []
     found = []
@@ -102,7 +103,7 @@ def _causes(fit: Identification) -> list[Finding]:
         found = small_faults(fit)
         if found and max(finding.explains for finding in found) > MOSTLY:
             return found
-    others = damping_of_modes(fit) or noise_of_inputs(fit)
+    others = damping_of_modes(fit) or ([] if _is_costly(fit) else missing_laws(fit)) or noise_of_inputs(fit)
     if found or others or verdict(fit.fits)[0] or _is_costly(fit):
         return others or found
     return instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)[0]
