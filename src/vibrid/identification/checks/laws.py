@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import equinox as eqx
 import jax
@@ -212,6 +212,7 @@ def _scaled(law: Law, factor) -> Law:
         return eqx.tree_at(lambda q: (q.stiffness, q.cubic), law, (0.0 * law.stiffness, factor * law.cubic))
     if isinstance(law, NonlinearViscous):
         return eqx.tree_at(lambda q: q.coefficient, law, factor * law.coefficient)
+    assert isinstance(law, BoucWen | Bilinear | Linear)
     return eqx.tree_at(lambda q: q.stiffness, law, factor * law.stiffness)
 
 
@@ -235,7 +236,7 @@ def _moved(problem: Problem, experiment, present: int):
 @eqx.filter_jit
 def _drifts(problem: Problem, free):
     experiment = problem.unknowns.apply(problem.experiment, free)
-    floors = list(range(experiment.structure.floors))
+    floors = list(range(cast("ShearBuilding", experiment.structure).floors))
     sensors = tuple(Sensors(drift=floors, drift_velocity=floors).noiseless())
     return problem.predict_data(dataclasses.replace(experiment, sensors=sensors), problem.data[0], 0)
 
