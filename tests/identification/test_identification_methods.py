@@ -9,6 +9,7 @@ from vibrid.conformance.method import CHECKS, MethodExample
 
 EXAMPLES = {
     "trajectory": vb.TrajectoryFit(),
+    "noisy-input": vb.NoisyInputFit(),
     "ukf": vb.UnscentedKalman(),
     "ekf": vb.ExtendedKalman(),
     "least-squares": vb.LeastSquares(),

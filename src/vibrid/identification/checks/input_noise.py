@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.optimize
-from scipy.signal import lfilter
+import scipy
 
 from vibrid.core.findings import WRONG, Finding
 from vibrid.identification.checks.dependence import noise_at
@@ -44,7 +43,7 @@ _SHORTEST = 200  # samples
 def noise_of_inputs(fit: Identification) -> list[Finding]:
     """The finding that the measured excitation has noise; empty where the readings do not say so."""
     problem = fit.problem
-    if not _applies(problem) or any(f.known for f in fit.fits):  # an excitation that was resampled
+    if not _applies(problem):
         return []
     here = linearised(problem, fit.free)
     noise = noise_at(here)
@@ -127,7 +126,9 @@ def _of_channels(noise: NoiseModel, here: LinearReadings) -> float:
     residuals = here.residuals[0]
     samples, count = residuals.shape
     longest = max(len(c.exact) for c in noise.channels)
-    left = np.stack([lfilter(c.exact, [1.0], residuals[:, i])[longest - 1 :] for i, c in enumerate(noise.channels)])
+    left = np.stack(
+        [scipy.signal.lfilter(c.exact, [1.0], residuals[:, i])[longest - 1 :] for i, c in enumerate(noise.channels)]
+    )
     together = left @ left.T / left.shape[1]
     parameters = sum(len(c.exact) - 1 for c in noise.channels)
     if noise.mixing is None:

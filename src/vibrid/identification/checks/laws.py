@@ -16,7 +16,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.stats import chi2
 
 from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.checks.again import movable
@@ -36,11 +35,11 @@ if TYPE_CHECKING:
     from vibrid.laws.base import Law
 
 NAME = "law"
-LEVEL = 0.005
-"""Probability that any law is told where none is missing and the noise is white."""
+LEAST = 20.0
+"""Drop of χ² of a law that is told."""
 
-COLOURED = 20.0
-"""Least drop of χ² where the noise has a memory, whose model is itself an estimate."""
+SUSPECT = 0.5
+"""Excess of what residuals depend on (`ChannelFit`) from which a law is looked for where the noise is white."""
 
 CLEARLY = 1.2
 """Times the drop of χ² by chance."""
@@ -85,13 +84,13 @@ class LawScore:
 
 def missing_laws(fit: Identification) -> list[Finding]:
     """The law that would explain best why a building does not fit; empty where none clearly does."""
-    if max(f.relative for f in fit.fits) > GROSS:
+    suspect = max(f.excess for f in fit.fits) > SUSPECT or not all(f.white for f in fit.fits)
+    if not suspect or max(f.relative for f in fit.fits) > GROSS:
         return []
     scores, chance = law_scores(fit)
     if not scores or scores[0].held_out <= 0.0:
         return []
-    least = COLOURED if any(f.name in ("memory", "shared") for f in fit.checks) else 0.0
-    if scores[0].drop < max(float(chi2.isf(LEVEL / len(scores), 1)), CLEARLY * chance, least):
+    if scores[0].drop < max(LEAST, CLEARLY * chance):
         return []
     best = scores[0]
     worst = int(np.argmax(np.abs(best.bias)))

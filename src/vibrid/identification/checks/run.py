@@ -21,7 +21,6 @@ from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.checks.small_faults import MOSTLY, small_faults
 from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
 from vibrid.identification.diagnostics import verdict
-from vibrid.identification.display import displayed
 from vibrid.records.record import Record
 
 if TYPE_CHECKING:
@@ -53,13 +52,14 @@ def checked_result(
     if fit.cut_short or fit.problem.unknown_loads:
         return fit
     fit = allow_for_resampling(fit, records)
+    resampled = any(f.known for f in fit.fits)
     if _is_slow(fit):
         return fit
-    progress.stage(f"checking the result: {_first_answer(fit)}")
+    progress.stage("checking the result")
     try:
         with on_processor():
             fit = checked_numbers(checked_answers(checked_filter(fit)), may_change)
-            found = _causes(fit)
+            found = _causes(fit, resampled)
             if not verdict(fit.fits)[0] and _is_costly(fit):
                 fit = fit.replace(warnings=(*fit.warnings, NOT_SOUGHT))
     except KeyboardInterrupt:
@@ -70,13 +70,6 @@ def checked_result(
     if any(finding.verdict == WRONG for finding in found):  # the answers are those of wrong readings
         fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
     return fit.replace(checks=(*found, *fit.checks), convergence=fit.convergence | {"checks": "all"})
-
-
-def _first_answer(fit: Identification) -> str:
-    """The first estimates, which stand before the checks are compiled."""
-    rows = [row.get("display", displayed(row, row["unit"]))["text"] for row in fit.table()[:3]]
-    named = ", ".join(f"{name} = {text}" for name, text in zip(fit.names, rows, strict=False))
-    return named + (", …" if len(fit.names) > 3 else "")
 
 
 def _is_slow(fit: Identification) -> bool:
@@ -93,7 +86,7 @@ def _is_costly(fit: Identification) -> bool:
     return steps * (len(fit.names) + 1) * size**2 > MOST_WORK
 
 
-def _causes(fit: Identification) -> list[Finding]:
+def _causes(fit: Identification, resampled: bool) -> list[Finding]:
     """Faults of instruments where the model does not fit; where they do not explain most of it, the damping of modes,
     then a law that a storey lacks, then noise of the excitation."""
     if "input_noise" in fit.convergence:  # whose method counts it
@@ -103,7 +96,9 @@ def _causes(fit: Identification) -> list[Finding]:
         found = small_faults(fit)
         if found and max(finding.explains for finding in found) > MOSTLY:
             return found
-    others = damping_of_modes(fit) or ([] if _is_costly(fit) else missing_laws(fit)) or noise_of_inputs(fit)
+    others = damping_of_modes(fit) or ([] if _is_costly(fit) else missing_laws(fit))
+    if not others and not resampled:  # which is an error of the excitation that is known
+        others = noise_of_inputs(fit)
     if found or others or verdict(fit.fits)[0] or _is_costly(fit):
         return others or found
     return instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)[0]
