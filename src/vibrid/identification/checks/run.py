@@ -22,6 +22,7 @@ from vibrid.identification.checks.small_faults import MOSTLY, small_faults
 from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
 from vibrid.identification.diagnostics import verdict
 from vibrid.records.record import Record
+from vibrid.records.resample import interpolation_error
 
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
@@ -52,7 +53,7 @@ def checked_result(
     if fit.cut_short or fit.problem.unknown_loads:
         return fit
     fit = allow_for_resampling(fit, records)
-    resampled = any(f.known for f in fit.fits)
+    resampled = any(interpolation_error(record) for record in records)
     if _is_slow(fit):
         return fit
     progress.stage("checking the result")
