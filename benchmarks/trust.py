@@ -224,12 +224,13 @@ def one_fit(row: Row, case: Case, seed: int) -> dict:
     first, said = fit, {finding.name for finding in fit.checks}
     if "input noise" in said:  # the answer names the reason; what the repair gives is counted
         fit = fit.repair()
-    low, high = fit.interval(0.95).T
+    (low, high), (early_low, early_high) = fit.interval(0.95).T, first.interval(0.95).T
     return {
         "row": row.name,
         "seed": seed,
         "case": case.name,
         "inside": ((low <= case.true) & (case.true <= high)).tolist(),
+        "inside_at_first": ((early_low <= case.true) & (case.true <= early_high)).tolist(),
         "errors": ((fit.estimate - case.true) / fit.deviation).round(3).tolist(),
         "fits": bool(first.model_fits),
         "said": sorted(said),
@@ -247,6 +248,7 @@ def summary(row: Row, fits: list[dict]) -> dict:
         "row": row.name,
         "fits": len(fits),
         "coverage": round(held / count, 4),
+        "coverage_before_repair": round(float(np.mean(np.concatenate([f["inside_at_first"] for f in fits]))), 4),
         "interval_99": [round(low, 4), round(high, 4)],
         "meets_93_to_97": bool(high >= 0.93 and low <= 0.97),
         "rms_error_in_deviations": round(float(np.sqrt(np.mean(errors**2))), 3),

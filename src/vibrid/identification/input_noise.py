@@ -18,7 +18,8 @@ import numpy as np
 
 from vibrid.core.arguments import Array
 from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.augmented import Tangents, width
+from vibrid.identification.augmented import Tangents
+from vibrid.identification.conclude import covariance_of, predictions_at, residual_deviations
 from vibrid.identification.levenberg import Descent, descend
 from vibrid.identification.problem import Problem
 
@@ -39,7 +40,6 @@ class NoiseOfInputs:
         inputs: (inputs,) of every channel of the excitation.
         covariance: (p, p) of φ; zero for unknowns that were not moved.
         information: (p, p) about φ when the sizes of the noise are unknown too.
-        unlikelihood: negative log-likelihood.
         innovations: (nt, ny) of every record, independent and of unit size.
     """
 
@@ -48,7 +48,6 @@ class NoiseOfInputs:
     inputs: np.ndarray
     covariance: np.ndarray
     information: np.ndarray
-    unlikelihood: float
     innovations: list[np.ndarray]
     descent: Descent
 
@@ -67,11 +66,6 @@ def input_size(problem: Problem) -> np.ndarray:
     return np.sqrt(np.mean(np.concatenate([np.asarray(d.drive.samples) for d in problem.data]) ** 2, axis=0)) + 1e-300
 
 
-def states(problem: Problem) -> int:
-    """Length of the state of the filter."""
-    return width(problem) + problem.data[0].drive.samples.shape[1]
-
-
 def most_likely(
     problem: Problem, free: np.ndarray, movable: np.ndarray, iterations: int = 40, progress: Progress = SILENT
 ) -> NoiseOfInputs:
@@ -81,7 +75,11 @@ def most_likely(
     evaluate = _Evaluation(problem, sampled(problem))
     known = np.isfinite(given)
     start, cost = None, np.inf
-    rough = np.where(known, given, np.maximum(_residual(problem, free), LEAST * problem.signal_size()))
+    rough = np.where(
+        known,
+        given,
+        np.maximum(residual_deviations(problem, predictions_at(problem, free)), LEAST * problem.signal_size()),
+    )
     for share in _GUESSES:
         for part in (1.0, 0.3):
             tried = np.concatenate([free, np.log(np.where(known, given, part * rough)), np.log(share * size)])
@@ -100,13 +98,12 @@ def most_likely(
     end = descent.free[descent.best]
     held = ~active | (box.side(end) != 0)
     normal = descent.normal[descent.best]
-    covariance = _inverse(normal, ~held)
+    covariance = covariance_of(normal, held)
     information = _without(normal, p, ~held)
     sizes = np.exp(end[p:])
     inputs = np.where(box.side(end)[p + ny :] < 0, 0.0, sizes[ny:])
-    value = float(descent.cost[descent.best]) - evaluate.raised
     return NoiseOfInputs(
-        end[:p], sizes[:ny], inputs, covariance[:p, :p], information, value, evaluate.innovations(end), descent
+        end[:p], sizes[:ny], inputs, covariance[:p, :p], information, evaluate.innovations(end), descent
     )
 
 
@@ -205,21 +202,6 @@ def _with_slopes(problem: Problem, linear: Problem, vector: Array, record: int):
 
     slopes, values = jax.jacfwd(both, has_aux=True)(vector)
     return values, slopes
-
-
-def _residual(problem: Problem, free: np.ndarray) -> np.ndarray:
-    """(ny,) rms of measured − predicted."""
-    squares = np.zeros(len(problem.sensors))
-    for i, d in enumerate(problem.data):
-        left = (np.asarray(d.readings) - np.asarray(problem.predict(jnp.asarray(free), i))) * np.asarray(d.present)
-        squares += np.sum(left**2, axis=0)
-    return np.sqrt(squares / np.maximum(problem.counts(), 1.0))
-
-
-def _inverse(normal: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    made, part = np.zeros_like(normal), np.ix_(keep, keep)
-    made[part] = np.linalg.pinv(normal[part], rcond=1e-14, hermitian=True)
-    return made
 
 
 def _without(normal: np.ndarray, p: int, keep: np.ndarray) -> np.ndarray:

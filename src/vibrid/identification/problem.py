@@ -124,6 +124,12 @@ class Problem(eqx.Module):
             y = delayed(y, jnp.stack([s.delay for s in experiment.sensors]), data.step)
         return y
 
+    def read_by(self, free: Array, sensors: Sequence[Sensor], record: int = 0) -> jax.Array:
+        """(nt, len(sensors)): true readings that other sensors would have, with the unknowns at θ(φ)."""
+        experiment = self.unknowns.apply(self.experiment, free)
+        others = dataclasses.replace(experiment, sensors=tuple(Sensors(sensors).noiseless()))
+        return dataclasses.replace(self, delays=False).predict_data(others, self.data[record], record)
+
     def residuals(self, free: Array, deviations: Array) -> jax.Array:
         """Weighted misfit (measured − predicted)/σ of all records and the priors, one long vector."""
         parts = [

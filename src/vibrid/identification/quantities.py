@@ -6,7 +6,6 @@ the largest values under the excitation of the first record. The uncertainty doe
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -106,7 +105,7 @@ class _Peaks:
     """Drifts of a shear building and its base shear at the instants at which they are largest at the estimate."""
 
     def __init__(self, problem: Problem, free: np.ndarray):
-        self.problem = dataclasses.replace(problem, delays=False)
+        self.problem = problem
         self.instants = np.argmax(np.abs(np.asarray(_histories(self.problem, jnp.asarray(free)))), axis=0)
 
     def __call__(self, free: np.ndarray) -> list[tuple[str, float, str]]:
@@ -119,11 +118,9 @@ class _Peaks:
 @eqx.filter_jit
 def _histories(problem: Problem, free: jax.Array):
     """(nt, storeys + 1): drifts of a shear building, and its base shear from the inertia of its floors."""
-    experiment = problem.unknowns.apply(problem.experiment, free)
-    masses = cast("ShearBuilding", experiment.structure).masses
+    masses = cast("ShearBuilding", problem.unknowns.apply(problem.experiment, free).structure).masses
     n = masses.shape[0]
-    sensors = Sensors(drift=list(range(n)), absolute_acceleration=list(range(n))).noiseless()
-    y = problem.predict_data(dataclasses.replace(experiment, sensors=tuple(sensors)), problem.data[0], 0)
+    y = problem.read_by(free, Sensors(drift=list(range(n)), absolute_acceleration=list(range(n))))
     return jnp.concatenate([y[:, :n], (y[:, n:] @ masses)[:, None]], axis=1)
 
 

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from vibrid.core.findings import KNOWN, ODD, WRONG
+from vibrid.identification.checks.consistency import FILTERS
+from vibrid.identification.checks.input_noise import applies
+from vibrid.identification.checks.laws import is_tested
+from vibrid.identification.checks.run import NOT_SOUGHT
+from vibrid.identification.checks.twins import starts_of
+from vibrid.identification.diagnostics import verdict
 from vibrid.identification.result import Identification
 from vibrid.report.words import Html, badge, paragraph, table
 
@@ -29,17 +35,31 @@ def checks_section(fit: Identification) -> Html:
         return Html(paragraph("This result was not checked: its intervals assume that model, time step and noise are "
                               "right."))  # fmt: skip
     rows, told = [], {name for _, names in QUESTIONS for name in names}
+    asked = _asked(fit)
     for question, names in QUESTIONS:
-        if question.startswith("Did a filter") and "Kalman" not in fit.method:
-            continue
-        found = [finding for finding in fit.checks if finding.name in names]
-        rows += [[question, _MEANING[f.verdict], f.sentence] for f in found] or [
-            [question, badge(True, "nothing found"), ""]
-        ]
+        found = [[question, _MEANING[f.verdict], f.sentence] for f in fit.checks if f.name in names]
+        none = badge(True, "nothing found") if asked.get(names[0], True) else "not asked"
+        rows += found or [[question, none, ""]]
     rows += [["Other", _MEANING[f.verdict], f.sentence] for f in fit.checks if f.name not in told]
     note = (
         "Each question was put to the readings themselves. “Counted” means that estimates and intervals allow for what "
-        "was found; “to be cured” that they do not hold before it is put right. Instruments are questioned where the "
-        "model does not fit."
+        "was found; “to be cured” that they do not hold before it is put right; “not asked” that the question does not "
+        "apply to this result or would have taken too long."
     )
     return Html(paragraph(note, "note") + table(["question", "", "found"], rows))
+
+
+def _asked(fit: Identification) -> dict[str, bool]:
+    """Whether a question was asked, by the first name of its findings."""
+    numbers = any(f.depends is not None for f in fit.fits)  # time step and noise: of results of least squares
+    misfit = not verdict(fit.fits)[0]
+    return {
+        "unit": misfit and NOT_SOUGHT not in fit.warnings,
+        "input noise": applies(fit.problem) and "input_noise" not in fit.convergence,
+        "another answer": starts_of(fit.problem) > 0,
+        "time step": numbers,
+        "hold": numbers,
+        "memory": numbers,
+        "law": is_tested(fit) and "input_noise" not in fit.convergence,
+        "filter": fit.method in FILTERS,
+    }

@@ -31,12 +31,17 @@ def movable(fit: Identification) -> np.ndarray:
 
 def is_minimum(fit: Identification, here: LinearReadings) -> bool:
     """Whether the estimate is that of least squares of the readings, whatever method found it."""
+    return distance_to_minimum(fit, here) <= SETTLED
+
+
+def distance_to_minimum(fit: Identification, here: LinearReadings) -> float:
+    """Standard deviations of the step to the least squares of the readings; infinite where nothing can move."""
     _, gradient, normal = here.normal_equations(fit.noise)
     keep = movable(fit)
     if not keep.any():
-        return False
+        return np.inf
     inverse = covariance_of(normal[np.ix_(keep, keep)])
-    return bool(np.all(np.abs(inverse @ gradient[keep]) <= SETTLED * np.sqrt(np.diag(inverse))))
+    return float(np.max(np.abs(inverse @ gradient[keep]) / np.sqrt(np.diag(inverse))))
 
 
 def fitted_again(fit: Identification, problem: Problem) -> Identification:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vibrid.core.findings import KNOWN, Finding
-from vibrid.identification.checks.again import fitted_again, movable
-from vibrid.identification.conclude import covariance_of, unlikelihood
+from vibrid.identification.checks.again import distance_to_minimum, fitted_again, movable
+from vibrid.identification.conclude import unlikelihood
 from vibrid.identification.levenberg import linearised
 
 if TYPE_CHECKING:
@@ -33,12 +33,7 @@ def checked_filter(fit: Identification) -> Identification:
     if fit.method not in FILTERS or settings["parameter_drift"] or settings["process_noise"] > MOST_PROCESS_NOISE:
         return fit
     keep = movable(fit)
-    if not keep.any():
-        return fit
-    _, gradient, normal = linearised(fit.problem, fit.free).normal_equations(fit.noise)
-    inverse = covariance_of(normal[np.ix_(keep, keep)])
-    away = float(np.max(np.abs(inverse @ gradient[keep]) / np.sqrt(np.diag(inverse))))
-    if not away > AWAY:
+    if not keep.any() or not distance_to_minimum(fit, linearised(fit.problem, fit.free)) > AWAY:
         return fit
     again = fitted_again(fit, fit.problem)
     if not unlikelihood(again) < unlikelihood(fit):

@@ -43,7 +43,7 @@ _SHORTEST = 200  # samples
 def noise_of_inputs(fit: Identification) -> list[Finding]:
     """The finding that the measured excitation has noise; empty where the readings do not say so."""
     problem = fit.problem
-    if not _applies(problem):
+    if not applies(problem):
         return []
     here = linearised(problem, fit.free)
     noise = noise_at(here)
@@ -59,13 +59,14 @@ def noise_of_inputs(fit: Identification) -> list[Finding]:
     share = float(sizes[-1])
     said = (
         f"What is left over is the response to noise of the measured excitation, about {100 * share:.2g} % of it: the "
-        "intervals do not hold. Fit again with the method 'noisy-input' (`fit.repair()`, `--repair`), which takes ten "
-        "to thirty times as long."
+        "intervals do not hold. Fit again with the method 'noisy-input' (`fit.repair()`, `--repair`), which takes "
+        "longer."
     )
     return [Finding(NAME, WRONG, said, "", 1.0, {"share": share, "nats": float(own - value)})]
 
 
-def _applies(problem: Problem) -> bool:
+def applies(problem: Problem) -> bool:
+    """Whether a problem can be asked for noise of its excitation."""
     data = problem.data[0]
     present = np.asarray(data.present).mean()
     inputs = data.drive.samples.shape[1]

@@ -19,8 +19,8 @@ import numpy as np
 
 from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.checks.again import movable
-from vibrid.identification.checks.covariance import whitened
-from vibrid.identification.checks.dependence import noise_about_trend, orthonormal
+from vibrid.identification.checks.dependence import noise_about_trend
+from vibrid.identification.checks.scores import left_over
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.levenberg import linearised
 from vibrid.identification.problem import Problem
@@ -51,7 +51,6 @@ GROSS = 0.5
 """Relative misfit above which no small force is its cause."""
 
 MOST_STOREYS = 12
-_SAME = 1e-4  # share of a direction outside what the unknowns explain
 _SPRING = "spring"
 _SHIFTS = 16
 _SLIP = 0.02  # deformation, over the largest, at which the imagined friction slips
@@ -70,7 +69,6 @@ class LawScore:
     Fields
         drop: of χ².
         held_out: drop of χ² in each half of the readings with the size from the other half.
-        share: of what all such forces together explain.
         bias: of every unknown without it, in standard deviations.
     """
 
@@ -78,7 +76,6 @@ class LawScore:
     storey: int
     drop: float
     held_out: float
-    share: float
     bias: np.ndarray
 
 
@@ -87,65 +84,58 @@ def missing_laws(fit: Identification) -> list[Finding]:
     suspect = max(f.excess for f in fit.fits) > SUSPECT or not all(f.white for f in fit.fits)
     if not suspect or max(f.relative for f in fit.fits) > GROSS:
         return []
-    scores, chance = law_scores(fit)
-    if not scores or scores[0].held_out <= 0.0:
-        return []
-    if scores[0].drop < max(LEAST, CLEARLY * chance):
+    scores, together, chance = law_scores(fit)
+    if not scores or scores[0].held_out <= 0.0 or scores[0].drop < max(LEAST, CLEARLY * chance):
         return []
     best = scores[0]
+    share = best.drop / together
     worst = int(np.argmax(np.abs(best.bias)))
     bias = abs(float(best.bias[worst]))
     rival = next((s for s in scores[1:] if s.drop > 0.7 * best.drop), None)
     other = f" (or {WORDS[rival.kind].split(' (')[0]} in `storeys[{rival.storey}]`)" if rival else ""
     said = (
-        f"`storeys[{best.storey}]` lacks {WORDS[best.kind]}{other}: it explains {100 * best.share:.0f} % of what such "
+        f"`storeys[{best.storey}]` lacks {WORDS[best.kind]}{other}: it explains {100 * share:.0f} % of what such "
         f"laws could, also on readings that were held out. Without it estimates are biased by up to {bias:.2g} "
         f"standard deviations ({fit.names[worst]})."
     )
     numbers = {"drop": float(best.drop), "bias": bias}
     verdict = WRONG if bias > BIASED else ODD
-    return [Finding(NAME, verdict, said, f"storeys[{best.storey}]", best.share, numbers)]
+    return [Finding(NAME, verdict, said, f"storeys[{best.storey}]", share, numbers)]
 
 
-def law_scores(fit: Identification) -> tuple[list[LawScore], float]:
-    """All small forces, the most likely first; and the largest drop of χ² by any of them at other times, which is
-    chance: noise whose spectrum has an empty band is not quite whitened."""
+def is_tested(fit: Identification) -> bool:
+    """Whether the structure of a result is one whose laws can be tested here."""
     structure = fit.problem.experiment.structure
-    if not isinstance(structure, ShearBuilding) or structure.floors > MOST_STOREYS or fit.problem.delays:
-        return [], 0.0
+    return isinstance(structure, ShearBuilding) and structure.floors <= MOST_STOREYS and not fit.problem.delays
+
+
+def law_scores(fit: Identification) -> tuple[list[LawScore], float, float]:
+    """All small forces, the most likely first; the drop of χ² by all together; and the largest by any of them at other
+    times, which is chance: noise whose spectrum has an empty band is not quite whitened."""
+    if not is_tested(fit):
+        return [], 0.0, 0.0
     here, keep = linearised(fit.problem, fit.free), movable(fit)
     noise = noise_about_trend(here)
-    pairs = whitened(here, noise)
-    r = np.concatenate([part.reshape(-1) for part, _ in pairs])
-    known = np.concatenate([j[:, :, keep].reshape(-1, int(keep.sum())) for _, j in pairs])
-    basis = orthonormal(known)
-    left = r - basis @ (basis.T @ r)
-    size = float(left @ left) / max(np.count_nonzero(r) - basis.shape[1], 1)
+    left = left_over(here, noise, keep)
     kinds, moved = _directions(fit.problem, fit.free)
-    inverse = covariance_of(known.T @ known)
+    inverse = covariance_of(left.known.T @ left.known)
     deviation = np.sqrt(np.diag(inverse))
-    first = np.concatenate([np.repeat(np.arange(len(p)) < len(p) // 2, p.shape[1]) for p, _ in pairs])
+    halves = [np.repeat(np.arange(d.samples) < d.samples // 2, len(fit.fits)) for d in fit.problem.data]
+    first = np.concatenate(halves)
     found, directions, chance = [], [], 0.0
     for q, (kind, storey) in enumerate(kinds):
         d = np.concatenate([noise.whitened(i, part[:, :, q]).reshape(-1) for i, part in enumerate(moved)])
-        outside = d - basis @ (basis.T @ d)
-        power = float(outside @ outside)
-        if not (np.isfinite(power) and power > _SAME * float(d @ d) > 0.0):
+        outside = left.outside(d)
+        if outside is None:
             continue
-        along = float(outside @ left)
+        power, along = float(outside @ outside), float(outside @ left.residual)
         bias = np.zeros(len(fit.names))
-        bias[keep] = along / power * (inverse @ (known.T @ d)) / deviation
-        chance = max(_by_chance(outside, left, len(fit.fits)) / power / size, chance)
-        held_out = _held_out(outside, left, first) / size
-        found.append(LawScore(kind, storey, along**2 / power / size, held_out, 0.0, bias))
-        directions.append(outside / np.sqrt(power))
-    if not found:
-        return [], 0.0
-    together = orthonormal(np.stack(directions, axis=1))
-    whole = float(np.sum((together.T @ left) ** 2))
-    shares = [float((direction @ left) ** 2) / max(whole, 1e-300) for direction in directions]
-    found = [dataclasses.replace(score, share=share) for score, share in zip(found, shares, strict=True)]
-    return sorted(found, key=lambda score: -score.drop), chance
+        bias[keep] = along / power * (inverse @ (left.known.T @ d)) / deviation
+        chance = max(_by_chance(outside, left.residual, len(fit.fits)) / power / left.size, chance)
+        held_out = _held_out(outside, left.residual, first) / left.size
+        found.append(LawScore(kind, storey, along**2 / power / left.size, held_out, bias))
+        directions.append(outside)
+    return sorted(found, key=lambda score: -score.drop), left.explained(directions), chance
 
 
 def _by_chance(direction: np.ndarray, r: np.ndarray, channels: int) -> float:
@@ -233,15 +223,12 @@ def _moved(problem: Problem, experiment, present: int):
 
 
 @eqx.filter_jit
-def _drifts(problem: Problem, free):
-    experiment = problem.unknowns.apply(problem.experiment, free)
-    floors = list(range(cast("ShearBuilding", experiment.structure).floors))
-    sensors = tuple(Sensors(drift=floors, drift_velocity=floors).noiseless())
-    return problem.predict_data(dataclasses.replace(experiment, sensors=sensors), problem.data[0], 0)
+def _drifts(problem: Problem, free, floors: int):
+    return problem.read_by(free, Sensors(drift=list(range(floors)), drift_velocity=list(range(floors))))
 
 
 def _deformations(problem: Problem, free: np.ndarray) -> list[tuple[float, float]]:
     """Half the largest drift and drift velocity of every storey in the first record."""
-    largest = 0.5 * np.abs(np.asarray(_drifts(problem, jnp.asarray(free)))).max(axis=0) + 1e-300
-    n = len(largest) // 2
+    n = cast("ShearBuilding", problem.experiment.structure).floors
+    largest = 0.5 * np.abs(np.asarray(_drifts(problem, jnp.asarray(free), n))).max(axis=0) + 1e-300
     return [(float(largest[i]), float(largest[n + i])) for i in range(n)]

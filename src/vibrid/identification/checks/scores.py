@@ -37,28 +37,59 @@ class FaultScore:
     drop: float
 
 
-def scored(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> tuple[list[FaultScore], float]:
-    """All one-parameter faults, the most likely first; and the drop of χ² by all of them together."""
+@dataclass(frozen=True)
+class LeftOver:
+    """Whitened residuals without what the unknowns can explain.
+
+    Fields
+        residual: of all records, one after another.
+        known: derivatives by the unknowns, whitened.
+        basis: orthonormal, of the same columns.
+        size: mean square of a residual.
+    """
+
+    residual: np.ndarray
+    known: np.ndarray
+    basis: np.ndarray
+    size: float
+
+    def outside(self, direction: np.ndarray) -> np.ndarray | None:
+        """A direction without what the unknowns explain of it; None where that is nearly all, or it is not finite."""
+        left = direction - self.basis @ (self.basis.T @ direction)
+        power, whole = float(left @ left), float(direction @ direction)
+        return left if np.isfinite(power) and power > _SAME * whole > 0.0 else None
+
+    def explained(self, directions: list[np.ndarray]) -> float:
+        """Drop of χ² by several directions together."""
+        if not directions:
+            return 0.0
+        together = orthonormal(np.stack(directions, axis=1))
+        return float(np.sum((together.T @ self.residual) ** 2)) / self.size
+
+
+def left_over(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> LeftOver:
+    """What the unknowns that may move (`keep`) leave over."""
     pairs = whitened(here, noise)
     r = np.concatenate([part.reshape(-1) for part, _ in pairs])
     known = np.concatenate([j[:, :, keep].reshape(-1, int(keep.sum())) for _, j in pairs])
     basis = orthonormal(known)
     r = r - basis @ (basis.T @ r)
-    size = float(r @ r) / max(np.count_nonzero(r) - basis.shape[1], 1)
-    found, directions = [], []
+    return LeftOver(r, known, basis, float(r @ r) / max(np.count_nonzero(r) - basis.shape[1], 1))
+
+
+def scored(here: LinearReadings, noise: NoiseModel, keep: np.ndarray) -> tuple[list[FaultScore], float]:
+    """All one-parameter faults, the most likely first; and the drop of χ² by all of them together."""
+    left, found, directions = left_over(here, noise, keep), [], []
     for kind, channels, moved in _directions(here):
         d = np.concatenate([noise.whitened(i, part).reshape(-1) for i, part in enumerate(moved)])
-        left = d - basis @ (basis.T @ d)
-        power = float(left @ left)
-        if not power > _SAME * float(d @ d):
+        outside = left.outside(d)
+        if outside is None:
             continue
-        along = float(left @ r)
-        found.append(
-            FaultScore(kind, channels, along / power, float(np.sqrt(size / power)), float(along**2 / power / size))
-        )
-        directions.append(left / np.sqrt(power))
-    together = orthonormal(np.stack(directions, axis=1)) if directions else np.zeros((len(r), 0))
-    return sorted(found, key=lambda score: -score.drop), float(np.sum((together.T @ r) ** 2)) / size
+        power, along = float(outside @ outside), float(outside @ left.residual)
+        deviation, drop = float(np.sqrt(left.size / power)), along**2 / power / left.size
+        found.append(FaultScore(kind, channels, along / power, deviation, drop))
+        directions.append(outside)
+    return sorted(found, key=lambda score: -score.drop), left.explained(directions)
 
 
 def _directions(here: LinearReadings) -> Iterator[tuple[str, tuple[int, ...], list[np.ndarray]]]:

@@ -27,7 +27,7 @@ from vibrid.identification.problem import Problem
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
 
-STARTS = 96
+STARTS, FEWEST = 96, 8
 FACTOR = 4.0
 """Starts have positive unknowns between this factor below the estimate and above."""
 
@@ -105,13 +105,20 @@ def answers_of(fit: Identification, twins: list[Twin]) -> tuple[OtherAnswer, ...
     return tuple(made)
 
 
+def starts_of(problem: Problem) -> int:
+    """Number of starts of the search; 0 where it would take too long, or nothing excites the structure."""
+    model = problem.experiment.structure.model(problem.data[0].loads)
+    n, inputs, unknowns = model.size, model.load_matrix.shape[1], len(problem.unknowns)
+    if not inputs or not unknowns:
+        return 0
+    starts = int(min(STARTS, MOST_WORK / (4 * POINTS * ITERATIONS * (unknowns * n**2 * inputs + n**3))))
+    return starts if starts >= FEWEST else 0
+
+
 def _candidates(problem: Problem, free: np.ndarray, seed: int) -> list[np.ndarray]:
     """Values with the transfer functions of the estimate, apart from it and from each other, the closest first."""
-    model = problem.experiment.structure.model(problem.data[0].loads)
-    n, inputs = model.size, model.load_matrix.shape[1]
-    work = len(free) * n**2 * inputs + n**3
-    starts = int(min(STARTS, MOST_WORK / (4 * POINTS * ITERATIONS * work)))
-    if starts < 8 or not inputs or not len(free):
+    starts = starts_of(problem)
+    if not starts:
         return []
     about = AboutRest.of(problem)
     s = about.line(free)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -14,7 +13,7 @@ from vibrid.identification.checks.again import fitted_again, is_minimum
 from vibrid.identification.checks.twins import Twin, answers_of, find_twins
 from vibrid.identification.levenberg import linearised
 from vibrid.identification.other_answers import OtherAnswer
-from vibrid.structures.sensors import Sensor, Sensors
+from vibrid.structures.sensors import Sensor
 
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
@@ -89,14 +88,8 @@ def telling_sensor(fit: Identification, answer: OtherAnswer) -> tuple[str, float
     candidates = [Sensor(q, place) for q in kinds for place in structure.places() if (q, place) not in used]
     if not candidates:
         return None
-    sensors = tuple(Sensors(candidates).noiseless())
-
-    def readings(free):
-        experiment = problem.unknowns.apply(problem.experiment, jnp.asarray(free))
-        made = dataclasses.replace(experiment, sensors=sensors)
-        return np.asarray(problem.predict_data(made, problem.data[0], 0))
-
-    here, there = readings(fit.free), readings(problem.unknowns.to_free(answer.estimate))
+    both = (fit.free, problem.unknowns.to_free(answer.estimate))
+    here, there = (np.asarray(problem.read_by(jnp.asarray(free), candidates)) for free in both)
     noise = {q: np.mean([n for s, n in zip(problem.sensors, fit.noise, strict=True) if s.quantity == q]) for q in kinds}
     times = np.sqrt(np.mean((here - there) ** 2, axis=0)) / [noise[s.quantity] for s in candidates]
     best = int(np.argmax(np.where(np.isfinite(times), times, -1.0)))

@@ -28,8 +28,8 @@ class NoisyInputFit(Method):
     """Maximum likelihood with noise of the readings and of the measured excitation, both of unknown size.
 
     It begins with a `TrajectoryFit`. The noise of the excitation goes through the structure into all readings; a Kalman
-    filter around the predicted motion makes it independent again (`identification/input_noise.py`). It takes ten to
-    thirty times as long as the `TrajectoryFit`.
+    filter around the predicted motion makes it independent again (`identification/input_noise.py`). It takes longer
+    than the `TrajectoryFit`.
 
     Arguments
         iterations: largest number of steps of the descent.
@@ -64,7 +64,6 @@ class NoisyInputFit(Method):
             noise=found.readings,
             information=found.information,
             innovations=found.innovations,
-            warnings=(),
             convergence=found.descent.certificate(problem.unknowns.names) | {"input_noise": found.inputs.tolist()},
             checks=checks if found.is_there else (),
             seed=key,
