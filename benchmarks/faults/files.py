@@ -16,6 +16,7 @@ It needs this folder, `examples/` and `tests/identification/files/` beside it, a
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import re
@@ -74,7 +75,20 @@ def damaged(name: str, index: int) -> bytes:
 
 
 def try_one(name: str, path: Path, content: bytes) -> tuple[str, str, float]:
-    """Read one file: 'read', 'refused' or 'failed', the message or traceback, and the seconds of processor time."""
+    """Read one file: 'read', 'refused' or 'failed', the message or traceback, and the seconds of processor time.
+
+    A read of more than 2 s is repeated once and the smaller time counts: a busy machine, or the memory that thousands
+    of earlier files left behind, is not the file's doing; what is slow by itself is slow twice.
+    """
+    outcome, text, seconds = _read_once(name, path, content)
+    if seconds > SECONDS:
+        gc.collect()
+        outcome, text, again = _read_once(name, path, content)
+        seconds = min(seconds, again)
+    return outcome, text, seconds
+
+
+def _read_once(name: str, path: Path, content: bytes) -> tuple[str, str, float]:
     from vibrid.core.errors import VibridError
     from vibrid.records.readers import UNFORESEEN
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 from plain_client import PlainClient
-from wire_helpers import drive, expected, remote, step
+from wire_helpers import Mirror, drive, expected, remote, step
 
 from faults.hybrid_rig import RIG_LIMITS, HarmedRelay, WatchedSpring, rig
 from vibrid.hybrid import RemoteSubstructure, StopLatch, Watchdog, WireProblem
@@ -65,6 +65,20 @@ def _exchanged() -> Callable[[bytes, int], list[bytes]]:
         return [data, *([kept.pop()] if kept else [])]
 
     return harm
+
+
+def _sent_back(numbered: bool) -> list[str]:
+    """A network that sends the client's own datagrams back to it."""
+    with rig("udp") as bench, Mirror(bench.served.port) as mirror:
+        client = RemoteSubstructure("127.0.0.1", mirror.port, 1, "udp", timeout=60.0, numbered=numbered)
+        mirror.on = True
+        forces = drive(client, STEPS)
+        mirror.on = False
+        client.stop("done")
+        ending = bench.end()
+        bench.expect(np.allclose(forces, expected(STEPS), rtol=1e-12), "a command was taken for a force")
+        bench.expect(ending.well and ending.steps == STEPS, f"{ending}")
+    return bench.problems
 
 
 def _flipped(first: int, last: int) -> list[str]:
@@ -299,6 +313,8 @@ FAULTS: dict[str, Callable[[], list[str]]] = {
     "datagrams exchanged": lambda: _harmed(_exchanged()),
     "truncated datagrams": lambda: _harmed(lambda data, number: [data[:999]] if number % 7 == 0 else [data]),
     "datagrams too long": lambda: _harmed(lambda data, number: [data + b"x"] if number % 7 == 0 else [data]),
+    "datagrams sent back to the client": lambda: _sent_back(True),
+    "plain datagrams sent back to the client": lambda: _sent_back(False),
     "bit errors in key and number": lambda: _flipped(0, HEADER.size),
     "bit errors in action and command": lambda: _flipped(HEADER.size, HEADER.size + 40),
     "stray datagrams of a wrong size": lambda: _from_client(_stray(b"x" * 44)),

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 from plain_client import PlainClient
-from wire_helpers import LIMITS, STIFFNESS, Relay, drive, expected, remote, serving, step
+from wire_helpers import LIMITS, STIFFNESS, Mirror, Relay, Spring, drive, expected, remote, serving, step
 
 import vibrid as vb
 from vibrid.hybrid import RemoteSubstructure
@@ -161,6 +161,34 @@ def test_numbered_datagrams_survive_a_bad_network(seed, tmp_path):
     np.testing.assert_allclose(forces, expected(150), rtol=1e-12)
     assert ending.steps == ending.trials == 150 == len(served.device.moved) and ending.ignored > 0
     assert len(vb.read_record(tmp_path / "test.h5")) == 150
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_client_does_not_take_its_own_datagram_for_an_answer(numbered):
+    """A network that sends datagrams back gave the number of the request, 10, or the displacement as a force."""
+    with serving(None, "udp", limits=LIMITS) as served, Mirror(served.port) as mirror:
+        client = RemoteSubstructure("127.0.0.1", mirror.port, 1, "udp", timeout=60.0, numbered=numbered)
+        mirror.on = True
+        forces = drive(client, 30)
+        mirror.on = False
+        client.stop("done")
+        ending = served.end()
+    np.testing.assert_allclose(forces, expected(30), rtol=1e-12)
+    assert ending.steps == 30 and client._link.ignored >= 30
+
+
+def test_an_answer_that_equals_a_request_without_motion_is_taken():
+    """Stiffness is asked for with the number 12, before the device has moved."""
+
+    class Soft(Spring):
+        def stiffness(self):
+            return 12.0 * np.eye(1)
+
+    with serving(Soft(), "udp", limits=LIMITS) as served:
+        client = remote(served, "udp", numbered=False)
+        assert client.stiffness()[0, 0] == 12.0
+        client.stop("done")
+        served.end()
 
 
 def test_a_numbered_datagram_with_another_key_is_ignored():

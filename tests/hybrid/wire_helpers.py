@@ -180,3 +180,16 @@ class Relay:
             thread.join()
         self.front.close()
         self.back.close()
+
+
+class Mirror(Relay):
+    """A network that also sends every datagram of the client back to it, before the answer can come."""
+
+    def __init__(self, port):
+        self.on = False
+        super().__init__(port, 0)
+
+    def pass_on(self, data, send):
+        if self.on and send == self.back.send:
+            self.front.sendto(data, self.client)
+        send(data)

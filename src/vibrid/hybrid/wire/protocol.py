@@ -16,7 +16,8 @@ A server that had to stop the test answers NaN, so that the client is not left w
 number after the forces (`STOPS`), which OpenSees does not read.
 
 Over UDP a client of vibrid asks for an extension (`SEQUENCED`): every datagram begins with the key of the session and a
-number (`HEADER`). A server of another make reads the first byte of the request only, and the extension is not used.
+number (`HEADER`), every answer with the inverted key: a client does not take its own datagram, sent back to it by a
+network, for the answer. A server of another make reads the first byte of the request only, and the extension is not used.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ USUAL_NUMBERS = 256
 HELLO_BYTES = 11 * 4
 REQUEST, GRANT = b"a", b"b"
 """First datagrams over UDP, of a client and of the server."""
-SEQUENCED = b"vibrid sequence 1"
+SEQUENCED = b"vibrid sequence 2"
 """Follows the request of a client that numbers its datagrams; the grant is then followed by the key of the session."""
 KEY_BYTES = 8
 HEADER = struct.Struct(f"<{KEY_BYTES}sQ")
-"""Before every numbered datagram: the key of the session, and its number."""
+"""Before every numbered datagram: the key of the session (inverted in an answer), and its number."""
 
 
 class WireProblem(VibridError):
