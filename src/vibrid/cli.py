@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 import traceback
 import warnings
 from typing import Annotated
@@ -32,7 +33,7 @@ from vibrid.commands import (
 from vibrid.commands.delivery import discard_stdout
 from vibrid.commands.options import JsonMayNameAFile
 from vibrid.commands.plain_words import use_plain_words
-from vibrid.core.interrupts import Terminated
+from vibrid.core.interrupts import Terminated, spoken, stop_requested
 from vibrid.core.version import __version__
 
 
@@ -49,12 +50,8 @@ class Front(TyperGroup):
 
         try:
             return super().invoke(ctx)
-        except Terminated:
-            typer.echo("Stopped by a request to terminate.", err=True)
-            raise typer.Exit(143) from None
-        except KeyboardInterrupt:
-            typer.echo("Stopped by Ctrl-C.", err=True)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as problem:
+            raise typer.Exit(_stopped(problem)) from None
         except BrokenPipeError:  # the reader of the output has closed it, as `| head` does
             discard_stdout()
             raise typer.Exit(0) from None
@@ -124,16 +121,23 @@ app.add_typer(plugins.plugins, name="plugins")
 app.command("doctor")(doctor.doctor)
 
 
-def _terminate(*_) -> None:
-    raise Terminated
+def _stopped(problem: KeyboardInterrupt) -> int:
+    """Says why the command ends, and gives its exit code."""
+    said = spoken(problem)
+    typer.echo(f"{said[0].upper()}{said[1:]}.", err=True)
+    return 143 if isinstance(problem, Terminated) else 130
 
 
 def main() -> None:
     """The entry point of the `vibrid` command."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a shell
+            signal.signal(number, stop_requested)
     warnings.formatwarning = lambda message, *_, **__: f"{message}\n"  # the message alone
     try:
         app()
+    except KeyboardInterrupt as problem:  # before the command began, or after its end
+        sys.exit(_stopped(problem))
     finally:  # all is written: a request to stop ends the process without a word
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)

@@ -13,8 +13,7 @@ from commands.test_full_disk import PROJECT
 from identification.small import ONE_GUESS, ONE_UNKNOWN, one
 
 import vibrid as vb
-from vibrid.cli import _terminate
-from vibrid.core.interrupts import PatientStop, Terminated
+from vibrid.core.interrupts import PatientStop, Terminated, stop_requested
 from vibrid.core.progress import Progress
 from vibrid.core.writable import check_folder, check_writable
 
@@ -62,7 +61,7 @@ class Stops(Progress):
 @pytest.fixture
 def answered():
     """SIGTERM is answered as the command does."""
-    earlier = signal.signal(signal.SIGTERM, _terminate)
+    earlier = signal.signal(signal.SIGTERM, stop_requested)
     yield
     signal.signal(signal.SIGTERM, earlier)
 
@@ -116,7 +115,7 @@ def test_a_step_is_finished_before_it_is_stopped():
         signal.raise_signal(signal.SIGINT)
         finished.append(1)
     assert finished == [1] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    earlier = signal.signal(signal.SIGTERM, _terminate)
+    earlier = signal.signal(signal.SIGTERM, stop_requested)
     try:
         with pytest.raises(Terminated), PatientStop():
             signal.raise_signal(signal.SIGTERM)

@@ -13,6 +13,7 @@ import typer
 from vibrid.commands.limits import Limit, Unlimited, limits_from
 from vibrid.commands.options import Json
 from vibrid.commands.trust import Trust, consent
+from vibrid.core.interrupts import stop_requested
 
 SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
 Host = Annotated[str | None, typer.Option(help="Address to listen on; by default this computer only.")]
@@ -147,11 +148,7 @@ def _log_to(file: Path | None):
 @contextlib.contextmanager
 def _terminated_as_interrupted():
     """A request to terminate stops a test as Ctrl-C does: safely."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, stop_requested)
     try:
         yield
     finally:

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
+import gc
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from types import FrameType
 
 
 class Terminated(KeyboardInterrupt):
     """A request to terminate (SIGTERM): work ends as it does by Ctrl-C; no file is left half-written."""
+
+
+def stop_requested(number: int, frame: FrameType | None) -> None:
+    """Handler of SIGINT and SIGTERM: ends the work by an exception.
+
+    An exception is lost in a callback of the garbage collector and in `__del__`; JAX has such a callback, often the
+    first to run after a long compilation. The request is then repeated a moment later.
+    """
+    if _loses_exceptions(frame):
+        _thread.start_new_thread(_repeat, (number,))  # without the locks of `threading`, which may be held here
+    else:
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def _repeat(number: int) -> None:
+    time.sleep(0.01)
+    _thread.interrupt_main(number)
+
+
+def _loses_exceptions(frame: FrameType | None) -> bool:
+    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while frame is not None:
+        if frame.f_code in callbacks or frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def spoken(problem: KeyboardInterrupt) -> str:
@@ -53,14 +83,11 @@ class PatientStop:
         finally:
             self._busy = False
         if self._asked is not None:
-            self._raise(self._asked)
+            number, self._asked = self._asked, None
+            stop_requested(number, None)
 
-    def _answer(self, number: int, frame) -> None:
+    def _answer(self, number: int, frame: FrameType | None) -> None:
         if self._busy:
             self._asked = number
         else:
-            self._raise(number)
-
-    def _raise(self, number: int) -> None:
-        self._asked = None
-        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+            stop_requested(number, frame)

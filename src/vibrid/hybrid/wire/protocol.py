@@ -17,7 +17,7 @@ number after the forces (`STOPS`), which OpenSees does not read.
 
 Over UDP a client of vibrid asks for an extension (`SEQUENCED`): every datagram begins with the key of the session and a
 number (`HEADER`), every answer with the inverted key: a client does not take its own datagram, sent back to it by a
-network, for the answer. A server of another make reads the first byte of the request only, and the extension is not used.
+network, for the answer. A server of another make reads only the first byte of the request; the extension is not used.
 """
 
 from __future__ import annotations

@@ -1,0 +1,69 @@
+"""Requests to stop: none is lost, wherever it comes."""
+
+import gc
+import os
+import signal
+import time
+
+import pytest
+
+from vibrid import cli
+from vibrid.core.interrupts import PatientStop, Terminated, stop_requested
+
+
+@pytest.fixture
+def asked():
+    """Both signals answered as the commands do."""
+    earlier = {number: signal.signal(number, stop_requested) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in earlier.items():
+        signal.signal(number, handler)
+
+
+def in_a_callback(number: int) -> list[str]:
+    """Send a signal in a callback of the garbage collector, where an exception would be printed and lost."""
+    reached = []
+
+    def callback(phase, info):
+        if phase == "start" and not reached:
+            reached.append(phase)
+            os.kill(os.getpid(), number)
+            str(info)
+
+    gc.callbacks.append(callback)
+    try:
+        gc.collect()
+        until = time.monotonic() + 60.0
+        while time.monotonic() < until:
+            pass
+    finally:
+        gc.callbacks.remove(callback)
+    return reached
+
+
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)])
+def test_a_request_in_a_callback_of_the_collector_is_answered_after_it(asked, capsys, number, kind):
+    with pytest.raises(kind):
+        in_a_callback(number)
+    assert "ignored" not in capsys.readouterr().err
+
+
+def test_it_is_answered_outside_the_steps_of_a_patient_stop_too(asked):
+    with pytest.raises(Terminated), PatientStop():
+        in_a_callback(signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("problem", "code"), [(KeyboardInterrupt(), 130), (Terminated(), 143)])
+def test_a_request_before_a_command_begins_ends_without_a_traceback(monkeypatch, capsys, problem, code):
+    def stopped():
+        raise problem
+
+    earlier = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr(cli, "app", stopped)
+    try:
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+    assert end.value.code == code and "topped by" in capsys.readouterr().err
