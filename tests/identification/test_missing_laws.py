@@ -34,7 +34,7 @@ def test_a_weak_hysteresis_is_found_with_its_bias(seed):
     (found,) = missing_laws(fit)
     assert found.where == "storeys[0]" and "hysteresis" in found.sentence and found.verdict == "wrong"
     # the bias of the stiffness is about the difference to the true one
-    best = law_scores(fit)[0][0]
+    best = law_scores(fit)[0]
     true = (fit.estimate[0] - STIFFNESS[0]) / fit.deviation[0]
     assert 0.5 < best.bias[0] / true < 2.0
     assert checked_result(fit, ()).checks[0].name == "law"
@@ -59,15 +59,15 @@ def test_none_is_told_where_none_is_missing(seed):
 
 def test_a_direction_is_the_change_of_a_simulation():
     """The first-order effect of a force, against the difference of two simulations with that law beside the storey."""
-    from vibrid.identification.checks.laws import _deformations, _directions, _small
+    from vibrid.identification.checks.law_directions import _deformations, directions, is_linear, small_laws
     from vibrid.structures import Attachment
 
     ground = ground_motion(4)
     clean = trust.linear_accelerations(MASSES, STIFFNESS, np.full(2, 1e5), ground)
     fit = fitted(clean, ground, 4)
-    kinds, (moved,) = _directions(fit.problem.integrated(substeps=8), fit.free)
+    kinds, (moved,) = directions(fit.problem, fit.free)
     e, v = _deformations(fit.problem, fit.free)[1]
-    law = _small(e, v)["hysteresis"]
+    law = small_laws(e, v)["hysteresis"]
     record = vb.Record(ground, [vb.Channel("ground", "ground_acceleration")], step=trust.STEP)
     size, readings = 5.0, []
     for factor in (size, 1e-9):
@@ -79,4 +79,5 @@ def test_a_direction_is_the_change_of_a_simulation():
         readings.append(np.asarray(vb.simulate(extended, record, substeps=8).readings(SENSORS)))
     expected = (readings[0] - readings[1]) / size
     along = moved[:, :, kinds.index(("hysteresis", 1))]
-    assert np.linalg.norm(along - expected) < 0.01 * np.linalg.norm(expected)
+    assert is_linear(fit.problem, fit.free)
+    assert np.linalg.norm(along - expected) < 0.02 * np.linalg.norm(expected)

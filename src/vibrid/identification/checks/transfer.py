@@ -26,19 +26,26 @@ POINTS, ITERATIONS = 24, 25
 _SILENT = 1e-9  # of the largest: a reading that does not follow an input
 
 
-def transfer(experiment: Experiment, loads: Loads, s: jax.Array, damped: bool = True) -> jax.Array:
-    """(len(s), sensors, inputs): readings over inputs of small motions about rest, at complex frequencies in rad/s."""
+def transfer(
+    experiment: Experiment, loads: Loads, s: jax.Array, damped: bool = True, along: jax.Array | None = None
+) -> jax.Array:
+    """(len(s), sensors, inputs): readings over inputs of small motions about rest, at complex frequencies in rad/s.
+
+    along: (degrees of freedom, forces), over these forces instead of the inputs.
+    """
     model = experiment.structure.model(loads)
     mass, damping, stiffness = model.initial_matrices()
     damping = damping if damped else jnp.zeros_like(damping)
     sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
     forces = (None, None) if sensors.forces is None else [sensors.forces @ part for part in _part_matrices(model)]
+    matrix = model.load_matrix if along is None else along
+    direct = sensors.inputs if along is None else jnp.zeros((sensors.count, along.shape[1]))
 
     def at(s):
-        x = jnp.linalg.solve(mass * s**2 + damping * s + stiffness, model.load_matrix.astype(s.dtype))
+        x = jnp.linalg.solve(mass * s**2 + damping * s + stiffness, matrix.astype(s.dtype))
         moved = ((sensors.displacement, 1.0), (sensors.velocity, s), (sensors.acceleration, s**2))
         rows = (*moved, (forces[0], 1.0), (forces[1], s))
-        read = sum((power * (row @ x) for row, power in rows if row is not None), sensors.inputs.astype(s.dtype))
+        read = sum((power * (row @ x) for row, power in rows if row is not None), direct.astype(s.dtype))
         return sensors.gain[:, None] * read
 
     return jax.vmap(at)(s)
