@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 import numpy as np
 import pytest
@@ -104,6 +105,24 @@ def test_identify_writes_answer_report_and_result(folder):
     assert chosen.exit_code == 0, chosen.output
     one, other = (vb.read_record(folder / f"{name}.csv") for name in ("predicted", "chosen"))
     np.testing.assert_array_equal(one.data, other.data)
+
+
+def test_the_first_answer_is_told_before_its_checks(folder, monkeypatch):
+    made = run("identify", folder / "two.toml", folder / "test.csv")
+    assert made.exit_code == 0, made.output
+    lines = made.stderr.splitlines()
+    first, checking = lines.index("First answer, before its checks:"), lines.index("checking the result ...")
+    assert first + 3 == checking, "two unknowns, then the progress of the checks"
+    for line, name, value in zip(lines[first + 1 :], ("storeys[0]", "storeys[1]"), (60.0, 40.0), strict=False):
+        found = re.fullmatch(rf"  {re.escape(name)}.stiffness: ([\d.]+) ± [\d.]+ N/m", line)
+        assert found and float(found[1]) == pytest.approx(value, rel=0.01)
+    assert "First answer" not in made.stdout
+    monkeypatch.setattr("vibrid.commands.identify.MOST_LINES", 1)
+    shortened = run("identify", folder / "two.toml", folder / "test.csv")
+    assert "  … 1 more" in shortened.stderr.splitlines() and "stiffness" in shortened.stdout
+    for options in (["--json"], ["--checks", "none"]):
+        silent = run("identify", folder / "two.toml", folder / "test.csv", *options)
+        assert silent.exit_code == 0 and "First answer" not in silent.stderr
 
 
 def test_json_on_the_screen_is_only_json(folder):

@@ -1,6 +1,8 @@
 """What people see while they wait."""
 
 import io
+import re
+import sys
 
 from rich.console import Console
 
@@ -45,3 +47,17 @@ def test_a_live_line_with_time_left():
 def test_silence_on_request():
     with terminal_progress(quiet=True) as progress:
         assert progress is SILENT
+
+
+def test_text_on_standard_error_stands_above_the_live_line(monkeypatch):
+    stream = io.StringIO()
+    progress = LiveProgress(Console(file=stream, force_terminal=True, width=60))
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with progress.bars:
+        progress.stage("fitting", 10)
+        print("First answer, before its checks:\n  storeys[0].stiffness: 60.1 ± 0.2 N/m", file=sys.stderr, flush=True)
+        progress.stage("checking the result")
+        progress.finish()
+    lines = [re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", line).strip() for line in re.split(r"[\r\n]+", stream.getvalue())]
+    assert "First answer, before its checks:" in lines and "storeys[0].stiffness: 60.1 ± 0.2 N/m" in lines
+    assert sum("checking the result" in line for line in lines) >= 1

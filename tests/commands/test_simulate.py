@@ -45,6 +45,45 @@ def test_the_table_and_hdf5(vibrid, example, tmp_path):
     np.testing.assert_array_equal(first.data, second.data)
 
 
+COARSE = """
+[structure]
+kind = "shear-building"
+masses = [1.0]
+storeys = [{law = "linear", stiffness = 400.0, damping = 0.8}]
+
+[[sensors]]
+quantity = "displacement"
+place = 0
+
+[excitation]
+synthetic = {seed = 3, duration = 10.0, rate = 50.0, pga = 3.0}
+
+[simulation]
+integrator = "newmark"
+"""
+
+
+def test_the_error_of_the_time_step(vibrid, example, tmp_path):
+    asked = vibrid("simulate", example["shear-building"])
+    assert asked.stdout.splitlines()[-1].startswith("error of the time step: displacement 0.0")
+    shares = json.loads(vibrid("simulate", example["shear-building"], "--json").stdout)["step_error"]
+    assert not shares.pop("exact") and list(shares) == ["displacement", "velocity", "acceleration"]
+    assert 0 < shares["displacement"] < 0.001
+    left_out = vibrid("simulate", example["shear-building"], "--no-step-error", "--json")
+    assert json.loads(left_out.stdout)["step_error"] is None
+    (tmp_path / "coarse.toml").write_text(COARSE)
+    assert vibrid("simulate", tmp_path / "coarse.toml").stdout.splitlines()[-1].endswith("; give substeps = 2")
+    exact = vibrid("simulate", example["truss"])
+    assert "exact for input that is linear between its samples" in exact.stdout
+
+
+def test_a_long_second_run_is_made_on_request(vibrid, example, monkeypatch):
+    monkeypatch.setattr("vibrid.commands.simulate.MOST_WORK", 100)
+    assert "error of the time step" not in vibrid("simulate", example["shear-building"]).stdout
+    assert "error of the time step" in vibrid("simulate", example["shear-building"], "--step-error").stdout
+    assert "error of the time step" in vibrid("simulate", example["truss"]).stdout, "which needs no second run"
+
+
 def broken(tmp_path, example, old, new):
     path = tmp_path / "broken.toml"
     path.write_text(example["shear-building"].read_text().replace(old, new))

@@ -222,3 +222,16 @@ def test_units_are_named_by_their_factor():
     assert unit_hint(1 / 9.80665, "absolute_acceleration") == "in g?"
     assert unit_hint(1000.0, "displacement") == "in mm?" and unit_hint(100.0, "acceleration") == "in cm/s²?"
     assert unit_hint(1e-3, "element_force") == "in kN?" and unit_hint(1.7, "displacement") == ""
+
+
+def test_the_answer_is_given_before_its_checks():
+    asked = {"unknown": "storeys[*].stiffness", "method": vb.TrajectoryFit(segments=1)}
+    given = []
+    fit = vb.identify(building(), record(change=scale(1, 1 / 9.80665)), on_answer=given.append, **asked)
+    (first,) = given
+    assert np.all(np.isfinite(first.estimate)) and first.checks == () and "checks" not in first.convergence
+    assert fit.checks and fit.convergence["checks"] == "all"
+    vb.identify(building(), record(), checks="none", on_answer=given.append, **asked)
+    assert len(given) == 1
+    with pytest.raises(vb.InputError, match="on_answer is a function of the result"):
+        vb.identify(building(), record(), on_answer="print", **asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,8 @@ Repair = Annotated[
 ]
 Checks = Annotated[str, typer.Option("--checks", help="all, or none: the answer of the method as it is.")]
 HoldOut = Annotated[float, typer.Option(help="Share at the end of each record that is scored instead of fitted.")]
+MOST_LINES = 12
+"""Unknowns that are listed in the first answer, before its checks."""
 
 
 def identify(
@@ -68,7 +71,8 @@ def identify(
     with terminal_progress(quiet) as progress:
         loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
-        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out, checks)
+        told = None if quiet else _print_first_answer
+        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out, checks, told)
         fit = _repaired(fit, progress, quiet) if repair else fit
     with Delivery(quiet) as deliver:
         if not quiet:
@@ -341,8 +345,30 @@ def _method(loaded, name: str | None):
     return loaded.method if type(loaded.method) is chosen else chosen()
 
 
-def _identify(loaded, records, method, progress, seed: int, hold_out: float, checks: str = "all"):
+def _print_first_answer(fit) -> None:
+    """The answer of the method on standard error, above the progress; not where nothing follows it."""
+    if fit.cut_short:
+        return
+    lines = [_first_line(row, fit.display_units) for row in fit.table()]
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES:] = [f"  … {len(lines) - MOST_LINES} more"]
+    print("\n".join(["First answer, before its checks:", *lines]), file=sys.stderr, flush=True)
+
+
+def _first_line(row: dict, units: dict[str, str]) -> str:
+    """One unknown of the first answer: `name: value ± 2σ unit`."""
+    from vibrid.identification.display import displayed
+
+    text = displayed(row, units.get(row["name"]) or row["unit"])["text"]
+    return f"  {row['name']}: {text}{', at bound' if row['at_bound'] else ''}"
+
+
+def _identify(loaded, records, method, progress, seed: int, hold_out: float, checks: str = "all", told=None):
+    """The result in the units of the project; `told` is called with it before it is checked."""
     import vibrid as vb
+
+    def in_units(fit):
+        return fit.replace(display_units=loaded.given.of(fit.problem.unknowns))
 
     fit = vb.identify(
         loaded.structure,
@@ -355,7 +381,7 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float, che
         checks=checks,
         key=seed,
         progress=progress,
+        on_answer=None if told is None else lambda fit: told(in_units(fit)),
         **loaded.simulation.fitting,
     )
-    units = loaded.given.of(fit.problem.unknowns)
-    return fit.replace(files=(*loaded.files, *fit.files), display_units=units)
+    return in_units(fit.replace(files=(*loaded.files, *fit.files)))

@@ -13,6 +13,16 @@ from vibrid.commands.trust import Trust, consent
 Project = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option(help="Write the readings: .csv, .h5 or .nc.", show_default=False)]
 Plot = Annotated[Path | None, typer.Option(help="Draw them: .png, .pdf or .svg.", show_default=False)]
+StepErrorWanted = Annotated[
+    bool | None,
+    typer.Option(
+        "--step-error/--no-step-error",
+        help="Simulate again with half the step to estimate its error; by default where that is quick.",
+        show_default=False,
+    ),
+]
+MOST_WORK = 1_000_000
+"""Steps × degrees of freedom of the second run, above which it is made on request only."""
 
 
 def simulate(
@@ -20,6 +30,7 @@ def simulate(
     out: Out = None,
     plot: Plot = None,
     csv: TableFile = None,
+    step_error: StepErrorWanted = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
@@ -45,6 +56,7 @@ def simulate(
         response = loaded.simulate(excitation)
         readings = loaded.measure(response)
         rows = output.peaks(readings, loaded.units)
+        error = step_error_of(response, step_error, progress)
     with Delivery(quiet=as_json) as deliver:
         if as_json:
             content = {
@@ -53,17 +65,45 @@ def simulate(
                 "samples": len(readings),
                 "rate": readings.rate,
                 "channels": rows,
+                "step_error": None if error is None else {"exact": bool(error.exact_for), **error.shares},
                 "files": [str(f) for f in (out, plot) if f is not None],
                 "inputs": output.inputs(*loaded.files, *excitation.files),
             }
             deliver.answer(lambda: output.print_json(content))
         else:
             deliver.answer(lambda: output.print_peaks(loaded.title, rows))
+            if error is not None:
+                deliver.answer(lambda: typer.echo("; ".join(filter(None, [str(error), error.advice]))))
         output.deliver_table(deliver, csv, rows)
         if out is not None:
             deliver.file(out, lambda: output.write_record(readings, out, loaded.units))
         if plot is not None:
             deliver.file(plot, lambda: draw(response, readings, loaded, plot))
+
+
+def step_error_of(response, wanted: bool | None, progress):
+    """The error of the time step of a response; None where it is not wanted, would take long, or cannot be found."""
+    from vibrid.core.errors import Divergence
+
+    if wanted is False or not (wanted or _is_quick(response)):
+        return None
+    progress.stage("estimating the error of the time step")
+    try:
+        return response.step_error()
+    except Divergence as problem:
+        typer.echo(f"The error of the time step is not known, for with half of it: {problem}", err=True)
+        return None
+
+
+def _is_quick(response) -> bool:
+    """Whether the error of the time step is known without a second run, or that run costs little."""
+    from vibrid.simulation.step_error import course_without_error
+
+    settings = response.settings
+    if course_without_error(settings.integrator, settings.hold):
+        return True
+    heavy = any(group.law.is_heavy for group in response.shape_of_model().groups)
+    return not heavy and 2 * settings.substeps * response.displacement.size <= MOST_WORK
 
 
 def draw(response, readings, loaded, plot: Path) -> None:

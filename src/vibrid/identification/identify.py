@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vibrid.core.arguments import Seed, checked
@@ -38,6 +38,7 @@ def identify(
     checks: str = "all",
     key: Seed = 0,
     progress: Progress = SILENT,
+    on_answer: Callable[[Identification], None] | None = None,
 ) -> Identification:
     """Estimate the unknown parameters of a structure from measurements.
 
@@ -58,6 +59,8 @@ def identify(
         checks: "all", or "none" for the answer of the method as it is: its intervals then assume that model, time step
             and noise are right.
         key: seed of all random numbers.
+        on_answer: called with the answer of the method before its checks begin, which may take longer than the fit and
+            may change estimates and intervals; not called with checks="none".
 
     Example
         >>> fit = identify(building, record, ["storeys[*].stiffness"])
@@ -68,6 +71,8 @@ def identify(
         raise InputError(f"substeps is a whole number or 'auto', not '{substeps}'.")
     if checks not in ("all", "none"):
         raise InputError(f"checks are 'all' or 'none', not '{checks}'.")
+    if on_answer is not None and not callable(on_answer):
+        raise InputError(f"on_answer is a function of the result, not {on_answer!r}.")
     problem = make_problem(
         structure,
         data,
@@ -84,6 +89,9 @@ def identify(
         fit = method.solve(problem, key, progress)
         records = [data] if isinstance(data, Record) else data
         open_ = [name for name, value in (("hold", hold), ("substeps", substeps)) if value == "auto"]
-        fit = checked_result(fit, records, progress, open_) if checks == "all" else fit
+        if checks == "all":
+            if on_answer is not None:
+                on_answer(fit)
+            fit = checked_result(fit, records, progress, open_)
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
     return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

@@ -15,6 +15,7 @@ from vibrid.simulation.response import Response
 from vibrid.simulation.run import Everything, Readings, run
 from vibrid.simulation.runge_kutta import RungeKutta3, RungeKutta4
 from vibrid.simulation.simulate import default_integrator, simulate, simulate_many
+from vibrid.simulation.step_error import StepError
 
 __all__ = [
     "INTEGRATORS",
@@ -34,6 +35,7 @@ __all__ = [
     "RungeKutta3",
     "RungeKutta4",
     "State",
+    "StepError",
     "base_shear",
     "default_integrator",
     "fibre_history",

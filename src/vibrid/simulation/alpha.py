@@ -34,6 +34,7 @@ class KRAlpha(ExplicitIntegrator):
     weigh: str = eqx.field(static=True, default="force")
     modified: ClassVar[bool] = False
     begins_anywhere: ClassVar[bool] = False  # a₀ is not that of the equation of motion
+    least_order: ClassVar[int] = 1  # of the velocity
 
     def __check_init__(self) -> None:
         if self.weigh not in ("force", "displacement"):

@@ -42,6 +42,7 @@ class Integrator(eqx.Module):
     needs_rates: ClassVar[bool] = False  # ds/dt of every law: path laws are refused
     iterates: ClassVar[bool] = False  # a step seeks equilibrium and may not find it
     begins_anywhere: ClassVar[bool] = True  # a step needs only x, v and law states of the past
+    least_order: ClassVar[int] = 2  # of displacement, velocity and acceleration, whatever the laws
 
     def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         """Constants of a run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,10 @@ from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError
 from vibrid.core.shown import InNotebooks
 from vibrid.records.record import EXCITATIONS, Record
+from vibrid.simulation.base import Integrator
+from vibrid.simulation.step_error import StepError, course_without_error, shares_of_peaks
 from vibrid.structures.base import Structure
+from vibrid.structures.device import ImposedTest
 from vibrid.structures.model import Loads, Model
 from vibrid.structures.sensors import Sensor, Sensors
 
@@ -33,11 +36,22 @@ def _part_motion(built, loads, x, v, s):
     return jax.vmap(lambda x, v, s: (model.part_deformations(x, v).e, model.part_forces(x, v, s)))(x, v, s)
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """How a response was computed. `again(structure, excitation, substeps=…)` computes it with another step."""
+
+    again: Callable[..., Response]
+    integrator: Integrator
+    hold: str
+    substeps: int
+
+
 @dataclass(frozen=True, eq=False)
 class Response(InNotebooks):
     """The motion of a structure under an excitation. Arrays have time first: (samples, degrees of freedom).
 
-    `displacement`, `velocity` and `acceleration` are relative to the ground; `states` are those of the laws.
+    `displacement`, `velocity` and `acceleration` are relative to the ground; `states` are those of the laws. `settings`
+    are None where it does not come from `simulate`.
     """
 
     structure: Structure
@@ -48,6 +62,7 @@ class Response(InNotebooks):
     velocity: np.ndarray
     acceleration: np.ndarray
     states: Any
+    settings: RunSettings | None = None
 
     @property
     def time(self) -> np.ndarray:
@@ -101,6 +116,35 @@ class Response(InNotebooks):
         place = self.shape_of_model().part_index(name)
         e, f = _part_motion(self.structure.built(self.loads), self.loads, self.displacement, self.velocity, self.states)
         return np.asarray(e[:, place]), np.asarray(f[:, place])
+
+    def step_error(self) -> StepError:
+        """The error of the time step, estimated by simulating again with half the step.
+
+        For every quantity it is the largest error over the largest value: of displacement, velocity and acceleration
+        (rotations left out), or of the force where the motion is imposed. The exact step of a linear structure has
+        none and is not simulated again.
+        """
+        settings = self.settings
+        if settings is None:
+            raise InputError(
+                "This response does not come from `simulate`, so that its step cannot be halved to estimate its error."
+            )
+        exact_for = course_without_error(settings.integrator, settings.hold)
+        if exact_for:
+            return StepError(
+                dict.fromkeys(("displacement", "velocity", "acceleration"), 0.0), settings.substeps, exact_for
+            )
+        finer = settings.again(self.structure, self.excitation, substeps=2 * settings.substeps)
+        shares = shares_of_peaks(self._motion(), finer._motion(), settings.integrator.least_order)
+        return StepError(shares, settings.substeps)
+
+    def _motion(self) -> dict[str, np.ndarray]:
+        """What the time step has an error in, by quantity."""
+        if isinstance(self.structure, ImposedTest):
+            return {"force": np.stack([self.part(name)[1] for name in self.parts])}
+        rows = [self.structure.row(place) for place in self.structure.places()]
+        moves = np.stack(rows, axis=1) if rows else np.eye(self.displacement.shape[1])
+        return {name: getattr(self, name) @ moves for name in ("displacement", "velocity", "acceleration")}
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -24,7 +25,7 @@ from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_start
 from vibrid.simulation.newmark import Newmark
-from vibrid.simulation.response import Response
+from vibrid.simulation.response import Response, RunSettings
 from vibrid.simulation.run import Kept, Watched, run
 from vibrid.simulation.runge_kutta import RungeKutta4
 from vibrid.structures.base import Structure
@@ -111,7 +112,8 @@ def simulate(
     structure.check_states(s, excitation.time)
     check_finite(x, excitation.time, integrator)
     check_equilibrium(failed, excitation.time, integrator)
-    return Response(structure, excitation, loads, inputs, x, v, a, s)
+    again = partial(simulate, integrator=integrator, hold=hold, start=start)
+    return Response(structure, excitation, loads, inputs, x, v, a, s, RunSettings(again, integrator, hold, substeps))
 
 
 def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> None:
