@@ -161,6 +161,15 @@ def test_lost_samples_are_not_found_again():
     assert again.counts()[0] == 2 * COUNT and again.counts()[1] < 2 * COUNT - 160
 
 
+def test_a_channel_that_is_stuck_throughout_a_record_is_not_repaired():
+    dead = damaged(lambda y: 0 * y + 0.1).replace(name="second")
+    problem, predictions = at_truth(measured(), dead)
+    (finding,) = recorded_faults(problem, predictions)
+    assert finding.name == "stuck" and "in 'second'" in finding.sentence
+    with pytest.raises(vb.InputError, match="of record 'second' is stuck throughout"):
+        without_lost_samples(problem, predictions, [finding])
+
+
 def test_a_repair_leaves_lost_samples_out():
     record = damaged(clipped)
     data = record.data.copy()

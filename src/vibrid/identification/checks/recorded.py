@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.errors import InputError
 from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.problem import Data, Problem
 from vibrid.records.channel import QUANTITIES
@@ -53,6 +54,11 @@ def without_lost_samples(problem: Problem, predictions: Sequence[np.ndarray], fa
             c = labels.index(fault.where)
             lost = _lost(fault.name, _recorded(d, c), np.asarray(y)[:, c])
             present[lost, c] = 0.0
+            if not present[:, c].any():
+                raise InputError(
+                    f"Channel '{fault.where}' of record '{d.name}' is {fault.name} throughout: no repair can help; "
+                    "leave the channel or the record out."
+                )
         data.append(dataclasses.replace(d, present=jnp.asarray(present)))
     return dataclasses.replace(problem, data=tuple(data))
 
