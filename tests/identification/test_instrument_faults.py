@@ -24,8 +24,8 @@ SPEC.loader.exec_module(instruments)
 @pytest.mark.parametrize("kind", instruments.KINDS)
 def test_a_fault_is_named_and_repaired(kind):
     case, rng = trust.linear_case(4), np.random.default_rng([8, 4])
-    readings, channels = instruments.faulty(kind, case, rng)
-    fit = instruments.identified(case, readings, rng)
+    readings, channels = instruments.noisy(kind, case, rng)
+    fit = instruments.identified(case, readings)
     first, labels = fit.checks[0], [fit.problem.sensors[c].label for c in channels]
     assert (first.name, first.where) == (kind, ", ".join(labels)), first.sentence
     assert not fit.model_fits
@@ -43,7 +43,7 @@ def test_a_fault_is_named_and_repaired(kind):
 
 def test_a_result_without_fault_is_not_repaired():
     case, rng = trust.linear_case(4), np.random.default_rng([8, 5])
-    fit = instruments.identified(case, case.clean, rng)
+    fit = instruments.identified(case, case.clean + trust.white(case, rng))
     assert fit.model_fits and not fit.checks
     with pytest.raises(vb.InputError, match="nothing to repair"):
         fit.repair()

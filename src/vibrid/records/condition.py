@@ -21,6 +21,7 @@ NYQUIST = 0.03
 COARSE = 0.1
 """Resolution over the standard deviation from which on it is told."""
 
+_CROWDED = 4  # times more samples than in the levels next to it, of a level at which a signal is clipped
 _TOP = 0.8  # the highest fifth begins at this share of half the rate
 _WIDE = 30  # samples on either side with which a spike is compared
 _BALANCED = ("acceleration", "velocity")  # quantities without a mean in a motion that begins and ends at rest
@@ -71,19 +72,19 @@ def _condition(record: Record, index: int) -> Condition:
         return Condition(channel, rate, record.duration, len(record), missing, gap, *numbers, (empty,))
     y = values[known]
     peak, mean, deviation = float(np.abs(y).max()), float(y.mean()), float(y.std())
-    resolution = _resolution(y)
+    resolution = resolution_of(values)
     if np.ptp(y) <= 1e-12 * max(peak, 1e-300):
         dead = _finding("dead", WRONG, channel, f"is dead (constant at {y[0]:.3g}): leave it out, or repair it.")
         numbers = (peak, 0.0, mean, 0.0, resolution)
         return Condition(channel, rate, record.duration, len(record), missing, gap, *numbers, (dead,))
     whole = bridge(values[:, None])[:, 0]
     spikes = _spikes(whole, known, 0.3 * deviation + 3 * resolution)
-    stuck = _stuck(channel, whole, time, record, index)
+    stuck = _stuck(channel, time, record, index)
     noise, share = _near_nyquist(_without(whole, spikes)) if record.step is not None else (float("nan"), 0.0)
     findings = [
         *_gaps(channel, missing, len(record), gap),
         *stuck,
-        *_clipped(channel, y, resolution),
+        *_clipped(channel, values),
         *([] if stuck else _baseline(channel, whole)),
         *_coarse(channel, resolution, deviation),
         *_spiky(channel, time[spikes]),
@@ -129,40 +130,103 @@ def _runs(flags: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def _stuck(channel: Channel, whole: np.ndarray, time: np.ndarray, record: Record, index: int) -> list[Finding]:
-    """A part without any change in which other channels move, or in the middle of the motion."""
-    longest = max(_runs(np.diff(whole) == 0.0), key=lambda run: run[1] - run[0], default=(0, 0))
-    first, end = longest[0], longest[1] + 1
-    if end - first < max(50, 0.05 * len(whole)):
-        return []
-    others = np.delete(record.data, index, axis=1)
-    with np.errstate(invalid="ignore"):
-        moving = np.nanstd(others[first:end], axis=0) > 0.1 * np.nanstd(others, axis=0)
-    inside = first > 0 and end < len(whole)
-    if not (inside or np.any(moving)):
+def _spread(columns: np.ndarray) -> np.ndarray:
+    """Standard deviation of every column; 0 where it has no sample."""
+    known = np.isfinite(columns)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, columns, 0.0).sum(axis=0) / count
+    return np.sqrt(np.sum(np.where(known, columns - mean, 0.0) ** 2, axis=0) / count)
+
+
+def constant_parts(values: np.ndarray) -> list[tuple[int, int]]:
+    """(first, end) of every part without any change that is 5 % of a signal or longer, and at least 50 samples."""
+    least = max(50, 0.05 * len(values))
+    parts = [(first, end + 1) for first, end in _runs(np.diff(values) == 0.0)]
+    return [(first, end) for first, end in parts if end - first >= least]
+
+
+def moves(columns: np.ndarray, part: tuple[int, int], least: float = 0.0) -> bool:
+    """Whether a column moves in a part of the time, by a tenth of its standard deviation and by `least`."""
+    return bool(np.any(_spread(columns[slice(*part)]) > np.maximum(0.1 * _spread(columns), least)))
+
+
+def _stuck(channel: Channel, time: np.ndarray, record: Record, index: int) -> list[Finding]:
+    """The longest part without any change in which other channels move, or in the middle of the motion."""
+    values, others = record.data[:, index], np.delete(record.data, index, axis=1)
+    parts = [p for p in constant_parts(values) if (p[0] > 0 and p[1] < len(values)) or moves(others, p)]
+    if not parts:
         return []  # quiet before or after the motion, as other channels are
-    words = (
-        f"is constant from {time[first]:.4g} to {time[end - 1]:.4g} s: it was stuck or disconnected; cut that part off."
-    )
-    return [_finding("stuck", WRONG, channel, words, start=float(time[first]), end=float(time[end - 1]))]
+    first, end = max(parts, key=lambda part: part[1] - part[0])
+    start, stop = float(time[first]), float(time[end - 1])
+    words = f"is constant from {start:.4g} to {stop:.4g} s: it was stuck or disconnected; cut that part off."
+    return [_finding("stuck", WRONG, channel, words, start=start, end=stop)]
 
 
-def _clipped(channel: Channel, y: np.ndarray, resolution: float) -> list[Finding]:
-    """Several flat tops at the largest or smallest value."""
-    slack = max(0.5 * resolution, 1e-9 * float(np.ptp(y)))
-    if resolution > 0.05 * float(np.ptp(y)):
+@dataclass(frozen=True)
+class Limit:
+    """A value beyond which a recorder kept nothing.
+
+    Fields
+        side: "above" or "below".
+        level: the value.
+        samples: (samples,) true where the signal lies at it.
+    """
+
+    side: str
+    level: float
+    samples: np.ndarray
+
+    def words(self, unit: str) -> str:
+        """The limit in words, such as "above at 2.5 m/s^2 (30 samples)"."""
+        return f"{self.side} at {with_unit(self.level, unit, 4)} ({int(self.samples.sum())} samples)"
+
+
+def with_unit(value: float, unit: str, digits: int = 3) -> str:
+    """A number and its unit, if it has one."""
+    return f"{value:.{digits}g} {unit}".rstrip()
+
+
+def limits_of(values: np.ndarray) -> list[Limit]:
+    """The sides on which a signal is clipped: several flat tops at the largest or smallest value.
+
+    Where the values lie on a grid, flat tops are no wonder: they must be more, and hold many more samples than the
+    levels next to them. Where one side is clipped, fewer samples tell that the other is.
+    """
+    known = np.isfinite(values)
+    y, quantum = values[known], resolution_of(values)
+    wide = float(np.ptp(y)) if len(y) else 0.0
+    if quantum > 0.05 * wide or not wide:
         return []
+    levels, counts = np.unique(y, return_counts=True)
+    sides = (("above", levels[-1], counts[-3:-1]), ("below", levels[0], counts[1:3]))
+    flat = [np.abs(y - level) <= max(0.5 * quantum, 1e-9 * wide) for _, level, _ in sides]
+    told = [_is_limit(at, float(beside.mean()), quantum) for at, (_, _, beside) in zip(flat, sides, strict=True)]
+    if any(told) and not quantum:
+        told = [bool(at.sum() > 1) for at in flat]
     found = []
-    for side, level in (("above", float(y.max())), ("below", float(y.min()))):
-        runs = [run for run in _runs(np.abs(y - level) <= slack) if run[1] - run[0] >= 3]
-        count = sum(end - first for first, end in runs)
-        if len(runs) >= 2 and count >= 8:
-            found.append((side, level, count))
-    if not found:
+    for at, (side, level, _), is_limit in zip(flat, sides, told, strict=True):
+        if is_limit:
+            samples = np.zeros(len(values), bool)
+            samples[known] = at
+            found.append(Limit(side, float(level), samples))
+    return found
+
+
+def _is_limit(at: np.ndarray, beside: float, quantum: float) -> bool:
+    """Whether the samples at the last level of a signal are too many, beside those of the levels next to it."""
+    lengths = [end - first for first, end in _runs(at)]
+    flat = [length for length in lengths if length >= 3]
+    enough = len(flat) >= 2 and sum(flat) >= 8 if quantum else len(lengths) >= 2 and len(flat) >= 1
+    return bool(enough and at.sum() > _CROWDED * beside)
+
+
+def _clipped(channel: Channel, values: np.ndarray) -> list[Finding]:
+    limits = limits_of(values)
+    if not limits:
         return []
-    where = " and ".join(f"{side} at {level:.4g} ({count} samples)" for side, level, count in found)
+    where = " and ".join(limit.words(channel.unit) for limit in limits)
     words = f"is clipped {where}: the range of the instrument was too small; those samples are wrong."
-    return [_finding("clipped", WRONG, channel, words, level=found[0][1], samples=found[0][2])]
+    return [_finding("clipped", WRONG, channel, words, level=limits[0].level, samples=int(limits[0].samples.sum()))]
 
 
 def _baseline(channel: Channel, whole: np.ndarray) -> list[Finding]:
@@ -183,8 +247,9 @@ def _baseline(channel: Channel, whole: np.ndarray) -> list[Finding]:
     return found
 
 
-def _resolution(y: np.ndarray) -> float:
-    """The step between the values of a channel, where they lie on a grid; 0 where they do not."""
+def resolution_of(values: np.ndarray) -> float:
+    """The step between the values of a signal, where they lie on a grid; 0 where they do not."""
+    y = values[np.isfinite(values)]
     levels = np.unique(y)
     if len(levels) < 2 or len(levels) > 0.5 * len(y):
         return 0.0
@@ -196,13 +261,19 @@ def _resolution(y: np.ndarray) -> float:
     return quantum if np.all(np.abs(multiples - np.round(multiples)) < 0.02 * np.maximum(multiples, 1.0)) else 0.0
 
 
-def _coarse(channel: Channel, resolution: float, deviation: float) -> list[Finding]:
+def coarse_words(resolution: float, deviation: float, unit: str) -> str:
+    """What a coarse resolution means, in words; "" where it is fine enough."""
     if resolution <= COARSE * deviation:
-        return []
-    share = 100 * resolution / deviation
-    words = f"has a resolution of {resolution:.3g} {channel.unit}, {share:.2g} % of its motion: like noise of "
-    words += f"{resolution / np.sqrt(12):.2g} {channel.unit}; a smaller range of the instrument would see more."
-    return [_finding("resolution", ODD, channel, words, resolution=resolution)]
+        return ""
+    return (
+        f"has a resolution of {with_unit(resolution, unit)}, {100 * resolution / deviation:.2g} % of its motion: like "
+        f"noise of {with_unit(resolution / np.sqrt(12), unit, 2)}; a smaller range of the instrument would see more."
+    )
+
+
+def _coarse(channel: Channel, resolution: float, deviation: float) -> list[Finding]:
+    words = coarse_words(resolution, deviation, channel.unit)
+    return [_finding("resolution", ODD, channel, words, resolution=resolution)] if words else []
 
 
 def _spikes(whole: np.ndarray, known: np.ndarray, least: float) -> np.ndarray:
@@ -245,14 +316,18 @@ def _near_nyquist(whole: np.ndarray) -> tuple[float, float]:
     return float(y.std() * np.sqrt(min(quiet * len(power) / power[1:].sum(), 1.0))), share
 
 
+def twin_of(data: np.ndarray, index: int) -> int | None:
+    """The first earlier column with the same values, where they move."""
+    y = data[:, index]
+    if not _spread(y[:, None])[0]:
+        return None
+    return next((i for i in range(index) if np.array_equal(y, data[:, i], equal_nan=True)), None)
+
+
 def _twins(record: Record, index: int) -> list[Finding]:
     """An earlier channel with the same values."""
-    y = record.data[:, index]
-    for other in range(index):
-        same = np.array_equal(y, record.data[:, other], equal_nan=True)
-        if same and np.nanstd(y) > 0:
-            words = (
-                f"has the same values as '{record.channels[other].name}': one of them was copied or connected twice."
-            )
-            return [_finding("twin", WRONG, record.channels[index], words)]
-    return []
+    other = twin_of(record.data, index)
+    if other is None:
+        return []
+    words = f"has the same values as '{record.channels[other].name}': one of them was copied or connected twice."
+    return [_finding("twin", WRONG, record.channels[index], words)]

@@ -6,15 +6,17 @@ from vibrid.core.findings import KNOWN, ODD, WRONG
 from vibrid.identification.checks.consistency import FILTERS
 from vibrid.identification.checks.input_noise import applies
 from vibrid.identification.checks.laws import is_tested
-from vibrid.identification.checks.run import NOT_SOUGHT
+from vibrid.identification.checks.recorded import NAMES
+from vibrid.identification.checks.run import NOT_SOUGHT, RECORDED
 from vibrid.identification.checks.twins import starts_of
 from vibrid.identification.diagnostics import verdict
 from vibrid.identification.result import Identification
 from vibrid.report.words import Html, badge, paragraph, table
 
 QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Did the recorder keep all of the motion (no clipped, stuck, copied or coarse channel)?", NAMES),
     ("Are the readings those of the named sensors, in the right unit, sign and time?",
-     ("unit", "sign", "gain", "delay", "offset", "drift", "clock", "exchanged", "meaning", "repaired", "clipped", "gap",
+     ("unit", "sign", "gain", "delay", "offset", "drift", "clock", "exchanged", "meaning", "repaired", "gap",
       "resampled")),
     ("Is the measured excitation free of noise that matters?", ("input noise",)),
     ("Is there another answer that explains the readings as well?", ("another answer",)),
@@ -31,7 +33,7 @@ _MEANING = {WRONG: badge(False, no="to be cured"), ODD: badge(False, no="worth a
 
 def checks_section(fit: Identification) -> Html:
     """One row for every question, with what was found."""
-    if fit.convergence.get("checks") != "all":
+    if fit.convergence.get("checks") not in ("all", RECORDED):
         return Html(paragraph("This result was not checked: its intervals assume that model, time step and noise are "
                               "right."))  # fmt: skip
     rows, told = [], {name for _, names in QUESTIONS for name in names}
@@ -51,15 +53,19 @@ def checks_section(fit: Identification) -> Html:
 
 def _asked(fit: Identification) -> dict[str, bool]:
     """Whether a question was asked, by the first name of its findings."""
+    if fit.convergence["checks"] == RECORDED:
+        return {names[0]: names == NAMES for _, names in QUESTIONS}
+    recorded = any(f.verdict == WRONG and f.name in NAMES for f in fit.checks)  # whose consequences are not sought
     numbers = any(f.depends is not None for f in fit.fits)  # time step and noise: of results of least squares
     misfit = not verdict(fit.fits)[0]
     return {
-        "unit": misfit and NOT_SOUGHT not in fit.warnings,
-        "input noise": applies(fit.problem) and "input_noise" not in fit.convergence,
+        "unit": misfit and not recorded and NOT_SOUGHT not in fit.warnings,
+        "input noise": applies(fit.problem) and "input_noise" not in fit.convergence and not recorded,
         "another answer": starts_of(fit.problem) > 0,
         "time step": numbers,
         "hold": numbers,
         "memory": numbers,
-        "law": is_tested(fit) and "input_noise" not in fit.convergence,
+        "damping": not recorded,
+        "law": is_tested(fit) and "input_noise" not in fit.convergence and not recorded,
         "filter": fit.method in FILTERS,
     }

@@ -1,8 +1,8 @@
 """Fitting again with the faults of instruments that were found explained.
 
 A delay, a gain and an offset become unknowns, so that their uncertainty counts in the intervals; a sign, exchanged
-channels and another meaning of acceleration are put right in the sensors; a drift and a clock in the readings. Noise of
-the excitation is counted by `NoisyInputFit`.
+channels and another meaning of acceleration are put right in the sensors; a drift and a clock in the readings. Samples
+that were clipped or stuck are left out. Noise of the excitation is counted by `NoisyInputFit`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.findings import KNOWN, WRONG, Finding
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.input_noise import NAME
+from vibrid.identification.checks.recorded import LEFT_OUT, without_lost_samples
 from vibrid.identification.checks.refit import Correction, corrected, exchanged
 from vibrid.identification.checks.run import checked_result
 from vibrid.identification.method import METHODS, Method, refuse_impossible
@@ -35,12 +36,15 @@ _KINDS = ("delay", "gain", "unit", "offset", "sign", "exchanged", "meaning", "dr
 
 def repair(fit: Identification, progress: Progress = SILENT) -> Identification:
     """The result of the same method with the faults of instruments that were found explained."""
-    faults = [f for f in fit.checks if f.verdict == WRONG and f.name in (*_KINDS, NAME)]
+    lost = _lost(fit)
+    faults = [*lost, *(f for f in fit.checks if f.verdict == WRONG and f.name in (*_KINDS, NAME))]
     if not faults:
-        raise InputError("No fault of an instrument was found in this result, so there is nothing to repair.")
-    problem, extra = fit.problem, []
+        raise InputError(
+            "No fault of an instrument that can be repaired was found in this result: there is nothing to repair."
+        )
+    problem, extra = without_lost_samples(fit.problem, fit.predictions, lost), []
     for fault in faults:
-        if fault.name == NAME:
+        if fault.name in (NAME, *LEFT_OUT):
             continue
         channels = _channels(problem, fault)
         size = fault.numbers.get(fault.name, fault.numbers.get("gain", np.nan))
@@ -65,6 +69,12 @@ def repair(fit: Identification, progress: Progress = SILENT) -> Identification:
     return again.replace(
         checks=(*again.checks, told), provenance=fit.provenance, files=fit.files, display_units=fit.display_units
     )
+
+
+def _lost(fit: Identification) -> list[Finding]:
+    """The findings of readings that were clipped or stuck; those of the excitation cannot be repaired."""
+    labels = [s.label for s in fit.problem.sensors]
+    return [f for f in fit.checks if f.verdict == WRONG and f.name in LEFT_OUT and f.where in labels]
 
 
 def _channels(problem: Problem, fault: Finding) -> list[int]:
@@ -119,5 +129,6 @@ def _method(fit: Identification) -> Method:
 
 def _list(faults: list[Finding]) -> str:
     words = {"exchanged": "exchange", "meaning": "quantity", NAME: "noise"}
+    words |= {name: f"{name} samples" for name in LEFT_OUT}
     every = {NAME: "the excitation"}
     return ", ".join(f"{words.get(f.name, f.name)} of {f.where or every.get(f.name, 'all channels')}" for f in faults)

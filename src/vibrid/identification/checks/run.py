@@ -16,6 +16,7 @@ from vibrid.identification.checks.input_noise import noise_of_inputs
 from vibrid.identification.checks.instruments import instrument_faults
 from vibrid.identification.checks.laws import missing_laws
 from vibrid.identification.checks.numbers import checked_numbers
+from vibrid.identification.checks.recorded import recorded_faults
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.checks.small_faults import MOSTLY, small_faults
@@ -34,6 +35,9 @@ MOST_STATES = 200
 MOST_WORK = 1e8
 """Samples × unknowns × degrees of freedom² up to which faults of instruments are looked for."""
 
+RECORDED = "recorded values"
+"""What `convergence["checks"]` says of a result of which only the recorded values were checked."""
+
 NOT_SOUGHT = "Faults of instruments were not looked for: that would take many times as long as this fit."
 
 
@@ -43,34 +47,41 @@ def checked_result(
     """A result with what its checks found: causes of a misfit, the most important first, and known errors of the data.
 
     The time step and the input between samples are checked first, then the noise; a result that is the least squares
-    of the readings is fitted again where one of them asks for it. Faults of instruments are looked for where the model
-    does not fit; the damping of modes always. A result with unknown loads, which explain any reading, is not checked,
-    nor is one that was cut short, nor one of a model whose simulation takes long (fibres, hundreds of degrees of
-    freedom). A check that fails costs no result.
+    of the readings is fitted again where one of them asks for it. Faults that the recorded values show by themselves
+    are always told; no other cause is looked for where one of them is wrong. Faults of instruments are looked for where
+    the model does not fit; the damping of modes always. Of a result with unknown loads, which explain any reading, and
+    of a model whose simulation takes long (fibres, hundreds of degrees of freedom) only the recorded values are
+    checked. A result that was cut short is not checked. A check that fails costs no result.
 
     may_change: what the caller left open, of "substeps" and "hold".
     """
-    if fit.cut_short or fit.problem.unknown_loads:
+    if fit.cut_short:
         return fit
-    fit = allow_for_resampling(fit, records)
+    if not fit.problem.unknown_loads:
+        fit = allow_for_resampling(fit, records)
     resampled = any(interpolation_error(record) for record in records)
-    if _is_slow(fit):
-        return fit
-    progress.stage("checking the result")
     try:
+        recorded = recorded_faults(fit.problem, fit.predictions)
+        if fit.problem.unknown_loads or _is_slow(fit):
+            return fit.replace(checks=(*recorded, *fit.checks), convergence=fit.convergence | {"checks": RECORDED})
+        progress.stage("checking the result")
         with on_processor():
             fit = checked_numbers(checked_answers(checked_filter(fit)), may_change)
-            found = _causes(fit, resampled)
-            if not verdict(fit.fits)[0] and _is_costly(fit):
+            found = _causes(fit, resampled, recorded)
+            if not verdict(fit.fits)[0] and _is_costly(fit) and not _is_wrong(recorded):
                 fit = fit.replace(warnings=(*fit.warnings, NOT_SOUGHT))
     except KeyboardInterrupt:
         return fit
     except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
         reason = f"{type(problem).__name__}: {problem}"[:200]
         return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
-    if any(finding.verdict == WRONG for finding in found):  # the answers are those of wrong readings
+    if _is_wrong(found):  # the answers are those of wrong readings
         fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
     return fit.replace(checks=(*found, *fit.checks), convergence=fit.convergence | {"checks": "all"})
+
+
+def _is_wrong(found: Collection[Finding]) -> bool:
+    return any(finding.verdict == WRONG for finding in found)
 
 
 def _is_slow(fit: Identification) -> bool:
@@ -87,7 +98,12 @@ def _is_costly(fit: Identification) -> bool:
     return steps * (len(fit.names) + 1) * size**2 > MOST_WORK
 
 
-def _causes(fit: Identification, resampled: bool) -> list[Finding]:
+def _causes(fit: Identification, resampled: bool, recorded: list[Finding]) -> list[Finding]:
+    """Faults of the recorded values; where none of them is wrong, what residuals say, before them."""
+    return recorded if _is_wrong(recorded) else [*_causes_of_residuals(fit, resampled), *recorded]
+
+
+def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
     """Faults of instruments where the model does not fit; where they do not explain most of it, the damping of modes,
     then a law that a storey lacks, then noise of the excitation."""
     if "input_noise" in fit.convergence:  # whose method counts it
