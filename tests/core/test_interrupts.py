@@ -8,7 +8,7 @@ import time
 import pytest
 
 from vibrid import cli
-from vibrid.core.interrupts import PatientStop, Terminated, stop_requested
+from vibrid.core.interrupts import PatientStop, Terminated, finishing, listening, stop_requested
 
 
 @pytest.fixture
@@ -67,3 +67,31 @@ def test_a_request_before_a_command_begins_ends_without_a_traceback(monkeypatch,
         for number, handler in earlier.items():
             signal.signal(number, handler)
     assert end.value.code == code and "topped by" in capsys.readouterr().err
+
+
+def test_a_request_waits_while_work_is_finishing_and_is_not_lost(asked):
+    reached = []
+    with pytest.raises(Terminated):
+        with finishing():
+            signal.raise_signal(signal.SIGTERM)
+            reached.append("finished")
+        time.sleep(60.0)
+    assert reached == ["finished"]
+
+
+def test_it_is_answered_where_work_listens(asked):
+    reached = []
+    with finishing():
+        signal.raise_signal(signal.SIGINT)
+        reached.append("closed")
+        with pytest.raises(KeyboardInterrupt), listening():
+            reached.append("not reached")
+        with pytest.raises(KeyboardInterrupt), listening():
+            signal.raise_signal(signal.SIGINT)
+    assert reached == ["closed"]
+
+
+def test_a_second_request_does_not_wait(asked):
+    with pytest.raises(KeyboardInterrupt), finishing():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)

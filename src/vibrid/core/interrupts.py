@@ -17,15 +17,54 @@ class Terminated(KeyboardInterrupt):
 
 
 def stop_requested(number: int, frame: FrameType | None) -> None:
-    """Handler of SIGINT and SIGTERM: ends the work by an exception.
+    """Handler of SIGINT and SIGTERM: ends the work by an exception; the first request waits while work is finishing.
 
     An exception is lost in a callback of the garbage collector and in `__del__`; JAX has such a callback, often the
     first to run after a long compilation. The request is then repeated a moment later.
     """
-    if _loses_exceptions(frame):
+    if _waits.closed and _waits.asked is None:
+        _waits.asked = number
+    elif _loses_exceptions(frame):
         _thread.start_new_thread(_repeat, (number,))  # without the locks of `threading`, which may be held here
     else:
+        _waits.asked = None
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+class _Waits:
+    """Whether requests wait, and the one that does."""
+
+    closed: bool = False
+    asked: int | None = None
+
+
+_waits = _Waits()
+
+
+@contextlib.contextmanager
+def finishing() -> Iterator[None]:
+    """A request waits while a result that is nearly there is completed, and comes after it; a second one does not."""
+    before, _waits.closed = _waits.closed, True
+    try:
+        yield
+    finally:
+        _waits.closed = before
+        if not before and _waits.asked is not None:
+            number, _waits.asked = _waits.asked, None
+            _thread.start_new_thread(_repeat, (number,))
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[None]:
+    """Inside `finishing`, a part that can be interrupted and keeps what it has; a request that waits is answered."""
+    before, _waits.closed = _waits.closed, False
+    try:
+        if _waits.asked is not None:
+            number, _waits.asked = _waits.asked, None
+            stop_requested(number, None)
+        yield
+    finally:
+        _waits.closed = before
 
 
 def _repeat(number: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from vibrid.core.arguments import Array
 from vibrid.core.device import on_processor
+from vibrid.core.interrupts import finishing
 from vibrid.core.version import __version__
 from vibrid.identification.diagnostics import LOWER_LIMIT, channel_fits, verdict
 from vibrid.identification.identifiability import fisher_information, identifiability
@@ -65,6 +66,7 @@ def covariance_of(normal: np.ndarray, held: np.ndarray | None = None) -> np.ndar
     return ((vectors / np.maximum(values, 1e-14)) @ vectors.T) / np.outer(scale, scale)
 
 
+@finishing()
 def conclude(
     problem: Problem,
     method: Method,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -90,8 +91,9 @@ def identify(
         records = [data] if isinstance(data, Record) else data
         open_ = [name for name, value in (("hold", hold), ("substeps", substeps)) if value == "auto"]
         if checks == "all":
-            if on_answer is not None:
-                on_answer(fit)
-            fit = checked_result(fit, records, progress, open_)
+            with contextlib.suppress(KeyboardInterrupt):  # the answer is kept
+                if on_answer is not None:
+                    on_answer(fit)
+                fit = checked_result(fit, records, progress, open_)
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
     return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import Array
+from vibrid.core.interrupts import listening
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.box import Box, bounded_step, promise
 
@@ -175,34 +176,35 @@ def descend(
         return descent
     descent.history.append((free[descent.best].copy(), float(cost[descent.best])))
     try:
-        for it in range(1, iterations + 1):
-            step, gain = np.zeros_like(free), np.zeros(count)
-            for b in map(int, np.flatnonzero(~done)):
-                step[b] = bounded_step(
-                    normal[b], gradient[b], damping[b], *box.room(free[b], np.where(active, reach[b], 0.0))
-                )
-                gain[b] = promise(normal[b], gradient[b], step[b])
-                enough = tolerance * cost[b] + rounding[b]
-                done[b] = gain[b] <= enough and _decrease_left(descent, b, box, active) <= enough
-            if done.all():
-                break
-            trial = np.where(done[:, None], free, box.clip(free + step))
-            t_cost, t_gradient, t_normal = evaluate(trial)
-            better = ~done & (t_cost < cost)
-            worse = ~done & ~better
-            kept = np.zeros(count)  # share of the predicted decrease
-            kept[better] = (cost - t_cost)[better] / np.maximum(gain[better], 1e-300)
-            damping[better] = np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12)[better]
-            reach[(np.abs(step) >= 0.999 * reach) & (kept > 0.5)[:, None]] *= 2.0
-            reach = np.minimum(reach, np.maximum(box.trust, box.longest))
-            reach[worse] = np.minimum(reach[worse], box.longest)
-            damping[worse] *= 8.0
-            done |= worse & (damping > 1e10)
-            free[better], cost[better] = trial[better], t_cost[better]
-            gradient[better], normal[better] = t_gradient[better], t_normal[better]
-            descent.iterations = it
-            descent.history.append((free[descent.best].copy(), float(cost[descent.best])))
-            progress.update(it, f"misfit {2 * cost[descent.best]:.4g}")
+        with listening():
+            for it in range(1, iterations + 1):
+                step, gain = np.zeros_like(free), np.zeros(count)
+                for b in map(int, np.flatnonzero(~done)):
+                    step[b] = bounded_step(
+                        normal[b], gradient[b], damping[b], *box.room(free[b], np.where(active, reach[b], 0.0))
+                    )
+                    gain[b] = promise(normal[b], gradient[b], step[b])
+                    enough = tolerance * cost[b] + rounding[b]
+                    done[b] = gain[b] <= enough and _decrease_left(descent, b, box, active) <= enough
+                if done.all():
+                    break
+                trial = np.where(done[:, None], free, box.clip(free + step))
+                t_cost, t_gradient, t_normal = evaluate(trial)
+                better = ~done & (t_cost < cost)
+                worse = ~done & ~better
+                kept = np.zeros(count)  # share of the predicted decrease
+                kept[better] = (cost - t_cost)[better] / np.maximum(gain[better], 1e-300)
+                damping[better] = np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12)[better]
+                reach[(np.abs(step) >= 0.999 * reach) & (kept > 0.5)[:, None]] *= 2.0
+                reach = np.minimum(reach, np.maximum(box.trust, box.longest))
+                reach[worse] = np.minimum(reach[worse], box.longest)
+                damping[worse] *= 8.0
+                done |= worse & (damping > 1e10)
+                free[better], cost[better] = trial[better], t_cost[better]
+                gradient[better], normal[better] = t_gradient[better], t_normal[better]
+                descent.iterations = it
+                descent.history.append((free[descent.best].copy(), float(cost[descent.best])))
+                progress.update(it, f"misfit {2 * cost[descent.best]:.4g}")
     except KeyboardInterrupt:
         descent.cut_short = True
     descent.side = box.side(free)

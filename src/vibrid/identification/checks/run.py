@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vibrid.core.device import on_processor
-from vibrid.core.findings import WRONG, Finding
+from vibrid.core.findings import KNOWN, WRONG, Finding
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.consistency import checked_filter
 from vibrid.identification.checks.damping import damping_of_modes
@@ -20,6 +20,7 @@ from vibrid.identification.checks.recorded import recorded_faults
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.checks.small_faults import MOSTLY, small_faults
+from vibrid.identification.checks.time_step import HOLD
 from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
 from vibrid.identification.diagnostics import verdict
 from vibrid.records.record import Record
@@ -75,9 +76,15 @@ def checked_result(
     except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
         reason = f"{type(problem).__name__}: {problem}"[:200]
         return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
-    if _is_wrong(found):  # the answers are those of wrong readings
-        fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
+    if _is_wrong(found):  # the answers, and the doubts, are those of wrong readings
+        kept = (f for f in fit.checks if f.name != ANOTHER and (f.name != HOLD or f.verdict == KNOWN))
+        fit = fit.replace(other_answers=(), checks=tuple(kept))
     return fit.replace(checks=(*found, *fit.checks), convergence=fit.convergence | {"checks": "all"})
+
+
+def _evidence(finding: Finding) -> float:
+    """Drop of χ² by a law, or twice the gain of log-likelihood by noise of the excitation."""
+    return finding.numbers.get("drop", 2.0 * finding.numbers.get("nats", 0.0))
 
 
 def _is_wrong(found: Collection[Finding]) -> bool:
@@ -105,7 +112,7 @@ def _causes(fit: Identification, resampled: bool, recorded: list[Finding]) -> li
 
 def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
     """Faults of instruments where the model does not fit; where they do not explain most of it, the damping of modes,
-    then a law that a storey lacks, then noise of the excitation."""
+    then a law that a storey lacks or noise of the excitation, whichever is likelier."""
     if "input_noise" in fit.convergence:  # whose method counts it
         return []
     found = []
@@ -113,9 +120,11 @@ def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
         found = small_faults(fit)
         if found and max(finding.explains for finding in found) > MOSTLY:
             return found
-    others = damping_of_modes(fit) or ([] if _is_costly(fit) else missing_laws(fit))
-    if not others and not resampled:  # which is an error of the excitation that is known
-        others = noise_of_inputs(fit)
+    others = damping_of_modes(fit)
+    if not others:
+        laws = [] if _is_costly(fit) else missing_laws(fit)
+        noise = [] if resampled else noise_of_inputs(fit)  # resampling is a known error of the excitation
+        others = sorted([*laws, *noise], key=_evidence)[-1:]
     if found or others or verdict(fit.fits)[0] or _is_costly(fit):
         return others or found
     return instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)[0]

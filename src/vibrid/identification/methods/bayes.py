@@ -53,11 +53,10 @@ class Bayes(Method):
         blackjax = require("blackjax", "bayes", "Bayes")
         started = time.perf_counter()
         fit = TrajectoryFit().solve(problem, key, progress)
-        if not fit.cut_short:
-            fit = checked_answers(fit)
         kept: list[np.ndarray] = []
         try:
             if not fit.cut_short:
+                fit = checked_answers(fit)
                 return self._sample(problem, fit, kept, blackjax, key, progress, started)
         except KeyboardInterrupt:  # in the adaptation, or with too few samples for a posterior
             pass

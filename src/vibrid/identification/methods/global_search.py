@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy
 
+from vibrid.core.interrupts import finishing
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import conclude, covariance_of, predictions_at, residual_deviations
 from vibrid.identification.levenberg import descend
@@ -77,6 +78,12 @@ class GlobalSearch(Method):
             )
         except KeyboardInterrupt:
             cut_short = True
+        return self._concluded(problem, seen, noise, cut_short, key, started, progress)
+
+    @finishing()
+    def _concluded(self, problem: Problem, seen, noise, cut_short: bool, key: int, started: float, progress):
+        """The result from the best of what was seen, moved to the minimum beside it."""
+        given = problem.given_deviations()
         estimates = [np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in seen]
         problem = problem.boxed()
         free = problem.unknowns.to_free(estimates[-1] if seen else problem.unknowns.start)

@@ -12,6 +12,7 @@ import numpy as np
 
 from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError
+from vibrid.core.interrupts import finishing
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import (
     conclude,
@@ -97,6 +98,7 @@ class TrajectoryFit(Method):
         note = "Single shooting from this first guess ended at a larger misfit; this result is from multiple shooting."
         return again.replace(warnings=(*again.warnings, note))
 
+    @finishing()
     def _shot(self, problem: Problem, segments: int, key: int, progress, started: float) -> Identification:
         given = problem.given_deviations()
         known = np.isfinite(given)
