@@ -9,6 +9,7 @@ the fit is compiled again: H comes from predictions with a small known noise add
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -40,29 +41,55 @@ _PRESENT = 0.98  # share of samples that must be there
 _SHORTEST = 200  # samples
 
 
-def noise_of_inputs(fit: Identification) -> list[Finding]:
-    """The finding that the measured excitation has noise; empty where the readings do not say so."""
+@dataclass(frozen=True)
+class InputNoise:
+    """Noise of the excitation in the first record.
+
+    Fields
+        share: of the excitation.
+        nats: gain of log-likelihood over noise that every channel has by itself.
+        root: (frequencies, ny, ny), which whitens the spectra of the readings.
+    """
+
+    share: float
+    nats: float
+    root: np.ndarray
+
+    def whitened(self, signals: np.ndarray) -> np.ndarray:
+        """(nt, ny, …) as independent numbers of the same size, (numbers, …)."""
+        spectra = np.einsum("fij,fj...->fi...", self.root, np.fft.rfft(signals, axis=0)[1:])
+        flat = spectra.reshape(-1, *signals.shape[2:])
+        return np.concatenate([flat.real, flat.imag])
+
+    def finding(self) -> Finding:
+        said = (
+            f"What is left over is the response to noise of the measured excitation, about {100 * self.share:.2g} % of "
+            "it: the intervals do not hold. Fit again with the method 'noisy-input' (`fit.repair()`, `--repair`), "
+            "which takes longer."
+        )
+        return Finding(NAME, WRONG, said, "", 1.0, {"share": self.share, "nats": self.nats})
+
+
+def noise_of_inputs(fit: Identification) -> InputNoise | None:
+    """The noise of the measured excitation; None where the readings do not tell of it."""
     problem = fit.problem
     if not applies(problem):
-        return []
+        return None
     here = linearised(problem, fit.free)
     noise = noise_at(here)
     if noise.is_white:
-        return []
+        return None
     data = problem.data[0]
     spectra = np.fft.rfft(here.residuals[0], axis=0)[1:] / np.sqrt(data.samples)
     transfer = _transfer(problem, fit.free)[1:] * input_size(problem)
     value, sizes = _fitted(spectra, transfer, fit.noise)
     own = _of_channels(noise, here)
-    if value + 0.5 * np.log(data.samples) > own - CLEARLY or not _is_steady(here, transfer, sizes):
-        return []
-    share = float(sizes[-1])
-    said = (
-        f"What is left over is the response to noise of the measured excitation, about {100 * share:.2g} % of it: the "
-        "intervals do not hold. Fit again with the method 'noisy-input' (`fit.repair()`, `--repair`), which takes "
-        "longer."
-    )
-    return [Finding(NAME, WRONG, said, "", 1.0, {"share": share, "nats": float(own - value)})]
+    if value + 0.5 * np.log(data.samples) > own - CLEARLY:
+        return None
+    matrices = _matrix(np.log(sizes), np.einsum("fim,fjm->fij", transfer, transfer.conj()))
+    values, vectors = np.linalg.eigh(matrices)
+    root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.conj().swapaxes(1, 2)
+    return InputNoise(float(sizes[-1]), float(own - value), root) if _is_steady(here, root) else None
 
 
 def applies(problem: Problem) -> bool:
@@ -139,11 +166,8 @@ def _of_channels(noise: NoiseModel, here: LinearReadings) -> float:
     return 0.5 * samples * (float(np.linalg.slogdet(together)[1]) + count) + 0.5 * np.log(samples) * parameters
 
 
-def _is_steady(here: LinearReadings, transfer: np.ndarray, sizes: np.ndarray) -> bool:
+def _is_steady(here: LinearReadings, root: np.ndarray) -> bool:
     """Whether the whitened residuals are as large where the motion is weak as where it is strong."""
-    matrices = _matrix(np.log(sizes), np.einsum("fim,fjm->fij", transfer, transfer.conj()))
-    values, vectors = np.linalg.eigh(matrices)
-    root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.conj().swapaxes(1, 2)
     spectra = np.fft.rfft(here.residuals[0], axis=0)
     spectra[0] = 0.0
     spectra[1:] = np.einsum("fij,fj->fi", root, spectra[1:])

@@ -16,7 +16,8 @@ import scipy
 
 from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.checks.again import movable
-from vibrid.identification.checks.dependence import noise_about_trend
+from vibrid.identification.checks.dependence import noise_about_trend, orthonormal
+from vibrid.identification.checks.input_noise import InputNoise
 from vibrid.identification.checks.law_directions import directions, is_linear
 from vibrid.identification.checks.scores import left_over
 from vibrid.identification.conclude import covariance_of
@@ -77,7 +78,7 @@ def missing_laws(fit: Identification) -> list[Finding]:
     if not suspect and not is_linear(fit.problem, fit.free):
         return []
     scores = law_scores(fit)
-    if not scores or scores[0].held_out <= 0.0 or scores[0].drop < scipy.stats.chi2.isf(ALARMS / len(scores), 1):
+    if not scores or scores[0].held_out <= 0.0 or scores[0].drop < _threshold(len(scores)):
         return []
     best = scores[0]
     worst = int(np.argmax(np.abs(best.bias)))
@@ -92,6 +93,24 @@ def missing_laws(fit: Identification) -> list[Finding]:
     numbers = {"drop": float(best.drop), "bias": bias}
     verdict = WRONG if bias > BIASED else ODD
     return [Finding(NAME, verdict, said, f"storeys[{best.storey}]", best.explains, numbers)]
+
+
+def stands_beside(fit: Identification, noise: InputNoise) -> bool:
+    """Whether a law is still missing where noise of the excitation explains what it can."""
+    here, keep = linearised(fit.problem, fit.free), movable(fit)
+    basis = orthonormal(noise.whitened(here.slopes[0][:, :, keep]))
+    r, tried = (
+        part - basis @ (basis.T @ part)
+        for part in map(noise.whitened, (here.residuals[0], directions(fit.problem, fit.free)[1][0]))
+    )
+    along, power = tried.T @ r, np.sum(tried * tried, axis=0)
+    drops = along**2 / np.maximum(power, 1e-300) / (r @ r) * len(r)
+    return bool(np.max(drops[power > 0.0], initial=0.0) > _threshold(len(drops)))
+
+
+def _threshold(count: int) -> float:
+    """Drop of χ² that the largest of so many reaches by chance with the probability of an alarm."""
+    return float(scipy.stats.chi2.isf(ALARMS / count, 1))
 
 
 def is_tested(fit: Identification) -> bool:

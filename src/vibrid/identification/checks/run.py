@@ -14,7 +14,7 @@ from vibrid.identification.checks.consistency import checked_filter
 from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.input_noise import noise_of_inputs
 from vibrid.identification.checks.instruments import instrument_faults
-from vibrid.identification.checks.laws import missing_laws
+from vibrid.identification.checks.laws import missing_laws, stands_beside
 from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.checks.recorded import recorded_faults
 from vibrid.identification.checks.refit import as_fitted
@@ -82,11 +82,6 @@ def checked_result(
     return fit.replace(checks=(*found, *fit.checks), convergence=fit.convergence | {"checks": "all"})
 
 
-def _evidence(finding: Finding) -> float:
-    """Drop of χ² by a law, or twice the gain of log-likelihood by noise of the excitation."""
-    return finding.numbers.get("drop", 2.0 * finding.numbers.get("nats", 0.0))
-
-
 def _is_wrong(found: Collection[Finding]) -> bool:
     return any(finding.verdict == WRONG for finding in found)
 
@@ -112,7 +107,7 @@ def _causes(fit: Identification, resampled: bool, recorded: list[Finding]) -> li
 
 def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
     """Faults of instruments where the model does not fit; where they do not explain most of it, the damping of modes,
-    then a law that a storey lacks or noise of the excitation, whichever is likelier."""
+    then noise of the excitation, or a law that a storey lacks also where that noise explains what it can."""
     if "input_noise" in fit.convergence:  # whose method counts it
         return []
     found = []
@@ -123,8 +118,8 @@ def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
     others = damping_of_modes(fit)
     if not others:
         laws = [] if _is_costly(fit) else missing_laws(fit)
-        noise = [] if resampled else noise_of_inputs(fit)  # resampling is a known error of the excitation
-        others = sorted([*laws, *noise], key=_evidence)[-1:]
+        noise = None if resampled else noise_of_inputs(fit)  # resampling is a known error of the excitation
+        others = laws if noise is None or (laws and stands_beside(fit, noise)) else [noise.finding()]
     if found or others or verdict(fit.fits)[0] or _is_costly(fit):
         return others or found
     return instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)[0]
