@@ -144,9 +144,9 @@ def _matrix(logs: np.ndarray, shared: np.ndarray) -> np.ndarray:
 
 def _unlikelihood(spectra: np.ndarray, matrices: np.ndarray) -> float:
     """Whittle's likelihood: the spectra of different frequencies are independent."""
-    _, size = np.linalg.slogdet(matrices)
-    solved = np.linalg.solve(matrices, spectra[:, :, None])[:, :, 0]
-    return float(np.sum(size) + np.sum((spectra.conj() * solved).real))
+    root = np.linalg.cholesky(matrices)
+    size = 2.0 * np.sum(np.log(np.diagonal(root, axis1=1, axis2=2).real))
+    return float(size + np.sum(np.abs(np.linalg.solve(root, spectra[:, :, None])) ** 2))
 
 
 def _of_channels(noise: NoiseModel, here: LinearReadings) -> float:
