@@ -2,7 +2,10 @@
 
     python benchmarks/trust.py --part quick                    # ten minutes
     python benchmarks/trust.py --progress fits.jsonl           # all rows; goes on where it stopped
-    python benchmarks/trust.py --row white --row ar-0.6 --fits 40
+    python benchmarks/trust.py --row white --row "AR 0.6" --fits 40
+    python benchmarks/trust.py --share 2/8 --progress fits-2.jsonl   # every eighth fit; then join the files
+
+Finished shares are joined by giving all their lines in one file of `--progress`.
 
 Every row is one kind of noise or fault, spread over problems that are drawn by `--seed`. A row passes when the 99 %
 binomial interval of its coverage meets 93 to 97 %, or when the answers name the reason. Where they name noise of the
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +30,8 @@ from scipy.stats import beta as beta_distribution
 import vibrid as vb
 
 STEP, SAMPLES = 0.01, 1500
+NOT_CLEAN = ("measured input",)
+"""Words of rows in which something is wrong, so that an alarm is right; the others have noise of some kind only."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +218,7 @@ ROWS = [
 
 def one_fit(row: Row, case: Case, seed: int) -> dict:
     """One noise, one fit: whether each 95 % interval holds, the errors in standard deviations, and what was said."""
-    rng = np.random.default_rng([9, seed])
+    rng = np.random.default_rng([9, zlib.crc32(row.name.encode()), seed])  # rows are independent
     readings = case.clean + row.noise(case, rng)
     ground = case.ground + row.excitation * case.ground.std() * rng.standard_normal(SAMPLES)
     data = np.column_stack([ground, readings])
@@ -233,6 +239,7 @@ def one_fit(row: Row, case: Case, seed: int) -> dict:
         "inside_at_first": ((early_low <= case.true) & (case.true <= early_high)).tolist(),
         "errors": ((fit.estimate - case.true) / fit.deviation).round(3).tolist(),
         "fits": bool(first.model_fits),
+        "alarms": sorted(f.name for f in first.checks if f.verdict != "known"),
         "said": sorted(said),
         "seconds": round(time.perf_counter() - started, 2),
     }
@@ -253,6 +260,7 @@ def summary(row: Row, fits: list[dict]) -> dict:
         "meets_93_to_97": bool(high >= 0.93 and low <= 0.97),
         "rms_error_in_deviations": round(float(np.sqrt(np.mean(errors**2))), 3),
         "model_fits": round(float(np.mean([f["fits"] for f in fits])), 3),
+        "with_an_alarm": sum(bool(f["alarms"]) or not f["fits"] for f in fits),
         "said": {name: sum(name in f["said"] for f in fits) for name in sorted({n for f in fits for n in f["said"]})},
         "median_seconds": round(float(np.median([f["seconds"] for f in fits])), 2),
     }
@@ -265,6 +273,7 @@ def main() -> None:
     parser.add_argument("--fits", type=int, help="fits of a row (200; quick 40)")
     parser.add_argument("--cases", type=int, default=10, help="problems of a row")
     parser.add_argument("--seed", type=int, default=0, help="first problem")
+    parser.add_argument("--share", default="1/1", help="k/n: the k-th of n parts of all fits; no table is made")
     parser.add_argument("--progress", type=Path, help="finished fits, one a line; they are not made again")
     parser.add_argument("--output", type=Path, help="write the table as JSON")
     parser.add_argument("--machine", default="", help="the machine in general words")
@@ -272,29 +281,37 @@ def main() -> None:
     wanted = given.fits or (40 if given.part == "quick" else 200)
     rows = [r for r in ROWS if r.quick or given.part == "all"]
     rows = [r for r in rows if not given.row or any(part in r.name for part in given.row)]
-    lines = (
-        given.progress.read_text(encoding="utf-8").splitlines() if given.progress and given.progress.exists() else []
-    )
-    done = {(f["row"], f["seed"]): f for f in map(json.loads, lines)}
-    table = []
+    part, parts = map(int, given.share.split("/"))
+    done = _read(given.progress)
+    table, count = [], 0
     for row in rows:
-        fits = []
-        for number in range(given.cases):
-            seeds = [given.seed + number + given.cases * i for i in range(wanted // given.cases)]
-            missing = [seed for seed in seeds if (row.name, seed) not in done]
-            case = row.case(given.seed + number) if missing else None
-            for seed in missing:
-                done[row.name, seed] = one_fit(row, case, seed)
-                if given.progress:
-                    with given.progress.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(done[row.name, seed]) + "\n")
-            fits += [done[row.name, seed] for seed in seeds]
-        table.append(summary(row, fits))
-        print(json.dumps(table[-1]), flush=True)
-    if given.output:
-        given.output.write_text(
-            json.dumps({"machine": given.machine, "rows": table}, indent=1) + "\n", encoding="utf-8"
-        )
+        seeds = [given.seed + number for number in range(given.cases * (wanted // given.cases))]
+        cases: dict[int, Case] = {}
+        for seed in seeds:
+            count += 1
+            if (row.name, seed) in done or count % parts != part % parts:
+                continue
+            number = given.seed + (seed - given.seed) % given.cases
+            if number not in cases:
+                cases[number] = row.case(number)
+            done[row.name, seed] = one_fit(row, cases[number], seed)
+            if given.progress:
+                with given.progress.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(done[row.name, seed]) + "\n")
+        if parts == 1:
+            table.append(summary(row, [done[row.name, seed] for seed in seeds]))
+            print(json.dumps(table[-1]), flush=True)
+    if given.output and parts == 1:
+        clean = [r for r in table if not any(word in r["row"] for word in NOT_CLEAN)]
+        alarms = {"fits": sum(r["fits"] for r in clean), "with_an_alarm": sum(r["with_an_alarm"] for r in clean)}
+        content = {"machine": given.machine, "seed": given.seed, "clean_rows": alarms, "rows": table}
+        given.output.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _read(progress: Path | None) -> dict[tuple[str, int], dict]:
+    """Finished fits by row and seed."""
+    lines = progress.read_text(encoding="utf-8").splitlines() if progress and progress.exists() else []
+    return {(f["row"], f["seed"]): f for f in map(json.loads, lines)}
 
 
 if __name__ == "__main__":
