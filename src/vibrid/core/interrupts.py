@@ -69,7 +69,7 @@ def listening() -> Iterator[None]:
 
 def _repeat(number: int) -> None:
     time.sleep(0.01)
-    _thread.interrupt_main(number)
+    _thread.interrupt_main(signal.Signals(number))
 
 
 def _loses_exceptions(frame: FrameType | None) -> bool:

@@ -119,9 +119,10 @@ def _over_inputs(experiment: Experiment, loads: Loads, s):
 @eqx.filter_jit
 def _over_storeys(experiment: Experiment, loads: Loads, s):
     """Readings over a force in each storey, which pulls its floors together as that of a stretched spring does."""
-    structure = experiment.structure
+    structure = cast("ShearBuilding", experiment.structure)
     model = structure.model(loads)
     rows = structure.sensor_arrays(model, tuple(Sensors(drift=list(range(structure.floors))))).displacement
+    assert rows is not None
     return transfer(experiment, loads, s, along=-rows.T)
 
 
