@@ -131,7 +131,7 @@ def test_a_correction_is_bounded_and_masks_keep_the_mean():
         sample = DeviceSample(jnp.asarray(x), jnp.asarray(0.1), jnp.array([1e7, 1.0]))
         state, force = model.step(state, sample, setting)
         plain, alone = LawLayer(LAW, LEARNED).step(
-            plain, jnp.zeros(2), vb.laws.Motion(sample.x, sample.v), setting.capacity, 1 / RATE
+            plain, jnp.zeros(2), vb.laws.Motion(sample.x, sample.v), setting, 1 / RATE
         )
         assert abs(float(force - alone)) <= 0.1 * CAPACITY
     drawn = jnp.stack([model.network.masks(jax.random.key(i))[0] for i in range(200)])

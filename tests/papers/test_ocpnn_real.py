@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import vibrid as vb
-from vibrid.hybrid.learned import DeviceTest, Direct, MotionFeatures
+from vibrid.hybrid.learned import DeviceTest, Direct, MotionFeatures, Setting
 from vibrid.hybrid.learned.answers import Adapted
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.networks.training import Trained
@@ -105,8 +105,8 @@ def test_predictions_are_of_tests_left_out_and_are_kept(tmp_path, monkeypatch):
 def test_an_adapted_law_is_the_law_and_a_bounded_correction():
     """At zero outputs it is the law; a full correction adds the bound; a full first parameter is e^span stronger."""
     answer = Adapted(GRIP, ("slip_positive",), span=0.5, bound=0.3)
-    capacity, motion = np.array([2e4, 2e4]), vb.laws.Motion(np.array(0.02), np.array(0.1))
-    force = lambda *outputs: float(answer.step(answer.start(), np.array(outputs), motion, capacity, 0.01)[1])  # noqa: E731
+    setting, motion = Setting(np.array([2e4, 2e4]), 0.0), vb.laws.Motion(np.array(0.02), np.array(0.1))
+    force = lambda *outputs: float(answer.step(answer.start(), np.array(outputs), motion, setting, 0.01)[1])  # noqa: E731
     law = GRIP.law.force(0.02, 0.1, GRIP.law.advance(0.0, vb.laws.Motion(0.0, 0.0), vb.laws.Motion(0.02, 0.1), 0.01))
     assert force(0.0, 0.0) == pytest.approx(float(law))
     assert force(50.0, 0.0) == pytest.approx(float(law) + 0.3 * 2e4)

@@ -4,13 +4,14 @@ from vibrid.core.moved import moved
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import Adapted, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.closed_loop import LoopErrors, loop_errors, with_device
-from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.from_records import device_test
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
+from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.recipes import Recipe, score_tests, train_models
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.scores import ForceScores, force_scores
@@ -18,6 +19,7 @@ from vibrid.hybrid.learned.training import Epoch, fit_models, predict
 
 __all__ = [
     "Adapted",
+    "BoundedFeatures",
     "Constant",
     "Corrected",
     "DeviceModel",
@@ -31,8 +33,10 @@ __all__ = [
     "LawLayer",
     "LoopErrors",
     "MinMax",
+    "Modulators",
     "MotionFeatures",
     "NetworkDevice",
+    "PassivePort",
     "Recipe",
     "ResonantNetwork",
     "SavedModel",

@@ -18,6 +18,7 @@ from vibrid.core import paths
 from vibrid.core.device import unrolled
 from vibrid.core.errors import InputError
 from vibrid.hybrid.device import LawState
+from vibrid.hybrid.learned.samples import Setting
 from vibrid.laws.base import Law, Motion
 
 
@@ -31,16 +32,16 @@ class Answer(eqx.Module):
     def start(self, batch: tuple[int, ...] = ()) -> Any:
         return ()
 
-    def step(self, state, outputs, motion: Motion, capacity, dt) -> tuple[Any, jax.Array]:
-        """State and force (…) from outputs (…, n) at a motion (…); `capacity` (…, 2) for w > 0 and w < 0, N."""
+    def step(self, state, outputs, motion: Motion, setting: Setting, dt) -> tuple[Any, jax.Array]:
+        """State and force (…) from outputs (…, n) at a motion (…)."""
         raise NotImplementedError
 
-    def along(self, state, outputs, motion: Motion, capacity, dt) -> tuple[jax.Array, Any]:
+    def along(self, state, outputs, motion: Motion, setting: Setting, dt) -> tuple[jax.Array, Any]:
         """Forces (samples, …) for outputs and motion (samples, …), and the state after them."""
 
         def one(state, now):
             outputs, motion = now
-            return self.step(state, outputs, motion, capacity, dt)
+            return self.step(state, outputs, motion, setting, dt)
 
         state, force = jax.lax.scan(one, state, (outputs, motion), unroll=unrolled())
         return force, state
@@ -51,11 +52,11 @@ class Direct(Answer):
 
     bound: float = eqx.field(static=True, default=2.0)
 
-    def step(self, state, outputs, motion, capacity, dt):
-        return state, self.bound * jnp.tanh(outputs[..., 0] / self.bound) * capacity.mean(axis=-1)
+    def step(self, state, outputs, motion, setting, dt):
+        return state, self.bound * jnp.tanh(outputs[..., 0] / self.bound) * setting.capacity.mean(axis=-1)
 
-    def along(self, state, outputs, motion, capacity, dt):
-        return self.step(state, outputs, motion, capacity, dt)[::-1]
+    def along(self, state, outputs, motion, setting, dt):
+        return self.step(state, outputs, motion, setting, dt)[::-1]
 
 
 class MinMax(Answer):
@@ -64,11 +65,11 @@ class MinMax(Answer):
     low: float = eqx.field(static=True)  # N
     high: float = eqx.field(static=True)
 
-    def step(self, state, outputs, motion, capacity, dt):
+    def step(self, state, outputs, motion, setting, dt):
         return state, self.low + (self.high - self.low) * outputs[..., 0]
 
-    def along(self, state, outputs, motion, capacity, dt):
-        return self.step(state, outputs, motion, capacity, dt)[::-1]
+    def along(self, state, outputs, motion, setting, dt):
+        return self.step(state, outputs, motion, setting, dt)[::-1]
 
 
 class ScaledLaw(eqx.Module):
@@ -153,8 +154,8 @@ class LawLayer(_WithLaw):
         """(…, learned) on the characterised values."""
         return jnp.exp(self.span * jnp.tanh(jnp.asarray(outputs, float)))
 
-    def step(self, state, outputs, motion, capacity, dt):
-        return self.moved(state, self.factors(outputs), motion, capacity, dt)
+    def step(self, state, outputs, motion, setting, dt):
+        return self.moved(state, self.factors(outputs), motion, setting.capacity, dt)
 
 
 class Corrected(_WithLaw):
@@ -162,9 +163,9 @@ class Corrected(_WithLaw):
 
     bound: float = eqx.field(static=True, default=0.5)
 
-    def step(self, state, outputs, motion, capacity, dt):
-        state, force = self.moved(state, jnp.zeros((*jnp.shape(motion.e), 0)), motion, capacity, dt)
-        return state, force + correction(outputs, self.bound, capacity)
+    def step(self, state, outputs, motion, setting, dt):
+        state, force = self.moved(state, jnp.zeros((*jnp.shape(motion.e), 0)), motion, setting.capacity, dt)
+        return state, force + correction(outputs, self.bound, setting.capacity)
 
 
 class Adapted(LawLayer):
@@ -179,9 +180,9 @@ class Adapted(LawLayer):
     def factors(self, outputs):
         return super().factors(outputs[..., 1:])
 
-    def step(self, state, outputs, motion, capacity, dt):
-        state, force = super().step(state, outputs, motion, capacity, dt)
-        return state, force + correction(outputs, self.bound, capacity)
+    def step(self, state, outputs, motion, setting, dt):
+        state, force = super().step(state, outputs, motion, setting, dt)
+        return state, force + correction(outputs, self.bound, setting.capacity)
 
 
 def correction(outputs, bound: float, capacity):

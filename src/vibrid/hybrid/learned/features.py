@@ -14,6 +14,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+_SPEEDS = (0.008, 0.04, 0.15, 0.6)
+"""Shares of the largest velocity at which a bounded function of velocity bends."""
+
 
 class MotionFeatures(eqx.Module):
     """Displacement and velocity over their sizes, and positions inside play operators.
@@ -66,3 +69,22 @@ class MotionFeatures(eqx.Module):
         x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
         seen = [(x - self.middle) / self.displacement] + [v / self.velocity] * self.sees_velocity
         return jnp.concatenate([*seen, (x - state) / r], axis=-1)
+
+
+class BoundedFeatures(MotionFeatures):
+    """Bounded functions of velocity, and positions inside play operators: nothing grows beyond the training tests.
+
+    The first is the velocity over the largest of the training tests, between −1 and 1. The displacement itself is not
+    among them: the device has no marked position but where it was moved from.
+    """
+
+    @property
+    def count(self) -> int:
+        return 2 + len(_SPEEDS) + len(self.widths)
+
+    def _seen(self, state, x, v) -> jax.Array:
+        r = jnp.asarray(self.widths, state.dtype)
+        x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
+        heard = jnp.clip(v / self.velocity, -1.0, 1.0)
+        seen = [heard, *(jnp.tanh(heard / share) for share in _SPEEDS), jnp.log(1.0 + 30.0 * jnp.abs(heard)) / 3.0]
+        return jnp.concatenate([*seen, jnp.clip((x - state) / r, -1.0, 1.0)], axis=-1)

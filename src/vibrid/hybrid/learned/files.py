@@ -14,10 +14,11 @@ import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError, missing_file, newer_format
 from vibrid.hybrid.learned.answers import Adapted, Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
-from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
+from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.laws.base import LAWS, Law
 from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
@@ -26,8 +27,12 @@ FORMAT = 1
 KIND = "vibrid device model"
 _STORED = {"companion": "heard"}
 """Settings of networks whose name in files of format 1 is another; the file's `heard_…` are `companion_…` too."""
-NETWORKS = {"lstm": DeviceNetwork, "resonant": ResonantNetwork, "constant": Constant}
-ANSWERS = {"adapted": Adapted, "direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected}
+NETWORKS = {"lstm": DeviceNetwork, "resonant": ResonantNetwork, "passive": Modulators, "constant": Constant}
+ANSWERS = {
+    "adapted": Adapted, "direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected,
+    "passive": PassivePort,
+}  # fmt: skip
+FEATURES = {"motion": MotionFeatures, "bounded": BoundedFeatures}
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def save_model(path, saved: SavedModel) -> Path:
     if path.suffix != ".npz":
         raise InputError(f"The file of a device model must end in .npz; '{path.name}' does not.")
     about = {
-        "features": dataclasses.asdict(model.features),
+        "features": {"kind": _kind(FEATURES, model.features), **dataclasses.asdict(model.features)},
         "network": {"kind": _kind(NETWORKS, model.network), **_renamed(model.network.sizes(), _STORED)},
         "answer": _answer_table(model.answer),
         "heard_sizes": list(model.companion_sizes),
@@ -104,9 +109,11 @@ def load_model(path) -> SavedModel:
         filled = tree_from(arrays, "w", make(jax.random.key(0), **sizes))
         if filled is None:
             raise InputError("its arrays do not fit its description")
+        features = dict(about["features"])
+        seen = FEATURES[features.pop("kind", "motion")](**features)
         model = DeviceModel(
-            MotionFeatures(**about["features"]), filled, _answer_of(about["answer"]), about["heard_sizes"],
-            about["rate"], about["heard_names"], about["heard_middles"], about["is_told"],
+            seen, filled, _answer_of(about["answer"]), about["heard_sizes"], about["rate"],
+            about["heard_names"], about["heard_middles"], about["is_told"],
         )  # fmt: skip
         return SavedModel(model, about["stiffness"], about["facts"])
     except Exception as problem:  # the description can be wrong in any way

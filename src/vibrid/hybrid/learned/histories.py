@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vibrid.hybrid.learned.model import DeviceSample, Numbers, Setting
+from vibrid.hybrid.learned.samples import DeviceSample, Numbers, Setting
 
 
 class Histories(NamedTuple):

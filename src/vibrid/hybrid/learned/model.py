@@ -11,26 +11,10 @@ import jax.numpy as jnp
 from vibrid.hybrid.learned.answers import Answer
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
+from vibrid.hybrid.learned.passive import Modulators
 from vibrid.hybrid.learned.resonant import ResonantNetwork
+from vibrid.hybrid.learned.samples import DeviceSample, Setting
 from vibrid.laws.base import Motion
-
-Numbers = Any
-"""Arrays of JAX, or of NumPy before they are used by JAX."""
-
-
-class DeviceSample(NamedTuple):
-    """One sample of a test, or of many (leading axes)."""
-
-    x: Numbers  # m, displacement
-    v: Numbers  # m/s
-    companion: Numbers  # (…, signals) of the tested device: force, displacement, …
-
-
-class Setting(NamedTuple):
-    """The constants of a test."""
-
-    capacity: Numbers  # (…, 2) N, for each direction
-    first_force: Numbers  # (…) N, before the test: the only information on the initial position in the play
 
 
 class ModelState(NamedTuple):
@@ -54,7 +38,7 @@ class DeviceModel(eqx.Module):
     """
 
     features: MotionFeatures
-    network: DeviceNetwork | ResonantNetwork | Constant
+    network: DeviceNetwork | ResonantNetwork | Modulators | Constant
     answer: Answer
     companion_sizes: tuple[float, ...] = eqx.field(static=True, converter=tuple)
     rate: float = eqx.field(static=True)
@@ -91,9 +75,7 @@ class DeviceModel(eqx.Module):
         """State and force (…), N."""
         plays, seen = self.features.step(state.plays, sample.x, sample.v)
         memory, outputs = self.network.step(state.memory, *self.inputs(seen, sample, setting), masks)
-        answer, force = self.answer.step(
-            state.answer, outputs, Motion(sample.x, sample.v), setting.capacity, 1.0 / self.rate
-        )
+        answer, force = self.answer.step(state.answer, outputs, Motion(sample.x, sample.v), setting, 1.0 / self.rate)
         return ModelState(plays, memory, answer), force
 
     def along(
@@ -103,7 +85,7 @@ class DeviceModel(eqx.Module):
         seen, plays = self.features.along(state.plays, sample.x, sample.v)
         outputs, memory = self.network.along(state.memory, *self.inputs(seen, sample, setting), masks)
         motion = Motion(sample.x, sample.v)
-        force, answer = self.answer.along(state.answer, outputs, motion, setting.capacity, 1.0 / self.rate)
+        force, answer = self.answer.along(state.answer, outputs, motion, setting, 1.0 / self.rate)
         return force, ModelState(plays, memory, answer)
 
     @property

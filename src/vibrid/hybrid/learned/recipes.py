@@ -16,18 +16,19 @@ import numpy as np
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
-from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import DeviceNetwork
+from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.learned.training import fit_models, predict
 from vibrid.networks.checkpoint import Checkpoint
 
 ANSWERS = ("direct", "law-layer", "corrected")
-NETWORKS = ("resonant", "lstm")
+NETWORKS = ("resonant", "passive", "lstm")
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,15 @@ class Recipe:
     """How a device model is made and trained.
 
     Arguments
-        network: "resonant" (static layers around damped oscillators), or "lstm".
+        network: "resonant" (static layers around damped oscillators), "passive" (a network that cannot give energy; its
+            answer is its own), or "lstm".
         answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction.
         uses_companion: whether it uses measurements of the tested device.
         rate: Hz, steps of the model per second.
         plays: number of play operators among its features.
         sees_velocity: whether the velocity is among its features.
-        encoded, oscillators, hidden: sizes of a resonant network.
+        encoded, oscillators, hidden: sizes of a resonant or passive network; by default its own.
+        memories, states: of a passive network.
         branch, joined, dropout: sizes of an LSTM network, and its dropout.
         min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests; the capacity is no input.
         epochs, learning_rate, decay, every, batch, stretch: of the training (see `Epoch`); batch 0 takes all tests.
@@ -60,9 +63,11 @@ class Recipe:
     rate: float = 256.0
     plays: int = 8
     sees_velocity: bool = True
-    encoded: int = 32
-    oscillators: int = 24
-    hidden: tuple[int, ...] = (48, 32)
+    encoded: int | None = None
+    oscillators: int | None = None
+    hidden: tuple[int, ...] | None = None
+    memories: int = 24
+    states: int = 12
     branch: int = 16
     joined: tuple[int, ...] = (48, 48)
     dropout: float = 0.0
@@ -84,6 +89,8 @@ class Recipe:
         for what, value, known in (("network", self.network, NETWORKS), ("answer", self.answer, ANSWERS)):
             if value not in known:
                 raise unknown_name(what, value, known)
+        if self.network == "passive" and (self.answer != "direct" or self.min_max):
+            raise InputError("A passive network has its own answer and scaling: leave `answer` and `min_max` out.")
         for name in ("rate", "epochs", "stretch", "seeds", "learning_rate", "every"):
             if not getattr(self, name) > 0:
                 raise InputError(f"'{name}' of a recipe must be positive, not {getattr(self, name)!r}.")
@@ -111,17 +118,25 @@ class Recipe:
         if size == 0 or (sizes == 0).any():
             raise InputError("The tests do not move the device, or a signal of the tested device is constant.")
         widths = tuple((size * np.geomspace(0.01, 0.3, self.plays)).tolist()) if self.plays else ()
-        features = MotionFeatures(size, float(np.abs(v).max()), widths, self.sees_velocity, low)
-        answer = self._answer(np.concatenate([t.force for t in tests]), law)
+        kind = BoundedFeatures if self.network == "passive" else MotionFeatures
+        features = kind(size, float(np.abs(v).max()), widths, self.sees_velocity, low)
+        answer = self._answer(np.concatenate([t.force for t in tests]), law, features)
         inputs = len(sizes), DeviceModel.own_inputs(features, not self.min_max), answer.outputs
         names = tuple(companion_names) if self.uses_companion else ()
 
         def make(key) -> DeviceModel:
-            if self.network == "lstm":
+            if self.network == "passive":
+                assert isinstance(answer, PassivePort)
+                path = features.velocity / self.rate / answer.length
+                passive = _given(width=self.encoded, oscillators=self.oscillators, hidden=self.hidden)
+                network = Modulators.make(
+                    key, *inputs, self.rate, 0, path, memories=self.memories, bias=answer.first_bias(), **passive
+                )
+            elif self.network == "lstm":
                 lstm: dict[str, Any] = dict(branch=self.branch, joined=self.joined, dropout=self.dropout)
                 network = DeviceNetwork.make(key, *inputs, **lstm)
             else:
-                resonant: dict[str, Any] = dict(encoded=self.encoded, count=self.oscillators, hidden=self.hidden)
+                resonant = _given(encoded=self.encoded, count=self.oscillators, hidden=self.hidden)
                 network = ResonantNetwork.make(key, *inputs, self.rate, **resonant)
             return DeviceModel(
                 features, network, answer, sizes.tolist(), self.rate, names, middles, not self.min_max
@@ -129,7 +144,9 @@ class Recipe:
 
         return make
 
-    def _answer(self, force, law: ScaledLaw | None) -> Answer:
+    def _answer(self, force, law: ScaledLaw | None, features: MotionFeatures) -> Answer:
+        if self.network == "passive":
+            return PassivePort(self.states, length=features.displacement / 30.0, soft=0.012 * features.velocity)
         if self.answer == "direct":
             return MinMax(float(force.min()), float(force.max())) if self.min_max else Direct()
         if law is None:
@@ -187,6 +204,10 @@ def train_models(
         }
         ranked.append(SavedModel(model, stiffness, facts))
     return sorted(ranked, key=lambda saved: saved.facts["scores"]["nrmse"])
+
+
+def _given(**sizes) -> dict[str, Any]:
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def emphasised(histories: Histories, emphasis: float) -> Histories:

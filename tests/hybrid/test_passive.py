@@ -1,0 +1,142 @@
+"""The passive network: force times motion is the change of stored energy plus losses, whatever its weights do."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_learned import CAPACITY, RATE, test_of
+
+from vibrid.core.errors import InputError
+from vibrid.hybrid.learned import (
+    DeviceSample,
+    PassivePort,
+    Recipe,
+    Setting,
+    load_model,
+    save_model,
+    score_tests,
+    train_models,
+)
+from vibrid.hybrid.learned.deploy import compiled_model, traced_model, write_model
+from vibrid.hybrid.learned.passive import _shares
+from vibrid.laws.base import Motion
+from vibrid.networks.export.compiled import compiler
+
+PORT = PassivePort(states=3, length=1e-3, soft=5e-3)
+SETTING = Setting(jnp.array([2e4, 1.5e4]), jnp.zeros(()))
+RECIPE = Recipe(
+    network="passive", uses_companion=False, rate=RATE, epochs=80, stretch=64, plays=4, encoded=12, memories=4,
+    oscillators=2, hidden=(12,), states=4, learning_rate=1e-2, decay=1.0,
+)  # fmt: skip
+
+
+@eqx.filter_jit
+def moved(port, outputs, x, dt, setting):
+    """Forces (samples,) along displacements with outputs (samples, n), and the energy stored after each."""
+
+    def one(state, now):
+        state, force = port.step(state, now[0], Motion(now[1], 0.0 * now[1]), setting, dt)
+        return state, (force, port.energy(state, setting))
+
+    return jax.lax.scan(one, port.start(), (outputs, x))[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**31), size=st.floats(1e-6, 1.0), wild=st.floats(0.0, 30.0), log_step=st.floats(-5.0, 0.5),
+    first=st.floats(-2e4, 2e4),
+)  # fmt: skip
+def test_losses_are_never_negative(seed, size, wild, log_step, first):
+    """For any outputs, motion, step and first force: F Δx = ΔH + losses, losses ≥ 0; and the force is bounded."""
+    rng = np.random.default_rng(seed)
+    x = size * np.cumsum(rng.standard_normal(50) * (rng.random(50) < 0.7))
+    outputs = wild * rng.standard_normal((50, PORT.outputs))
+    setting, step = SETTING._replace(first_force=jnp.asarray(first)), jnp.asarray(10.0**log_step)
+    force, energy = map(np.asarray, moved(PORT, outputs, x, step, setting))
+    work = force[1:] * np.diff(x)
+    losses = work - np.diff(energy)
+    assert losses.min() >= -1e-12 * (np.abs(work).max() + energy.max() + 1e-300)
+    assert np.abs(force).max() <= (PORT.limit + PORT.most_friction) * 2e4 + abs(first)
+
+
+def test_shares_of_a_step_are_those_of_the_formula():
+    y = np.array([1e-12, 1e-6, 1e-3, 0.0499, 0.0501, 0.3, 3.0, 300.0])
+    phi, psi = map(np.asarray, _shares(jnp.asarray(y)))
+    fine = np.array(y, dtype=np.longdouble)
+    series = sum((-fine) ** k / np.prod(np.arange(1, k + 2, dtype=np.longdouble)) for k in range(12))
+    expected = np.where(y < 0.5, series, (1 - np.exp(-fine)) / fine)
+    np.testing.assert_allclose(phi, expected.astype(float), rtol=1e-9)
+    np.testing.assert_allclose(psi[2:], ((1 - expected) / fine).astype(float)[2:], rtol=1e-6)
+    np.testing.assert_allclose(psi[:2], 0.5, rtol=1e-6)
+
+
+def test_it_starts_with_the_first_force_and_is_silent_at_rest():
+    outputs = np.tile(PORT.first_bias(), (30 * 256, 1))
+    force, energy = map(np.asarray, moved(PORT, outputs, np.full(30 * 256, 0.01), 1 / 256, SETTING._replace(
+        first_force=5e3)))  # fmt: skip
+    assert force[0] == pytest.approx(5e3, rel=0.1)
+    assert abs(force[20 * 256]) < 0.02 * 5e3 and energy[-1] < energy[0]
+
+
+@pytest.fixture(scope="module")
+def saved():
+    return train_models(RECIPE, [test_of(0), test_of(1), test_of(2)], [test_of(3)])[0]
+
+
+def test_it_learns_a_friction_device(saved):
+    assert saved.facts["scores"]["nrmse"] < 0.12
+    untrained = RECIPE.maker([test_of(0), test_of(1), test_of(2)])(jax.random.key(0))
+    assert saved.facts["scores"]["nrmse"] < 0.5 * score_tests(untrained, [test_of(3)])[0].nrmse
+
+
+def test_along_is_step_many_times(saved):
+    test, model = test_of(5, 100), saved.model
+    sample = DeviceSample(jnp.asarray(test.x), jnp.asarray(test.v), jnp.zeros((100, 0)))
+    setting = Setting(jnp.array([CAPACITY, CAPACITY]), jnp.asarray(test.force[0]))
+    forces, end = model.along(model.start(), sample, setting)
+    state, each = model.start(), []
+    step = eqx.filter_jit(model.step)
+    for k in range(100):
+        state, force = step(state, jax.tree.map(lambda leaf, k=k: leaf[k], sample), setting)
+        each.append(float(force))
+    np.testing.assert_allclose(forces, each, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(end.answer.real, state.answer.real, rtol=1e-4, atol=1e-7)
+
+
+def test_the_trained_network_gives_no_energy_whatever_the_motion(saved):
+    rng, model = np.random.default_rng(0), saved.model
+    x = np.cumsum(rng.standard_normal(2000)) * np.repeat([1e-4, 1e-3, 1e-2, 0.1], 500)
+    v = np.gradient(x, 1 / RATE)
+    sample = DeviceSample(jnp.asarray(x), jnp.asarray(v), jnp.zeros((2000, 0)))
+    force, _ = model.along(model.start(), sample, Setting(jnp.array([CAPACITY, CAPACITY]), jnp.zeros(())))
+    running = np.cumsum(np.asarray(force)[1:] * np.diff(x))
+    assert running.min() >= -1e-9 * np.abs(running).max() and running[-1] > 0
+
+
+def test_it_survives_its_file(saved, tmp_path):
+    again = load_model(save_model(tmp_path / "device.npz", saved))
+    for one, two in zip(jax.tree.leaves(saved.model), jax.tree.leaves(again.model), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert again.model.answer == saved.model.answer and again.model.features == saved.model.features
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+def test_its_c_and_onnx_follow_it(saved, tmp_path):
+    test, model = test_of(7, 200), saved.model
+    inputs = np.column_stack([test.x, test.v, np.full((200, 2), CAPACITY)])
+    step = compiled_model(model)
+    found = [float(step(row)[0]) for row in inputs]
+    sample = DeviceSample(jnp.asarray(test.x), jnp.asarray(test.v), jnp.zeros((200, 0)))
+    expected, _ = model.along(model.start(), sample, Setting(jnp.array([CAPACITY, CAPACITY]), jnp.zeros(())))
+    np.testing.assert_allclose(found, expected, atol=2e-3 * CAPACITY)
+    assert traced_model(model) and write_model(saved, tmp_path / "device.onnx")[0].exists()
+
+
+def test_it_has_its_own_answer():
+    with pytest.raises(InputError, match="its own answer"):
+        Recipe(network="passive", answer="law-layer")
+    with pytest.raises(InputError, match="positive length"):
+        PassivePort(length=0.0)
