@@ -238,3 +238,10 @@ def test_few_starts_in_hidden_unknowns(monkeypatch):
     assert not starts(everywhere=True)
     monkeypatch.setattr("vibrid.identification.checks.work.MOST_WORK", 1e3)
     assert not starts()
+
+
+def test_answers_are_searched_with_unknown_initial_states():
+    structure = with_devices(device(6e6, 3e4), device(9e6, 2e3, at=1))
+    unknown = ["attachments[*].law.beta", "initial[0].displacement[1]"]
+    fit = vb.identify(structure, shaken(structure, [1]), unknown)
+    assert fit.convergence["checks"] == "all" and not fit.other_answers

@@ -69,7 +69,7 @@ def hidden_starts(problem: Problem, free: np.ndarray, everywhere: bool, factor: 
     exchanges = alike_parts(problem.unknowns.places)
     parallel = [exchange for exchange in exchanges if in_parallel(model, *exchange.parts)]
     starts = [HiddenStart(exchanged(problem, free, exchange), exchange) for exchange in parallel][:EXCHANGES]
-    if everywhere:
+    if everywhere or not model.load_matrix.shape[1]:  # nothing excites it: there are no transfer functions
         return starts
     hidden = _hidden(problem, free)
     if not hidden.any():

@@ -75,7 +75,8 @@ class AboutRest(eqx.Module):
     @staticmethod
     def of(problem: Problem) -> AboutRest:
         loads = tuple(dict.fromkeys(data.loads for data in problem.data))
-        experiment = dataclasses.replace(problem.experiment, initial=())
+        kept = problem.experiment.initial if "initial state" in problem.unknowns.needs else ()
+        experiment = dataclasses.replace(problem.experiment, initial=kept)
         return AboutRest(experiment, problem.unknowns, loads, problem.data[0].step)
 
     def transfers(self, free: jax.Array, s: jax.Array, damped: bool = True) -> jax.Array:
