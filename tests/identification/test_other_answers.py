@@ -1,6 +1,7 @@
 """Several answers to the same data: found, told, saved; and none told where there is one.
 
-The data come from the simulator of benchmarks/trust.py, which no method uses.
+The data come from the simulators of benchmarks/trust.py, which no method uses; those of attached devices come from
+`simulate`.
 """
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import vibrid as vb
 from tests.identification.test_data_as_they_are import trust
 from vibrid.core.findings import ODD, WRONG
+from vibrid.identification.checks.hidden import alike_parts, hidden_starts, in_parallel
 from vibrid.identification.checks.transfer import AboutRest, transfer
 from vibrid.identification.problem import make_problem
 
@@ -119,3 +121,127 @@ def test_transfer_functions_are_those_of_the_matrices():
         x = np.linalg.solve(m * value**2 + c * value + k, -m @ np.ones(2))
         expected = [value**2 * x[1] + 1.0, x[0], x[1] - x[0], 10e6 * (x[1] - x[0])]
         assert row == pytest.approx(np.array(expected), rel=1e-9)
+
+
+def shaken(structure, floors):
+    """Readings at floors in strong shaking, with 0.02 m/s² of noise."""
+    ground = trust.shaking(np.random.default_rng(3), 4.0)[:, None]
+    motion = vb.Record(ground, [vb.Channel("ground", "ground_acceleration", direction="x")], step=trust.STEP)
+    return vb.simulate(structure, motion, substeps=8).measure(vb.Sensors(absolute_acceleration=floors), 0.02, key=3)
+
+
+def device(stiffness, beta, at=0):
+    return vb.Attachment(vb.BoucWen(stiffness, beta=beta, gamma=0.0, exponent=2.0), at=at)
+
+
+def with_devices(*devices):
+    storeys, damping = [vb.Linear(8e6), vb.Linear(15e6)], vb.Rayleigh(0.0, 0.003)
+    return vb.ShearBuilding(MASSES, storeys, damping=damping, attachments=list(devices))
+
+
+def test_devices_in_parallel_can_be_exchanged():
+    """Whatever floors have sensors: it is the same structure, so that the model fits."""
+    data = shaken(with_devices(device(6e6, 3e4), device(10e6, 2e3)), [0, 1])
+    unknown = ["attachments[*].law.stiffness", "attachments[*].law.beta"]
+    fit = vb.identify(with_devices(device(7e6, 2e4), device(9e6, 4e3)), data, unknown)
+    (other,) = fit.other_answers
+    assert other.estimate == pytest.approx(fit.estimate[[1, 0, 3, 2]], rel=0.15)
+    (finding,) = [finding for finding in fit.checks if finding.name == "another answer"]
+    assert finding.verdict == ODD and fit.model_fits
+    assert "the same structure with attachments[0] and attachments[1] exchanged" in finding.sentence
+    assert "would decide" not in finding.sentence
+
+
+def test_an_answer_that_only_hysteresis_shows_is_found():
+    """A chain between two walls with a device beside either, seen in its middle: left and right can be exchanged."""
+
+    def chain(left, right):
+        stiffness = 4e6 * (2.0 * np.eye(3) - np.eye(3, k=1) - np.eye(3, k=-1))
+        devices = [device(6e6, left, at=0), device(6e6, right, at=2)]
+        return vb.Matrices([20e3] * 3, stiffness, damping=vb.Rayleigh(0.3, 0.002), attachments=devices)
+
+    fit = vb.identify(chain(2e4, 5e3), shaken(chain(3e4, 3e3), [1]), ["attachments[*].law.beta"])
+    assert fit.estimate == pytest.approx([3e4, 3e3], rel=0.05)
+    (other,) = fit.other_answers
+    assert other.estimate == pytest.approx([3e3, 3e4], rel=0.05)
+    assert "These sensors cannot tell the two apart" in str(fit) and not fit.model_fits
+
+
+@pytest.mark.parametrize("floors", [(0, 1), (1,)])
+def test_hysteresis_that_has_one_answer(floors):
+    rng = np.random.default_rng(5)
+    ground = trust.shaking(rng, 4.0)
+    clean = trust.hysteretic_accelerations(MASSES, [18e6, 15e6], 9e4, np.array([80.0, 40.0]), 30.0, ground)
+    readings = clean[:, floors] + 0.02 * rng.standard_normal((len(ground), len(floors)))
+    channels = vb.Sensors(absolute_acceleration=list(floors)).channels()
+    shaking = vb.Channel("ground", "ground_acceleration", direction="x")
+    data = vb.Record(np.column_stack([ground, readings]), [shaking, *channels], step=trust.STEP)
+    start = vb.ShearBuilding(MASSES, [vb.BoucWen(17e6, beta=60.0, gamma=30.0)] * 2, damping=vb.Viscous(9e4))
+    fit = vb.identify(start, data, ["storeys[*].stiffness", "storeys[*].beta"])
+    assert fit.estimate == pytest.approx([18e6, 15e6, 80.0, 40.0], rel=0.05)
+    assert not fit.other_answers and not [f for f in fit.checks if f.name == "another answer"]
+
+
+def test_alike_parts_are_those_whose_names_differ_in_one_index():
+    names = [
+        "storeys[0].stiffness",
+        "storeys[0].beta",
+        "storeys[1].beta",
+        "attachments[0].law.beta",
+        "attachments[2].law.beta",
+        "attachments[2].law.laws[0].beta",
+        "attachments[2].law.laws[1].beta",
+        "masses[0]",
+        "masses[1]",
+    ]
+    places = [(f"structure.{name}",) for name in names]
+    shared = ("structure.storeys[0].gamma", "structure.storeys[1].gamma")
+    found = alike_parts([*places, shared, ("sensors[0].gain",), ("sensors[1].gain",)])
+    assert {exchange.parts: (exchange.first, exchange.second) for exchange in found} == {
+        ("storeys[0]", "storeys[1]"): ((1,), (2,)),
+        ("attachments[0]", "attachments[2]"): ((3,), (4,)),
+        ("attachments[2].law.laws[0]", "attachments[2].law.laws[1]"): ((5,), (6,)),
+    }
+
+
+def test_exchanged_values():
+    places = [(f"structure.storeys[{i}].{name}",) for name in ("stiffness", "beta") for i in range(2)]
+    (exchange,) = alike_parts(places)
+    assert exchange.of(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [2.0, 1.0, 4.0, 3.0]
+    hidden = exchange.among(np.array([False, False, True, True]))
+    assert hidden.of(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [1.0, 2.0, 4.0, 3.0]
+
+
+def test_parts_in_parallel_have_the_same_deformation():
+    both = vb.Attachment(vb.Parallel([vb.Linear(1e6), vb.Linear(2e6)]), at=1)
+    model = with_devices(device(6e6, 3e4), device(9e6, 2e3), device(9e6, 2e3, at=1), both).model()
+    assert in_parallel(model, "attachments[0]", "attachments[1]")
+    assert not in_parallel(model, "attachments[0]", "attachments[2]")
+    assert in_parallel(model, "attachments[3].law.laws[0]", "attachments[3].law.laws[1]")
+    assert not in_parallel(model, "storeys[0]", "storeys[1]")
+
+
+def test_few_starts_in_hidden_unknowns(monkeypatch):
+    structure = with_devices(device(6e6, 3e4), device(10e6, 2e3, at=1))
+    data = shaken(structure, [1])
+    problem = make_problem(structure, data, ["attachments[*].law.stiffness", "attachments[*].law.beta"]).boxed()
+    free = np.zeros(4)
+
+    def starts(everywhere=False):
+        made = [start.free for start in hidden_starts(problem, free, everywhere, 4.0, 1)]
+        return [np.asarray(problem.unknowns.to_physical(start)) for start in made]
+
+    hidden, all_of_them, *random = starts()
+    assert hidden == pytest.approx([6e6, 10e6, 2e3, 3e4]) and all_of_them == pytest.approx([10e6, 6e6, 2e3, 3e4])
+    assert len(random) == 4 and all(start[:2] == pytest.approx([6e6, 10e6]) for start in random)
+    assert all(np.abs(np.log(start[2:] / [3e4, 2e3])).max() <= np.log(4.0) for start in random)
+    assert not starts(everywhere=True)
+    monkeypatch.setattr("vibrid.identification.checks.work.MOST_WORK", 1e3)
+    assert not starts()
+
+
+def test_answers_are_searched_with_unknown_initial_states():
+    structure = with_devices(device(6e6, 3e4), device(9e6, 2e3, at=1))
+    unknown = ["attachments[*].law.beta", "initial[0].displacement[1]"]
+    fit = vb.identify(structure, shaken(structure, [1]), unknown)
+    assert fit.convergence["checks"] == "all" and not fit.other_answers

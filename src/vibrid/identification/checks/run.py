@@ -22,6 +22,7 @@ from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.checks.small_faults import MOSTLY, small_faults
 from vibrid.identification.checks.time_step import HOLD
 from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
+from vibrid.identification.checks.work import is_costly
 from vibrid.identification.diagnostics import verdict
 from vibrid.records.record import Record
 from vibrid.records.resample import interpolation_error
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 MOST_STATES = 200
 """Degrees of freedom up to which a result is checked."""
-
-MOST_WORK = 1e8
-"""Samples × unknowns × degrees of freedom² up to which faults of instruments are looked for."""
 
 RECORDED = "recorded values"
 """What `convergence["checks"]` says of a result of which only the recorded values were checked."""
@@ -69,7 +67,7 @@ def checked_result(
         with on_processor():
             fit = checked_numbers(checked_answers(checked_filter(fit)), may_change)
             found = _causes(fit, resampled, recorded)
-            if not verdict(fit.fits)[0] and _is_costly(fit) and not _is_wrong(recorded):
+            if not verdict(fit.fits)[0] and is_costly(fit.problem) and not _is_wrong(recorded):
                 fit = fit.replace(warnings=(*fit.warnings, NOT_SOUGHT))
     except KeyboardInterrupt:
         return fit
@@ -92,14 +90,6 @@ def _is_slow(fit: Identification) -> bool:
     return model.size > MOST_STATES or any(group.law.is_heavy for group in model.groups)
 
 
-def _is_costly(fit: Identification) -> bool:
-    """Whether the dozens of fits that faults of instruments need would take long."""
-    problem = fit.problem
-    size = problem.experiment.structure.model(problem.data[0].loads).size
-    steps = sum(d.samples for d in problem.data) * problem.substeps
-    return steps * (len(fit.names) + 1) * size**2 > MOST_WORK
-
-
 def _causes(fit: Identification, resampled: bool, recorded: list[Finding]) -> list[Finding]:
     """Faults of the recorded values; where none of them is wrong, what residuals say, before them."""
     return recorded if _is_wrong(recorded) else [*_causes_of_residuals(fit, resampled), *recorded]
@@ -111,15 +101,15 @@ def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
     if "input_noise" in fit.convergence:  # whose method counts it
         return []
     found = []
-    if not verdict(fit.fits)[0] and not _is_costly(fit):
+    if not verdict(fit.fits)[0] and not is_costly(fit.problem):
         found = small_faults(fit)
         if found and max(finding.explains for finding in found) > MOSTLY:
             return found
     others = damping_of_modes(fit)
     if not others:
-        laws = [] if _is_costly(fit) else missing_laws(fit)
+        laws = [] if is_costly(fit.problem) else missing_laws(fit)
         noise = None if resampled else noise_of_inputs(fit)  # resampling is a known error of the excitation
         others = laws if noise is None or (laws and stands_beside(fit, noise)) else [noise.finding()]
-    if found or others or verdict(fit.fits)[0] or _is_costly(fit):
+    if found or others or verdict(fit.fits)[0] or is_costly(fit.problem):
         return others or found
     return instrument_faults(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start)[0]

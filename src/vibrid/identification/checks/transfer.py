@@ -75,7 +75,8 @@ class AboutRest(eqx.Module):
     @staticmethod
     def of(problem: Problem) -> AboutRest:
         loads = tuple(dict.fromkeys(data.loads for data in problem.data))
-        experiment = dataclasses.replace(problem.experiment, initial=())
+        kept = problem.experiment.initial if "initial state" in problem.unknowns.needs else ()
+        experiment = dataclasses.replace(problem.experiment, initial=kept)
         return AboutRest(experiment, problem.unknowns, loads, problem.data[0].step)
 
     def transfers(self, free: jax.Array, s: jax.Array, damped: bool = True) -> jax.Array:
@@ -114,8 +115,22 @@ def matched(about: AboutRest, free: np.ndarray, starts: np.ndarray, s: np.ndarra
     return np.asarray(ends[0]), np.asarray(ends[1])
 
 
+def shown_unknowns(about: AboutRest, free: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """(p,): whether the transfer functions at `free` depend on an unknown."""
+    return np.asarray(_shown(about, jnp.asarray(free), jnp.asarray(s)))
+
+
 @eqx.filter_jit
-def _match(about: AboutRest, free, starts, s, low, high):
+def _shown(about: AboutRest, free, s):
+    return _is_shown(_slopes(about, free, s)(free)[0])
+
+
+def _is_shown(jacobian: jax.Array) -> jax.Array:
+    return jnp.max(jnp.abs(jacobian), axis=0) > 1e-9
+
+
+def _slopes(about: AboutRest, free, s):
+    """φ → derivatives and values of the differences of log H from those at `free`, whose squares add to the mean."""
     there = about.transfers(free, s)
     heard = jnp.abs(there) > _SILENT * jnp.max(jnp.abs(there))
     weight = heard / jnp.sqrt(jnp.maximum(jnp.sum(heard), 1))
@@ -126,8 +141,13 @@ def _match(about: AboutRest, free, starts, s, low, high):
         r = jnp.concatenate([weight * difference.real, weight * jnp.sin(difference.imag)])
         return r, r
 
-    slopes = jax.jacfwd(residual, has_aux=True)
-    shown = jnp.max(jnp.abs(slopes(free)[0]), axis=0) > 1e-9
+    return jax.jacfwd(residual, has_aux=True)
+
+
+@eqx.filter_jit
+def _match(about: AboutRest, free, starts, s, low, high):
+    slopes = _slopes(about, free, s)
+    shown = _is_shown(slopes(free)[0])
     starts = jnp.where(shown, starts, free)
 
     def descend(phi):

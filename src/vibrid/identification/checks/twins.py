@@ -3,8 +3,9 @@
 Local information (the Gauss–Newton matrix, the Cramér–Rao bound) knows nothing of a second answer far away: a roof
 sensor alone cannot tell a building with 30 and 10 MN/m from one with 20 and 15. Candidates are values with the same
 transfer functions between the excitation and the sensors (`transfer.py`), found from many starts; each is then fitted
-to the readings themselves, and counts where it explains them as well. Values joined to the estimate by a valley of
-equal misfit are one answer with a direction that the data do not show, which the bound tells already.
+to the readings themselves, and counts where it explains them as well. Unknowns that small motions do not show have
+candidates of their own (`hidden.py`). Values joined to the estimate by a valley of equal misfit are one answer with a
+direction that the data do not show, which the bound tells already.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from vibrid.identification.checks.again import movable
 from vibrid.identification.checks.covariance import robust_covariance
+from vibrid.identification.checks.hidden import HiddenStart, exchanged, hidden_starts
 from vibrid.identification.checks.noise import white_noise
 from vibrid.identification.checks.transfer import ITERATIONS, POINTS, AboutRest, log_sizes, matched
 from vibrid.identification.conclude import covariance_of
@@ -48,45 +50,97 @@ NEAR = 0.1
 
 CANDIDATES = 8
 _POLISH = 8  # iterations
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Twin:
-    """Another answer: φ in the problem's space with edges, growth of χ², and whether only damping rejects it."""
+    """Another answer: φ in the problem's space with edges, growth of χ², and whether only damping rejects it.
+
+    relabelled: names of two parts in parallel where it is the same structure with these exchanged.
+    """
 
     free: np.ndarray
     growth: float
     covariance: np.ndarray
     by_damping: bool = False
+    relabelled: tuple[str, str] | None = None
 
 
 def find_twins(fit: Identification, seed: int = 1) -> tuple[list[Twin], np.ndarray | None]:
     """The other answers, the most likely first; and φ of one that fits better than the result, where there is one."""
     problem = fit.problem.boxed()
     free = problem.unknowns.to_free(fit.estimate)
-    candidates = _candidates(problem, free, seed)
-    if not candidates:
+    everywhere = _is_everywhere(problem)
+    shown = [] if everywhere else _candidates(problem, free, seed)
+    hidden = hidden_starts(problem, free, everywhere, FACTOR, seed)
+    if not shown and not hidden:
         return [], None
     keep = movable(fit)
     misfit = _Misfit(problem, fit.noise, keep)
     own, least = misfit.polished(free)
-    scale = _scale(misfit, own, keep)
-    signal = sum(float(np.sum((np.asarray(d.readings) * d.present / fit.noise) ** 2)) for d in problem.data)
+    result = _Result(own, least, *_sizes(misfit, own))
     twins: list[Twin] = []
-    better, lowest = None, -BETTER * scale
-    for candidate in candidates:
-        phi, cost = misfit.polished(candidate)
-        growth = cost - least
-        if growth < lowest:
-            better, lowest = phi, growth
-        apart = [_distance(phi, other) for other in (own, *(twin.free for twin in twins))]
-        by_damping = growth >= EQUAL * scale
-        if min(apart) < APART or growth > NEAR * signal or (by_damping and not _same_undamped(problem, own, phi)):
-            continue
-        between = min(misfit(own + share * (phi - own)) for share in (0.25, 0.5, 0.75))
-        if between - max(least, cost) > RIDGE * scale:  # no valley
-            twins.append(Twin(phi, growth / scale, misfit.covariance(phi), by_damping))
+    better, lowest = None, -BETTER * result.scale
+    for start, origin in [*((phi, None) for phi in shown), *((start.free, start) for start in hidden)]:
+        phi, cost = misfit.polished(start)
+        if cost - result.cost < lowest:
+            better, lowest = phi, cost - result.cost
+        twin = _twin(misfit, result, [twin.free for twin in twins], phi, cost, origin)
+        twins += [] if twin is None else [twin]
     return sorted(twins, key=lambda twin: twin.growth), better
+
+
+@dataclass(frozen=True)
+class _Result:
+    """The result that answers are compared with: φ and χ² there, how much larger differences of χ² are than for
+    independent noise, and χ² of the readings themselves."""
+
+    free: np.ndarray
+    cost: float
+    scale: float
+    signal: float
+
+
+def _twin(
+    misfit: _Misfit,
+    result: _Result,
+    others: list[np.ndarray],
+    phi: np.ndarray,
+    cost: float,
+    origin: HiddenStart | None,
+) -> Twin | None:
+    """φ as another answer; None where it is the result, one of the others, or does not explain the readings as well.
+
+    origin: the start of an answer in hidden unknowns.
+    """
+    growth, known = cost - result.cost, [result.free, *others]
+    by_damping = growth >= EQUAL * result.scale
+    if min(_distance(phi, other) for other in known) < APART or growth > NEAR * result.signal:
+        return None
+    if by_damping and (origin is not None or not _same_undamped(misfit.problem, result.free, phi)):
+        return None
+    limit = max(result.cost, cost) + RIDGE * result.scale
+    if not misfit.has_ridge(result.free, phi, limit):
+        return None
+    if origin is not None and not all(misfit.has_high_ridge(other, phi, limit) for other in known):
+        return None
+    relabelled = None if origin is None else _relabelled(misfit, result, origin)
+    return Twin(phi, growth / result.scale, misfit.covariance(phi), by_damping, relabelled)
+
+
+def _is_everywhere(problem: Problem) -> bool:
+    """Whether there is a sensor at as many places as there are degrees of freedom."""
+    model = problem.experiment.structure.model(problem.data[0].loads)
+    return len({sensor.place for sensor in problem.sensors}) >= model.size
+
+
+def _relabelled(misfit: _Misfit, result: _Result, origin: HiddenStart) -> tuple[str, str] | None:
+    """The parts in parallel whose exchange changes no reading; None where it does, or none were exchanged."""
+    if origin.parallel is None:
+        return None
+    there = misfit(exchanged(misfit.problem, result.free, origin.parallel))
+    return origin.parallel.parts if abs(there - result.cost) < _ROUNDING * (1.0 + result.cost) else None
 
 
 def answers_of(fit: Identification, twins: list[Twin]) -> tuple[OtherAnswer, ...]:
@@ -143,7 +197,12 @@ def _distance(one: np.ndarray, two: np.ndarray) -> float:
 
 
 def _same_undamped(problem: Problem, one: np.ndarray, two: np.ndarray) -> bool:
-    """Whether the undamped structures have the same transfer functions: at real s, where they have no poles."""
+    """Whether the undamped structures have the same transfer functions: at real s, where they have no poles.
+
+    Those of a nonlinear structure hold for small motions alone, so that not only damping can tell two of them apart.
+    """
+    if not problem.experiment.structure.model(problem.data[0].loads).is_linear:
+        return False
     about = AboutRest.of(problem)
     s = jnp.asarray(np.abs(about.line(one)).astype(complex))
     first, second = (np.asarray(log_sizes(about, jnp.asarray(phi), s, damped=False)) for phi in (one, two))
@@ -161,21 +220,33 @@ class _Misfit:
         cost = 2.0 * float(linearised(self.problem, free).normal_equations(self.noise)[0])
         return cost if np.isfinite(cost) else np.inf
 
-    def polished(self, free: np.ndarray) -> tuple[np.ndarray, float]:
-        """φ after a few steps downhill, and χ² there."""
-        descent = descend(self.problem, free[None], self.noise, active=self.keep, iterations=_POLISH, tolerance=1e-6)
+    def polished(self, free: np.ndarray, held: int | None = None) -> tuple[np.ndarray, float]:
+        """φ after a few steps downhill, one unknown held where it is given, and χ² there."""
+        active = self.keep & (np.arange(len(free)) != held)
+        descent = descend(self.problem, free[None], self.noise, active=active, iterations=_POLISH, tolerance=1e-6)
         return descent.free[0], 2.0 * float(descent.cost[0])
+
+    def has_ridge(self, one: np.ndarray, two: np.ndarray, limit: float) -> bool:
+        """Whether χ² is above a limit on the straight line between two answers."""
+        return min(self(one + share * (two - one)) for share in (0.25, 0.5, 0.75)) > limit
+
+    def has_high_ridge(self, one: np.ndarray, two: np.ndarray, limit: float) -> bool:
+        """Whether χ² is above a limit halfway between two answers on any way: the unknown in which they differ most is
+        held there, and the others are fitted, since valleys of nonlinear laws are bent."""
+        return self.polished(0.5 * (one + two), held=int(np.argmax(np.abs(two - one))))[1] > limit
 
     def covariance(self, free: np.ndarray) -> np.ndarray:
         _, _, normal = linearised(self.problem, free).normal_equations(self.noise)
         return covariance_of(normal, ~self.keep)
 
 
-def _scale(misfit: _Misfit, free: np.ndarray, keep: np.ndarray) -> float:
-    """How much larger differences of χ² are for the noise as it is than for independent noise."""
-    here = linearised(misfit.problem, free)
-    plain = white_noise(misfit.noise, [np.asarray(d.present) for d in misfit.problem.data], misfit.problem.data[0].step)
+def _sizes(misfit: _Misfit, free: np.ndarray) -> tuple[float, float]:
+    """How much larger differences of χ² are for the noise as it is than for independent noise; χ² of the readings."""
+    problem, noise, keep = misfit.problem, misfit.noise, misfit.keep
+    here = linearised(problem, free)
+    plain = white_noise(noise, [np.asarray(d.present) for d in problem.data], problem.data[0].step)
     robust = np.diag(robust_covariance(here, plain, keep))[keep]
-    _, _, normal = here.normal_equations(misfit.noise)
+    _, _, normal = here.normal_equations(noise)
     assumed = np.diag(covariance_of(normal, ~keep))[keep]
-    return float(max(np.max(robust / np.maximum(assumed, 1e-300), initial=1.0), 1.0))
+    scale = float(max(np.max(robust / np.maximum(assumed, 1e-300), initial=1.0), 1.0))
+    return scale, sum(float(np.sum((np.asarray(d.readings) * d.present / noise) ** 2)) for d in problem.data)

@@ -10,7 +10,7 @@ import numpy as np
 from vibrid.core.digits import with_uncertainty
 from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.checks.again import fitted_again, is_minimum
-from vibrid.identification.checks.twins import Twin, answers_of, find_twins
+from vibrid.identification.checks.twins import EQUAL, Twin, answers_of, find_twins
 from vibrid.identification.levenberg import linearised
 from vibrid.identification.other_answers import OtherAnswer
 from vibrid.structures.sensors import Sensor
@@ -27,11 +27,8 @@ def checked_answers(fit: Identification) -> Identification:
     """The result with the other answers that its sensors cannot tell from it.
 
     A result of least squares moves where another answer fits better. With a sensor at as many places as there are
-    degrees of freedom it is not searched.
+    degrees of freedom only nonlinear parts in parallel are exchanged.
     """
-    model = fit.problem.experiment.structure.model(fit.problem.data[0].loads)
-    if len({sensor.place for sensor in fit.problem.sensors}) >= model.size:
-        return fit
     moves = 0
     while True:
         twins, better = find_twins(fit)
@@ -53,19 +50,29 @@ def _is_least_squares(fit: Identification) -> bool:
 
 
 def _finding(fit: Identification, twin: Twin, answer: OtherAnswer) -> Finding:
-    values, sensor = _in_words(fit, answer), telling_sensor(fit, answer)
-    verdict = ODD if twin.by_damping else WRONG
-    said = (
-        f"Without damping, another structure would give the same readings ({values}): the choice between the two rests "
-        "on the form of damping alone."
-        if twin.by_damping
-        else f"Another answer explains the readings as well: {values}. These sensors cannot tell the two apart."
-    )
+    said, sensor = _said(twin, _in_words(fit, answer)), None if twin.relabelled else telling_sensor(fit, answer)
+    verdict = ODD if twin.by_damping or twin.relabelled else WRONG
     if sensor is not None:
         label, times = sensor
         said += f" A sensor of {label} would decide: there they differ by {times:.3g} times the noise."
     numbers = {name: float(value) for name, value in zip(fit.names, answer.estimate, strict=True)}
     return Finding(ANOTHER, verdict, said, "", 0.0, numbers | {"log_likelihood": answer.log_likelihood})
+
+
+def _said(twin: Twin, values: str) -> str:
+    if twin.by_damping:
+        return (
+            f"Without damping, another structure would give the same readings ({values}): the choice between the two "
+            "rests on the form of damping alone."
+        )
+    said = f"Another answer explains the readings as well: {values}."
+    if twin.relabelled is None:
+        return f"{said} These sensors cannot tell the two apart."
+    one, two = twin.relabelled
+    return (
+        f"{said} It is the same structure with {one} and {two} exchanged, which act in parallel: only a sensor of the "
+        "force in one of them tells which is which."
+    )
 
 
 def _in_words(fit: Identification, answer: OtherAnswer) -> str:
@@ -81,7 +88,7 @@ def _in_words(fit: Identification, answer: OtherAnswer) -> str:
 
 def telling_sensor(fit: Identification, answer: OtherAnswer) -> tuple[str, float] | None:
     """Where one more sensor of a kind in use would tell two answers apart best: its name, and their difference there
-    over the noise of such a sensor; None where no place can be named."""
+    over the noise of such a sensor; None where no place can be named, or none decides."""
     problem = fit.problem
     structure, used = problem.experiment.structure, {(s.quantity, s.place) for s in problem.sensors}
     kinds = dict.fromkeys(s.quantity for s in problem.sensors if s.quantity in (*_ACCELERATIONS, "displacement"))
@@ -94,4 +101,4 @@ def telling_sensor(fit: Identification, answer: OtherAnswer) -> tuple[str, float
     times = np.sqrt(np.mean((here - there) ** 2, axis=0)) / [noise[s.quantity] for s in candidates]
     best = int(np.argmax(np.where(np.isfinite(times), times, -1.0)))
     label = f"{candidates[best].quantity.replace('_', ' ')} at '{candidates[best].place}'"
-    return (label, float(times[best])) if times[best] > 1e-6 else None
+    return (label, float(times[best])) if len(here) * times[best] ** 2 > EQUAL else None
