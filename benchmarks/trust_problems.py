@@ -55,8 +55,11 @@ class Problem:
     level: float  # of the noise, over the standard deviation of a channel
 
     def records(self, seed: int, excitation: float = 0.0) -> list[vb.Record]:
-        """The tests as measured, with white noise of the readings and, where wanted, of the excitation."""
-        rng, found = np.random.default_rng([19, seed]), []
+        """The tests as measured, with white noise of the readings and, where wanted, of the excitation.
+
+        Problems draw their levels, so that no two of them have the same noise.
+        """
+        rng, found = np.random.default_rng([round(1e12 * self.level), seed]), []
         for inputs, clean in self.tests:
             readings = clean + self.level * clean.std(axis=0) * rng.standard_normal(clean.shape)
             measured = inputs + excitation * inputs.std(axis=0) * rng.standard_normal(inputs.shape)
@@ -527,7 +530,7 @@ def one_ranking(seed: int, number: int) -> dict:
     true = np.array([rng.normal(*prior) for prior in PRIORS])
     ground = shaking(rng, 3.0)[200:600]
     clean = linear_accelerations([20e3] * 2, true[:2], np.full(2, true[2]), ground)
-    noise = 0.5
+    noise = 3.0  # as large as the motion, so that the prior matters
     sensors = vb.Sensors([vb.Sensor("absolute_acceleration", floor, noise=noise) for floor in (0, 1)])
     readings = clean + noise * rng.standard_normal(clean.shape)
     record = vb.Record(np.column_stack([ground, readings]), [GROUND, *sensors.channels()], step=STEP)
