@@ -11,6 +11,7 @@ import resource
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def stand_ins(monkeypatch, fit, folder):
     monkeypatch.setattr("vibrid.report.record_plots.plot_record", lambda *_: Figure().subplots())
     monkeypatch.setattr("vibrid.report.record_plots.plot_spectrum", lambda *_: Figure().subplots())
     monkeypatch.setattr("vibrid.report.record_plots.plot_suite", lambda *_, **__: Figure().subplots())
-    monkeypatch.setattr(project.Project, "simulate", noisy(None))
+    monkeypatch.setattr(project.Project, "simulate", noisy(SimpleNamespace(settings=None)))
     monkeypatch.setattr(project.Project, "measure", lambda *_: record)
     # hybrid tests
     answer = {"devices": [], "peak": np.float64(np.nan), "end": 0.0, "timing": "", "stopped": "", "seconds": 1.0}

@@ -100,6 +100,8 @@ def _is_quick(response) -> bool:
     from vibrid.simulation.step_error import course_without_error
 
     settings = response.settings
+    if settings is None:  # by the reference integrator
+        return False
     if course_without_error(settings.integrator, settings.hold):
         return True
     heavy = any(group.law.is_heavy for group in response.shape_of_model().groups)

@@ -17,7 +17,7 @@ import numpy as np
 
 from vibrid.core import paths
 from vibrid.identification.checks.transfer import AboutRest, shown_unknowns
-from vibrid.identification.checks.work import is_costly
+from vibrid.identification.checks.work import first_model, is_costly
 from vibrid.identification.problem import Problem
 from vibrid.structures.model import Model
 
@@ -63,7 +63,7 @@ def hidden_starts(problem: Problem, free: np.ndarray, everywhere: bool, factor: 
     everywhere: there is a sensor for every degree of freedom, so that parts in parallel alone are exchanged; factor:
     random values of positive unknowns lie between this factor below φ and above.
     """
-    model = problem.experiment.structure.model(problem.data[0].loads)
+    model = first_model(problem)
     if model.is_linear or is_costly(problem):
         return []
     exchanges = alike_parts(problem.unknowns.places)

@@ -27,6 +27,7 @@ SPOILT = 0.2
 _WIDTHS = (10, 25, 60)  # samples over which a size that changes with time is averaged
 _GROWTH = 10.0 ** np.linspace(-2, 3, 11)  # share of noise that grows with the signal, to be tried
 _TAILS = [(degrees, spread) for degrees in (2.0, 3.0, 5.0, 8.0) for spread in (0.4, 0.6, 0.75, 0.9)]
+_AT_ONCE = 2_000_000  # numbers of several versions of the residuals at once
 _LONG = 40  # samples of the filter with a floor
 
 
@@ -146,30 +147,37 @@ def _channel_noise(residuals, predictions, present, step: float) -> ChannelNoise
     count = sum(part.sum() for part in keep)
     size = np.sqrt(sum(r @ r for r in residuals) / max(count, 1)) + 1e-300
     longest = MOST if _spoilt(keep, MOST) < SPOILT else 0
-    found: dict[str, tuple[float, list[np.ndarray]]] = {}
-
-    def offer(kind: str, scale: list[np.ndarray], penalty: float) -> None:
-        filter_, variance = _memory([r / s for r, s in zip(residuals, scale, strict=True)], keep, longest)
-        sizes = sum(np.sum(np.log(s[k])) for s, k in zip(scale, keep, strict=True))
-        parameters = len(filter_) - 1
-        likelihood = -sizes - 0.5 * count * np.log(variance) - 0.5 * np.log(count) * parameters - penalty
-        if kind not in found or likelihood > found[kind][0]:
-            found[kind] = (likelihood, scale)
-
-    constant = [np.full(len(r), size) for r in residuals]
-    offer("constant", constant, 0.0)
     signal = np.sqrt(sum(np.sum(y[k] ** 2) for y, k in zip(predictions, keep, strict=True)) / max(count, 1)) + 1e-300
-    for growth in _GROWTH:
-        scale = [size * np.sqrt(1.0 + growth * (y / signal) ** 2) for y in predictions]
-        offer("signal", scale, 0.5 * np.log(count) + 2.0)
     filter_, _ = _memory([r / size for r in residuals], keep, longest)
     innovations = [_filtered(filter_, r / size) for r in residuals]
+    offers = [("constant", [np.full(len(r), size) for r in residuals], 0.0)]
+    for growth in _GROWTH:
+        scale = [size * np.sqrt(1.0 + growth * (y / signal) ** 2) for y in predictions]
+        offers.append(("signal", scale, 0.5 * np.log(count) + 2.0))
     for width in _WIDTHS:
         if min(len(r) for r in residuals) > 6 * width:
             scale = [size * _local(e, k, width) for e, k in zip(innovations, keep, strict=True)]
-            offer("time", scale, 3.0 * np.log(count))
-    kind = max(found, key=lambda name: found[name][0])
-    return _completed(kind, found[kind][1], residuals, keep, longest, step)
+            offers.append(("time", scale, 3.0 * np.log(count)))
+    together = max(1, int(_AT_ONCE / sum(len(r) for r in residuals)))
+    likelihoods = [
+        value
+        for first in range(0, len(offers), together)
+        for value in _likelihoods(offers[first : first + together], residuals, keep, longest, count)
+    ]
+    kind, scale, _ = offers[int(np.argmax(likelihoods))]
+    return _completed(kind, scale, residuals, keep, longest, step)
+
+
+def _likelihoods(offers, residuals, keep, longest: int, count: int) -> list[float]:
+    """Log-likelihood of every offer (kind, sizes of the noise, penalty), with its best memory."""
+    scaled = [np.stack([r / scale[i] for _, scale, _ in offers]) for i, r in enumerate(residuals)]
+    filters, variances = _memories(scaled, keep, longest)
+    found = []
+    for (_, scale, penalty), filter_, variance in zip(offers, filters, variances, strict=True):
+        sizes = sum(np.sum(np.log(s[k])) for s, k in zip(scale, keep, strict=True))
+        parameters = 0.5 * np.log(count) * (len(filter_) - 1)
+        found.append(float(-sizes - 0.5 * count * np.log(variance) - parameters - penalty))
+    return found
 
 
 def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> ChannelNoise:
@@ -229,27 +237,37 @@ def _spoilt(keep: Sequence[np.ndarray], length: int) -> float:
 
 
 def _memory(residuals, keep, longest: int) -> tuple[np.ndarray, float]:
-    """Prediction-error filter of all records together by Burg's recursion, and the variance of what it leaves.
+    """Prediction-error filter of all records together, and the variance of what it leaves."""
+    filters, variances = _memories([r[None] for r in residuals], keep, longest)
+    return filters[0], float(variances[0])
 
-    The order is that of the least n ln(variance) + ln(n) · order.
-    """
+
+def _memories(residuals, keep, longest: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """The filters of several versions (versions, nt) of all records by Burg's recursion, and the variances of what they
+    leave. The order is that of the least n ln(variance) + ln(n) · order."""
     count = sum(k.sum() for k in keep)
-    variance = sum(r @ r for r in residuals) / max(count, 1) + 1e-300
-    forward, backward = [r[1:].copy() for r in residuals], [r[:-1].copy() for r in residuals]
-    polynomial, best = np.ones(1), (count * np.log(variance), np.ones(1), variance)
-    for order in range(1, min(longest, min(len(r) for r in residuals) // 4) + 1):
-        product = sum(f @ b for f, b in zip(forward, backward, strict=True))
-        power = sum(f @ f + b @ b for f, b in zip(forward, backward, strict=True))
-        reflection = -2.0 * product / (power + 1e-300)
-        polynomial = np.append(polynomial, 0.0)
-        polynomial = polynomial + reflection * polynomial[::-1]
-        variance *= 1.0 - reflection**2
-        pairs = [((f + reflection * b)[1:], (b + reflection * f)[:-1]) for f, b in zip(forward, backward, strict=True)]
-        forward, backward = [f for f, _ in pairs], [b for _, b in pairs]
-        score = count * np.log(max(variance, 1e-300)) + np.log(max(count, 2)) * order
-        if score < best[0] - 1e-9:
-            best = (score, polynomial, variance)
-    return best[1], best[2]
+    variance = sum(_products(r, r) for r in residuals) / max(count, 1) + 1e-300
+    forward, backward = [r[:, 1:] for r in residuals], [r[:, :-1] for r in residuals]
+    polynomials, zero = [np.ones((len(variance), 1))], np.zeros((len(variance), 1))
+    least, order_of, left = count * np.log(variance), np.zeros(len(variance), int), variance.copy()
+    for order in range(1, min(longest, min(r.shape[1] for r in residuals) // 4) + 1):
+        product = sum(_products(f, b) for f, b in zip(forward, backward, strict=True))
+        power = sum(_products(part, part) for part in (*forward, *backward))
+        reflection = (-2.0 * product / (power + 1e-300))[:, None]
+        longer = np.concatenate([polynomials[-1], zero], axis=1)
+        polynomials.append(longer + reflection * longer[:, ::-1])
+        variance = variance * (1.0 - reflection[:, 0] ** 2)
+        pairs = [(f + reflection * b, b + reflection * f) for f, b in zip(forward, backward, strict=True)]
+        forward, backward = [f[:, 1:] for f, _ in pairs], [b[:, :-1] for _, b in pairs]
+        score = count * np.log(np.maximum(variance, 1e-300)) + np.log(max(count, 2)) * order
+        better = score < least - 1e-9
+        least[better], order_of[better], left[better] = score[better], order, variance[better]
+    return [polynomials[order][i] for i, order in enumerate(order_of)], left
+
+
+def _products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(versions,): sums over time."""
+    return np.einsum("vt,vt->v", a, b)
 
 
 def _spectrum(filter_: np.ndarray, points: int = 2048) -> np.ndarray:

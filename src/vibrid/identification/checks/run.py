@@ -22,7 +22,7 @@ from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.checks.small_faults import MOSTLY, small_faults
 from vibrid.identification.checks.time_step import HOLD
 from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
-from vibrid.identification.checks.work import is_costly
+from vibrid.identification.checks.work import first_model, is_costly
 from vibrid.identification.diagnostics import verdict
 from vibrid.records.record import Record
 from vibrid.records.resample import interpolation_error
@@ -86,7 +86,7 @@ def _is_wrong(found: Collection[Finding]) -> bool:
 
 def _is_slow(fit: Identification) -> bool:
     """Whether many more simulations would take long."""
-    model = fit.problem.experiment.structure.model(fit.problem.data[0].loads)
+    model = first_model(fit.problem)
     return model.size > MOST_STATES or any(group.law.is_heavy for group in model.groups)
 
 

@@ -21,6 +21,7 @@ from vibrid.identification.checks.covariance import robust_covariance
 from vibrid.identification.checks.hidden import HiddenStart, exchanged, hidden_starts
 from vibrid.identification.checks.noise import white_noise
 from vibrid.identification.checks.transfer import ITERATIONS, POINTS, AboutRest, log_sizes, matched
+from vibrid.identification.checks.work import first_model
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.levenberg import descend, linearised
 from vibrid.identification.other_answers import OtherAnswer
@@ -131,7 +132,7 @@ def _twin(
 
 def _is_everywhere(problem: Problem) -> bool:
     """Whether there is a sensor at as many places as there are degrees of freedom."""
-    model = problem.experiment.structure.model(problem.data[0].loads)
+    model = first_model(problem)
     return len({sensor.place for sensor in problem.sensors}) >= model.size
 
 
@@ -161,7 +162,7 @@ def answers_of(fit: Identification, twins: list[Twin]) -> tuple[OtherAnswer, ...
 
 def starts_of(problem: Problem) -> int:
     """Number of starts of the search; 0 where it would take too long, or nothing excites the structure."""
-    model = problem.experiment.structure.model(problem.data[0].loads)
+    model = first_model(problem)
     n, inputs, unknowns = model.size, model.load_matrix.shape[1], len(problem.unknowns)
     if not inputs or not unknowns:
         return 0
@@ -201,7 +202,7 @@ def _same_undamped(problem: Problem, one: np.ndarray, two: np.ndarray) -> bool:
 
     Those of a nonlinear structure hold for small motions alone, so that not only damping can tell two of them apart.
     """
-    if not problem.experiment.structure.model(problem.data[0].loads).is_linear:
+    if not first_model(problem).is_linear:
         return False
     about = AboutRest.of(problem)
     s = jnp.asarray(np.abs(about.line(one)).astype(complex))
