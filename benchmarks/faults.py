@@ -5,8 +5,8 @@
     python benchmarks/faults.py --part kill --count 20
 
 The count of files is for every kind (formats of records, projects, results, states, models). Files are numbered: a
-large run can be done in ranges (`--first`). The second command stops after 8 minutes, writes what was done, and goes on
-from the file of `--progress` when it is given again. Expected are zero failures: no raw error, no read of more than 2 s
+large run can be done in ranges: with `--first` at the end of those that stand in the output, the counts are added. The
+second command stops after 8 minutes, writes what was done, and goes on from the file of `--progress` when it is given again. Expected are zero failures: no raw error, no read of more than 2 s
 of processor time, no sample or step lost beyond the last, no half file, no command beyond a limit.
 """
 
@@ -53,7 +53,9 @@ def _files(given) -> dict:
 
     names = given.kinds or files.kinds()
     count = math.ceil(given.total / len(names)) if given.total else given.count or 1000
-    return files.run(names, given.first, count, given.jobs, given.progress, given.minutes)
+    found = files.run(names, given.first, count, given.jobs, given.progress, given.minutes)
+    before = json.loads(given.output.read_text()).get("files", {}) if given.output.exists() else {}
+    return files.added(before, found) if given.first and before.get("end") == given.first else found
 
 
 def _wire(given) -> dict:

@@ -203,7 +203,32 @@ def run(names: list[str], first: int, count: int, jobs: int, progress: Path | No
     total = {k: sum(kind[k] for kind in results.values()) for k in ("files", "read", "refused", "failed", "restarts")}
     total["processor_seconds"] = round(sum(tally.seconds for tally in tallies.values()), 1)
     total["slowest"] = max(kind["slowest"] for kind in results.values())
-    return {"asked": count * len(names), **total, "kinds": results}
+    return {"end": first + count, "asked": count * len(names), **total, "kinds": results}
+
+
+def added(before: dict, found: dict) -> dict:
+    """The counts of two ranges of files, the second of which begins where the first ended."""
+    if set(before["kinds"]) != set(found["kinds"]):
+        raise SystemExit("The files of the first range are of other kinds.")
+    kinds = {name: _together(before["kinds"][name], kind) for name, kind in found["kinds"].items()}
+    whole = _together(
+        {k: v for k, v in before.items() if k != "kinds"}, {k: v for k, v in found.items() if k != "kinds"}
+    )
+    return {**whole, "end": found["end"], "kinds": kinds}
+
+
+def _together(one: dict, two: dict) -> dict:
+    """Counts added, the slowest of both, lists and reasons joined."""
+    slower = max((one, two), key=lambda part: part["slowest"])
+    made = {}
+    for key, value in two.items():
+        if key.startswith("slowest"):
+            made[key] = slower[key]
+        elif isinstance(value, dict):
+            made[key] = dict(Counter(one[key]) + Counter(value))
+        else:
+            made[key] = one[key] + value
+    return made
 
 
 def _key(name: str, first: int, count: int) -> str:
