@@ -6,8 +6,9 @@
 
 The count of files is for every kind (formats of records, projects, results, states, models). Files are numbered: a
 large run can be done in ranges: with `--first` at the end of those that stand in the output, the counts are added. The
-second command stops after 8 minutes, writes what was done, and goes on from the file of `--progress` when it is given again. Expected are zero failures: no raw error, no read of more than 2 s
-of processor time, no sample or step lost beyond the last, no half file, no command beyond a limit.
+second command stops after 8 minutes, writes what was done, and goes on from the file of `--progress` when it is given
+again. Expected are zero failures: no raw error, no read of more than 2 s of processor time, no sample or step lost
+beyond the last, no half file, no command beyond a limit.
 """
 
 from __future__ import annotations
