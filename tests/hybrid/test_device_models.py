@@ -340,9 +340,11 @@ every = 1
     assert score_tests(read.model, [test])[0].nrmse == pytest.approx(rows[0]["nrmse"])
     files = [str(tmp_path / "own-2.h5"), "--companion", str(tmp_path / "companion-2.h5"), "--capacity", "20 kN"]
     figure = ["--figure", str(tmp_path / "f.png")]
-    told = run.invoke(app, ["hybrid", "evaluate", str(model), *files, *figure, "--json"])
+    told = run.invoke(app, ["hybrid", "evaluate", str(model), *files, *figure, "--loop", "--json"])
     assert told.exit_code == 0, told.output
-    assert json.loads(told.stdout)["tests"][0]["nrmse"] == pytest.approx(rows[0]["nrmse"])
+    answer = json.loads(told.stdout)
+    assert answer["tests"][0]["nrmse"] == pytest.approx(rows[0]["nrmse"])
+    assert answer["loop"]["fit"] == (not answer["loop"]["reasons"]) and len(answer["loop"]["cycles"]) > 4
     assert (tmp_path / "f.png").stat().st_size > 10_000
     assert run.invoke(app, ["hybrid", "evaluate", str(model), files[0], "--capacity", "20 kN"]).exit_code == 1
     written = run.invoke(app, ["hybrid", "export", str(model), str(tmp_path / "damper.c")])

@@ -15,6 +15,7 @@ from vibrid.hybrid.learned import (
     PassivePort,
     Recipe,
     Setting,
+    conduct,
     load_model,
     save_model,
     score_tests,
@@ -140,3 +141,9 @@ def test_it_has_its_own_answer():
         Recipe(network="passive", answer="law-layer")
     with pytest.raises(InputError, match="positive length"):
         PassivePort(length=0.0)
+
+
+def test_it_is_fit_for_a_loop(saved):
+    found = conduct(saved.model, CAPACITY)
+    assert min(cycle.energy for cycle in found.cycles) >= 0.0 and min(cycle.least for cycle in found.cycles) > -1e-6
+    assert found.is_fit, found.reasons

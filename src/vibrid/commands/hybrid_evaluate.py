@@ -18,14 +18,18 @@ CompanionFiles = Annotated[
     ),
 ]
 Capacity = Annotated[str, typer.Option(help="Friction force of the device, e.g. '18 kN'.", show_default=False)]
+Loop = Annotated[bool, typer.Option("--loop", help="Move it through cycles and rest too: is it fit for a closed loop?")]
 Figure = Annotated[Path | None, typer.Option(help="Draw force over displacement and time.", show_default=False)]
 
 
 def evaluate(
-    model: Model, tests: Tests, capacity: Capacity, companion: CompanionFiles = None, figure: Figure = None,
-    csv: TableFile = None, as_json: Json = False,
+    model: Model, tests: Tests, capacity: Capacity, companion: CompanionFiles = None, loop: Loop = False,
+    figure: Figure = None, csv: TableFile = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Predict the force of device tests and compare it with the measured force; the error of zero force is shown too.
+
+    With --loop the model is also moved through cycles over a grid of amplitudes, frequencies and offsets, beyond its
+    training too, and left at rest: a model that gives energy or creeps at rest is not fit for a closed loop.
 
     Example: vibrid hybrid evaluate damper.npz test.h5 --companion first-storey.h5 --capacity '18 kN'
     """
@@ -36,6 +40,7 @@ def evaluate(
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery, quiet_stdout
     from vibrid.core.errors import InputError
+    from vibrid.hybrid.learned.conduct import conduct
     from vibrid.hybrid.learned.files import load_model
     from vibrid.hybrid.learned.from_records import device_test
     from vibrid.hybrid.learned.recipes import forces
@@ -60,12 +65,21 @@ def evaluate(
     ]
     with quiet_stdout(as_json):
         predicted, rows = forces(saved.model, device_tests), []
+        manners = conduct(saved.model, in_si(capacity, "N")) if loop else None
     for test, force in zip(device_tests, predicted, strict=True):
         zero = force_scores(np.zeros_like(test.force), test.force, test.v)
         rows.append({"test": test.name, **asdict(force_scores(force, test.force, test.v)), "zero": zero.nrmse})
     with Delivery(quiet=as_json) as deliver:
-        result = {"model": str(model), "tests": rows}
+        result: dict = {"model": str(model), "tests": rows}
+        if manners is not None:
+            result["loop"] = {
+                "fit": manners.is_fit,
+                "reasons": manners.reasons,
+                "cycles": list(map(asdict, manners.cycles)),
+            }
         deliver.answer(lambda: output.print_json(result) if as_json else _show(model, rows))
+        if manners is not None and not as_json:
+            deliver.answer(lambda: typer.echo(f"In a loop: {manners}"))
         output.deliver_table(deliver, csv, rows)
         deliver.file(figure, lambda: save_figure(plot_device_tests(device_tests, predicted, saved.model.rate), figure))
 

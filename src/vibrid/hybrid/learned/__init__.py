@@ -4,6 +4,7 @@ from vibrid.core.moved import moved
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import Adapted, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.closed_loop import LoopErrors, loop_errors, with_device
+from vibrid.hybrid.learned.conduct import Conduct, conduct
 from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.from_records import device_test
@@ -20,6 +21,7 @@ from vibrid.hybrid.learned.training import Epoch, fit_models, predict
 __all__ = [
     "Adapted",
     "BoundedFeatures",
+    "Conduct",
     "Constant",
     "Corrected",
     "DeviceModel",
@@ -43,6 +45,7 @@ __all__ = [
     "ScaledLaw",
     "Setting",
     "along",
+    "conduct",
     "device_test",
     "fit_models",
     "force_scores",
