@@ -45,7 +45,9 @@ class SelectiveMemory(eqx.Module):
         drawn = jax.random.normal(key, (inputs, 3 * count), dtype) / inputs**0.5
         weights = drawn * jnp.repeat(jnp.asarray([1.0, 0.3, 0.3], dtype), count)
         order = np.random.default_rng(0).permutation(count)  # slow in time and slow along the path in any combination
-        rates = np.concatenate([np.geomspace(*times, count)[order], np.geomspace(*paths, count)])
+        rates = np.concatenate(
+            [np.geomspace(times[0], times[1], count)[order], np.geomspace(paths[0], paths[1], count)]
+        )
         bias = jnp.asarray(np.concatenate([np.zeros(count), np.log(np.expm1(rates))]), dtype)
         return cls(weights, bias, rate)
 

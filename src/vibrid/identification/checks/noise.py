@@ -246,13 +246,13 @@ def _memories(residuals, keep, longest: int) -> tuple[list[np.ndarray], np.ndarr
     """The filters of several versions (versions, nt) of all records by Burg's recursion, and the variances of what they
     leave. The order is that of the least n ln(variance) + ln(n) · order."""
     count = sum(k.sum() for k in keep)
-    variance = sum(_products(r, r) for r in residuals) / max(count, 1) + 1e-300
+    variance = np.sum([_products(r, r) for r in residuals], axis=0) / max(count, 1) + 1e-300
     forward, backward = [r[:, 1:] for r in residuals], [r[:, :-1] for r in residuals]
     polynomials, zero = [np.ones((len(variance), 1))], np.zeros((len(variance), 1))
     least, order_of, left = count * np.log(variance), np.zeros(len(variance), int), variance.copy()
     for order in range(1, min(longest, min(r.shape[1] for r in residuals) // 4) + 1):
-        product = sum(_products(f, b) for f, b in zip(forward, backward, strict=True))
-        power = sum(_products(part, part) for part in (*forward, *backward))
+        product = np.sum([_products(f, b) for f, b in zip(forward, backward, strict=True)], axis=0)
+        power = np.sum([_products(part, part) for part in (*forward, *backward)], axis=0)
         reflection = (-2.0 * product / (power + 1e-300))[:, None]
         longer = np.concatenate([polynomials[-1], zero], axis=1)
         polynomials.append(longer + reflection * longer[:, ::-1])
