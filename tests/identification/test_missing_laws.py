@@ -80,4 +80,4 @@ def test_a_direction_is_the_change_of_a_simulation():
     expected = (readings[0] - readings[1]) / size
     along = moved[:, :, kinds.index(("hysteresis", 1))]
     assert is_linear(fit.problem, fit.free)
-    assert np.linalg.norm(along - expected) < 0.02 * np.linalg.norm(expected)
+    assert np.linalg.norm(along - expected) < 0.01 * np.linalg.norm(expected)
