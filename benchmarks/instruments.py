@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import scipy.interpolate
 import scipy.signal
-from trust import STEP, Case, linear_case, white
+from trust import STEP, Case, identified, linear_case, white
 
 import vibrid as vb
 
@@ -72,14 +72,6 @@ def noisy(kind: str, case: Case, rng) -> tuple[np.ndarray, tuple[int, ...]]:
         return recorded(kind, case, rng)
     readings, channels = faulty(kind, case, rng)
     return readings + white(case, rng), channels
-
-
-def identified(case: Case, readings: np.ndarray) -> vb.Identification:
-    """The result of measured readings."""
-    sensors = vb.Sensors(absolute_acceleration=list(case.floors))
-    channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
-    record = vb.Record(np.column_stack([case.ground, readings]), channels, step=STEP)
-    return vb.identify(case.guess, record, case.unknown, sensors=sensors)
 
 
 def row(kind: str, count: int, seed: int) -> dict:

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from trust import STEP, Case, chain, linear_accelerations, linear_case
+from trust import STEP, Case, chain, identified, linear_accelerations, linear_case, white
 
 import vibrid as vb
 
@@ -101,11 +101,7 @@ def noncentrality(case: Case, effect: np.ndarray) -> float:
 
 def told(case: Case, readings: np.ndarray, rng) -> vb.Finding | None:
     """What is said about a missing law."""
-    y = readings + LEVEL * case.clean.std(axis=0) * rng.standard_normal(readings.shape)
-    sensors = vb.Sensors(absolute_acceleration=list(case.floors))
-    channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
-    record = vb.Record(np.column_stack([case.ground, y]), channels, step=STEP)
-    fit = vb.identify(case.guess, record, case.unknown, sensors=sensors)
+    fit = identified(case, readings + white(case, rng, LEVEL))
     return next((finding for finding in fit.checks if finding.name == "law"), None)
 
 

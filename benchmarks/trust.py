@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import scipy.linalg
 import scipy.signal
-from scipy.stats import beta as beta_distribution
+from trust_lines import Lines, coverage, share
 
 import vibrid as vb
 
@@ -216,17 +216,22 @@ ROWS = [
 ]
 
 
+def identified(case: Case, readings: np.ndarray, ground: np.ndarray | None = None) -> vb.Identification:
+    """The result of measured readings; `ground` is the excitation as measured."""
+    sensors = vb.Sensors(absolute_acceleration=list(case.floors))
+    channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
+    inputs = case.ground if ground is None else ground
+    record = vb.Record(np.column_stack([inputs, readings]), channels, step=STEP)
+    return vb.identify(case.guess, record, case.unknown, sensors=sensors)
+
+
 def one_fit(row: Row, case: Case, seed: int) -> dict:
     """One noise, one fit: whether each 95 % interval holds, the errors in standard deviations, and what was said."""
     rng = np.random.default_rng([9, zlib.crc32(row.name.encode()), seed])  # rows are independent
     readings = case.clean + row.noise(case, rng)
     ground = case.ground + row.excitation * case.ground.std() * rng.standard_normal(SAMPLES)
-    data = np.column_stack([ground, readings])
-    sensors = vb.Sensors(absolute_acceleration=list(case.floors))
-    channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]
-    record = vb.Record(data, channels, step=STEP, name=row.name)
     started = time.perf_counter()
-    fit = vb.identify(case.guess, record, case.unknown, sensors=sensors)
+    fit = identified(case, readings, ground)
     first, said = fit, {finding.name for finding in fit.checks}
     if "input noise" in said:  # the answer names the reason; what the repair gives is counted
         fit = fit.repair()
@@ -246,23 +251,11 @@ def one_fit(row: Row, case: Case, seed: int) -> dict:
 
 
 def summary(row: Row, fits: list[dict]) -> dict:
-    inside = np.concatenate([f["inside"] for f in fits])
-    held, count = int(inside.sum()), len(inside)
-    low = float(beta_distribution.ppf(0.005, held, count - held + 1)) if held else 0.0
-    high = float(beta_distribution.ppf(0.995, held + 1, count - held)) if held < count else 1.0
-    errors = np.concatenate([f["errors"] for f in fits])
-    return {
-        "row": row.name,
-        "fits": len(fits),
-        "coverage": round(held / count, 4),
-        "coverage_before_repair": round(float(np.mean(np.concatenate([f["inside_at_first"] for f in fits]))), 4),
-        "interval_99": [round(low, 4), round(high, 4)],
-        "meets_93_to_97": bool(high >= 0.93 and low <= 0.97),
-        "rms_error_in_deviations": round(float(np.sqrt(np.mean(errors**2))), 3),
-        "model_fits": round(float(np.mean([f["fits"] for f in fits])), 3),
+    """The coverage of a row, also before the repair, and the fits with an alarm."""
+    before = np.concatenate([f["inside_at_first"] for f in fits])
+    return coverage(row.name, fits) | {
+        "coverage_before_repair": round(float(np.mean(before)), 4),
         "with_an_alarm": sum(bool(f["alarms"]) or not f["fits"] for f in fits),
-        "said": {name: sum(name in f["said"] for f in fits) for name in sorted({n for f in fits for n in f["said"]})},
-        "median_seconds": round(float(np.median([f["seconds"] for f in fits])), 2),
     }
 
 
@@ -273,7 +266,9 @@ def main() -> None:
     parser.add_argument("--fits", type=int, help="fits of a row (200; quick 40)")
     parser.add_argument("--cases", type=int, default=10, help="problems of a row")
     parser.add_argument("--seed", type=int, default=0, help="first problem")
-    parser.add_argument("--share", default="1/1", help="k/n: the k-th of n parts of all fits; no table is made")
+    parser.add_argument(
+        "--share", type=share, default=(1, 1), help="k/n: the k-th of n parts of all fits; no table is made"
+    )
     parser.add_argument("--progress", type=Path, help="finished fits, one a line; they are not made again")
     parser.add_argument("--output", type=Path, help="write the table as JSON")
     parser.add_argument("--machine", default="", help="the machine in general words")
@@ -281,37 +276,27 @@ def main() -> None:
     wanted = given.fits or (40 if given.part == "quick" else 200)
     rows = [r for r in ROWS if r.quick or given.part == "all"]
     rows = [r for r in rows if not given.row or any(part in r.name for part in given.row)]
-    part, parts = map(int, given.share.split("/"))
-    done = _read(given.progress)
+    (part, parts), done = given.share, Lines(given.progress, ("row", "seed"))
     table, count = [], 0
     for row in rows:
         seeds = [given.seed + number for number in range(given.cases * (wanted // given.cases))]
         cases: dict[int, Case] = {}
         for seed in seeds:
             count += 1
-            if (row.name, seed) in done or count % parts != part % parts:
+            if (row.name, seed) in done.done or count % parts != part % parts:
                 continue
             number = given.seed + (seed - given.seed) % given.cases
             if number not in cases:
                 cases[number] = row.case(number)
-            done[row.name, seed] = one_fit(row, cases[number], seed)
-            if given.progress:
-                with given.progress.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(done[row.name, seed]) + "\n")
+            done.add(one_fit(row, cases[number], seed))
         if parts == 1:
-            table.append(summary(row, [done[row.name, seed] for seed in seeds]))
+            table.append(summary(row, [done.done[row.name, seed] for seed in seeds]))
             print(json.dumps(table[-1]), flush=True)
     if given.output and parts == 1:
         clean = [r for r in table if not any(word in r["row"] for word in NOT_CLEAN)]
         alarms = {"fits": sum(r["fits"] for r in clean), "with_an_alarm": sum(r["with_an_alarm"] for r in clean)}
         content = {"machine": given.machine, "seed": given.seed, "clean_rows": alarms, "rows": table}
         given.output.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def _read(progress: Path | None) -> dict[tuple[str, int], dict]:
-    """Finished fits by row and seed."""
-    lines = progress.read_text(encoding="utf-8").splitlines() if progress and progress.exists() else []
-    return {(f["row"], f["seed"]): f for f in map(json.loads, lines)}
 
 
 if __name__ == "__main__":

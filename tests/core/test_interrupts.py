@@ -35,7 +35,7 @@ def in_a_callback(number: int) -> list[str]:
         gc.collect()
         until = time.monotonic() + 60.0
         while time.monotonic() < until:
-            pass
+            time.sleep(0.01)
     finally:
         gc.callbacks.remove(callback)
     return reached

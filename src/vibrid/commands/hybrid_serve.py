@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,6 @@ import typer
 from vibrid.commands.limits import Limit, Unlimited, limits_from
 from vibrid.commands.options import Json
 from vibrid.commands.trust import Trust, consent
-from vibrid.core.interrupts import stop_requested
 
 SpecimenFile = Annotated[Path, typer.Argument(metavar="SPECIMEN.toml", help="The device.", show_default=False)]
 Host = Annotated[str | None, typer.Option(help="Address to listen on; by default this computer only.")]
@@ -86,7 +84,7 @@ def serve(
     def recorder(device):
         return Recorder(file, channels_of(device), name=described.title, when_full=full)
 
-    with _log_to(log), _terminated_as_interrupted():
+    with _log_to(log):
         server = DeviceServer(
             make, address, limits, unlimited=unlimited, watchdog=described.watchdog, latch=latch,
             step=table.step, recorder=recorder if file else None, damping=table.damping, after_stop=table.after_stop,
@@ -143,13 +141,3 @@ def _log_to(file: Path | None):
         for handler in handlers:
             log.removeHandler(handler)
             handler.close()
-
-
-@contextlib.contextmanager
-def _terminated_as_interrupted():
-    """A request to terminate stops a test as Ctrl-C does: safely."""
-    before = signal.signal(signal.SIGTERM, stop_requested)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

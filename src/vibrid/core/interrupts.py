@@ -16,13 +16,23 @@ class Terminated(KeyboardInterrupt):
     """A request to terminate (SIGTERM): work ends as it does by Ctrl-C; no file is left half-written."""
 
 
+class _Waits:
+    """Whether requests wait: none of them, the first, or all; and the one that does."""
+
+    which: str = "none"
+    asked: int | None = None
+
+
+_waits = _Waits()
+
+
 def stop_requested(number: int, frame: FrameType | None) -> None:
-    """Handler of SIGINT and SIGTERM: ends the work by an exception; the first request waits while work is finishing.
+    """Handler of SIGINT and SIGTERM: ends the work by an exception, unless requests wait.
 
     An exception is lost in a callback of the garbage collector and in `__del__`; JAX has such a callback, often the
     first to run after a long compilation. The request is then repeated a moment later.
     """
-    if _waits.closed and _waits.asked is None:
+    if _waits.which == "all" or (_waits.which == "first" and _waits.asked is None):
         _waits.asked = number
     elif _loses_exceptions(frame):
         _thread.start_new_thread(_repeat, (number,))  # without the locks of `threading`, which may be held here
@@ -31,40 +41,39 @@ def stop_requested(number: int, frame: FrameType | None) -> None:
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
-class _Waits:
-    """Whether requests wait, and the one that does."""
+@contextlib.contextmanager
+def _waiting(which: str) -> Iterator[None]:
+    before, _waits.which = _waits.which, which
+    try:
+        yield
+    finally:
+        _waits.which = before
 
-    closed: bool = False
-    asked: int | None = None
 
-
-_waits = _Waits()
+def _taken() -> int | None:
+    """The request that waited, once."""
+    number, _waits.asked = _waits.asked, None
+    return number
 
 
 @contextlib.contextmanager
 def finishing() -> Iterator[None]:
     """A request waits while a result that is nearly there is completed, and comes after it; a second one does not."""
-    before, _waits.closed = _waits.closed, True
     try:
-        yield
+        with _waiting("first"):
+            yield
     finally:
-        _waits.closed = before
-        if not before and _waits.asked is not None:
-            number, _waits.asked = _waits.asked, None
+        if _waits.which == "none" and (number := _taken()) is not None:
             _thread.start_new_thread(_repeat, (number,))
 
 
 @contextlib.contextmanager
 def listening() -> Iterator[None]:
     """Inside `finishing`, a part that can be interrupted and keeps what it has; a request that waits is answered."""
-    before, _waits.closed = _waits.closed, False
-    try:
-        if _waits.asked is not None:
-            number, _waits.asked = _waits.asked, None
+    with _waiting("none"):
+        if (number := _taken()) is not None:
             stop_requested(number, None)
         yield
-    finally:
-        _waits.closed = before
 
 
 def _repeat(number: int) -> None:
@@ -97,15 +106,13 @@ class PatientStop:
     """
 
     def __init__(self):
-        self._busy = False
-        self._asked: int | None = None
         self._earlier: dict[int, object] = {}
 
     def __enter__(self) -> PatientStop:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 if callable(signal.getsignal(number)):
-                    self._earlier[number] = signal.signal(number, self._answer)
+                    self._earlier[number] = signal.signal(number, stop_requested)
         return self
 
     def __exit__(self, *_) -> None:
@@ -116,17 +123,10 @@ class PatientStop:
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
         """A step that is not interrupted; a request that came meanwhile is answered after it."""
-        self._busy = True
         try:
-            yield
+            with _waiting("all"):
+                yield
         finally:
-            self._busy = False
-        if self._asked is not None:
-            number, self._asked = self._asked, None
+            number = _taken()
+        if number is not None:
             stop_requested(number, None)
-
-    def _answer(self, number: int, frame: FrameType | None) -> None:
-        if self._busy:
-            self._asked = number
-        else:
-            stop_requested(number, frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import equinox as eqx
 import jax
@@ -82,3 +83,17 @@ class Dense(eqx.Module):
         return Dense(
             (*self.weights[:-1], shrink * self.weights[-1]), (*self.biases[:-1], last), self.activation, self.skip
         )
+
+
+Layer: TypeAlias = tuple[jax.Array, jax.Array]
+"""Weights (inputs, width) and bias of one layer."""
+
+
+def drawn_layer(key, inputs: int, width: int, gain: float = 1.0, dtype=jnp.float32) -> Layer:
+    """A layer with normal weights of deviation gain/√inputs and a bias of zero."""
+    return jax.random.normal(key, (inputs, width), dtype) * gain / inputs**0.5, jnp.zeros(width, dtype)
+
+
+def bent(layer: Layer, x) -> jax.Array:
+    """tanh(x W + b)"""
+    return jnp.tanh(x @ layer[0] + layer[1])

@@ -28,6 +28,7 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.answers import Answer
 from vibrid.hybrid.learned.samples import Setting
 from vibrid.laws.base import Motion
+from vibrid.networks.dense import Layer, bent, drawn_layer
 from vibrid.networks.resonators import Resonators
 from vibrid.networks.selective import SelectiveMemory, softplus
 
@@ -142,10 +143,10 @@ def _shares(y) -> tuple[jax.Array, jax.Array]:
 class Modulators(eqx.Module):
     """Static layers around a selective memory and damped oscillators. Made by `Modulators.make`."""
 
-    before: tuple[jax.Array, jax.Array]
+    before: Layer
     memory: SelectiveMemory
     resonators: Resonators
-    layers: tuple[tuple[jax.Array, jax.Array], ...]
+    layers: tuple[Layer, ...]
     weights: jax.Array
     bias: jax.Array
     companions: int = eqx.field(static=True)
@@ -175,21 +176,16 @@ class Modulators(eqx.Module):
         if min(width, memories, oscillators) < 1 or not hidden or min(hidden) < 1:
             raise InputError("Modulators need widths of at least 1, one memory, one oscillator and one hidden layer.")
         keys = iter(jax.random.split(key, 4 + len(hidden)))
-
-        def dense(inputs, size, gain=1.0):
-            drawn = jax.random.normal(next(keys), (inputs, size), dtype) * gain / inputs**0.5
-            return drawn, jnp.zeros(size, dtype)
-
-        before = dense(own + companion, width)
+        before = drawn_layer(next(keys), own + companion, width, dtype=dtype)
         memory = SelectiveMemory.make(next(keys), width, memories, rate, dtype=dtype)
         resonators = Resonators.make(
             next(keys), width, oscillators, rate, frequencies=(4.0, 40.0), forgets=(3.0, 30.0), dtype=dtype
         )
         layers, inputs = [], own + companion + width + memories + 2 * oscillators
         for size in hidden:
-            layers.append(dense(inputs, size))
+            layers.append(drawn_layer(next(keys), inputs, size, dtype=dtype))
             inputs = size
-        weights, zero = dense(inputs, outputs, 0.4)
+        weights, zero = drawn_layer(next(keys), inputs, outputs, 0.4, dtype)
         first = jnp.asarray(bias, dtype) if len(bias) else zero
         return cls(before, memory, resonators, tuple(layers), weights, first, companion, speed_at, path)
 
@@ -208,12 +204,12 @@ class Modulators(eqx.Module):
     def _seen(self, companion, own):
         seen = jnp.concatenate([own, companion], axis=-1) if self.companions else own
         path = self.path * jnp.abs(own[..., self.speed_at])
-        return seen, jnp.tanh(seen @ self.before[0] + self.before[1]), path
+        return seen, bent(self.before, seen), path
 
     def _answer(self, *parts):
         x = jnp.concatenate(parts, axis=-1)
-        for weights, bias in self.layers:
-            x = jnp.tanh(x @ weights + bias)
+        for layer in self.layers:
+            x = bent(layer, x)
         return x @ self.weights + self.bias
 
     def step(self, memory, companion, own, masks=None) -> tuple[Any, jax.Array]:

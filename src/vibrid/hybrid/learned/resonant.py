@@ -15,15 +15,16 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
+from vibrid.networks.dense import Layer, bent, drawn_layer
 from vibrid.networks.resonators import Resonators
 
 
 class ResonantNetwork(eqx.Module):
     """Made by `ResonantNetwork.make`; takes the place of a `DeviceNetwork`."""
 
-    before: tuple[jax.Array, jax.Array]
+    before: Layer
     resonators: Resonators
-    layers: tuple[tuple[jax.Array, jax.Array], ...]
+    layers: tuple[Layer, ...]
     weights: jax.Array
     bias: jax.Array
     uses_companion: bool = eqx.field(static=True)
@@ -47,18 +48,14 @@ class ResonantNetwork(eqx.Module):
         if encoded < 1 or count < 1 or not hidden or min(hidden) < 1:
             raise InputError("A resonant network needs widths of at least 1, and one hidden layer.")
         keys = iter(jax.random.split(key, 3 + len(hidden)))
-
-        def dense(inputs, width, gain=1.0):
-            drawn = jax.random.normal(next(keys), (inputs, width), dtype) * gain / inputs**0.5
-            return drawn, jnp.zeros(width, dtype)
-
-        before = dense(own + companion, encoded)
+        before = drawn_layer(next(keys), own + companion, encoded, dtype=dtype)
         resonators = Resonators.make(next(keys), encoded, count, rate, dtype=dtype)
         layers, width = [], own + encoded + 2 * count
         for size in hidden:
-            layers.append(dense(width, size))
+            layers.append(drawn_layer(next(keys), width, size, dtype=dtype))
             width = size
-        return cls(before, resonators, tuple(layers), *dense(width, outputs, 0.3), bool(companion))
+        last = drawn_layer(next(keys), width, outputs, 0.3, dtype)
+        return cls(before, resonators, tuple(layers), *last, bool(companion))
 
     def sizes(self) -> dict[str, Any]:
         """Arguments of `make` for layers of these shapes."""
@@ -73,12 +70,12 @@ class ResonantNetwork(eqx.Module):
 
     def _seen(self, companion, own):
         seen = jnp.concatenate([own, companion], axis=-1) if self.uses_companion else own
-        return jnp.tanh(seen @ self.before[0] + self.before[1])
+        return bent(self.before, seen)
 
     def _answer(self, own, encoded, states):
         x = jnp.concatenate([own, encoded, states], axis=-1)
-        for weights, bias in self.layers:
-            x = jnp.tanh(x @ weights + bias)
+        for layer in self.layers:
+            x = bent(layer, x)
         return x @ self.weights + self.bias
 
     def step(self, memory, companion, own, masks=None) -> tuple[jax.Array, jax.Array]:
