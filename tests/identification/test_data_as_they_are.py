@@ -3,23 +3,16 @@
 The data come from the simulators of benchmarks/trust.py, which no method uses.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.signal
+import trust
 
 import vibrid as vb
 from vibrid.core.findings import KNOWN, ODD
 from vibrid.identification.checks.covariance import _long_run
 from vibrid.identification.checks.noise import noise_model
-
-PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "trust.py"
-SPEC = importlib.util.spec_from_file_location("trust_benchmark", PATH)
-trust = sys.modules["trust_benchmark"] = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(trust)
+from vibrid.identification.checks.numbers import checked_numbers
 
 
 def modelled(made: np.ndarray, predicted: np.ndarray | None = None):
@@ -134,6 +127,18 @@ def test_a_time_step_that_biases_the_estimate_is_refined():
     (told,) = (finding for finding in chosen.checks if finding.name == "time step")
     assert told.verdict == KNOWN and chosen.problem.substeps >= 2 and "refined" in chosen.verdict
     assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
+
+
+def test_a_time_step_is_told_and_nothing_changed_where_the_estimate_is_of_a_filter_or_of_samples():
+    case = trust.stiff_case(0)
+    noise = trust.white(case, np.random.default_rng(0), 0.02)
+    plain = fitted(case, noise, checks="none")
+    beside = plain.replace(free=plain.free + 0.3 * np.sqrt(np.diag(plain.free_covariance)))
+    spread = plain.deviation * np.random.default_rng(1).normal(size=(50, len(plain.names)))
+    for fit in (beside, plain.replace(samples=plain.estimate + spread)):
+        checked = checked_numbers(fit, ("substeps", "hold"))
+        assert [finding.name for finding in checked.checks] == ["time step"] and checked.problem.substeps == 1
+        assert checked.checks[0].verdict == ODD and np.array_equal(checked.estimate, fit.estimate)
 
 
 def test_an_input_that_is_band_limited_between_its_samples_is_found_out():

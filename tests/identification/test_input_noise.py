@@ -5,9 +5,9 @@ import dataclasses
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import trust
 
 import vibrid as vb
-from tests.identification.test_data_as_they_are import trust
 from vibrid.identification.input_noise import _Evaluation, most_likely, sampled
 from vibrid.simulation.excitation import drive
 

@@ -3,22 +3,13 @@
 The data and the faults come from benchmarks/trust.py and benchmarks/instruments.py.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import instruments
 import numpy as np
 import pytest
+import trust
 
 import vibrid as vb
-from tests.identification.test_data_as_they_are import trust
 from vibrid.identification.checks.signals import at_true_time
-
-sys.modules.setdefault("trust", trust)
-PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "instruments.py"
-SPEC = importlib.util.spec_from_file_location("instruments_benchmark", PATH)
-instruments = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(instruments)
 
 
 @pytest.mark.parametrize("kind", instruments.KINDS)

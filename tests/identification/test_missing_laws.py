@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import trust
 
 import vibrid as vb
-from tests.identification.test_data_as_they_are import trust
 from vibrid.identification.checks.laws import law_scores, missing_laws
 from vibrid.identification.checks.run import checked_result
 

@@ -6,9 +6,9 @@ The data come from the simulators of benchmarks/trust.py, which no method uses; 
 
 import numpy as np
 import pytest
+import trust
 
 import vibrid as vb
-from tests.identification.test_data_as_they_are import trust
 from vibrid.core.findings import ODD, WRONG
 from vibrid.identification.checks.hidden import alike_parts, hidden_starts, in_parallel
 from vibrid.identification.checks.transfer import AboutRest, transfer

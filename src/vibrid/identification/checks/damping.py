@@ -183,16 +183,19 @@ def _slopes(problem: Problem, point: np.ndarray, modes: _Modes) -> tuple[np.ndar
 
     Differences need the simulation alone to be compiled, not its derivatives.
     """
-    at = lambda where: np.asarray(_readings(problem, jnp.asarray(where), modes.inertia, modes.omega))  # noqa: E731
-    columns = []
-    for j in range(len(point)):
-        step = np.zeros(len(point))
-        step[j] = _STEP
-        columns.append((at(point + step) - at(point - step)) / (2 * _STEP))
-    return np.stack(columns, axis=-1), at(point)
+    steps = _STEP * np.eye(len(point))
+    around = np.concatenate([point + steps, point - steps, point[None]])
+    after, before, here = np.split(
+        np.asarray(_all_readings(problem, around, modes.inertia, modes.omega)), [len(point), 2 * len(point)]
+    )
+    return np.moveaxis((after - before) / (2 * _STEP), 0, -1), here[0]
 
 
 @eqx.filter_jit
+def _all_readings(problem: Problem, points, inertia, omega) -> jax.Array:
+    return jax.vmap(lambda point: _readings(problem, point, inertia, omega))(points)
+
+
 def _readings(problem: Problem, point, inertia, omega) -> jax.Array:
     """(samples of all records, sensors): the readings at a point (φ, change of ζ)."""
     size = len(problem.unknowns)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.identification.checks.transfer import transfer
+from vibrid.identification.checks.work import first_model
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.problem import Problem
 from vibrid.laws import Bilinear, BoucWen, Cubic, Linear, NonlinearViscous
@@ -35,8 +36,11 @@ _FINE = 4  # steps of a law per sample
 
 def is_linear(problem: Problem, free: np.ndarray) -> bool:
     """Whether the laws of a building are linear and it starts at rest: then no simulation is needed."""
-    at_rest = not any(np.any(values) for values in jax.tree.leaves(_applied(problem, free).initial))
-    return at_rest and all(law.is_linear for law in problem.experiment.structure.laws())
+    if not first_model(problem).is_linear:
+        return False
+    is_sought = "initial state" in problem.unknowns.needs
+    initial = _applied(problem, free).initial if is_sought else problem.experiment.initial
+    return not any(np.any(values) for values in jax.tree.leaves(initial))
 
 
 def _applied(problem: Problem, free: np.ndarray) -> Experiment:
@@ -135,6 +139,8 @@ def _along(laws: Law, e, w, step):
     """(samples, laws): forces along deformations and rates; the path between samples is the cubic through both."""
 
     def one(law, e, w):
+        if not jax.tree.leaves(law.start()):
+            return jax.vmap(lambda e, w: law.force(e, w, law.start()))(e, w)
         share = jnp.arange(1, _FINE + 1) / _FINE
 
         def sample(carry, ends):

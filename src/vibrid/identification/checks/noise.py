@@ -148,9 +148,11 @@ def _channel_noise(residuals, predictions, present, step: float) -> ChannelNoise
     size = np.sqrt(sum(r @ r for r in residuals) / max(count, 1)) + 1e-300
     longest = MOST if _spoilt(keep, MOST) < SPOILT else 0
     signal = np.sqrt(sum(np.sum(y[k] ** 2) for y, k in zip(predictions, keep, strict=True)) / max(count, 1)) + 1e-300
-    filter_, _ = _memory([r / size for r in residuals], keep, longest)
-    innovations = [_filtered(filter_, r / size) for r in residuals]
-    offers = [("constant", [np.full(len(r), size) for r in residuals], 0.0)]
+    constant = ("constant", [np.full(len(r), size) for r in residuals], 0.0)
+    found = _offered([constant], residuals, keep, longest, count)
+    innovations = [_filtered(found[0].filter, r / size) for r in residuals]
+    scouted = min(longest, 2 * len(found[0].filter))  # the memory shows with any size
+    offers = []
     for growth in _GROWTH:
         scale = [size * np.sqrt(1.0 + growth * (y / signal) ** 2) for y in predictions]
         offers.append(("signal", scale, 0.5 * np.log(count) + 2.0))
@@ -159,31 +161,42 @@ def _channel_noise(residuals, predictions, present, step: float) -> ChannelNoise
             scale = [size * _local(e, k, width) for e, k in zip(innovations, keep, strict=True)]
             offers.append(("time", scale, 3.0 * np.log(count)))
     together = max(1, int(_AT_ONCE / sum(len(r) for r in residuals)))
-    likelihoods = [
-        value
-        for first in range(0, len(offers), together)
-        for value in _likelihoods(offers[first : first + together], residuals, keep, longest, count)
-    ]
-    kind, scale, _ = offers[int(np.argmax(likelihoods))]
-    return _completed(kind, scale, residuals, keep, longest, step)
+    for first in range(0, len(offers), together):
+        found += _offered(offers[first : first + together], residuals, keep, scouted, count)
+    best = max(found, key=lambda offer: offer.likelihood)
+    if best is not found[0]:
+        best = _offered([(best.kind, best.scale, 0.0)], residuals, keep, longest, count)[0]
+    return _completed(best, residuals, keep, step)
 
 
-def _likelihoods(offers, residuals, keep, longest: int, count: int) -> list[float]:
-    """Log-likelihood of every offer (kind, sizes of the noise, penalty), with its best memory."""
-    scaled = [np.stack([r / scale[i] for _, scale, _ in offers]) for i, r in enumerate(residuals)]
+@dataclass(frozen=True)
+class _Offer:
+    """A size of the noise over time with the memory that is most likely with it."""
+
+    kind: str
+    scale: list[np.ndarray]
+    filter: np.ndarray
+    variance: float
+    likelihood: float  # its logarithm, less what the number of parameters costs
+
+
+def _offered(sizes, residuals, keep, longest: int, count: int) -> list[_Offer]:
+    """Every (kind, sizes of the noise, penalty) with its best memory."""
+    scaled = [np.stack([r / scale[i] for _, scale, _ in sizes]) for i, r in enumerate(residuals)]
     filters, variances = _memories(scaled, keep, longest)
     found = []
-    for (_, scale, penalty), filter_, variance in zip(offers, filters, variances, strict=True):
-        sizes = sum(np.sum(np.log(s[k])) for s, k in zip(scale, keep, strict=True))
+    for (kind, scale, penalty), filter_, variance in zip(sizes, filters, variances, strict=True):
+        logarithms = sum(np.sum(np.log(s[k])) for s, k in zip(scale, keep, strict=True))
         parameters = 0.5 * np.log(count) * (len(filter_) - 1)
-        found.append(float(-sizes - 0.5 * count * np.log(variance) - parameters - penalty))
+        likelihood = float(-logarithms - 0.5 * count * np.log(variance) - parameters - penalty)
+        found.append(_Offer(kind, scale, filter_, float(variance), likelihood))
     return found
 
 
-def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> ChannelNoise:
+def _completed(offer: _Offer, residuals, keep, step: float) -> ChannelNoise:
     """The model with a given size: its filter with a floor, its innovations of unit size, and their tails."""
-    exact, variance = _memory([r / s for r, s in zip(residuals, scale, strict=True)], keep, longest)
-    filter_ = _with_floor(exact, variance) if len(exact) > 1 else exact
+    exact, scale = offer.filter, offer.scale
+    filter_ = _with_floor(exact, offer.variance) if len(exact) > 1 else exact
     valid = [_valid(k, len(filter_)) for k in keep]
     innovations = [_filtered(filter_, r / s) for r, s in zip(residuals, scale, strict=True)]
     chosen = np.concatenate([e[v] for e, v in zip(innovations, valid, strict=True)])
@@ -196,7 +209,9 @@ def _completed(kind: str, scale, residuals, keep, longest: int, step: float) -> 
         u = (chosen / unit / spread) ** 2
         curvature = np.mean((degrees + 1) * (degrees - u) / (degrees + u) ** 2)
         efficiency = max(float(curvature / np.mean((degrees + 1) / (degrees + u))), 0.05)
-    return ChannelNoise(kind, tuple(s * unit for s in scale), filter_, exact, degrees, tuple(weights), efficiency, step)
+    return ChannelNoise(
+        offer.kind, tuple(s * unit for s in scale), filter_, exact, degrees, tuple(weights), efficiency, step
+    )
 
 
 def _filtered(filter_: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -236,12 +251,6 @@ def _spoilt(keep: Sequence[np.ndarray], length: int) -> float:
     return 1.0 - sum(_valid(k, length).sum() for k in keep) / max(present, 1)
 
 
-def _memory(residuals, keep, longest: int) -> tuple[np.ndarray, float]:
-    """Prediction-error filter of all records together, and the variance of what it leaves."""
-    filters, variances = _memories([r[None] for r in residuals], keep, longest)
-    return filters[0], float(variances[0])
-
-
 def _memories(residuals, keep, longest: int) -> tuple[list[np.ndarray], np.ndarray]:
     """The filters of several versions (versions, nt) of all records by Burg's recursion, and the variances of what they
     leave. The order is that of the least n ln(variance) + ln(n) · order."""
@@ -250,14 +259,15 @@ def _memories(residuals, keep, longest: int) -> tuple[list[np.ndarray], np.ndarr
     forward, backward = [r[:, 1:] for r in residuals], [r[:, :-1] for r in residuals]
     polynomials, zero = [np.ones((len(variance), 1))], np.zeros((len(variance), 1))
     least, order_of, left = count * np.log(variance), np.zeros(len(variance), int), variance.copy()
+    power = np.sum([_products(part, part) for part in (*forward, *backward)], axis=0)
     for order in range(1, min(longest, min(r.shape[1] for r in residuals) // 4) + 1):
         product = np.sum([_products(f, b) for f, b in zip(forward, backward, strict=True)], axis=0)
-        power = np.sum([_products(part, part) for part in (*forward, *backward)], axis=0)
-        reflection = (-2.0 * product / (power + 1e-300))[:, None]
+        reflection = np.clip(-2.0 * product / np.maximum(power, 1e-300), -1.0, 1.0)[:, None]
         longer = np.concatenate([polynomials[-1], zero], axis=1)
         polynomials.append(longer + reflection * longer[:, ::-1])
         variance = variance * (1.0 - reflection[:, 0] ** 2)
         pairs = [(f + reflection * b, b + reflection * f) for f, b in zip(forward, backward, strict=True)]
+        power = power * (1.0 - reflection[:, 0] ** 2) - sum(f[:, 0] ** 2 + b[:, -1] ** 2 for f, b in pairs)
         forward, backward = [f[:, 1:] for f, _ in pairs], [b[:, :-1] for _, b in pairs]
         score = count * np.log(np.maximum(variance, 1e-300)) + np.log(max(count, 2)) * order
         better = score < least - 1e-9

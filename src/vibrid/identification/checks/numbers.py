@@ -32,16 +32,24 @@ MOST_NUMBERS = 2e8
 
 
 def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Identification:
-    """The result with a time step that is fine enough and intervals that hold for the noise as it is."""
+    """The result with a time step that is fine enough and intervals that hold for the noise as it is.
+
+    Where the estimate is not the least squares of the readings (samples of a posterior, a filter), nothing of it is
+    changed: an error of the time step, or of the input between samples, is told.
+    """
     size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
     modelled = "input_noise" in fit.convergence  # the noise is what the method says
-    if fit.free_covariance is None or fit.samples is not None or not len(fit.names) or size > MOST_NUMBERS or modelled:
+    if fit.free_covariance is None or not len(fit.names) or size > MOST_NUMBERS or modelled:
         return fit
     here = linearised(fit.problem, fit.free)
-    if not is_minimum(fit, here) or max(f.relative for f in fit.fits) < EXACT:
+    is_least_squares = fit.samples is None and is_minimum(fit, here)
+    if max(f.relative for f in fit.fits) < EXACT or not (is_least_squares or verdict(fit.fits)[0]):
         return fit
+    may_change = may_change if is_least_squares else ()
     fit, here, step = check_time_step(fit, here, noise_at(here), "substeps" in may_change)
     fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in may_change)
+    if not is_least_squares:
+        return fit.replace(checks=(*fit.checks, *step, *hold))
     fit, noise = _with_noise_as_it_is(fit, here)
     return fit.replace(checks=(*fit.checks, *step, *hold, *noise))
 

@@ -74,9 +74,10 @@ def checked_result(
     except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
         reason = f"{type(problem).__name__}: {problem}"[:200]
         return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
-    if _is_wrong(found):  # the answers, and the doubts, are those of wrong readings
-        kept = (f for f in fit.checks if f.name != ANOTHER and (f.name != HOLD or f.verdict == KNOWN))
-        fit = fit.replace(other_answers=(), checks=tuple(kept))
+    if _is_wrong(found):  # the doubts are those of wrong readings
+        fit = fit.replace(checks=tuple(f for f in fit.checks if f.name != HOLD or f.verdict == KNOWN))
+        if not verdict(fit.fits)[0]:  # and so are the answers
+            fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
     return fit.replace(checks=(*found, *fit.checks), convergence=fit.convergence | {"checks": "all"})
 
 

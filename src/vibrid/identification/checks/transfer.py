@@ -22,7 +22,12 @@ from vibrid.structures.modes import natural_frequencies
 SHIFT = 0.25
 """Real part of s, over the first natural frequency."""
 
-POINTS, ITERATIONS = 24, 25
+FEWEST_POINTS, MOST_POINTS = 8, 24
+"""Number of complex frequencies: as many as a transfer function of a structure has coefficients, within these."""
+
+AT_ONCE = 8  # starts
+SETTLED = 1e-5
+"""Last step of a search, relative."""
 _SILENT = 1e-9  # of the largest: a reading that does not follow an input
 
 
@@ -91,7 +96,12 @@ class AboutRest(eqx.Module):
         if not omega.size:
             return np.zeros(0, complex)
         top = min(1.15 * omega[-1], max(np.pi / self.step, 2.0 * omega[0]))
-        return SHIFT * omega[0] + 1j * np.linspace(0.2 * omega[0], top, POINTS)
+        return SHIFT * omega[0] + 1j * np.linspace(0.2 * omega[0], top, points_of(omega.size))
+
+
+def points_of(size: int) -> int:
+    """Number of complex frequencies for a structure of so many degrees of freedom."""
+    return int(np.clip(2 * size + 2, FEWEST_POINTS, MOST_POINTS))
 
 
 @eqx.filter_jit
@@ -107,12 +117,17 @@ def log_sizes(about: AboutRest, free: jax.Array, s: jax.Array, damped: bool) -> 
     return jnp.log(jnp.abs(about.transfers(free, s, damped)))
 
 
-def matched(about: AboutRest, free: np.ndarray, starts: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def matched(
+    about: AboutRest, free: np.ndarray, starts: np.ndarray, s: np.ndarray, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Free vectors (starts, p) whose transfer functions come closest to those at `free`, and their rms differences of
     log H; unknowns that small motions do not show stay where they are."""
-    box = about.unknowns.box()
-    ends = _match(about, *map(jnp.asarray, (free, starts, s, box.low, box.high)))
-    return np.asarray(ends[0]), np.asarray(ends[1])
+    box, ends = about.unknowns.box(), []
+    for first in range(0, len(starts), AT_ONCE):  # all of one size, so that one program serves
+        chosen = starts[np.minimum(np.arange(first, first + AT_ONCE), len(starts) - 1)]
+        ends.append(_match(about, *map(jnp.asarray, (free, chosen, s, box.low, box.high, iterations))))
+    phi, differences = (np.concatenate(parts)[: len(starts)] for parts in zip(*ends, strict=True))
+    return phi, differences
 
 
 def shown_unknowns(about: AboutRest, free: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -145,27 +160,33 @@ def _slopes(about: AboutRest, free, s):
 
 
 @eqx.filter_jit
-def _match(about: AboutRest, free, starts, s, low, high):
+def _match(about: AboutRest, free, starts, s, low, high, iterations):
+    """Levenberg–Marquardt steps from all starts side by side."""
     slopes = _slopes(about, free, s)
     shown = _is_shown(slopes(free)[0])
-    starts = jnp.where(shown, starts, free)
 
-    def descend(phi):
-        def step(carry, _):
-            phi, damping, jacobian, r = carry
-            normal = jacobian.T @ jacobian
-            scale = jnp.where(shown, jnp.diag(normal) + 1e-12, 1.0)
-            move = -jnp.linalg.solve(normal + jnp.diag(damping * scale + (~shown)), jacobian.T @ r)
-            move = move * shown * jnp.minimum(1.0, 1.0 / (jnp.max(jnp.abs(move)) + 1e-12))
-            trial = jnp.clip(phi + move, low, high)
-            t_jacobian, t_r = slopes(trial)
-            better = t_r @ t_r < r @ r
-            kept = (jnp.where(better, new, old) for new, old in ((trial, phi), (t_jacobian, jacobian), (t_r, r)))
-            phi, jacobian, r = kept
-            return (phi, jnp.where(better, damping / 5.0, damping * 6.0), jacobian, r), None
+    def begin(phi):
+        return (phi, 1e-2, *slopes(phi), jnp.inf)
 
-        jacobian, r = slopes(phi)
-        (phi, _, _, r), _ = jax.lax.scan(step, (phi, 1e-2, jacobian, r), None, length=ITERATIONS)
-        return phi, jnp.sqrt(r @ r)
+    def step(carry):
+        phi, damping, jacobian, r, _ = carry
+        normal = jacobian.T @ jacobian
+        scale = jnp.where(shown, jnp.diag(normal) + 1e-12, 1.0)
+        move = -jnp.linalg.solve(normal + jnp.diag(damping * scale + (~shown)), jacobian.T @ r)
+        move = move * shown * jnp.minimum(1.0, 1.0 / (jnp.max(jnp.abs(move)) + 1e-12))
+        trial = jnp.clip(phi + move, low, high)
+        t_jacobian, t_r = slopes(trial)
+        better = t_r @ t_r < r @ r
+        kept = (jnp.where(better, new, old) for new, old in ((trial, phi), (t_jacobian, jacobian), (t_r, r)))
+        phi, jacobian, r = kept
+        return phi, jnp.where(better, damping / 5.0, damping * 6.0), jacobian, r, jnp.max(jnp.abs(move))
 
-    return jax.lax.map(descend, starts, batch_size=16)
+    def goes_on(carry):
+        return (carry[0] < iterations) & (jnp.max(carry[1][-1]) > SETTLED)
+
+    def next_step(carry):
+        return carry[0] + 1, jax.vmap(step)(carry[1])
+
+    first = jax.vmap(begin)(jnp.where(shown, starts, free))
+    phi, _, _, r, _ = jax.lax.while_loop(goes_on, next_step, (0, first))[1]
+    return phi, jnp.sqrt(jnp.sum(r * r, axis=1))

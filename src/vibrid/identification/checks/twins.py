@@ -20,7 +20,7 @@ from vibrid.identification.checks.again import movable
 from vibrid.identification.checks.covariance import robust_covariance
 from vibrid.identification.checks.hidden import HiddenStart, exchanged, hidden_starts
 from vibrid.identification.checks.noise import white_noise
-from vibrid.identification.checks.transfer import ITERATIONS, POINTS, AboutRest, log_sizes, matched
+from vibrid.identification.checks.transfer import AboutRest, log_sizes, matched, points_of
 from vibrid.identification.checks.work import first_model
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.levenberg import descend, linearised
@@ -30,7 +30,13 @@ from vibrid.identification.problem import Problem
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
 
-STARTS, FEWEST = 96, 8
+OF_EACH, STARTS, FEWEST = 16, 96, 8
+"""Number of starts: of each unknown, and in all at most; a search with fewer than the last is left out."""
+
+SCOUTING, REFINING = 8, 20
+"""Iterations from every start, and from the distinct ends that came closest."""
+
+REFINED = 16
 FACTOR = 4.0
 """Starts have positive unknowns between this factor below the estimate and above."""
 
@@ -166,7 +172,8 @@ def starts_of(problem: Problem) -> int:
     n, inputs, unknowns = model.size, model.load_matrix.shape[1], len(problem.unknowns)
     if not inputs or not unknowns:
         return 0
-    starts = int(min(STARTS, MOST_WORK / (4 * POINTS * ITERATIONS * (unknowns * n**2 * inputs + n**3))))
+    each = 4 * points_of(n) * (SCOUTING + REFINING) * (unknowns * n**2 * inputs + n**3)
+    starts = int(min(STARTS, OF_EACH * unknowns, MOST_WORK / each))
     return starts if starts >= FEWEST else 0
 
 
@@ -182,10 +189,18 @@ def _candidates(problem: Problem, free: np.ndarray, seed: int) -> list[np.ndarra
     log = np.array([kind == "log" for kind in problem.unknowns.kinds])
     rng = np.random.default_rng(seed)
     away = np.where(log, np.log(FACTOR), 1.0) * rng.uniform(-1.0, 1.0, (starts, len(free)))
-    ends, differences = matched(about, free, problem.unknowns.box().clip(free + away), s)
+    ends, differences = matched(about, free, problem.unknowns.box().clip(free + away), s, SCOUTING)
+    nearest = _distinct(free, ends, differences, np.inf, REFINED)
+    if not nearest:
+        return []
+    return _distinct(free, *matched(about, free, np.array(nearest), s, REFINING), ALIKE, CANDIDATES)
+
+
+def _distinct(free: np.ndarray, ends: np.ndarray, differences: np.ndarray, limit: float, most: int) -> list[np.ndarray]:
+    """Ends of a search that are apart from the estimate and from each other, the closest first."""
     chosen: list[np.ndarray] = []
     for i in np.argsort(np.where(np.isfinite(differences), differences, np.inf)):
-        if not differences[i] < ALIKE or len(chosen) == CANDIDATES:
+        if not differences[i] < limit or len(chosen) == most:
             break
         if all(_distance(ends[i], other) > APART for other in [free, *chosen]):
             chosen.append(ends[i])
