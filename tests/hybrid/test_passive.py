@@ -29,8 +29,8 @@ from vibrid.networks.export.compiled import compiler
 PORT = PassivePort(states=3, length=1e-3, soft=5e-3)
 SETTING = Setting(jnp.array([2e4, 1.5e4]), jnp.zeros(()))
 RECIPE = Recipe(
-    network="passive", uses_companion=False, rate=RATE, epochs=80, stretch=64, plays=4, encoded=12, memories=4,
-    oscillators=2, hidden=(12,), states=4, learning_rate=1e-2, decay=1.0,
+    network="passive", uses_companion=False, rate=RATE, steps=150, crop=2.0, warm_up=0.5, batch=4, plays=4, encoded=12,
+    memories=4, oscillators=2, hidden=(12,), states=4, learning_rate=1e-2,
 )  # fmt: skip
 
 

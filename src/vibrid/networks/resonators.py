@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.device import unrolled
+from vibrid.networks.recurrence import recurrence
 
 
 class Resonators(eqx.Module):
@@ -66,14 +66,16 @@ class Resonators(eqx.Module):
     def along(self, state, x):
         """Outputs (samples, …, 2 count), and the state after them."""
         real, imaginary, gain = self._turn()
-        pushed = (x @ self.weights) * jnp.concatenate([gain, gain])
+        pushed = _joined((x @ self.weights) * jnp.concatenate([gain, gain]))
+        states = recurrence(jnp.broadcast_to(real + 1j * imaginary, pushed.shape), pushed, _joined(state))
+        outputs = jnp.concatenate([states.real, states.imag], axis=-1)
+        return outputs, outputs[-1]
 
-        def one(state, push):
-            state = _turned(real, imaginary, state, push)
-            return state, state
 
-        state, outputs = jax.lax.scan(one, state, pushed, unroll=unrolled())
-        return outputs, state
+def _joined(values):
+    """Complex numbers from their real parts and then their imaginary ones, (…, 2 count)."""
+    real, imaginary = jnp.split(values, 2, axis=-1)
+    return real + 1j * imaginary
 
 
 def _turned(real, imaginary, state, push):

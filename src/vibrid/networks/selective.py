@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core.device import unrolled
+from vibrid.networks.recurrence import recurrence
 
 SLOWEST = 0.05
 """1/s: everything is forgotten at least so fast."""
@@ -72,10 +72,5 @@ class SelectiveMemory(eqx.Module):
 
     def along(self, state, x, path):
         """Outputs (samples, …, count), and the memory after them."""
-
-        def one(state, parts):
-            state = parts[0] * state + parts[1]
-            return state, state
-
-        state, outputs = jax.lax.scan(one, state, self._parts(x, path), unroll=unrolled())
-        return outputs, state
+        outputs = recurrence(*self._parts(x, path), state)
+        return outputs, outputs[-1]

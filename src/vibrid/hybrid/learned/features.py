@@ -43,48 +43,71 @@ class MotionFeatures(eqx.Module):
         return jnp.zeros((*batch, len(self.widths)), dtype)
 
     def step(self, state, x, v) -> tuple[jax.Array, jax.Array]:
-        """New play operators and features (…, count) at displacement x and velocity v (…)."""
-        state = jnp.clip(state, *self._limits(state, x))
-        return state, self._seen(state, x, v)
+        """New state and features (…, count) at displacement x and velocity v (…)."""
+        plays = self._before(state, x)
+        plays = jnp.clip(plays, *self._limits(plays, x))
+        return self._after(plays), self.seen(plays, x, v)
 
     def along(self, state, x, v) -> tuple[jax.Array, jax.Array]:
-        """Features (samples, …, count) for x and v (samples, …), and the play operators after them.
+        """Features (samples, …, count) for x and v (samples, …), and the state after them."""
+        plays = self.plays(state, x)
+        return self.seen(plays, x, v), self._after(plays[-1])
 
-        Two clips in a row are one clip, so the play operators of all samples need no loop over them.
+    def plays(self, state, x) -> jax.Array:
+        """The play operators (samples, …, widths) for x (samples, …).
+
+        Two clips in a row are one clip, so those of all samples need no loop over them.
         """
+        first = self._before(state, x[0])
         limits = jax.lax.associative_scan(
-            lambda first, then: tuple(jnp.clip(x, *then) for x in first), self._limits(state, x)
+            lambda one, then: tuple(jnp.clip(x, *then) for x in one), self._limits(first, x)
         )
-        states = jnp.clip(state, *limits)
-        return self._seen(states, x, v), states[-1]
+        return jnp.clip(first, *limits)
 
-    def _limits(self, state, x) -> tuple[jax.Array, jax.Array]:
+    def _before(self, state, x) -> jax.Array:
+        """The play operators before a sample."""
+        return state
+
+    def _after(self, plays) -> jax.Array:
+        """The state with these play operators."""
+        return plays
+
+    def _limits(self, plays, x) -> tuple[jax.Array, jax.Array]:
         """Between which displacement x (…) moves the play operators."""
-        r, x = jnp.asarray(self.widths, state.dtype), jnp.asarray(x, state.dtype)[..., None]
+        r, x = jnp.asarray(self.widths, plays.dtype), jnp.asarray(x, plays.dtype)[..., None]
         return x - r, x + r
 
-    def _seen(self, state, x, v) -> jax.Array:
-        """Features (…, count), with the play operators `state` after the sample."""
-        r = jnp.asarray(self.widths, state.dtype)
-        x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
+    def seen(self, plays, x, v) -> jax.Array:
+        """Features (…, count), with the play operators after the sample."""
+        r = jnp.asarray(self.widths, plays.dtype)
+        x, v = jnp.asarray(x, plays.dtype)[..., None], jnp.asarray(v, plays.dtype)[..., None]
         seen = [(x - self.middle) / self.displacement] + [v / self.velocity] * self.sees_velocity
-        return jnp.concatenate([*seen, (x - state) / r], axis=-1)
+        return jnp.concatenate([*seen, (x - plays) / r], axis=-1)
 
 
 class BoundedFeatures(MotionFeatures):
     """Bounded functions of velocity, and positions inside play operators: nothing grows beyond the training tests.
 
     The first is the velocity over the largest of the training tests, between −1 and 1. The displacement itself is not
-    among them: the device has no marked position but where it was moved from.
+    among them, and play operators begin in their middle at the first sample: the device has no marked position.
     """
 
     @property
     def count(self) -> int:
         return 2 + len(_SPEEDS) + len(self.widths)
 
-    def _seen(self, state, x, v) -> jax.Array:
-        r = jnp.asarray(self.widths, state.dtype)
-        x, v = jnp.asarray(x, state.dtype)[..., None], jnp.asarray(v, state.dtype)[..., None]
+    def start(self, batch: tuple[int, ...] = (), dtype=jnp.float32):
+        return jnp.zeros((*batch, len(self.widths) + 1), dtype)  # the last is 1 after the first sample
+
+    def _before(self, state, x) -> jax.Array:
+        return jnp.where(state[..., -1:] > 0, state[..., :-1], jnp.asarray(x, state.dtype)[..., None])
+
+    def _after(self, plays) -> jax.Array:
+        return jnp.concatenate([plays, jnp.ones_like(plays, shape=(*plays.shape[:-1], 1))], axis=-1)
+
+    def seen(self, plays, x, v) -> jax.Array:
+        r = jnp.asarray(self.widths, plays.dtype)
+        x, v = jnp.asarray(x, plays.dtype)[..., None], jnp.asarray(v, plays.dtype)[..., None]
         heard = jnp.clip(v / self.velocity, -1.0, 1.0)
         seen = [heard, *(jnp.tanh(heard / share) for share in _SPEEDS), jnp.log(1.0 + 30.0 * jnp.abs(heard)) / 3.0]
-        return jnp.concatenate([*seen, jnp.clip((x - state) / r, -1.0, 1.0)], axis=-1)
+        return jnp.concatenate([*seen, jnp.clip((x - plays) / r, -1.0, 1.0)], axis=-1)

@@ -29,6 +29,7 @@ from vibrid.hybrid.learned.answers import Answer
 from vibrid.hybrid.learned.samples import Setting
 from vibrid.laws.base import Motion
 from vibrid.networks.dense import Layer, bent, drawn_layer
+from vibrid.networks.recurrence import recurrence
 from vibrid.networks.resonators import Resonators
 from vibrid.networks.selective import SelectiveMemory, softplus
 
@@ -42,6 +43,19 @@ class PortState(NamedTuple):
     imaginary: jax.Array
     x: jax.Array
     begun: jax.Array
+
+
+class _Parameters(NamedTuple):
+    """Of a port over a sample: b, angle of the turn, Δx in the unit of length, e^−y, φ, ψ; d before its bound."""
+
+    real: jax.Array
+    imaginary: jax.Array
+    angle: jax.Array
+    dx: jax.Array
+    kept: jax.Array
+    phi: jax.Array
+    psi: jax.Array
+    friction: jax.Array
 
 
 class PassivePort(Answer):
@@ -92,42 +106,63 @@ class PassivePort(Answer):
         return jnp.asarray(setting.capacity, float).mean(axis=-1) * self.length * stored
 
     def step(self, state: PortState, outputs, motion: Motion, setting: Setting, dt) -> tuple[PortState, jax.Array]:
-        n, capacity = self.states, jnp.asarray(setting.capacity, float)
+        capacity = jnp.asarray(setting.capacity, float)
         mean, x = capacity.mean(axis=-1), jnp.asarray(motion.e, float)
-        o = jnp.asarray(outputs, float)
-        b = self.most * jnp.tanh(o[..., : 2 * n] / self.most)
-        real, imaginary = b[..., :n], b[..., n:]
-        r = self.least_path + softplus(o[..., 2 * n : 3 * n])
-        rho = self.least_time + softplus(o[..., 3 * n : 4 * n])
-        angle = o[..., 4 * n : 5 * n] * dt
-        dx = (state.begun * (x - state.x) / self.length)[..., None]
-        y = r * jnp.abs(dx) + rho * dt
-        phi, psi = _shares(y)
-        z_real, z_imaginary = self._rotated(state, real, imaginary, angle, setting.first_force / mean)
-        first = jnp.sum(phi * (real * z_real + imaginary * z_imaginary), axis=-1)
-        own = jnp.sum(psi * (real**2 + imaginary**2) * dx, axis=-1)
+        p = self._parameters(jnp.asarray(outputs, float), state.begun * (x - state.x), dt)
+        z_real, z_imaginary = self._rotated(state, p, setting.first_force / mean)
+        first = jnp.sum(p.phi * (p.real * z_real + p.imaginary * z_imaginary), axis=-1)
+        own = jnp.sum(p.psi * (p.real**2 + p.imaginary**2) * p.dx, axis=-1)
         side = jnp.where(first + own > 0, capacity[..., 0], capacity[..., 1]) / mean
         kappa = jnp.minimum(1.0, self.limit * side / jnp.maximum(jnp.abs(first) + jnp.abs(own), 1e-12))
-        moved, kept = kappa[..., None] * phi * dx, jnp.exp(-y)
-        after = PortState(kept * z_real + real * moved, kept * z_imaginary + imaginary * moved, x, jnp.ones_like(x))
-        force = kappa * first + kappa**2 * own + self._friction(o[..., -1], dx[..., 0] * self.length / dt, capacity)
-        return after, mean * force
+        moved = kappa[..., None] * p.phi * p.dx
+        after = PortState(
+            p.kept * z_real + p.real * moved, p.kept * z_imaginary + p.imaginary * moved, x, jnp.ones_like(x)
+        )
+        return after, mean * (kappa * first + kappa**2 * own + self._friction(p, dt, capacity))
 
-    def _rotated(self, state: PortState, real, imaginary, angle, first_force):
+    def unlimited(self, outputs, motion: Motion, setting: Setting, dt) -> jax.Array:
+        """Forces (samples, …) from rest without their limit: parallel in time and in the precision of the outputs, for
+        a training."""
+        outputs, capacity, first_force, x = (jnp.asarray(part, outputs.dtype) for part in (outputs, *setting, motion.e))
+        mean = capacity.mean(axis=-1)
+        p = self._parameters(outputs, jnp.diff(x, axis=0, prepend=x[:1]), dt)
+        b, turned = p.real + 1j * p.imaginary, jnp.exp(1j * p.angle)
+        power = jnp.maximum(jnp.sum(p.real[0] ** 2 + p.imaginary[0] ** 2, axis=-1), 1e-6)
+        begin = b[0] * (first_force / mean / power)[..., None]  # as in `_rotated`
+        factors = (p.kept * turned).at[0].set(p.kept[0])
+        z = recurrence(factors, b * p.phi * p.dx, begin)
+        before = jnp.concatenate([begin[None], turned[1:] * z[:-1]])
+        force = jnp.sum((b.conj() * (p.phi * before + b * p.psi * p.dx)).real, axis=-1)
+        return mean * (force + self._friction(p, dt, capacity))
+
+    def _parameters(self, outputs, moved, dt) -> _Parameters:
+        """Of the port over a sample in which it is moved by so much (m)."""
+        n, o = self.states, outputs
+        b = self.most * jnp.tanh(o[..., : 2 * n] / self.most)
+        r = self.least_path + softplus(o[..., 2 * n : 3 * n])
+        rho = self.least_time + softplus(o[..., 3 * n : 4 * n])
+        dx = (moved / self.length)[..., None]
+        y = r * jnp.abs(dx) + rho * dt
+        return _Parameters(
+            b[..., :n], b[..., n:], o[..., 4 * n : 5 * n] * dt, dx, jnp.exp(-y), *_shares(y), friction=o[..., -1]
+        )
+
+    def _rotated(self, state: PortState, p: _Parameters, first_force):
         """z₁; before the first sample, the states of least energy with the first force (in capacities)."""
         turned = (
-            jnp.cos(angle) * state.real - jnp.sin(angle) * state.imaginary,
-            jnp.sin(angle) * state.real + jnp.cos(angle) * state.imaginary,
+            jnp.cos(p.angle) * state.real - jnp.sin(p.angle) * state.imaginary,
+            jnp.sin(p.angle) * state.real + jnp.cos(p.angle) * state.imaginary,
         )
-        power = jnp.maximum(jnp.sum(real**2 + imaginary**2, axis=-1), 1e-6)
+        power = jnp.maximum(jnp.sum(p.real**2 + p.imaginary**2, axis=-1), 1e-6)
         size = (jnp.asarray(first_force, float) / power)[..., None]
         begun = state.begun[..., None] > 0
-        return tuple(jnp.where(begun, z, size * b) for z, b in zip(turned, (real, imaginary), strict=True))
+        return tuple(jnp.where(begun, z, size * b) for z, b in zip(turned, (p.real, p.imaginary), strict=True))
 
-    def _friction(self, output, v, capacity):
+    def _friction(self, p: _Parameters, dt, capacity):
         """d v/(|v| + v₀), in mean capacities."""
+        v = p.dx[..., 0] * self.length / dt
         side = jnp.where(v > 0, capacity[..., 0], capacity[..., 1]) / capacity.mean(axis=-1)
-        return self.most_friction * jax.nn.sigmoid(output) * side * v / (jnp.abs(v) + self.soft)
+        return self.most_friction * jax.nn.sigmoid(p.friction) * side * v / (jnp.abs(v) + self.soft)
 
 
 def _shares(y) -> tuple[jax.Array, jax.Array]:

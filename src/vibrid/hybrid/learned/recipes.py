@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.crops import Crops
 from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
@@ -24,11 +25,12 @@ from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.scores import ForceScores, force_scores
-from vibrid.hybrid.learned.training import fit_models, predict
+from vibrid.hybrid.learned.training import Epoch, TrainingStep, fit_models, predict
 from vibrid.networks.checkpoint import Checkpoint
 
 ANSWERS = ("direct", "law-layer", "corrected")
 NETWORKS = ("resonant", "passive", "lstm")
+_TOGETHER = 50  # steps of a passive network between two checkpoints
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,10 @@ class Recipe:
         memories, states: of a passive network.
         branch, joined, dropout: sizes of an LSTM network, and its dropout.
         min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests; the capacity is no input.
-        epochs, learning_rate, decay, every, batch, stretch: of the training (see `Epoch`); batch 0 takes all tests.
-        shrink: decay of the weights, relative to the learning rate.
+        learning_rate, batch, shrink: of the training, by default those of its network; batch 0 takes all tests.
+        epochs, decay, every, stretch: of the training of a resonant or LSTM network (see `Epoch`).
+        steps, crop, warm_up, shake, warp, gain: of the training of a passive network (see `Crops`); crop and warm_up in
+            seconds.
         emphasis: how much more a sample counts whose force is as large as the capacity.
         learned: parameters of a law layer; span: their range (a factor between e^−span and e^span).
         bound: largest correction, in capacities.
@@ -73,12 +77,18 @@ class Recipe:
     dropout: float = 0.0
     min_max: bool = False
     epochs: int = 100
-    learning_rate: float = 5e-3
+    learning_rate: float | None = None
     decay: float = 0.9
     every: int = 4
-    batch: int = 0
+    batch: int | None = None
     stretch: int = 256
-    shrink: float = 0.0
+    shrink: float | None = None
+    steps: int = 3000
+    crop: float = 10.0
+    warm_up: float = 2.0
+    shake: float = 0.04
+    warp: float = 0.12
+    gain: float = 0.1
     emphasis: float = 0.0
     learned: tuple[str, ...] = ("bristle_stiffness", "bristle_damping")
     span: float = 1.5
@@ -91,8 +101,8 @@ class Recipe:
                 raise unknown_name(what, value, known)
         if self.network == "passive" and (self.answer != "direct" or self.min_max):
             raise InputError("A passive network has its own answer and scaling: leave `answer` and `min_max` out.")
-        for name in ("rate", "epochs", "stretch", "seeds", "learning_rate", "every"):
-            if not getattr(self, name) > 0:
+        for name in ("rate", "epochs", "stretch", "seeds", "learning_rate", "every", "steps", "crop"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise InputError(f"'{name}' of a recipe must be positive, not {getattr(self, name)!r}.")
 
     @staticmethod
@@ -155,10 +165,27 @@ class Recipe:
             return Corrected(law, self.bound)
         return LawLayer(law, self.learned, self.span)
 
-    def epoch(self) -> dict[str, Any]:
-        """Settings of `Epoch`."""
-        names = ("decay", "every", "batch", "stretch", "shrink")
-        return {"rate": self.learning_rate, **{name: getattr(self, name) for name in names}}
+    def trainer(self) -> Trainer:
+        """How the network of the recipe is trained."""
+        given = _given(rate=self.learning_rate, batch=self.batch, shrink=self.shrink)
+        if self.network == "passive":
+            each = min(_TOGETHER, self.steps)
+            own = {name: getattr(self, name) for name in ("shake", "warp", "gain")}
+            lengths = {name: round(getattr(self, name) * self.rate) for name in ("crop", "warm_up")}
+            count = -(-self.steps // each)
+            return Trainer(Crops, {"steps": count * each, "each": each, **lengths, **own, **given}, count, 1)
+        own = {name: getattr(self, name) for name in ("decay", "every", "stretch")}
+        return Trainer(Epoch, {"rate": 5e-3, **own, **given}, self.epochs, self.stretch)
+
+
+class Trainer(NamedTuple):
+    """A kind of training step with its settings, how often it is repeated, and what the number of samples must be a
+    multiple of."""
+
+    kind: Callable[..., TrainingStep]
+    settings: dict[str, Any]
+    count: int
+    multiple: int
 
 
 def train_models(
@@ -179,13 +206,15 @@ def train_models(
     if not training:
         raise InputError("There are no tests to train with.")
     make = recipe.maker(training, law, companion_names)
-    histories = emphasised(stack(list(training), recipe.stretch), recipe.emphasis)
+    trainer = recipe.trainer()
+    histories = emphasised(stack(list(training), trainer.multiple), recipe.emphasis)
     seeds = range(recipe.seeds) if seeds is None else seeds
     keys = jax.vmap(jax.random.key)(np.array(seeds))
-    progress.stage(f"training {len(seeds)} × {recipe.network} on {len(training)} tests", recipe.epochs)
+    progress.stage(f"training {len(seeds)} × {recipe.network} on {len(training)} tests", trainer.count)
+    weights = np.tile([test.weight for test in training], (len(seeds), 1))
     models, fitting = fit_models(
-        make, keys, np.ones((len(seeds), len(training))), histories, recipe.epoch(), recipe.epochs,
-        key=jax.random.key(1), block=max(recipe.epochs // 50, 1), progress=progress, checkpoint=checkpoint,
+        make, keys, weights, histories, trainer.settings, trainer.count, key=jax.random.key(1),
+        block=max(trainer.count // 50, 1), progress=progress, checkpoint=checkpoint, kind=trainer.kind,
     )  # fmt: skip
     if checkpoint is not None and fitting.cut_short:
         raise KeyboardInterrupt  # the same call resumes from the checkpoint
@@ -198,7 +227,7 @@ def train_models(
             "tests": [t.name for t in training],
             "validation": [t.name for t in validation],
             "seed": int(seeds[i]),
-            "epochs": int(fitting.steps),
+            "epochs": int(fitting.steps),  # of a passive network: blocks of steps
             "training_error": float(np.asarray(fitting.history)[-1, i]),
             "scores": dataclasses.asdict(ForceScores.mean(scores)),
         }

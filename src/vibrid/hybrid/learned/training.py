@@ -8,7 +8,8 @@ axis.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, cast
 
 import equinox as eqx
 import jax
@@ -149,10 +150,18 @@ def predict(model: DeviceModel, histories: Histories):
     return follow(model, model.start((histories.tests,)), histories.sample, histories.setting)[0]
 
 
+class TrainingStep(Protocol):
+    """What is repeated until a model is trained: an epoch, or a number of steps on crops."""
+
+    def begin(self, trained: DeviceModel, histories: Histories) -> Fitting: ...
+
+    def __call__(self, fitting: Fitting, key, data) -> tuple[Fitting, Any]: ...
+
+
 class Ensemble(eqx.Module):
     """An epoch of many models in parallel: the leading axis of their arrays, keys and weights."""
 
-    epoch: Epoch
+    epoch: TrainingStep
 
     def __call__(self, fitting, key, data):
         histories, weights = data
@@ -162,7 +171,7 @@ class Ensemble(eqx.Module):
 
 def fit_models(
     make, keys, weights, histories: Histories, epoch: dict[str, Any], epochs: int, *, key, block: int = 5,
-    progress: Progress = SILENT, checkpoint: Checkpoint | None = None,
+    progress: Progress = SILENT, checkpoint: Checkpoint | None = None, kind: Callable[..., TrainingStep] | None = None,
 ) -> tuple[list[DeviceModel], Trained[Fitting]]:  # fmt: skip
     """Train one model per row of `weights` (models, tests), all at once.
 
@@ -170,12 +179,12 @@ def fit_models(
         make: a model from a key.
         keys: one per model; equal keys give equal initial weights.
         weights: of every test in every model's training; zero leaves it out.
-        epoch: settings of `Epoch`.
+        epoch: settings of `Epoch`, or of another `kind` of step.
         block: epochs between two reports of progress, and between two checkpoints.
     """
     models = jax.vmap(lambda k: make(k).trained)(keys)
     fixed = make(keys[0]).fixed
-    step = Epoch(fixed, **epoch)
+    step = (kind or Epoch)(fixed, **epoch)
     fitting = jax.vmap(lambda trained: step.begin(trained, histories))(models)
     data = (jax.tree.map(jnp.asarray, histories), jnp.asarray(weights))
     note = lambda losses: f"error {100 * losses[-1].mean():.2f} %"  # noqa: E731

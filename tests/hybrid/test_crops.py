@@ -1,0 +1,98 @@
+"""Training of passive networks on crops: what is cut, what counts, what the port does without its limit."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from vibrid.core.errors import InputError
+from vibrid.hybrid.learned.crops import Crops, _Tests
+from vibrid.hybrid.learned.histories import DeviceTest, stack
+from vibrid.hybrid.learned.passive import PassivePort
+from vibrid.hybrid.learned.recipes import Recipe, train_models
+from vibrid.hybrid.learned.samples import Setting
+from vibrid.laws.base import Motion
+
+RATE = 64.0
+SMALL = Recipe(
+    network="passive", rate=RATE, encoded=8, oscillators=2, hidden=(8,), memories=4, states=3, plays=3,
+    uses_companion=False, steps=60, crop=3.0, warm_up=0.5, batch=4,
+)  # fmt: skip
+
+
+def friction_tests(count=3, seconds=8.0, offset=0.0):
+    """A softened Coulomb device with a spring, under sweeps that begin and end with rest."""
+    tests = []
+    for k in range(count):
+        t = np.arange(int(seconds * RATE)) / RATE
+        window = np.clip(np.minimum(t - 1.0, seconds - 1.0 - t), 0.0, 1.0)
+        x = 0.01 * window * np.sin(2 * np.pi * (0.4 + 0.2 * k) * t)
+        v = np.gradient(x, 1 / RATE)
+        force = 8e3 * np.tanh(v / 3e-3) + 2e5 * x
+        tests.append(DeviceTest(f"test {k}", x + offset, v, force, np.zeros((len(x), 0)), (1e4, 1e4)))
+    return tests
+
+
+def test_without_its_limit_a_port_gives_the_forces_of_its_steps():
+    port, rng = PassivePort(4, 1e-3, 5e-3, limit=1e6), np.random.default_rng(1)
+    outputs = jnp.asarray(rng.normal(size=(80, 2, port.outputs)))
+    motion = Motion(jnp.asarray(np.cumsum(rng.normal(size=(80, 2)), axis=0) * 3e-4), jnp.zeros((80, 2)))
+    setting = Setting(jnp.asarray([[1e4, 2e4], [3e4, 1e4]]), jnp.asarray([2e3, 0.0]))
+    stepped, _ = port.along(port.start((2,)), outputs, motion, setting, 1 / 128)
+    assert np.allclose(port.unlimited(outputs, motion, setting, 1 / 128), stepped, rtol=1e-9, atol=1e-6)
+
+
+def test_play_operators_begin_where_the_device_is():
+    make = SMALL.maker(friction_tests())
+    model = make(jax.random.key(0))
+    here, there = (stack(friction_tests(offset=offset)) for offset in (0.0, 0.03))
+    for data in (here, there):
+        x, v = (jnp.asarray(part[0]) for part in (data.sample.x, data.sample.v))
+        seen, _ = model.features.along(model.features.start(), x, v)
+        state, steps = model.features.start(), []
+        for one in zip(x[:100], v[:100], strict=True):
+            state, now = model.features.step(state, *one)
+            steps.append(now)
+        assert np.allclose(seen[:100], np.stack(steps), atol=1e-6)
+    features = [model.features.along(model.features.start(), *map(jnp.asarray, (d.sample.x[0], d.sample.v[0])))[0]
+                for d in (here, there)]  # fmt: skip
+    assert np.allclose(*features, atol=2e-4)
+
+
+def test_crops_are_pieces_of_tests_at_their_speed():
+    tests = friction_tests()
+    model = SMALL.maker(tests)(jax.random.key(0))
+    data = stack(tests)
+    made = _Tests(model, jax.tree.map(jnp.asarray, data), jnp.asarray([1.0, 0.0, 1.0]), 1.0)
+    chosen, first = made.drawn(jax.random.key(2), 400, 100)
+    assert set(np.unique(chosen)) == {0, 2}  # a weight of zero leaves a test out
+    assert np.mean(np.asarray(first) == 0) == pytest.approx(0.3, abs=0.12) and first.max() <= data.samples - 100
+    sample, plays, force, counts = made.cut(jnp.asarray([1]), jnp.asarray([40]), jnp.asarray([1.5]), 50)
+    times = 40 + 1.5 * np.arange(50)
+    assert np.allclose(sample.x[0], np.interp(times, np.arange(data.samples), data.sample.x[1]), atol=1e-8)
+    assert np.allclose(sample.v[0], 1.5 * np.interp(times, np.arange(data.samples), data.sample.v[1]), atol=1e-6)
+    assert np.allclose(force[0], np.interp(times, np.arange(data.samples), data.force[1]), rtol=1e-5, atol=1e-2)
+    assert plays.shape == (1, 50, 3) and counts.min() > 0
+    beyond = made.cut(jnp.asarray([1]), jnp.asarray([data.samples - 20]), jnp.asarray([1.0]), 50)[3]
+    assert np.array_equal(np.asarray(beyond[0]) > 0, np.arange(50) < 20)
+
+
+def test_a_training_on_crops_learns_and_goes_on_where_it_stopped(tmp_path):
+    tests = friction_tests()
+    (best,) = train_models(SMALL, tests[:2], tests[2:])
+    (first,) = train_models(dataclasses.replace(SMALL, steps=1), tests[:2], tests[2:])
+    assert best.facts["scores"]["nrmse"] < 0.6 * first.facts["scores"]["nrmse"]
+    assert best.facts["scores"]["nrmse"] < 0.15
+
+
+def test_only_passive_networks_are_trained_on_crops():
+    resonant = Recipe(rate=RATE, uses_companion=False).maker(friction_tests())(jax.random.key(0))
+    with pytest.raises(InputError, match="Crops train passive networks"):
+        Crops(resonant.fixed)
+    passive = SMALL.maker(friction_tests())(jax.random.key(0))
+    with pytest.raises(InputError, match="none is left"):
+        Crops(passive.fixed, crop=100, warm_up=100)
+    assert eqx.is_array(passive.trained.network.bias)
