@@ -26,7 +26,8 @@ OFFSETS = (0.0, 0.5)
 
 GIVES, CREEPS, WILD = 0.01, 0.02, 2.5
 """Shares from which conduct is unfit: energy given in a cycle (of 4 capacities × amplitude) or over all (of capacity ×
-largest displacement), change of the force in ten seconds of rest (of the capacity), and force (of the capacity)."""
+largest displacement), growth of the force in ten seconds of rest (of the capacity; a force may fade), and force (of the
+capacity)."""
 
 _CYCLES, _LATE, _RAMP, _REST = 6, 2, 1.0, 20.0  # cycles, those that count, s before them, s after them
 _FASTEST = 1.2  # of the largest velocity of the training tests
@@ -46,6 +47,11 @@ class Cycle:
     rest: float
     creep: float
     largest: float
+
+    @property
+    def growth(self) -> float:
+        """N, by which the force at rest grew in its last ten seconds; negative where it faded."""
+        return abs(self.rest) - abs(self.rest - self.creep)
 
 
 @dataclass(frozen=True)
@@ -68,9 +74,9 @@ class Conduct:
         least = min(every, key=lambda c: c.least)
         if least.least < -GIVES * self.capacity * self.displacement:
             found.append(f"it has given {-least.least:.3g} J more than it took, at {_at(least)}")
-        creep = max(every, key=lambda c: abs(c.creep))
-        if abs(creep.creep) > CREEPS * self.capacity:
-            found.append(f"its force changes by {abs(creep.creep):.3g} N in ten seconds of rest, after {_at(creep)}")
+        creep = max(every, key=lambda c: c.growth)
+        if creep.growth > CREEPS * self.capacity:
+            found.append(f"its force grows by {creep.growth:.3g} N in ten seconds of rest, after {_at(creep)}")
         wild = max(every, key=lambda c: c.largest)
         if wild.largest > WILD * self.capacity:
             found.append(f"its force reaches {wild.largest / self.capacity:.3g} capacities, at {_at(wild)}")
