@@ -119,7 +119,7 @@ def in_onnx(model, u, folder: Path) -> tuple[np.ndarray, float]:
     from vibrid.hybrid.learned.deploy import traced_model, write_model
     from vibrid.hybrid.learned.files import SavedModel
 
-    (file,) = write_model(SavedModel(model), folder / "device.onnx")
+    (file,) = write_model(SavedModel(model), folder / "device.onnx").files
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = options.inter_op_num_threads = 1
