@@ -50,7 +50,7 @@ _MEANINGS = {
 }
 
 
-class Held(NamedTuple):
+class HeldInputs(NamedTuple):
     """The last good inputs: displacement (m), velocity (m/s), signals; and 1 after the first good displacement."""
 
     inputs: jax.Array  # (2 + signals,)
@@ -58,7 +58,7 @@ class Held(NamedTuple):
 
 
 class GuardedState(NamedTuple):
-    held: Held
+    held: HeldInputs
     model: ModelState
 
 
@@ -68,7 +68,7 @@ class GuardedModel(eqx.Module):
     model: DeviceModel
 
     def start(self) -> GuardedState:
-        held = Held(jnp.zeros(2 + len(self.model.companion_sizes)), jnp.zeros(()))
+        held = HeldInputs(jnp.zeros(2 + len(self.model.companion_sizes)), jnp.zeros(()))
         return GuardedState(held, self.model.start())
 
     def step(
@@ -87,7 +87,7 @@ class GuardedModel(eqx.Module):
         force = jnp.where(fine, force, jnp.nan)
         return GuardedState(held, after), force, {**faults, Fault.FORCE: beyond, Fault.RESTARTED: ~fine}
 
-    def _taken(self, held: Held, sample: DeviceSample) -> tuple[Held, DeviceSample, dict[Fault, jax.Array]]:
+    def _taken(self, held: HeldInputs, sample: DeviceSample) -> tuple[HeldInputs, DeviceSample, dict[Fault, jax.Array]]:
         """What is taken of a sample, and its faults."""
         limits, last = self.model.limits, held.inputs
         given = jnp.concatenate([jnp.stack([sample.x, sample.v]), sample.companion]).astype(last.dtype)
@@ -105,7 +105,7 @@ class GuardedModel(eqx.Module):
         if limits.signals:
             faults[Fault.SIGNAL] = jnp.any(beyond[2:])
         begun = jnp.where(good[0], 1.0, held.begun)
-        return Held(jnp.concatenate([x[None], used[1:]]), begun), DeviceSample(x, used[1], used[2:]), faults
+        return HeldInputs(jnp.concatenate([x[None], used[1:]]), begun), DeviceSample(x, used[1], used[2:]), faults
 
 
 def flagged(faults: dict[Fault, jax.Array]) -> jax.Array:

@@ -12,7 +12,7 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.features import MotionFeatures
 
 FACTOR = 3.0
-"""Limits of displacement, velocity and signals, over the largest of the training tests; `conduct` moves a model so far."""
+"""Limits of displacement, velocity and signals over the largest of the training tests; `conduct` goes as far."""
 FORCE = 1.5
 """Limit of the force, in capacities of its direction."""
 
