@@ -76,16 +76,16 @@ class GuardedModel(eqx.Module):
     ) -> tuple[GuardedState, jax.Array, dict[Fault, jax.Array]]:
         """State, force (N) and whether each fault is there, after one sample."""
         held, taken, faults = self._taken(state.held, sample)
-        after, force = self.model.step(state.model, taken, setting)
-        total = jnp.asarray(force, float)
+        own, force = self.model.step(state.model, taken, setting)
+        after, total = GuardedState(held, own), jnp.asarray(force, float)
         for leaf in jax.tree.leaves(after):
             total = total + jnp.sum(leaf)
         fine = jnp.isfinite(total)
-        after = jax.tree.map(lambda new, rest: jnp.where(fine, new, rest), after, self.model.start())
+        after = jax.tree.map(lambda new, rest: jnp.where(fine, new, rest), after, self.start())
         capacity = jnp.where(force > 0, setting.capacity[0], setting.capacity[1])
         beyond = jnp.abs(force) > self.model.limits.force * capacity
         force = jnp.where(fine, force, jnp.nan)
-        return GuardedState(held, after), force, {**faults, Fault.FORCE: beyond, Fault.RESTARTED: ~fine}
+        return after, force, {**faults, Fault.FORCE: beyond, Fault.RESTARTED: ~fine}
 
     def _taken(self, held: HeldInputs, sample: DeviceSample) -> tuple[HeldInputs, DeviceSample, dict[Fault, jax.Array]]:
         """What is taken of a sample, and its faults."""
