@@ -279,6 +279,8 @@ MAY_WRITE = {
     "commands/imports.py: TemporaryDirectory": "a trial of the C compiler; it goes with its folder",
     "conformance/reader.py: TemporaryDirectory": "samples of a format, for readers that want a file; they go with it",
     "networks/export/compiled.py: TemporaryDirectory": "a C file for the compiler, which goes with its folder",
+    "networks/export/fmu.py: TemporaryDirectory": "C files for the compiler, which go with their folder",
+    "networks/export/fmu.py: ZipFile": "to memory, before the safe way",
     "records/journal.py: open": "the last rows of a running test, in memory that outlives a kill",
     "report/embed.py: savefig": "to memory, for a page",
     "report/save.py: savefig": "to memory, before the safe way",

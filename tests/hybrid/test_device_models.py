@@ -349,6 +349,9 @@ every = 1
     assert run.invoke(app, ["hybrid", "evaluate", str(model), files[0], "--capacity", "20 kN"]).exit_code == 1
     written = run.invoke(app, ["hybrid", "export", str(model), str(tmp_path / "damper.c")])
     assert written.exit_code == 0 and (tmp_path / "damper.h").exists(), written.output
+    written = run.invoke(app, ["hybrid", "export", str(model), str(tmp_path / "damper.fmu")])
+    library = "a library for" if compiler() else "no library"
+    assert written.exit_code == 0 and f"It holds C sources and {library}" in written.output
     (tmp_path / "wrong.toml").write_text(text.replace("epochs", "epoch").replace("20 kN", "20 kg"))
     wrong = run.invoke(app, ["hybrid", "train", str(tmp_path / "wrong.toml")])
     assert wrong.exit_code == 1 and "epochs" in wrong.output

@@ -133,7 +133,7 @@ def test_its_c_and_onnx_follow_it(saved, tmp_path):
     sample = DeviceSample(jnp.asarray(test.x), jnp.asarray(test.v), jnp.zeros((200, 0)))
     expected, _ = model.along(model.start(), sample, Setting(jnp.array([CAPACITY, CAPACITY]), jnp.zeros(())))
     np.testing.assert_allclose(found, expected, atol=2e-3 * CAPACITY)
-    assert traced_model(model) and write_model(saved, tmp_path / "device.onnx")[0].exists()
+    assert traced_model(model) and write_model(saved, tmp_path / "device.onnx").files[0].exists()
 
 
 def test_it_has_its_own_answer():

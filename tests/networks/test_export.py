@@ -1,5 +1,6 @@
 """Steps written as C and ONNX give what JAX gives, step by step."""
 
+import json
 import re
 import subprocess
 
@@ -12,7 +13,7 @@ import pytest
 import vibrid as vb
 from vibrid.core.traced import trace
 from vibrid.hybrid import LawDevice
-from vibrid.networks.export import CompiledStep, write_c, write_onnx
+from vibrid.networks.export import Bit, CompiledStep, Interface, Port, write_c, write_onnx
 from vibrid.networks.export.compiled import compiler
 
 pytestmark = pytest.mark.compat
@@ -158,15 +159,17 @@ def test_c_shows_a_nan():
 @needs_compiler
 def test_the_file_compiles_without_warnings(tmp_path):
     step, start = lstm()
-    source, header = write_c(
-        trace(step, start, 3), tmp_path / "damper.c", prefix="damper",
-        inputs=["deformation [m]", "force [N]", "speed */ [m/s]"], outputs=["force [N]", "spread [N]"], note="a test",
+    interface = Interface(
+        [Port("deformation", "m"), Port("felt", "N"), Port("speed", "m/s", "a */ in a comment")],
+        [Port("force", "N")], [Bit("WRONG", 1, "one")], [Port("largest", "m", "", 0.5)], "a test",
     )  # fmt: skip
+    source, header = write_c(trace(step, start, 3), tmp_path / "damper.c", interface, prefix="damper")
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", str(source), "-o", str(tmp_path / "d.o")]
     made = subprocess.run([compiler(), *strict], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     text = header.read_text() + source.read_text()
-    assert "malloc" not in text and "inputs[1]: force [N]" in text
+    assert "malloc" not in text and "inputs[1]: felt, N" in text
+    assert "#define DAMPER_FLAG_WRONG 1u" in text and "#define DAMPER_LARGEST 0.5" in text
     exported = subprocess.run(["nm", "-g", "--defined-only", tmp_path / "d.o"], capture_output=True, text=True).stdout
     assert re.findall(r" [TDB] (\w+)", exported) == ["damper_start", "damper_step"]
 
@@ -180,8 +183,13 @@ def test_onnx_gives_the_same(tmp_path, name):
     }.get(name, lambda: (*law_step(LAWS[name]), path(300)))()
     traced = trace(step, start, inputs.shape[1], inputs.dtype)
     session = runtime.InferenceSession(write_onnx(traced, tmp_path / "step.onnx"), providers=["CPUExecutionProvider"])
-    states = [n.name for n in session.get_overridable_initializers()]
-    feed, found = {}, []
+    assert not session.get_overridable_initializers()
+    states = [n.name for n in session.get_inputs() if n.name != "inputs"]
+    metadata, dtypes = session.get_modelmeta().custom_metadata_map, {"tensor(float)": np.float32}
+    kinds = {n.name: dtypes.get(n.type, np.float64) for n in session.get_inputs()}
+    feed, found = {n: np.array(json.loads(metadata[n]), kinds[n]) for n in states}, []
+    with pytest.raises(ValueError, match=states[0]):
+        session.run(None, {"inputs": inputs[0]})
     for u in inputs:
         outputs, *after = session.run(None, {"inputs": u, **feed})
         feed = dict(zip(states, after, strict=True))
@@ -197,5 +205,8 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         trace(endless, (), 1)
     step, start = lstm()
     with pytest.raises(vb.InputError, match="3 inputs, but 1"):
-        write_c(trace(step, start, 3), tmp_path / "a.c", prefix="a", inputs=["x"], outputs=["f", "g"])
+        write_c(trace(step, start, 3), tmp_path / "a.c", Interface([Port("x")], [Port("f"), Port("g")]), prefix="a")
+    odd = Interface([Port("x y"), Port("v"), Port("w")], [Port("f"), Port("g")])
+    with pytest.raises(vb.InputError, match="not 'x y'"):
+        write_c(trace(step, start, 3), tmp_path / "a.c", odd, prefix="a")
     assert not list(tmp_path.iterdir())

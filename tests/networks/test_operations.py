@@ -19,6 +19,7 @@ from vibrid.core.traced import trace
 from vibrid.hybrid.scalars import written_out
 from vibrid.networks.export import CompiledStep, write_c, write_onnx
 from vibrid.networks.export.compiled import compiler
+from vibrid.networks.export.interface import plain
 
 pytestmark = pytest.mark.compat
 NUMBERS = (0.7, -1.3, 2.0, -3.5, 40.0, 0.0, -0.0, np.inf, -np.inf, np.nan)
@@ -95,9 +96,8 @@ def by_onnx(step, inputs, folder):
 
 
 def c_writes(step, inputs, folder):
-    names = [str(i) for i in range(len(inputs))]
     traced = trace(step, (), len(inputs), inputs.dtype)
-    write_c(traced, folder / "a.c", prefix="a", inputs=names, outputs=names[: traced.output.size])
+    write_c(traced, folder / "a.c", plain(traced.input.size, traced.output.size), prefix="a")
 
 
 def onnx_writes(step, inputs, folder):

@@ -21,7 +21,7 @@ from vibrid.core.traced import Program, trace
 from vibrid.networks.export import CompiledStep
 from vibrid.networks.export.compiled import compiler
 
-MOST_OPERATIONS, MOST_NUMBERS = 500, 100_000
+MOST_OPERATIONS, MOST_NUMBERS = 600, 100_000
 """Operations and constants of a step as C. Larger steps, as of a fibre frame, spend most of the time in arithmetic, and
 C takes long to compile."""
 

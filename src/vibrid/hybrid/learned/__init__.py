@@ -8,8 +8,10 @@ from vibrid.hybrid.learned.conduct import Conduct, conduct
 from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.from_records import device_test
+from vibrid.hybrid.learned.guard import Fault, GuardedModel
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.learned.in_loop import NetworkDevice
+from vibrid.hybrid.learned.input_limits import InputLimits
 from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
 from vibrid.hybrid.learned.passive import Modulators, PassivePort
@@ -30,8 +32,11 @@ __all__ = [
     "DeviceTest",
     "Direct",
     "Epoch",
+    "Fault",
     "ForceScores",
+    "GuardedModel",
     "Histories",
+    "InputLimits",
     "LawLayer",
     "LoopErrors",
     "MinMax",

@@ -16,6 +16,7 @@ from vibrid.core.errors import FileProblem, InputError, missing_file, newer_form
 from vibrid.hybrid.learned.answers import Adapted, Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
+from vibrid.hybrid.learned.input_limits import InputLimits
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
 from vibrid.hybrid.learned.passive import Modulators, PassivePort
@@ -73,6 +74,7 @@ def save_model(path, saved: SavedModel) -> Path:
         "heard_names": list(model.companion_names),
         "heard_middles": list(model.companion_middles),
         "is_told": model.is_told,
+        "limits": dataclasses.asdict(model.limits),
         "rate": model.rate,
         "stiffness": float(saved.stiffness),
         "facts": saved.facts,
@@ -114,6 +116,7 @@ def load_model(path) -> SavedModel:
         model = DeviceModel(
             seen, filled, _answer_of(about["answer"]), about["heard_sizes"], about["rate"],
             about["heard_names"], about["heard_middles"], about["is_told"],
+            **({"limits": InputLimits(**about["limits"])} if "limits" in about else {}),  # older files have none
         )  # fmt: skip
         return SavedModel(model, about["stiffness"], about["facts"])
     except Exception as problem:  # the description can be wrong in any way

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import LoopDevice, Reading
+from vibrid.hybrid.learned.guard import GuardedModel, flagged
 from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
 from vibrid.laws.base import Motion
 
@@ -18,11 +19,12 @@ from vibrid.laws.base import Motion
 class NetworkState(NamedTuple):
     model: Any
     force: jax.Array  # N, the last force
+    flags: jax.Array  # of that force
     commands: jax.Array  # since the last force
 
 
 class NetworkDevice(LoopDevice):
-    """A device model in the loop.
+    """A device model in the loop, behind its guard; the signal `flags` tells the faults of its last step (`Fault`).
 
     Arguments
         model: trained.
@@ -38,6 +40,8 @@ class NetworkDevice(LoopDevice):
     stiffness: Parameter = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
     every: int = eqx.field(static=True, default=1)
 
+    signal_names: ClassVar[tuple[str, ...]] = ("flags",)
+    signal_units: ClassVar[tuple[str, ...]] = ("",)
     no_force_means: ClassVar[str] = "The network overflowed: it was moved far beyond its training tests."
 
     def __check_init__(self):
@@ -51,7 +55,7 @@ class NetworkDevice(LoopDevice):
         return Setting(jnp.broadcast_to(self.capacity, (2,)), jnp.zeros(()))
 
     def start(self) -> NetworkState:
-        return NetworkState(self.model.start(), jnp.zeros(()), jnp.zeros((), jnp.int32))
+        return NetworkState(GuardedModel(self.model).start(), jnp.zeros(()), jnp.zeros(()), jnp.zeros((), jnp.int32))
 
     def initial_stiffness(self):
         return self.stiffness
@@ -60,15 +64,16 @@ class NetworkDevice(LoopDevice):
         sample = DeviceSample(motion.e, motion.w, self._signals(companion))
 
         def answer(own):
-            own, force = self.model.step(own, sample, self.setting)
-            return own, jnp.asarray(force, state.force.dtype)
+            own, force, faults = GuardedModel(self.model).step(own, sample, self.setting)
+            return own, jnp.asarray(force, state.force.dtype), flagged(faults)
 
         if self.every == 1:
-            own, force = answer(state.model)
-            return Reading(force, jnp.zeros(0)), NetworkState(own, force, state.commands)
+            own, force, flags = answer(state.model)
+            return Reading(force, flags[None]), NetworkState(own, force, flags, state.commands)
         count = state.commands + 1
-        own, force = jax.lax.cond(count >= self.every, answer, lambda own: (own, state.force), state.model)
-        return Reading(force, jnp.zeros(0)), NetworkState(own, force, jnp.where(count >= self.every, 0, count))
+        last = lambda own: (own, state.force, state.flags)  # noqa: E731
+        own, force, flags = jax.lax.cond(count >= self.every, answer, last, state.model)
+        return Reading(force, flags[None]), NetworkState(own, force, flags, jnp.where(count >= self.every, 0, count))
 
     def _signals(self, companion):
         """(signals,) of the tested device, in the order of training: force, displacement, others."""

@@ -8,8 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.answers import Answer
 from vibrid.hybrid.learned.features import MotionFeatures
+from vibrid.hybrid.learned.input_limits import InputLimits
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
 from vibrid.hybrid.learned.passive import Modulators
 from vibrid.hybrid.learned.resonant import ResonantNetwork
@@ -35,6 +37,7 @@ class DeviceModel(eqx.Module):
         companion_names: names of those signals.
         companion_middles: values of the signals that count as zero; () for zero itself.
         is_told: whether the ratio of the capacities and the first force are among the inputs.
+        limits: of the inputs in a loop or an export; by default from the sizes of the training tests.
     """
 
     features: MotionFeatures
@@ -45,6 +48,16 @@ class DeviceModel(eqx.Module):
     companion_names: tuple[str, ...] = eqx.field(static=True, converter=tuple, default=())
     companion_middles: tuple[float, ...] = eqx.field(static=True, converter=tuple, default=())
     is_told: bool = eqx.field(static=True, default=True)
+    limits: InputLimits = eqx.field(static=True, default=None)
+
+    def __post_init__(self):
+        if self.limits is None:
+            self.limits = InputLimits.of(self.features, self.companion_sizes, self.companion_middles)
+        if len(self.limits.signals) != len(self.companion_sizes):
+            raise InputError(
+                f"The model uses {len(self.companion_sizes)} signals of the tested device, but there are limits of "
+                f"{len(self.limits.signals)}."
+            )
 
     @staticmethod
     def own_inputs(features: MotionFeatures, is_told: bool = True) -> int:

@@ -8,6 +8,8 @@ from enum import IntEnum
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.hybrid.learned.guard import Fault
+from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.rehearsal.demands import Demand, demands, first_beyond
 from vibrid.hybrid.rehearsal.energy import energy_error, input_energy
@@ -98,7 +100,8 @@ class Judgement:
 
 
 def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Criteria | None = None) -> Judgement:
-    """Judge a finished test by its own record: tracking, energy of the tracking errors, and the use of its limits."""
+    """Judge a finished test by its own record: tracking, energy of the tracking errors, the use of its limits, and the
+    flags of its networks."""
     criteria = criteria or Criteria()
     findings, devices = [], []
     if result.stopped:
@@ -119,6 +122,7 @@ def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Cr
             text = f"the tracking error of '{part.name}' brings in {100 * share:.1f} % of the input energy"
             findings.append(Reason(of_energy, text))
         devices.append(DeviceQuality(part.name, tracking, energy, share, max(of_tracking, of_energy)))
+    findings += _flagged(result)
     rows = demands(result, limits)
     first = first_beyond(rows)
     if first is not None:
@@ -130,3 +134,19 @@ def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Cr
         if row is not first and criteria.level("use", row.share)
     ]
     return Judgement(tuple(findings), tuple(devices), tuple(rows))
+
+
+def _flagged(result: HybridResult) -> list[Reason]:
+    """What networks had to leave out of their inputs."""
+    found = []
+    for part in result.test.parts:
+        if not isinstance(part.device, NetworkDevice):
+            continue
+        flags = result.devices[f"{part.name}.flags"].astype(int)
+        faults = Fault(int(np.bitwise_or.reduce(flags, initial=0)))
+        if faults:
+            share = 100 * np.mean(flags > 0)
+            found.append(
+                Reason(Readiness.CARE, f"network '{part.name}', {share:.2g} % of its samples: {faults.meaning}")
+            )
+    return found

@@ -6,13 +6,13 @@ Compile with `-O3 -march=native`. Do not add `-ffast-math`: it hides NaN, and a 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from vibrid.core.errors import InputError
 from vibrid.core.files import whole_file
 from vibrid.core.traced import Traced, Value
 from vibrid.networks.export.c_operations import Writer, c_type
+from vibrid.networks.export.interface import Interface
 
 HELPERS = """
 /* Functions of 32 bits. What would be a choice between numbers is made on their bits, so that compilers turn loops over
@@ -45,43 +45,45 @@ static inline float PREFIX_tanh(float x) {
 """
 
 
-def write_c(traced: Traced, path: Path | str, *, prefix: str, inputs: Sequence[str], outputs: Sequence[str],
-            note: str = "") -> tuple[Path, Path]:  # fmt: skip
+def write_c(traced: Traced, path: Path | str, interface: Interface, *, prefix: str) -> tuple[Path, Path]:
     """Write `path` (ending in .c) and the header beside it; both appear complete or not at all.
 
     Arguments
         traced: the step, from `trace`.
+        interface: of the step: comments and constants of the header. A step with flags returns them.
         prefix: the beginning of every name in the file; a plain `step` would collide with others.
-        inputs, outputs: the meaning and unit of each number: comments of the header.
-        note: a line on where the step comes from.
     """
     path = Path(path)
     if path.suffix != ".c":
         raise InputError(f"A C file ends in .c; '{path.name}' does not.")
+    header = path.with_suffix(".h")
+    texts = c_texts(traced, interface, prefix, header.name)
+    with whole_file(path) as source, whole_file(header) as head:  # neither gets its name before both are written
+        source.write(texts[0].encode())
+        source.flush()
+        head.write(texts[1].encode())
+    return path, header
+
+
+def c_texts(traced: Traced, interface: Interface, prefix: str, header: str) -> tuple[str, str]:
+    """The C file, and its header of the given name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", prefix):
         raise InputError(f"A prefix of C names is small letters, digits and _, not '{prefix}'.")
-    for what, names, size in (("inputs", inputs, traced.input.size), ("outputs", outputs, traced.output.size)):
-        if len(names) != size:
-            raise InputError(f"The step has {size} {what}, but {len(names)} are named.")
-    header = path.with_suffix(".h")
-    texts = _header(traced, prefix, inputs, outputs, note), _source(traced, prefix, header.name)
-    with whole_file(path) as source, whole_file(header) as head:  # neither gets its name before both are written
-        source.write(texts[1].encode())
-        source.flush()
-        head.write(texts[0].encode())
-    return path, header
+    interface.check(traced)
+    return _source(traced, interface, prefix, header), _header(traced, interface, prefix)
 
 
 def _fields(traced: Traced) -> list[tuple[str, Value]]:
     return [(f"s{i}_{name}", v) for i, (name, v) in enumerate(zip(traced.state_names, traced.states, strict=True))]
 
 
-def _header(traced: Traced, prefix: str, inputs, outputs, note: str) -> str:
-    real_in, real_out = c_type(traced.input.dtype), c_type(traced.output.dtype)
+def _header(traced: Traced, interface: Interface, prefix: str) -> str:
     fields = [f"    {c_type(v.dtype)} {name}[{max(v.size, 1)}];" for name, v in _fields(traced)]
     guard = f"{prefix.upper()}_H"
-    listed = [f" *   inputs[{i}]: {n}" for i, n in enumerate(inputs)]
-    listed += [f" *   outputs[{i}]: {n}" for i, n in enumerate(outputs)]
+    listed = [f" *   inputs[{i}]: {port}" for i, port in enumerate(interface.inputs)]
+    listed += [f" *   outputs[{i}]: {port}" for i, port in enumerate(interface.outputs)]
+    if interface.flags:
+        listed.append(" *   returns: flags, 0 where nothing was wrong")
     lines = [
         f"#ifndef {guard}",
         f"#define {guard}",
@@ -90,19 +92,19 @@ def _header(traced: Traced, prefix: str, inputs, outputs, note: str) -> str:
         'extern "C" {',
         "#endif",
         "",
-        f"/* {_comment(note) or 'One step of a device.'} */",
+        f"/* {_comment(interface.note) or 'One step of a device.'} */",
         "typedef struct {",
         *(fields or ["    char nothing;"]),
         f"}} {prefix}_state;",
         "",
+        *_defines(interface, prefix),
         "/* The state at rest. */",
         f"void {prefix}_start({prefix}_state *state);",
         "",
         "/* One step: reads the inputs, writes the outputs, moves the state on.",
         *map(_comment, listed),
         " */",
-        f"void {prefix}_step({prefix}_state *state, const {real_in} inputs[{traced.input.size}], "
-        f"{real_out} outputs[{traced.output.size}]);",
+        f"{_signature(traced, interface, prefix)};",
         "",
         "#ifdef __cplusplus",
         "}",
@@ -113,11 +115,35 @@ def _header(traced: Traced, prefix: str, inputs, outputs, note: str) -> str:
     return "\n".join(lines)
 
 
+def _defines(interface: Interface, prefix: str) -> list[str]:
+    """The bits of the flags and the limits, as constants."""
+    lines = []
+    if interface.flags:
+        lines += ["/* Bits of the flags. */"]
+        lines += [
+            f"#define {prefix.upper()}_FLAG_{b.name.upper()} {b.value}u /* {_comment(b.meaning)} */"
+            for b in interface.flags
+        ]
+    if interface.limits:
+        lines += ["/* Limits, for either sign. */"]
+        named = ((f"{prefix.upper()}_{p.name.upper()}", p) for p in interface.limits)
+        lines += [f"#define {name} {p.value!r} /* {_comment(str(p))} */" for name, p in named]
+    return [*lines, ""] if lines else []
+
+
+def _signature(traced: Traced, interface: Interface, prefix: str) -> str:
+    given, made = c_type(traced.input.dtype), c_type(traced.output.dtype)
+    return (
+        f"{'uint32_t' if interface.flags else 'void'} {prefix}_step({prefix}_state *state, "
+        f"const {given} inputs[{traced.input.size}], {made} outputs[{len(interface.outputs)}])"
+    )
+
+
 def _comment(text: str) -> str:
     return text.replace("*/", "* /").replace("\n", " ")
 
 
-def _source(traced: Traced, prefix: str, header: str) -> str:
+def _source(traced: Traced, interface: Interface, prefix: str, header: str) -> str:
     writer = Writer(prefix)
     program = traced.program
     for value in program.inputs[:-1]:
@@ -131,8 +157,9 @@ def _source(traced: Traced, prefix: str, header: str) -> str:
         store.append(f"memcpy(state->{name}, {writer.pointer(after)}, sizeof state->{name});")
         start.append(f"memcpy(state->{name}, {writer.known(first)}, sizeof state->{name});")
     out = traced.output
-    store.insert(0, f"memcpy(outputs, {writer.pointer(out)}, {out.size} * sizeof *outputs);")
-    real_in, real_out = c_type(traced.input.dtype), c_type(out.dtype)
+    store.insert(0, f"memcpy(outputs, {writer.pointer(out)}, {len(interface.outputs)} * sizeof *outputs);")
+    if interface.flags:
+        store.append(f"return (uint32_t){writer.pointer(out)}[{out.size - 1}];")
     unused = [] if _fields(traced) else ["(void)state;"]
     indent = lambda lines: "\n".join(f"    {line}" for line in lines)  # noqa: E731
     return "\n".join(
@@ -147,8 +174,7 @@ def _source(traced: Traced, prefix: str, header: str) -> str:
             indent(unused + start),
             "}",
             "",
-            f"void {prefix}_step({prefix}_state *state, const {real_in} inputs[{traced.input.size}], "
-            f"{real_out} outputs[{out.size}]) {{",
+            f"{_signature(traced, interface, prefix)} {{",
             indent(unused + load + body + store),
             "}",
             "",

@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from vibrid.core.errors import FileProblem, Refusal
 from vibrid.core.traced import Traced
 from vibrid.networks.export.c_code import write_c
+from vibrid.networks.export.interface import plain
 
 FLAGS = ("-O3", "-march=native", "-fPIC", "-shared")
 
@@ -20,6 +22,14 @@ FLAGS = ("-O3", "-march=native", "-fPIC", "-shared")
 def compiler() -> str | None:
     """The C compiler of this machine, if it has one."""
     return next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+
+
+def build(command: str, sources: list[Path], library: Path, flags: Sequence[str]) -> None:
+    """A shared library from C files; refused with the compiler's words."""
+    files = [str(source) for source in sources]
+    run = subprocess.run([command, *flags, *files, "-o", str(library), "-lm"], capture_output=True, text=True)
+    if run.returncode != 0:
+        raise Refusal(f"The C compiler refused the exported step: {run.stderr.strip()[:500]}")
 
 
 class CompiledStep:
@@ -34,18 +44,14 @@ class CompiledStep:
         command = compiler()
         if command is None:
             raise Refusal("There is no C compiler here (cc, gcc or clang): use the compiled JAX step instead.")
-        names = [str(i) for i in range(traced.input.size)], [str(i) for i in range(traced.output.size)]
+        interface = plain(traced.input.size, traced.output.size)
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="vibrid-")
-            source, _ = write_c(
-                traced, Path(self._folder.name) / "device.c", prefix="device", inputs=names[0], outputs=names[1]
-            )
+            source, _ = write_c(traced, Path(self._folder.name) / "device.c", interface, prefix="device")
         except (OSError, FileProblem) as problem:
             raise Refusal(f"The C of a step cannot be written here ({problem}); use the JAX step instead.") from None
         library = source.with_suffix(".so")
-        run = subprocess.run([command, *FLAGS, str(source), "-o", str(library), "-lm"], capture_output=True, text=True)
-        if run.returncode != 0:
-            raise Refusal(f"The C compiler refused the exported step: {run.stderr.strip()[:500]}")
+        build(command, [source], library, FLAGS)
         self._library = ctypes.PyDLL(str(library))  # keeps Python's lock: other threads might hold it for milliseconds
         self._inputs = np.zeros(traced.input.size, traced.input.dtype)
         self._outputs = np.zeros(traced.output.size, traced.output.dtype)

@@ -6,6 +6,7 @@ fixed length are written out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 from vibrid.core.errors import InputError, Refusal, require
 from vibrid.core.files import write_bytes
 from vibrid.core.traced import Operation, Program, Traced, Value
+from vibrid.networks.export.interface import Interface, plain
 
 OPSET = 17
 NAMES = {"add": "Add", "sub": "Sub", "mul": "Mul", "neg": "Neg", "exp": "Exp", "log": "Log",
@@ -23,38 +25,60 @@ NAMES = {"add": "Add", "sub": "Sub", "mul": "Mul", "neg": "Neg", "exp": "Exp", "
          "or": "Or"}  # fmt: skip
 
 
-def write_onnx(traced: Traced, path: Path | str, *, note: str = "") -> Path:
+def write_onnx(traced: Traced, path: Path | str, interface: Interface | None = None) -> Path:
     """Write the graph; its inputs are `inputs` and one `state_…` a leaf, its outputs `outputs` and `next_…`.
 
-    The state at rest is the default value of each `state_…`.
+    Every input must be given at every step. The state at rest is in the metadata of the graph (JSON, by the name of the
+    state), with the interface. A step with flags has them as one more output, `flags`.
     """
     onnx = require("onnx", "export", "Writing an ONNX graph")
     path = Path(path)
     if path.suffix != ".onnx":
         raise InputError(f"An ONNX file ends in .onnx; '{path.name}' does not.")
+    interface = interface or plain(traced.input.size, traced.output.size)
+    interface.check(traced)
     builder = _Builder(onnx)
     names = [f"state_{i}_{n}" for i, n in enumerate(traced.state_names)]
     for name, value in zip([*names, "inputs"], traced.program.inputs, strict=True):
         builder.name[value.name] = name
     builder.run(traced.program)
-    info = lambda name, v: onnx.helper.make_tensor_value_info(name, _kind(onnx, v.dtype), list(v.shape))  # noqa: E731
+    info = lambda name, kind, shape: onnx.helper.make_tensor_value_info(name, kind, list(shape))  # noqa: E731
+    like = lambda name, v: info(name, _kind(onnx, v.dtype), v.shape)  # noqa: E731
+    count, whole = len(interface.outputs), onnx.TensorProto.INT32
+    outputs = [info("outputs", _kind(onnx, traced.output.dtype), [count])]
+    if interface.flags:
+        builder.cut(builder.read(traced.output), [0], [count], [0], outputs=["outputs"])
+        builder.node("Cast", [builder.cut(builder.read(traced.output), [count], [count + 1], [0])], ["flags"], to=whole)
+        outputs.append(info("flags", whole, [1]))
+    else:
+        builder.node("Identity", [builder.read(traced.output)], ["outputs"])
     after = [n.replace("state_", "next_", 1) for n in names]
-    for name, value in zip(["outputs", *after], traced.program.outputs, strict=True):
+    for name, value in zip(after, traced.next_states, strict=True):
         builder.node("Identity", [builder.read(value)], [name])
     graph = onnx.helper.make_graph(
         builder.nodes,
         "vibrid_step",
-        [info(n, v) for n, v in zip([*names, "inputs"], traced.program.inputs, strict=True)],
-        [info(n, v) for n, v in zip(["outputs", *after], traced.program.outputs, strict=True)],
-        [onnx.numpy_helper.from_array(np.array(s), n) for n, s in zip(names, traced.start, strict=True)]
-        + builder.initializers,
-        doc_string=note,
+        [like(n, v) for n, v in zip([*names, "inputs"], traced.program.inputs, strict=True)],
+        [*outputs, *(like(n, v) for n, v in zip(after, traced.next_states, strict=True))],
+        builder.initializers,
+        doc_string=interface.note,
     )
     model = onnx.helper.make_model(
         graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], producer_name="vibrid", ir_version=8
     )
+    rest = {name: json.dumps(start.tolist()) for name, start in zip(names, traced.start, strict=True)}
+    onnx.helper.set_model_props(model, rest | _facts(interface))
     onnx.checker.check_model(model)
     return write_bytes(path, model.SerializeToString())
+
+
+def _facts(interface: Interface) -> dict[str, str]:
+    """The interface as metadata."""
+    facts = {"inputs": json.dumps([str(port) for port in interface.inputs])}
+    facts["outputs"] = json.dumps([str(port) for port in interface.outputs])
+    if interface.flags:
+        facts["flags"] = json.dumps({bit.name.lower(): bit.value for bit in interface.flags})
+    return facts | {port.name: repr(port.value) for port in interface.limits}
 
 
 def _kind(onnx, dtype) -> int:
@@ -192,18 +216,18 @@ class _Builder:
             b = self.node("Transpose", [b], perm=[1, 0])
         return self.node("MatMul", [a, b])
 
-    def _cut(self, source: str, begin, end, axes, steps=None) -> str:
+    def cut(self, source: str, begin, end, axes, steps=None, outputs: list[str] | None = None) -> str:
         parts = [begin, end, axes] + ([steps] if steps is not None else [])
-        return self.node("Slice", [source, *(self.known(np.array(p, np.int64)) for p in parts)])
+        return self.node("Slice", [source, *(self.known(np.array(p, np.int64)) for p in parts)], outputs)
 
     def do_slice(self, o: Operation) -> str:
         begin = o.settings["begin"]
-        return self._cut(self.read(o.arguments[0]), begin, o.settings["end"], range(len(begin)), o.settings["jump"])
+        return self.cut(self.read(o.arguments[0]), begin, o.settings["end"], range(len(begin)), o.settings["jump"])
 
     def do_rev(self, o: Operation) -> str:
         turned = o.settings["axes"]
         ends = [np.iinfo(np.int64).min] * len(turned)
-        return self._cut(self.read(o.arguments[0]), [-1] * len(turned), ends, turned, [-1] * len(turned))
+        return self.cut(self.read(o.arguments[0]), [-1] * len(turned), ends, turned, [-1] * len(turned))
 
     def do_transpose(self, o: Operation) -> str:
         return self.node("Transpose", [self.read(o.arguments[0])], perm=list(o.settings["order"]))
@@ -229,6 +253,18 @@ class _Builder:
     def do_reduce_min(self, o: Operation) -> str:
         return self.node("ReduceMin", [self.read(o.arguments[0])], axes=list(o.settings["axes"]), keepdims=0)
 
+    def do_reduce_and(self, o: Operation) -> str:
+        return self._of_booleans(o, "ReduceMin")
+
+    def do_reduce_or(self, o: Operation) -> str:
+        return self._of_booleans(o, "ReduceMax")
+
+    def _of_booleans(self, o: Operation, kind: str) -> str:
+        """The least or the greatest of booleans, as 0 and 1."""
+        numbers = self.node("Cast", [self.read(o.arguments[0])], to=self.onnx.TensorProto.INT32)
+        found = self.node(kind, [numbers], axes=list(o.settings["axes"]), keepdims=0)
+        return self.node("Cast", [found], to=self.onnx.TensorProto.BOOL)
+
     def do_scan(self, o: Operation) -> list[str]:
         """Written out, one round after the other."""
         consts, carried, length = o.settings["consts"], o.settings["carried"], o.settings["length"]
@@ -238,7 +274,7 @@ class _Builder:
         for t in order:
             inside = [*given[:consts], *carry]
             for source, inner in zip(given[consts + carried :], o.loop.inputs[consts + carried :], strict=True):
-                row = self._cut(source, [t], [t + 1], [0])
+                row = self.cut(source, [t], [t + 1], [0])
                 inside.append(self.node("Reshape", [row, self.known(np.array(inner.shape, np.int64))]))
             self.name |= dict(zip([v.name for v in o.loop.inputs], inside, strict=True))
             self.run(o.loop)
