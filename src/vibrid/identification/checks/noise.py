@@ -259,15 +259,14 @@ def _memories(residuals, keep, longest: int) -> tuple[list[np.ndarray], np.ndarr
     forward, backward = [r[:, 1:] for r in residuals], [r[:, :-1] for r in residuals]
     polynomials, zero = [np.ones((len(variance), 1))], np.zeros((len(variance), 1))
     least, order_of, left = count * np.log(variance), np.zeros(len(variance), int), variance.copy()
-    power = np.sum([_products(part, part) for part in (*forward, *backward)], axis=0)
     for order in range(1, min(longest, min(r.shape[1] for r in residuals) // 4) + 1):
         product = np.sum([_products(f, b) for f, b in zip(forward, backward, strict=True)], axis=0)
-        reflection = np.clip(-2.0 * product / np.maximum(power, 1e-300), -1.0, 1.0)[:, None]
+        power = np.sum([_products(part, part) for part in (*forward, *backward)], axis=0)
+        reflection = (-2.0 * product / (power + 1e-300))[:, None]
         longer = np.concatenate([polynomials[-1], zero], axis=1)
         polynomials.append(longer + reflection * longer[:, ::-1])
         variance = variance * (1.0 - reflection[:, 0] ** 2)
         pairs = [(f + reflection * b, b + reflection * f) for f, b in zip(forward, backward, strict=True)]
-        power = power * (1.0 - reflection[:, 0] ** 2) - sum(f[:, 0] ** 2 + b[:, -1] ** 2 for f, b in pairs)
         forward, backward = [f[:, 1:] for f, _ in pairs], [b[:, :-1] for _, b in pairs]
         score = count * np.log(np.maximum(variance, 1e-300)) + np.log(max(count, 2)) * order
         better = score < least - 1e-9
