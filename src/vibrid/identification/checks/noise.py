@@ -280,7 +280,7 @@ def _products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _spectrum(filter_: np.ndarray, points: int = 2048) -> np.ndarray:
-    return 1.0 / np.abs(np.fft.rfft(filter_, 2 * points)) ** 2
+    return 1.0 / np.maximum(np.abs(np.fft.rfft(filter_, 2 * points)) ** 2, 1e-30)  # a pole may lie on the circle
 
 
 def _with_floor(filter_: np.ndarray, variance: float) -> np.ndarray:
