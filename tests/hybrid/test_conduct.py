@@ -1,12 +1,17 @@
 """Is a model fit for a closed loop: forces whose work is known, and networks."""
 
+from types import SimpleNamespace
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from vibrid.hybrid.learned import MotionFeatures, conduct
-from vibrid.hybrid.learned.conduct import Conduct
+import vibrid as vb
+from vibrid.core.errors import InputError
+from vibrid.hybrid.learned import MotionFeatures, NetworkDevice, conduct
+from vibrid.hybrid.learned.conduct import Conduct, refuse_unfit
+from vibrid.hybrid.rehearsal.judgement import _giving
 
 CAPACITY = 1e4
 
@@ -20,6 +25,7 @@ class Known(eqx.Module):
     features: MotionFeatures = MotionFeatures(0.02, 0.2)
     rate: float = eqx.field(static=True, default=256.0)
     companion_sizes: tuple = eqx.field(static=True, default=())
+    answer: None = None
 
     def start(self, batch=()):
         return jnp.zeros(batch)
@@ -56,3 +62,29 @@ def test_a_spring_is_fit_and_takes_nothing():
 def test_what_makes_a_model_unfit_is_said(model, words):
     found = conduct(model, CAPACITY)
     assert not found.is_fit and words in "; ".join(found.reasons) and "not fit for a loop" in str(found)
+
+
+def part(model) -> SimpleNamespace:
+    return SimpleNamespace(name="second", device=NetworkDevice(model, CAPACITY))
+
+
+def test_a_network_that_is_not_fit_is_refused():
+    refuse_unfit([part(Known(damping=2e4)), SimpleNamespace(name="first", device=vb.hybrid.LawDevice(vb.Linear(1e6)))])
+    with pytest.raises(InputError, match=r"'second' is not fit for a loop: it gives .* --accept"):
+        refuse_unfit([part(Known(damping=2e4)), part(Known(damping=-2e4))])
+
+
+def test_energy_that_a_network_gave_in_a_test_is_told():
+    t = np.arange(400) / 100
+    x = 0.01 * np.sin(2 * np.pi * t) * (t < 3)
+
+    def result(damping):
+        force = damping * np.gradient(x, 0.01)
+        channels = [vb.Channel("second.displacement", "displacement"), vb.Channel("second.force", "element_force")]
+        record = vb.Record(np.column_stack([x, force]), channels, step=0.01)
+        return SimpleNamespace(devices=record, test=SimpleNamespace(parts=[part(Known())]))
+
+    assert not _giving(result(2e4))
+    (told,) = _giving(result(-2e4))
+    given = np.pi * 2e4 * 2 * np.pi * 0.01**2 * 3
+    assert float(told.message.split(" gave ")[1].split(" J")[0]) == pytest.approx(given, rel=0.05)

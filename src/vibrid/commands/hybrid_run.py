@@ -17,6 +17,7 @@ Out = Annotated[Path | None, typer.Option(help="Folder for structure.h5 and devi
 Report = Annotated[Path | None, typer.Option(help="Write a report: .html.", show_default=False)]
 RealTimeWanted = Annotated[bool, typer.Option("--real-time", help="Run in real time; late steps are counted.")]
 NoC = Annotated[bool, typer.Option("--no-c", help="Compute steps with JAX even where they could be compiled as C.")]
+Accept = Annotated[bool, typer.Option("--accept", help="Run a network that is not fit for a closed loop.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -31,6 +32,7 @@ def run(
     no_c: NoC = False,
     limit: Limit = None,
     unlimited: Unlimited = False,
+    accept: Accept = False,
     trust: Trust = False,
     csv: TableFile = None,
     as_json: Json = False,
@@ -39,7 +41,8 @@ def run(
 
     If all devices are computed, the test is one compiled program; an external device is moved step by step. A device
     that leaves its limits, a test that diverges, and Ctrl-C in a test with an external device end the test: the record
-    up to there is kept, the reason is printed, and the exit code is 1.
+    up to there is kept, the reason is printed, and the exit code is 1. A network that gives energy in cycles, whose
+    force grows at rest, or that answers wildly beyond its training is refused unless --accept is given.
 
     Example: vibrid hybrid run examples/hybrid.toml --out test --report test.html
     """
@@ -50,6 +53,7 @@ def run(
     from vibrid.core.errors import InputError
     from vibrid.core.files import make_folder
     from vibrid.core.loops import compile_whole_loops
+    from vibrid.hybrid.learned.conduct import refuse_unfit
     from vibrid.hybrid.stopping import DivergedTest
 
     compile_whole_loops()
@@ -61,6 +65,8 @@ def run(
         loaded, plan = load_hybrid(project, trust)
         excitation = loaded.excitation()
         progress.stage("compiling")
+        if not accept:
+            refuse_unfit(plan.test.parts)
     test, place = plan.test, plan.watch
     limits = plan.limits.combined(limits_from(limit))
     if out is not None:

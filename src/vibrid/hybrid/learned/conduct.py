@@ -13,7 +13,10 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core.errors import InputError
+from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.samples import DeviceSample, Setting
 
 AMPLITUDES = (0.05, 0.2, 0.6, 1.0)
@@ -122,6 +125,20 @@ def conduct(model: DeviceModel, capacity) -> Conduct:
     force = np.asarray(_forces(model, jnp.asarray(x), jnp.asarray(v), both), float)
     mean = float(both.mean())
     return Conduct(tuple(_cycle(case, x[:, i], force[:, i], model.rate) for i, case in enumerate(grid)), mean, size)
+
+
+def refuse_unfit(parts) -> None:
+    """Refuse networks among the devices of a test that are not fit for a loop; passive ones are, by construction."""
+    for part in parts:
+        device = part.device
+        if not isinstance(device, NetworkDevice) or isinstance(device.model.answer, PassivePort):
+            continue
+        reasons = conduct(device.model, device.capacity).reasons
+        if reasons:
+            raise InputError(
+                f"The network of '{part.name}' is not fit for a loop: {'; '.join(reasons)}. Train a passive one, or "
+                "accept it: --accept."
+            )
 
 
 def _motion(amplitude: float, frequency: float, offset: float, rate: float, longest: float) -> np.ndarray:

@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.hybrid.learned.conduct import GIVES
 from vibrid.hybrid.learned.guard import Fault
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.limits import SafetyLimits
@@ -101,7 +102,7 @@ class Judgement:
 
 def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Criteria | None = None) -> Judgement:
     """Judge a finished test by its own record: tracking, energy of the tracking errors, the use of its limits, and the
-    flags of its networks."""
+    flags of its networks and the energy they gave."""
     criteria = criteria or Criteria()
     findings, devices = [], []
     if result.stopped:
@@ -122,7 +123,7 @@ def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Cr
             text = f"the tracking error of '{part.name}' brings in {100 * share:.1f} % of the input energy"
             findings.append(Reason(of_energy, text))
         devices.append(DeviceQuality(part.name, tracking, energy, share, max(of_tracking, of_energy)))
-    findings += _flagged(result)
+    findings += [*_flagged(result), *_giving(result)]
     rows = demands(result, limits)
     first = first_beyond(rows)
     if first is not None:
@@ -149,4 +150,20 @@ def _flagged(result: HybridResult) -> list[Reason]:
             found.append(
                 Reason(Readiness.CARE, f"network '{part.name}', {share:.2g} % of its samples: {faults.meaning}")
             )
+    return found
+
+
+def _giving(result: HybridResult) -> list[Reason]:
+    """Networks that had given more energy than they took at some moment: a device without a drive never does."""
+    found = []
+    for part in result.test.parts:
+        if not isinstance(part.device, NetworkDevice):
+            continue
+        x, force = (result.devices[f"{part.name}.{what}"] for what in ("displacement", "force"))
+        taken = np.cumsum(0.5 * (force[1:] + force[:-1]) * np.diff(x))
+        least = float(np.min(taken, initial=0.0))
+        if least < -GIVES * float(np.mean(np.asarray(part.device.capacity))) * float(np.abs(x).max()):
+            first = int(np.argmax(taken < 0.5 * least)) / result.devices.rate
+            text = f"network '{part.name}' gave {-least:.3g} J more than it took, from {first:.4g} s on"
+            found.append(Reason(Readiness.CARE, text))
     return found
