@@ -25,7 +25,7 @@ def measured(name: str, run, kind: str, seed: int) -> dict:
     """A recipe trained and scored; the law of a law layer is fitted first."""
     from vibrid.commands.progress import PlainProgress
     from vibrid.hybrid.learned.recipes import train_models
-    from vibrid.hybrid.learned.scores import ForceScores
+    from vibrid.records.force_scores import ForceScores
     from vibrid.papers.ocpnn.models import EVERY, RECIPES, data, fitted_lugre, network_forces, scores, training_tests
     from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS
 

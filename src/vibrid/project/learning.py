@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vibrid.hybrid.learned.from_records import CORNER
 from vibrid.project.quantities import Number
 from vibrid.project.section import Plugins, Section
+from vibrid.records.imposed import CORNER
 
 
 class TestTable(Section):
