@@ -48,10 +48,6 @@ def _inline(value: Any) -> str:
         return "{" + ", ".join(f"{key} = {_inline(part)}" for key, part in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_inline, value)) + "]"
-    return (
-        f'"{value}"'
-        if isinstance(value, str)
-        else f"{float(f'{value:.6g}')!r}"
-        if isinstance(value, float)
-        else f"{value}"
-    )
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"{float(f'{value:.6g}')!r}" if isinstance(value, float) else f"{value}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vibrid.report.style import MEASURED, PREDICTED, label, new_figure, readable_unit, styled
+from vibrid.report.style import MEASURED, PREDICTED, label, legend_above, new_figure, readable_unit, styled
 
 if TYPE_CHECKING:
     from vibrid.identification.calibrate import Calibration
@@ -73,5 +73,5 @@ def _drawn(rows: list[Forces], words: str):
             left.set_title(row.name)
             right.set_xlabel(label("displacement", length))
         axes[-1, 0].set_xlabel(label("time", "s") + (f" ({more} further tests are not drawn)" if more > 0 else ""))
-        axes[0, 0].legend(loc="upper right", ncols=2)
+    legend_above(figure, axes[0, 0])
     return figure
