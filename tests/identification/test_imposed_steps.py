@@ -1,7 +1,6 @@
 """The time step of a device whose motion is imposed: a step too long for its law is refined, or told."""
 
 import numpy as np
-import pytest
 
 import vibrid as vb
 
@@ -18,9 +17,9 @@ def quick_device(yields: float):
     return (stiffness, shape, shape), data, vb.Device(vb.BoucWen(1.3 * stiffness, 0.8 * shape, 1.3 * shape))
 
 
-@pytest.mark.parametrize("yields", [1e-3, 5e-4])  # one step per sample is 180 % and 7600 % of the peak away
-def test_a_step_too_long_for_the_law_is_refined(yields):
-    truth, data, device = quick_device(yields)
+def test_a_step_too_long_for_the_law_is_refined():
+    """One step per sample is many times the peak away; without a finer one nothing can be fitted."""
+    truth, data, device = quick_device(5e-4)
     assert not vb.simulate(device, data).step_error().largest < 0.5
     fit = vb.identify(device, data, UNKNOWN, sensors=SENSORS)
     assert fit.problem.substeps >= 8
