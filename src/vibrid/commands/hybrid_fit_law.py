@@ -33,6 +33,7 @@ LeftOut = Annotated[
     list[str] | None,
     typer.Option("--left-out", help="[SET-UP=]TEST to predict, not to fit; may be repeated.", show_default=False),
 ]
+Offset = Annotated[bool, typer.Option("--offset", help="A constant of the measured force is unknown too.")]
 Rate = Annotated[float | None, typer.Option(help="Hz of the fit; the tests' own by default.", show_default=False)]
 Starts = Annotated[int, typer.Option(help="First guesses that are tried at once.")]
 Substeps = Annotated[int | None, typer.Option(help="Steps per sample; chosen by default.", show_default=False)]
@@ -44,9 +45,9 @@ Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 
 def fit_law(
-    tests: Tests, law: LawName, unknown: Unknowns = None, left_out: LeftOut = None, rate: Rate = None,
-    starts: Starts = 8, substeps: Substeps = None, figure: Figure = None, save: Save = None, csv: TableFile = None,
-    as_json: Json = False, seed: Seed = 0, plugin: PluginFiles = None, trust: Trust = False,
+    tests: Tests, law: LawName, unknown: Unknowns = None, offset: Offset = False, left_out: LeftOut = None,
+    rate: Rate = None, starts: Starts = 8, substeps: Substeps = None, figure: Figure = None, save: Save = None,
+    csv: TableFile = None, as_json: Json = False, seed: Seed = 0, plugin: PluginFiles = None, trust: Trust = False,
 ) -> None:  # fmt: skip
     """Fit a law to tests of a device: its parameters with intervals for every set-up, and its error in every test.
 
@@ -73,8 +74,8 @@ def fit_law(
         for name, (fitted, others) in setups.items():
             progress.stage(f"fitting {law} to {name}")
             made[name] = calibrate(
-                fitted, law, unknown, left_out=others, rate=rate, starts=starts, substeps=substeps or "auto", key=seed,
-                progress=progress,
+                fitted, law, unknown, offset=offset, left_out=others, rate=rate, starts=starts,
+                substeps=substeps or "auto", key=seed, progress=progress,
             )  # fmt: skip
     rows = [{"set_up": name} | row for name, one in made.items() for row in one.table()]
     with Delivery(quiet=as_json) as deliver:

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 SPREAD = 0.7
 """Standard deviation of ln θ of the further starts."""
-FORCE = "force"
+FORCE, OFFSET = "force", "force offset"
 
 
 @dataclass(frozen=True)
-class Trial:
+class ScoredTest:
     """The force of a law beside the measured one in one test."""
 
     record: Record  # displacement, velocity and force, as they were used
@@ -57,7 +57,7 @@ class Calibration:
     """
 
     fit: Identification
-    trials: tuple[Trial, ...]
+    trials: tuple[ScoredTest, ...]
     step_error: float  # largest error of the time step over the largest force
     warnings: tuple[str, ...] = ()
 
@@ -99,6 +99,7 @@ def calibrate(
     law: Law | str,
     unknown: str | Sequence[str | Unknown] | None = None,
     *,
+    offset: bool = False,
     left_out: list[Record] | None = None,
     rate: float | None = None,
     corner: float = CORNER,
@@ -116,8 +117,9 @@ def calibrate(
             used if present, else the displacement is low-passed and differentiated.
         law: with first guesses, or a name as in project files: "bouc-wen", "lugre", "bouc-wen+viscous" for two in
             parallel. The first guesses then follow from the measured loops.
-        unknown: parameters of the law, "stiffness" or "laws[0].beta"; all of them by default. Paths of the experiment
-            may be added: "sensors[0].offset" of the force, "loads[0].offset" of the displacement.
+        unknown: parameters of the law, "stiffness" or "laws[0].beta"; all of them by default. The zero of the
+            displacement may be added, "loads[0].offset".
+        offset: a constant of the measured force is unknown too: the zero of its sensor, the gas of a damper.
         left_out: tests that are predicted and scored, but not fitted.
         rate: Hz, of the fit; the records' rate must be a multiple of it. Their own by default.
         corner: Hz, of the low-pass before a displacement is differentiated.
@@ -136,10 +138,12 @@ def calibrate(
         raise InputError(f"A calibration needs at least one start, not {starts}.")
     used = [_prepared(record, rate, corner) for record in records]
     others = [_prepared(record, rate, corner) for record in left_out or []]
-    loop = LoopSizes.of([(r["x"], r["v"], r[FORCE]) for r in used])
+    middle = float(np.mean([np.nanpercentile(r[FORCE], (2, 98)).mean() for r in used])) if offset else 0.0
+    loop = LoopSizes.of([(r["x"], r["v"], r[FORCE] - middle) for r in used])
     device = Device(_with_guesses(law, loop))
     unknowns = _unknowns(device.law, unknown, loop)
-    sensors = [Sensor("element_force", Device.place, name=FORCE)]
+    unknowns += [Unknown("sensors[0].offset", name=OFFSET, scale=loop.force)] if offset else []
+    sensors = [Sensor("element_force", Device.place, offset=middle, name=FORCE)]
     settings: dict[str, Any] = {"sensors": sensors, "key": key, "checks": checks, "progress": progress}
     settings["hold"] = "cubic"  # a machine moves smoothly between samples
     method = TrajectoryFit(starts=starts, spread=SPREAD, segments=1)
@@ -151,7 +155,7 @@ def calibrate(
         fit = identify(fit.structure, used, near, TrajectoryFit(segments=1), substeps=finer, **settings)
         error = _step_error(fit, used)
     warnings = () if error < ALLOWED else (_too_long(error, fit.problem.substeps),)
-    trials = [_trial(fit, record, fitted) for group, fitted in ((used, True), (others, False)) for record in group]
+    trials = [_scored(fit, record, fitted) for group, fitted in ((used, True), (others, False)) for record in group]
     return Calibration(fit, tuple(trials), error, warnings)
 
 
@@ -241,9 +245,9 @@ def _too_long(error: float, substeps: int) -> str:
     )
 
 
-def _trial(fit: Identification, record: Record, fitted: bool) -> Trial:
+def _scored(fit: Identification, record: Record, fitted: bool) -> ScoredTest:
     shown = fit.validate(record)
     measured, force = shown.measured[:, 0], shown.predicted[:, 0]
     seen = np.isfinite(measured)
     scores, zero = (force_scores(f[seen], measured[seen], record["v"][seen]) for f in (force, np.zeros_like(force)))
-    return Trial(record, force, scores, zero.nrmse, fitted)
+    return ScoredTest(record, force, scores, zero.nrmse, fitted)
