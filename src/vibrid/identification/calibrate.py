@@ -136,6 +136,9 @@ def calibrate(
         raise InputError("No test was given.")
     if starts < 1:
         raise InputError(f"A calibration needs at least one start, not {starts}.")
+    for what, value in (("rate", rate), ("corner", corner)):
+        if value is not None and not value > 0.0:
+            raise InputError(f"The {what} of a calibration is a positive frequency in Hz, not {value:g}.")
     used = [_prepared(record, rate, corner) for record in records]
     others = [_prepared(record, rate, corner) for record in left_out or []]
     middle = float(np.mean([np.nanpercentile(r[FORCE], (2, 98)).mean() for r in used])) if offset else 0.0
