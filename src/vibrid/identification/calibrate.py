@@ -15,16 +15,18 @@ from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import ParameterInfo, Parameterised
 from vibrid.core.progress import SILENT, Progress
+from vibrid.identification.experiment import without_offsets
 from vibrid.identification.first_step import FINEST, is_integrated
 from vibrid.identification.identify import identify
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import Unknown
 from vibrid.laws.base import LAWS, Law, Parallel
+from vibrid.laws.commanded import Commanded
 from vibrid.laws.loops import LoopSizes, first_guess
 from vibrid.laws.material import Material
 from vibrid.records.force_scores import ForceScores, force_scores
-from vibrid.records.imposed import CORNER, every_for, name_of, one_of, velocity_of
+from vibrid.records.imposed import CORNER, every_for, one_of, velocity_of
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.step_error import ALLOWED
 from vibrid.structures.device import Device
@@ -100,6 +102,7 @@ def calibrate(
     unknown: str | Sequence[str | Unknown] | None = None,
     *,
     offset: bool = False,
+    by_test: bool = False,
     left_out: list[Record] | None = None,
     rate: float | None = None,
     corner: float = CORNER,
@@ -120,6 +123,8 @@ def calibrate(
         unknown: parameters of the law, "stiffness" or "laws[0].beta"; all of them by default. The zero of the
             displacement may be added, "loads[0].offset".
         offset: a constant of the measured force is unknown too: the zero of its sensor, the gas of a damper.
+        by_test: every test has noise of its own, found with the parameters, so that tests with small forces count as
+            much as those with large ones; otherwise one for all.
         left_out: tests that are predicted and scored, but not fitted.
         rate: Hz, of the fit; the records' rate must be a multiple of it. Their own by default.
         corner: Hz, of the low-pass before a displacement is differentiated.
@@ -145,17 +150,21 @@ def calibrate(
     loop = LoopSizes.of([(r["x"], r["v"], r[FORCE] - middle) for r in used])
     device = Device(_with_guesses(law, loop))
     unknowns = _unknowns(device.law, unknown, loop)
-    unknowns += [Unknown("sensors[0].offset", name=OFFSET, scale=loop.force)] if offset else []
-    sensors = [Sensor("element_force", Device.place, offset=middle, name=FORCE)]
+    channels = [f"{FORCE} {i + 1}" for i in range(len(used))] if by_test and len(used) > 1 else [FORCE]
+    data = used if channels == [FORCE] else [_with_own_force(r, channels, i) for i, r in enumerate(used)]
+    sensors = [Sensor("element_force", Device.place, offset=middle, name=name) for name in channels]
+    if offset:
+        places = [f"sensors[{i}].offset" for i in range(len(sensors))]
+        unknowns.append(Unknown(places, name=OFFSET, scale=loop.force, tied=True))
     settings: dict[str, Any] = {"sensors": sensors, "key": key, "checks": checks, "progress": progress}
     settings["hold"] = "cubic"  # a machine moves smoothly between samples
     method = TrajectoryFit(starts=starts, spread=SPREAD, segments=1)
-    fit = identify(device, used, unknowns, method, substeps=substeps, **settings)
+    fit = identify(device, data, unknowns, method, substeps=substeps, **settings)
     error = _step_error(fit, used)
     while not error < ALLOWED and substeps == "auto" and fit.problem.substeps < FINEST and not fit.cut_short:
         near = [dataclasses.replace(unknown, start=None) for unknown in unknowns]
         settings["sensors"], finer = fit.experiment.sensors, 2 * fit.problem.substeps
-        fit = identify(fit.structure, used, near, TrajectoryFit(segments=1), substeps=finer, **settings)
+        fit = identify(fit.structure, data, near, TrajectoryFit(segments=1), substeps=finer, **settings)
         error = _step_error(fit, used)
     warnings = () if error < ALLOWED else (_too_long(error, fit.problem.substeps),)
     trials = [_scored(fit, record, fitted) for group, fitted in ((used, True), (others, False)) for record in group]
@@ -165,8 +174,11 @@ def calibrate(
 def _prepared(record: Record, rate: float | None, corner: float) -> Record:
     """Displacement, velocity and force of a test, of standard names, at the rate of the fit."""
     columns = {"x": one_of(record, "imposed_displacement"), "v": velocity_of(record, corner)}
-    columns[FORCE] = record[name_of(record, "element_force")]
-    quantities = ("imposed_displacement", "imposed_velocity", "element_force")
+    columns[FORCE] = one_of(record, "element_force")
+    quantities = ["imposed_displacement", "imposed_velocity", "element_force"]
+    if any(c.quantity == "command" for c in record.channels):
+        columns["command"] = one_of(record, "command")
+        quantities.append("command")
     data, every = np.stack(list(columns.values()), axis=1), every_for(record, rate) if rate else 1
     return record.replace(
         f"displacement, velocity and force, every {every}. sample" if every > 1 else "",
@@ -174,6 +186,15 @@ def _prepared(record: Record, rate: float | None, corner: float) -> Record:
         channels=tuple(Channel(name, q) for name, q in zip(columns, quantities, strict=True)),
         step=record.step if record.step is None else every * record.step,
     )
+
+
+def _with_own_force(record: Record, channels: Sequence[str], own: int) -> Record:
+    """The test with its force in a channel of its own; those of the other tests have no sample in it."""
+    kept = record.select([name for name in record.names if name != FORCE])
+    forces = np.full((len(record), len(channels)), np.nan)
+    forces[:, own] = record[FORCE]
+    added = tuple(Channel(name, "element_force") for name in channels)
+    return kept.replace(data=np.concatenate([kept.data, forces], axis=1), channels=kept.channels + added)
 
 
 def _with_guesses(law: Law | str, loop: LoopSizes) -> Law:
@@ -189,7 +210,7 @@ def _with_guesses(law: Law | str, loop: LoopSizes) -> Law:
 
 
 def _refuse_other_kinds(kind: type[Law], name: str) -> None:
-    if kind.components != 1:
+    if kind.components != 1 and not issubclass(kind, Commanded):
         raise InputError(f"'{name}' has {kind.components} deformations; a law with one can be fitted to a device test.")
     if issubclass(kind, Material):
         raise InputError(f"'{name}' is a law of stress over strain, not of force over displacement.")
@@ -217,7 +238,7 @@ def parameters_of(owner: Any, path: str = "") -> Iterator[tuple[str, ParameterIn
         if info is not None:
             places = {index: here + "".join(f"[{i}]" for i in index) for index in np.ndindex(np.shape(value))}
             yield from ((place, info) for index, place in places.items() if np.isfinite(value[index]))
-        elif isinstance(value, tuple):
+        elif isinstance(value, tuple) and not f.metadata.get("static"):
             for i, part in enumerate(value):
                 yield from parameters_of(part, f"{here}[{i}]")
         elif isinstance(value, Parameterised):
@@ -249,8 +270,9 @@ def _too_long(error: float, substeps: int) -> str:
 
 
 def _scored(fit: Identification, record: Record, fitted: bool) -> ScoredTest:
-    shown = fit.validate(record)
-    measured, force = shown.measured[:, 0], shown.predicted[:, 0]
+    experiment, measured = fit.experiment, record[FORCE]
+    force = fit.predict(without_offsets(record, experiment)).part(Device.place)[1]
+    force = force + float(experiment.sensors[0].offset)
     seen = np.isfinite(measured)
     scores, zero = (force_scores(f[seen], measured[seen], record["v"][seen]) for f in (force, np.zeros_like(force)))
     return ScoredTest(record, force, scores, zero.nrmse, fitted)

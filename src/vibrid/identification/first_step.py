@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vibrid.laws.base import Law, StaticLaw, has_rate
+from vibrid.laws.commanded import Commanded
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import inputs_of
 from vibrid.simulation.simulate import simulate
@@ -41,4 +42,5 @@ def is_fine(structure: Structure, record: Record, hold: str, substeps: int) -> b
 
 def is_integrated(law: Law) -> bool:
     """Whether a law has a state that obeys a differential equation."""
+    law = law.law if isinstance(law, Commanded) else law
     return has_rate(law) and not isinstance(law, StaticLaw)
