@@ -73,8 +73,8 @@ class Commanded(Law):
     def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
         kept = jnp.where(self.lag > 0.0, jnp.exp(-dt / jnp.where(self.lag > 0.0, self.lag, 1.0)), 0.0)
         command = after.e[1] + kept * (s.command - after.e[1])
-        ends = (Motion(motion.e[0], motion.w[0]) for motion in (before, after))
-        return CommandedState(self.at(command).advance(s.law, *ends, dt), command)
+        begin, end = (Motion(motion.e[0], motion.w[0]) for motion in (before, after))
+        return CommandedState(self.at(command).advance(s.law, begin, end, dt), command)
 
     def overflowed(self, s: Any) -> jax.Array:
         return self.law.overflowed(s.law)
