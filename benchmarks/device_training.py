@@ -25,9 +25,9 @@ def measured(name: str, run, kind: str, seed: int) -> dict:
     """A recipe trained and scored; the law of a law layer is fitted first."""
     from vibrid.commands.progress import PlainProgress
     from vibrid.hybrid.learned.recipes import train_models
-    from vibrid.hybrid.learned.scores import ForceScores
     from vibrid.papers.ocpnn.models import EVERY, RECIPES, data, fitted_lugre, network_forces, scores, training_tests
     from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS
+    from vibrid.records.force_scores import ForceScores
 
     recipe, pairs = RECIPES[name], run.once(data, kind)
     training, validation = training_tests(pairs.training), [p.test(EVERY) for p in pairs.validation]

@@ -18,6 +18,10 @@ DATA = GROUND.replace(
     data=np.stack([np.sin(9 * TIME), 0.01 * np.cos(9 * TIME)], axis=1),
     channels=(*GROUND.channels, vb.Channel("displacement_0", "displacement", location="0")),
 )
+MACHINE = GROUND.replace(
+    data=np.stack([np.sin(9 * TIME), 40.0 * np.sin(9 * TIME) + np.cos(30 * TIME)], axis=1),
+    channels=(vb.Channel("x", "imposed_displacement"), vb.Channel("force", "element_force")),
+)
 BUILDING = vb.ShearBuilding([1.0], [vb.Linear(40.0, 0.5)])
 SENSORS = vb.Sensors(displacement=[0])
 TARGET = vb.records.eurocode8_target(0.3)
@@ -142,6 +146,19 @@ IDENTIFYING = {
         "hold": "linear",
         "substeps": 1,
         "hold_out": 0.0,
+    },
+    "calibrate": {
+        "tests": MACHINE,
+        "law": vb.Linear(40.0),
+        "unknown": "stiffness",
+        "offset": False,
+        "left_out": [MACHINE],
+        "rate": 25.0,
+        "corner": 10.0,
+        "starts": 1,
+        "substeps": 1,
+        "checks": "none",
+        "key": 1,
     },
     "place_sensors": {
         "structure": BUILDING,

@@ -58,6 +58,7 @@ if _typing.TYPE_CHECKING:
         UnknownLoad,
         UnscentedKalman,
         WeakCollocation,
+        calibrate,
         compare,
         find_loads,
         identify,
@@ -201,6 +202,7 @@ __all__ = [
     "VibridError",
     "Viscous",
     "WeakCollocation",
+    "calibrate",
     "compare",
     "find_loads",
     "identify",
@@ -245,7 +247,7 @@ _NAMES_OF_PACKAGES = {
     "identification": """
         SIVA Bayes ExtendedKalman GlobalSearch Identification JointLoads LeastSquares NoisyInputFit
         OnlineMasing OnlineRecall PIDynNet SparseRegression TrajectoryFit Unknown UnknownLoad UnscentedKalman
-        WeakCollocation compare find_loads identify load_identification place_sensors
+        WeakCollocation calibrate compare find_loads identify load_identification place_sensors
     """,
     "hybrid": """
         Actuator BandedFrictionDamper Experimental HybridResult HybridTest LawDevice Modelled impose

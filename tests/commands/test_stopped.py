@@ -136,6 +136,7 @@ COMMANDS = {
     "loads": ("loads p.toml test.csv", {"--out": "a.csv", "--plot": "a.png"}),
     "online": ("online p.toml --from test.csv", {"--out": "a.csv", "--state": "a.npz"}),
     "hybrid run": ("hybrid run p.toml", {"--report": "a.html"}),
+    "hybrid fit-law": ("hybrid fit-law test.csv --law linear", {"--save": "a.h5", "--figure": "a.png"}),
     "hybrid train": ("hybrid train p.toml", {"--out": "a.npz"}),
 }
 

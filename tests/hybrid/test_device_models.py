@@ -22,7 +22,6 @@ from vibrid.hybrid.learned.deploy import traced_model
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.from_records import companion_names, device_test
 from vibrid.hybrid.learned.recipes import Recipe, forces, score_tests, steepest, train_models
-from vibrid.hybrid.learned.scores import force_scores
 from vibrid.hybrid.learned.search import search_recipes
 from vibrid.networks.checkpoint import Checkpoint
 from vibrid.networks.export import CompiledStep
@@ -31,6 +30,7 @@ from vibrid.networks.lstm import LSTM, along_beside
 from vibrid.networks.resonators import Resonators
 from vibrid.networks.training import train
 from vibrid.papers.ocpnn.as_published import PUBLISHED
+from vibrid.records.force_scores import force_scores
 from vibrid.records.record import Channel, Record
 
 RATE = 256.0

@@ -6,6 +6,7 @@ EXAMPLES: dict[str, tuple[vb.laws.Law, float]] = {
     "backlash": (vb.Backlash(1.0, 1.3, 0.03, 0.04, 3.0, 1.7, 2.0, 0.3), 0.15),
     "bilinear": (vb.Bilinear(stiffness=40.0, yield_deformation=0.05, post_yield_ratio=0.1), 0.15),
     "bouc-wen": (vb.BoucWen(stiffness=40.0, beta=8.0, gamma=6.0, exponent=1.5, post_yield_ratio=0.05), 0.2),
+    "commanded": (vb.laws.Commanded(vb.NonlinearViscous(3.0, 0.4), ["coefficient"], [[0.5, 0.2]]), 0.1),
     "cubic": (vb.Cubic(stiffness=30.0, cubic=500.0), 0.2),
     "floor-thermostat": (vb.laws.FloorThermostat(initial=1.5, rate=10.0, bath=0.01), 0.1),
     "iwan": (

@@ -87,13 +87,13 @@ channels = [{column = "load 12", place = 0}, {column = "ground_acceleration 9"}]
     assert back.channel("ground_acceleration 9") == record.channel("ground_acceleration 9")
     assert [c for c in back.channels if c.name in ("7", "moment")] == [record.channel("7"), record.channel("moment")]
     np.testing.assert_array_equal(back["load 12"], record["load 12"])
-    left_out = {"imposed_displacement 13", "imposed_velocity 14"}  # they are not named, so they do not drive
+    left_out = {"imposed_displacement 13", "imposed_velocity 14", "command 15"}  # not named: they do not drive
     assert set(record.names) - set(back.names) == left_out
 
 
 def test_a_call_overrides_one_key(own):
-    back = read_record(own, quantities={"other 15": "strain"}, units={"moment": "N*m"})
-    assert back.channel("other 15") == Channel("other 15", "strain", location="15.x", direction="x")
+    back = read_record(own, quantities={"other 16": "strain"}, units={"moment": "N*m"})
+    assert back.channel("other 16") == Channel("other 16", "strain", location="16.x", direction="N-S")
     assert back.channel("moment").unit == every_kind().channel("moment").unit
     with pytest.raises(FileProblem, match=r"by the file and in kN by its description"):
         read_record(own, units={"load 12": "kN"})

@@ -44,8 +44,8 @@ def evaluate(
     from vibrid.hybrid.learned.files import load_model
     from vibrid.hybrid.learned.from_records import device_test
     from vibrid.hybrid.learned.recipes import forces
-    from vibrid.hybrid.learned.scores import force_scores
     from vibrid.project.quantities import in_si
+    from vibrid.records.force_scores import force_scores
     from vibrid.records.readers import read_record
     from vibrid.report.device_plots import plot_device_tests
     from vibrid.report.save import save_figure

@@ -1,6 +1,7 @@
 """Identification: the problem, the result, identifiability, and one method per file."""
 
 from vibrid.identification.archive import load_identification
+from vibrid.identification.calibrate import Calibration, calibrate
 from vibrid.identification.compare import Comparison, compare
 from vibrid.identification.identify import identify
 from vibrid.identification.loads.estimate import LoadEstimate
@@ -34,6 +35,7 @@ __all__ = [
     "METHODS",
     "SIVA",
     "Bayes",
+    "Calibration",
     "Comparison",
     "ExtendedKalman",
     "GlobalSearch",
@@ -58,6 +60,7 @@ __all__ = [
     "UnscentedKalman",
     "Validation",
     "WeakCollocation",
+    "calibrate",
     "compare",
     "find_loads",
     "identify",

@@ -87,6 +87,8 @@ def channel_fits(
         for i, (data, kept, predicted) in enumerate(zip(problem.data, problem.held_out, predictions, strict=True)):
             y, m, k = (np.asarray(a)[:, c] for a in (data.readings, data.present, kept))
             keep = m.astype(bool)
+            if not keep.any():  # this sensor was not used in this record
+                continue
             r = y - predicted[:, c]
             squares += np.sum(r[keep] ** 2)
             added += np.sum(r[keep])

@@ -11,6 +11,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.run import checked_result
+from vibrid.identification.first_step import first_steps
 from vibrid.identification.method import MethodChoice, as_method, refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.identification.problem import make_problem
@@ -53,9 +54,10 @@ def identify(
         sensors: the sensors of the channels, where the record does not state them.
         initial: `Initial(displacement, velocity)` at the start of each record; rest by default. A record of a free
             vibration has no excitation: it needs an initial state here, or one among the unknowns.
-        integrator, hold, substeps: as for `simulate`. "auto" begins with "linear" and 1; where the error of the time
-            step, or of the input between its samples, would bias the estimate, the fit is repeated with a finer step,
-            or with hold "band-limited" if the data prefer it, and the result says so.
+        integrator, hold, substeps: as for `simulate`. "auto" begins with "linear" and 1 (for a device whose motion is
+            imposed, with the steps that its law needs at the first guess); where the error of the time step, or of the
+            input between its samples, would bias the estimate, the fit is repeated with a finer step, or with hold
+            "band-limited" if the data prefer it, and the result says so.
         hold_out: share at the end of each record that is used to score the fit, not to fit.
         checks: "all", or "none" for the answer of the method as it is: its intervals then assume that model, time step
             and noise are right.
@@ -74,6 +76,8 @@ def identify(
         raise InputError(f"checks are 'all' or 'none', not '{checks}'.")
     if on_answer is not None and not callable(on_answer):
         raise InputError(f"on_answer is a function of the result, not {on_answer!r}.")
+    records = [data] if isinstance(data, Record) else data
+    known_hold = "linear" if hold == "auto" else hold
     problem = make_problem(
         structure,
         data,
@@ -81,14 +85,13 @@ def identify(
         sensors=sensors,
         initial=initial,
         integrator=integrator,
-        hold="linear" if hold == "auto" else hold,
-        substeps=1 if isinstance(substeps, str) else substeps,
+        hold=known_hold,
+        substeps=first_steps(structure, records, known_hold) if isinstance(substeps, str) else substeps,
         hold_out=hold_out,
     )
     refuse_impossible(problem, method)
     with one_blas_thread():
         fit = method.solve(problem, key, progress)
-        records = [data] if isinstance(data, Record) else data
         open_ = [name for name, value in (("hold", hold), ("substeps", substeps)) if value == "auto"]
         if checks == "all":
             with contextlib.suppress(KeyboardInterrupt):  # the answer is kept

@@ -30,7 +30,7 @@ from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, run
 from vibrid.simulation.simulate import chosen_integrator, default_integrator
 from vibrid.structures.base import Structure
-from vibrid.structures.device import IMPOSED, ImposedTest
+from vibrid.structures.device import ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors
 
 _DEAD = 1e-6  # size of a signal, over that of its prediction, below which a channel is dead
@@ -193,6 +193,7 @@ def make_problem(
     if "load offset" not in unknowns.needs:
         experiment = dataclasses.replace(experiment, loads=())
     arrays, held_out = [], []
+    _refuse_silent(sensors, records)
     for i, record in enumerate(records):
         moving = first[i].moves or unknowns.begins(i, len(records))
         used, kept = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
@@ -220,7 +221,7 @@ def make_problem(
 
 def _initial(structure, records: list[Record], given) -> tuple[Initial, ...]:
     """The initial state of the structure in each record."""
-    size = structure.model(IMPOSED if isinstance(structure, ImposedTest) else ()).size
+    size = structure.model(structure.inputs if isinstance(structure, ImposedTest) else ()).size
     if given is None or not isinstance(given, list | tuple):
         given = [given] * (len(records) if given is None else 1)
     if len(given) != len(records):
@@ -234,17 +235,20 @@ def _initial(structure, records: list[Record], given) -> tuple[Initial, ...]:
     return initial
 
 
+def _refuse_silent(sensors: Sensors, records: list[Record]) -> None:
+    """Refuse a record without any sample, and a sensor that has none in any record."""
+    seen = np.array([[np.isfinite(r[channel_of(r, s)]).any() for s in sensors] for r in records])
+    for i, j in np.argwhere(~seen):
+        if not seen[i].any() or not seen[:, j].any():
+            where = f"Channel '{sensors[j].label}' of record '{records[i].name}'"
+            raise InputError(f"{where} has no sample at all; leave it out.")
+
+
 def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads, moving: bool):
     if len(record) < 20:
         raise InputError(f"Record '{record.name}' has {len(record)} samples; identification needs at least 20.")
     names, inputs, shares = _inputs(structure, record, loads, moving)
-    columns = []
-    for sensor in sensors:
-        column = record[channel_of(record, sensor)]
-        if not np.isfinite(column).any():
-            raise InputError(f"Channel '{sensor.label}' of record '{record.name}' has no sample at all; leave it out.")
-        columns.append(column)
-    y = np.stack(columns, axis=1)
+    y = np.stack([record[channel_of(record, sensor)] for sensor in sensors], axis=1)
     present = np.isfinite(y)
     last = np.zeros_like(present)
     if hold_out:

@@ -4,6 +4,7 @@ from vibrid.laws.backlash import Backlash
 from vibrid.laws.base import LAWS, Law, Motion, Parallel, RateLaw, StaticLaw, has_rate
 from vibrid.laws.bilinear import Bilinear
 from vibrid.laws.bouc_wen import BoucWen
+from vibrid.laws.commanded import Commanded
 from vibrid.laws.concrete import KentPark
 from vibrid.laws.distributions import DISTRIBUTIONS, RayleighYield, UniformYield, WeibullYield, YieldDistribution
 from vibrid.laws.iwan import Iwan
@@ -22,6 +23,7 @@ __all__ = [
     "Backlash",
     "Bilinear",
     "BoucWen",
+    "Commanded",
     "Cubic",
     "FloorThermostat",
     "Iwan",

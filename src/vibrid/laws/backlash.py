@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Law, Motion, absolute_power
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 @LAWS.register("backlash")
@@ -29,6 +32,10 @@ class Backlash(Law):
     exponent: Parameter = parameter("roundness of the grip n", "", positive=True, default=2.0)
     stiffness: Parameter = parameter("stiffness of the spring in parallel k", "N/m", positive=True, default=0.0)
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        return {"slip_positive": loop.forward, "slip_negative": loop.backward, "play": 0.5 * loop.elastic}
 
     def start(self) -> Any:
         return jnp.zeros(())

@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -22,6 +22,9 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.missing import Missing
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 LAWS = Registry("law", reserved=("parallel",))
 
@@ -46,6 +49,11 @@ class Law(Parameterised):
     is_heavy: ClassVar[bool] = False  # a step costs far more than the loop around it
     is_stiff: ClassVar[bool] = False  # the state moves much faster than the structure: explicit rates need tiny steps
     is_averageable: ClassVar[bool] = True  # the mean of two states is a state, as a Kalman filter assumes
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        """Parameters of a first guess from measured loops, by name, where their units alone would say less."""
+        return {}
 
     def start(self) -> Any:
         """The state at rest, from the parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -13,6 +13,9 @@ from jax.core import Tracer
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Law, RateLaw, absolute_power
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 @LAWS.register("bouc-wen")
@@ -31,6 +34,11 @@ class BoucWen(RateLaw):
     post_yield_ratio: Parameter = parameter("stiffness after yield / before", "", positive=True, default=0.0)
 
     whole_exponent: int | None = eqx.field(static=True, default=None, repr=False)  # set by `simplify`
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        shape = 0.5 / loop.elastic
+        return {"stiffness": loop.stiffness, "beta": shape, "gamma": shape}
 
     def simplify(self, free: Collection[str]) -> Law:
         traced = isinstance(self.exponent, Tracer)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS
-from vibrid.laws.distributions import YieldDistribution
+from vibrid.laws.distributions import RayleighYield, YieldDistribution
 from vibrid.laws.masing import MemoryLaw, check_memory_law, surviving
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 @LAWS.register("iwan")
@@ -30,6 +35,10 @@ class Iwan(MemoryLaw):
     )
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        return {"distribution": RayleighYield(loop.elastic), "plastic_yield": loop.elastic}
 
     def __check_init__(self) -> None:
         check_memory_law(self)

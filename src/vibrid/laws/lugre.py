@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Motion, RateLaw
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 @LAWS.register("lugre")
@@ -29,6 +32,13 @@ class LuGre(RateLaw):
     stribeck_velocity: Parameter = parameter("Stribeck velocity vs", "m/s", positive=True)
     viscous: Parameter = parameter("viscous friction σ2", "N s/m", positive=True, default=0.0)
     is_stiff: ClassVar[bool] = True
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        forces = {"coulomb_positive": loop.forward, "coulomb_negative": loop.backward}
+        static = {"static_positive": 1.1 * loop.forward, "static_negative": 1.1 * loop.backward}
+        damping = 0.03 * loop.force / loop.velocity
+        return forces | static | {"bristle_damping": damping, "stribeck_velocity": 0.1 * loop.velocity}
 
     def capacity(self, w: jax.Array) -> jax.Array:
         """g(w): the force at which the bristles slip at velocity w, in newtons."""

@@ -8,7 +8,7 @@ Smyth 2007) and reads the force from two curves. The memory depends on the defor
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,7 +17,10 @@ import jax.numpy as jnp
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Law, Motion
-from vibrid.laws.distributions import YieldDistribution
+from vibrid.laws.distributions import RayleighYield, YieldDistribution
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 class Memory(NamedTuple):
@@ -158,6 +161,10 @@ class Masing(MemoryLaw):
     ductility: Parameter = parameter("deformation at breaking / at yield β", "", positive=True, default=jnp.inf)
     damping: Parameter = parameter("viscous damping c", "N s/m", positive=True, default=0.0)
     capacity: int = eqx.field(static=True, default=32)
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        return {"distribution": RayleighYield(loop.elastic)}
 
     def __check_init__(self) -> None:
         check_memory_law(self)

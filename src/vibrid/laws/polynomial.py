@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, StaticLaw
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 @LAWS.register("cubic")
@@ -27,6 +30,11 @@ class Polynomial(StaticLaw):
     """`F = k1 e + k2 e² + … + kn eⁿ`; `coefficients` lists k1 … kn in N/m, N/m², …"""
 
     coefficients: Parameter = parameter("stiffness coefficients k1, k2, …", "N/m^i")
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        terms = [loop.force / loop.displacement**power for power in (1, 2, 3)]
+        return {"coefficients": [terms[0], 0.1 * terms[1], 0.1 * terms[2]]}
 
     def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         total = jnp.zeros_like(e)

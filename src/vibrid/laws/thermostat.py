@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, RateLaw
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 @LAWS.register("thermostat")
@@ -22,6 +25,10 @@ class Thermostat(RateLaw):
     initial: Parameter = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
     rate: Parameter = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
     bath: Parameter = parameter("pull of the bath b", "N/m", default=0.0)
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        return {"rate": 0.1 * loop.size("N s^2/m^3")}
 
     def start(self) -> Any:
         return self.initial

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Motion, RateLaw, StaticLaw, absolute_power
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 @LAWS.register("nonlinear-viscous")
@@ -17,6 +20,10 @@ class NonlinearViscous(StaticLaw):
 
     coefficient: Parameter = parameter("damping coefficient c", "N (s/m)^a", positive=True, zero=True)
     exponent: Parameter = parameter("velocity exponent a", "", positive=True)
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        return {"coefficient": loop.force / loop.velocity**0.5, "exponent": 0.5}
 
     def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.coefficient * absolute_power(w, self.exponent) * jnp.sign(w)

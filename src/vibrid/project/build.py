@@ -24,7 +24,7 @@ from vibrid.project.sections import ExcitationTable, InitialTable, SensorTable, 
 from vibrid.records.record import QUANTITIES
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.structures.base import Structure
-from vibrid.structures.device import IMPOSED, ImposedTest
+from vibrid.structures.device import ImposedTest
 from vibrid.structures.sensors import Sensor, Sensors, compile_sensors
 
 _NAMES = ("law", "kind", "name", "count")
@@ -135,7 +135,7 @@ def make_sensors(
 
 def _traced(structure: Structure, function):
     """The shapes of `function(structure, model)`: checked without computing."""
-    loads = IMPOSED if isinstance(structure, ImposedTest) else ()
+    loads = structure.inputs if isinstance(structure, ImposedTest) else ()
     return eqx.filter_eval_shape(lambda whole: function(whole, whole.model(loads)), structure)
 
 

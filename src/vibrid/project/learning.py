@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vibrid.hybrid.learned.from_records import CORNER
 from vibrid.project.quantities import Number
 from vibrid.project.section import Plugins, Section
+from vibrid.records.imposed import CORNER
 
 
 class TestTable(Section):
@@ -21,6 +21,7 @@ class TestTable(Section):
     companion: str = Field(default="", description="record of the tested device at the same samples")
     capacity: Any = Field(description="friction force that the pretension is set for, or one for each direction")
     use: Literal["training", "validation"] = "training"
+    setup: str = Field(default="", description="name of the set-up, for `vibrid hybrid fit-law`; else its capacity")
 
 
 class ClosedLoopTable(Section):

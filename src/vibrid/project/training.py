@@ -94,6 +94,27 @@ def load_training(path, trust: bool = False) -> Training:
     return Training(table.title or path.stem, *content)
 
 
+def load_setups(path, trust: bool = False) -> dict[str, tuple[list[Record], list[Record]]]:
+    """The records for training and for validation of every set-up of a training file: tests of the same `setup`, or
+    else of the same capacity."""
+    path = Path(path)
+    text, table = read_table(path, training_file, trust)
+    notes, setups = Notes(), {}
+    for i, entry in enumerate(table.tests):
+        with notes.at("tests", i):
+            groups = setups.setdefault(entry.setup or _capacity_text(entry.capacity), ([], []))
+            groups[entry.use == "validation"].append(read_record(path.parent / entry.file))
+    if notes.problems:
+        raise ProjectProblem(path, text, notes.problems)
+    return setups
+
+
+def _capacity_text(value) -> str:
+    """A capacity as the name of a set-up."""
+    values = value if isinstance(value, list) else [value]
+    return ", ".join(v if isinstance(v, str) else f"{v:g} N" for v in values)
+
+
 def _device_tests(
     folder: Path, table: TrainingTable, rate: float, notes: Notes
 ) -> tuple[dict[str, list[DeviceTest]], list[str]]:

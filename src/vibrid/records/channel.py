@@ -24,11 +24,12 @@ QUANTITIES: dict[str, str] = {
     "load": "N",  # force applied at a place
     "imposed_displacement": "m",  # deformation that a machine imposes on a device
     "imposed_velocity": "m/s",
+    "command": "V",  # what a semi-active device is told
     "other": "",
 }
 """Every quantity a channel can carry, with the SI unit it is stored in."""
 
-EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity")
+EXCITATIONS = ("ground_acceleration", "load", "imposed_displacement", "imposed_velocity", "command")
 """Quantities that drive a structure; all others are responses."""
 
 _MOMENTS = ("load", "element_force")

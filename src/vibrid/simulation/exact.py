@@ -57,8 +57,16 @@ class Imposed(Integrator):
     """The motion is given by the inputs (displacement, velocity); only the states of the laws move."""
 
     def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
-        return State(u[:1], u[1:2], jnp.zeros(1), s)
+        x, v = imposed_motion(u)
+        return State(x, v, jnp.zeros_like(x), s)
 
     def step(self, model: Model, constants: Any, state: State, u: Any, dt: jax.Array | float) -> State:
-        x, v = u.end[:1], u.end[1:2]
-        return State(x, v, jnp.zeros(1), model.advance(state.s, (state.x, state.v), (x, v), dt))
+        x, v = imposed_motion(u.end)
+        return State(x, v, jnp.zeros_like(x), model.advance(state.s, (state.x, state.v), (x, v), dt))
+
+
+def imposed_motion(u: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Displacements and velocities of a device test from its inputs; a command after them counts as a displacement."""
+    if u.shape[-1] == 2:
+        return u[:1], u[1:2]
+    return jnp.stack([u[0], u[2]]), jnp.stack([u[1], jnp.zeros_like(u[2])])

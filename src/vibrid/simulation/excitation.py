@@ -129,7 +129,7 @@ def loads_of(structure: Structure, record: Record, moving: bool = False) -> tupl
     structure with an initial motion needs no input.
     """
     if isinstance(structure, ImposedTest):
-        return IMPOSED
+        return structure.inputs
     driving = [c for c in record.channels if c.quantity in EXCITATIONS[:2]]
     if not driving and not moving:
         channels = ", ".join(f"{c.name}: {c.quantity}" for c in record.channels)
@@ -205,6 +205,10 @@ def inputs_of(structure: Structure, record: Record, moving: bool = False) -> np.
         x = record[names["imposed_displacement"]]
         v = record[names["imposed_velocity"]] if "imposed_velocity" in names else np.gradient(x, record.step)
         columns = np.stack([x, v], axis=1)
+        if structure.inputs != IMPOSED:
+            if "command" not in names:
+                raise InputError(f"Record '{record.name}' needs a channel with quantity command for a commanded law.")
+            columns = np.column_stack([columns, record[names["command"]]])
     else:
         loads_of(structure, record, moving)
         columns = record.select(quantity=EXCITATIONS[:2]).data

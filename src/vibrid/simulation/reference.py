@@ -18,6 +18,7 @@ from vibrid.core.device import on_processor
 from vibrid.core.errors import Divergence, InputError
 from vibrid.laws.base import refuse_without_rate
 from vibrid.records.record import Record
+from vibrid.simulation.exact import imposed_motion
 from vibrid.simulation.excitation import Input, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_start
 from vibrid.simulation.response import Response
@@ -85,7 +86,7 @@ def _simulated(structure: Structure, excitation: Record, hold: str, tolerance: f
     first, unravel = ravel_pytree(states if imposed else (start.displacement, start.velocity, states))
 
     def unpack(y, u):
-        return (u[:1], u[1:2], unravel(y)) if imposed else unravel(y)
+        return (*imposed_motion(u), unravel(y)) if imposed else unravel(y)
 
     @jax.jit
     def slope(t, y, coefficients):
@@ -114,7 +115,7 @@ def _simulated(structure: Structure, excitation: Record, hold: str, tolerance: f
     @jax.vmap
     def motion(y, u):
         x, v, s = unpack(y, u)
-        return x, v, jnp.zeros(1) if imposed else model.acceleration(x, v, s, u), s
+        return x, v, jnp.zeros_like(x) if imposed else model.acceleration(x, v, s, u), s
 
     x, v, a, s = jax.tree.map(np.asarray, motion(kept, jnp.asarray(inputs)))
     return Response(structure, excitation, loads, inputs, x, v, a, s)

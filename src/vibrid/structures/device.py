@@ -12,6 +12,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.laws.base import Law, check_law
+from vibrid.laws.commanded import Commanded
 from vibrid.structures.base import STRUCTURES, Structure
 from vibrid.structures.model import Loads, Model
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 """The inputs of a device test."""
+COMMANDED = (*IMPOSED, ("command", ""))
+"""Those of a semi-active device."""
 
 
 class ImposedTest(Structure):
@@ -34,23 +37,34 @@ class ImposedTest(Structure):
         """The law of the specimen."""
         raise NotImplementedError
 
+    @property
+    def inputs(self) -> tuple[tuple[str, str], ...]:
+        """What drives it."""
+        return COMMANDED if isinstance(self.specimen(), Commanded) else IMPOSED
+
+    @property
+    def _size(self) -> int:
+        return len(self.inputs) - 1
+
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
-        return jnp.ones(1), None
+        return jnp.ones(self._size), None
 
     def parts(self) -> list[tuple[str, Law, np.ndarray]]:
-        return [(self.place, self.specimen(), np.ones((1, 1)))]
+        return [(self.place, self.specimen(), np.eye(self._size))]
 
     def model(
         self, loads: Loads = IMPOSED, parts: Sequence[tuple[str, Law, np.ndarray] | Stack] | None = None
     ) -> Model:
-        if tuple(q for q, _ in loads) != tuple(q for q, _ in IMPOSED):
+        inputs = self.inputs
+        if tuple(q for q, _ in loads) not in (tuple(q for q, _ in known) for known in (IMPOSED, inputs)):
             raise InputError("A device is driven by imposed_displacement and imposed_velocity, not by loads.")
-        return dataclasses.replace(super().model((), parts), load_matrix=jnp.zeros((1, len(IMPOSED))), loads=IMPOSED)
+        none = jnp.zeros((self._size, len(inputs)))
+        return dataclasses.replace(super().model((), parts), load_matrix=none, loads=inputs)
 
     def row(self, place: str) -> np.ndarray:
         if str(place) not in (self.place, "0"):
             raise InputError(f"This test has one place, '{self.place}'; '{place}' is not it.")
-        return np.ones(1)
+        return np.eye(self._size)[0]
 
     def ground_axes(self) -> dict[str, str]:
         return {}
@@ -63,7 +77,7 @@ class ImposedTest(Structure):
 class Device(ImposedTest):
     """One law under an imposed deformation: a damper in a testing machine, a storey in a cyclic test.
 
-    Sensors read `element_force` at "device".
+    Sensors read `element_force` at "device". A `Commanded` law also needs a channel of quantity command.
     """
 
     law: Law

@@ -17,8 +17,8 @@ from vibrid.hybrid.learned.network import Constant, DeviceNetwork
 from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.recipes import Recipe, score_tests, train_models
 from vibrid.hybrid.learned.resonant import ResonantNetwork
-from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.learned.training import Epoch, fit_models, predict
+from vibrid.records.force_scores import ForceScores, force_scores
 
 __all__ = [
     "Adapted",

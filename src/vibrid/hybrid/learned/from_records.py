@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.records.imposed import CORNER, every_for, one_of, velocity_of
 from vibrid.records.record import Record
-
-CORNER = 40.0
-"""Hz, of the low-pass on a displacement before it is differentiated."""
 
 
 def device_test(
@@ -26,10 +23,9 @@ def device_test(
         capacity: N, friction force that the pretension is set for, one number or one for each direction.
         rate: Hz of the model; the records' rate must be a multiple of it.
     """
-    every = _every(own, rate)
-    x, force = _channel(own, "imposed_displacement"), _channel(own, "element_force")
-    quantities = [c.quantity for c in own.channels]
-    v = _channel(own, "imposed_velocity") if "imposed_velocity" in quantities else differentiated(x, own.rate, corner)
+    every = every_for(own, rate)
+    x, force = one_of(own, "imposed_displacement"), one_of(own, "element_force")
+    v = velocity_of(own, corner)
     columns = [x, v, force]
     if companion is not None:
         if abs(companion.rate / own.rate - 1) > 1e-6 or len(companion) < len(own):
@@ -61,28 +57,3 @@ def companion_names(record: Record) -> list[str]:
     first = [by["element_force"], by["imposed_displacement"]]
     left_out = ("element_force", "imposed_displacement", "imposed_velocity")
     return first + [c.name for c in record.channels if c.quantity not in left_out]
-
-
-def differentiated(x, rate: float, corner: float = CORNER) -> np.ndarray:
-    """m/s: a displacement after a low-pass without delay (Butterworth of order 2, both ways), differentiated."""
-    if 2 * corner < rate:
-        x = scipy.signal.sosfiltfilt(scipy.signal.butter(2, corner, fs=rate, output="sos"), x)
-    return np.gradient(x, 1.0 / rate)
-
-
-def _channel(record: Record, quantity: str) -> np.ndarray:
-    names = [c.name for c in record.channels if c.quantity == quantity]
-    if len(names) != 1:
-        listed = "none" if not names else ", ".join(names)
-        raise InputError(f"Record '{record.name}' needs one channel with quantity {quantity}; it has {listed}.")
-    return record[names[0]]
-
-
-def _every(record: Record, rate: float) -> int:
-    every = record.rate / rate
-    if every < 0.999 or abs(every - round(every)) > 1e-3 * every:
-        raise InputError(
-            f"'{record.name}' has {record.rate:g} Hz; a model of {rate:g} Hz needs a whole multiple of that. Resample "
-            "it, or choose another rate."
-        )
-    return max(round(every), 1)

@@ -24,9 +24,9 @@ from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.resonant import ResonantNetwork
-from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.learned.training import Epoch, TrainingStep, fit_models, predict
 from vibrid.networks.checkpoint import Checkpoint
+from vibrid.records.force_scores import ForceScores, force_scores
 
 ANSWERS = ("direct", "law-layer", "corrected")
 NETWORKS = ("resonant", "passive", "lstm")

@@ -12,7 +12,7 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.recipes import Recipe, score_tests, train_models
-from vibrid.hybrid.learned.scores import ForceScores
+from vibrid.records.force_scores import ForceScores
 
 
 @dataclass(frozen=True)

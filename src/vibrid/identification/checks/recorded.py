@@ -165,6 +165,8 @@ def _coarse(problem: Problem, predictions: list[np.ndarray], c: int) -> list[Fin
     sensor = problem.sensors[c]
     for d, y in zip(problem.data, predictions, strict=True):
         values = _recorded(d, c)
+        if not np.isfinite(values).any():  # this sensor was not used in this record
+            continue
         resolution, misfit = resolution_of(values), np.sqrt(np.nanmean((values - y[:, c]) ** 2))
         words = coarse_words(resolution, float(np.nanstd(values)), QUANTITIES[sensor.quantity])
         if words and misfit > _EXACT * resolution:

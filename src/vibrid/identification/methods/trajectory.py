@@ -225,11 +225,11 @@ def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, nois
 
 
 def second_minimum(problem: Problem, descent: Descent) -> tuple[str, ...]:
-    """A message where another start ended elsewhere with nearly the same misfit."""
+    """A message where another start reached a minimum elsewhere with nearly the same misfit."""
     lowest, here = descent.cost[descent.best], descent.free[descent.best]
     scatter = 2.0 * lowest / max(problem.counts().sum(), 1.0) + 1e-300
     for b in np.argsort(descent.cost):
-        if b == descent.best or not descent.cost[b] <= 1.1 * lowest:
+        if b == descent.best or not descent.converged[b] or not descent.cost[b] <= 1.1 * lowest:
             continue
         apart = descent.free[b] - here
         distance = np.sqrt(max(apart @ descent.normal[descent.best] @ apart, 0.0) / scatter / len(apart))

@@ -15,7 +15,6 @@ import numpy as np
 
 from vibrid.hybrid.device import LoopDevice
 from vibrid.hybrid.learned.closed_loop import BROKEN, LoopErrors, loop_errors, run_or_break
-from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.result import HybridResult
 from vibrid.papers.ocpnn.hybrid_tests import PLACE, Case, cases, hybrid_test
 from vibrid.papers.ocpnn.loop_histories import loop_trained
@@ -25,6 +24,7 @@ from vibrid.papers.ocpnn.paper import PAPER, side_by_side
 from vibrid.papers.ocpnn.suite import AFTER, HELD_OUT
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.papers.two_storey import ROOF, two_storey_building
+from vibrid.records.force_scores import ForceScores, force_scores
 from vibrid.report.frame_plots import plot_moment_curvature
 from vibrid.report.hybrid_plots import name_section
 from vibrid.report.hybrid_report import column_base_and_beam_end

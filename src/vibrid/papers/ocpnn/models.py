@@ -25,7 +25,6 @@ from vibrid.hybrid.learned.answers import ScaledLaw
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.recipes import Recipe, forces, train_models
-from vibrid.hybrid.learned.scores import ForceScores, force_scores
 from vibrid.hybrid.updated import UpdatedLaw
 from vibrid.networks.checkpoint import fingerprint
 from vibrid.papers.ocpnn.as_published import published_filter
@@ -35,6 +34,7 @@ from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS, Pair, pairs_of
 from vibrid.papers.ocpnn.paper import side_by_side, trained_folder
 from vibrid.papers.ocpnn.suite import HAZARD, real_suite, synthetic_suite
 from vibrid.papers.paper import Run
+from vibrid.records.force_scores import ForceScores, force_scores
 
 RATE, EVERY = 1024.0, 4
 SEEDS = 3

@@ -9,7 +9,6 @@ import numpy as np
 from vibrid.core.progress import SILENT
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.histories import DeviceTest
-from vibrid.hybrid.learned.scores import ForceScores
 from vibrid.papers.ocpnn.models import (
     EVERY,
     RATE,
@@ -26,6 +25,7 @@ from vibrid.papers.ocpnn.paper import PAPER, side_by_side
 from vibrid.papers.ocpnn.published_networks import trained_published
 from vibrid.papers.ocpnn.suite import AFTER, BEFORE
 from vibrid.papers.paper import Check, Outcome, Run
+from vibrid.records.force_scores import ForceScores
 
 PAPER_TABLE_3 = {
     "data-driven": ((1.87, 0.28), (0.51, 0.14), (0.97, 0.01), (0.99, 0.00)),

@@ -15,7 +15,6 @@ from vibrid.hybrid.learned.closed_loop import loop_errors, run_or_break
 from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.histories import stack
 from vibrid.hybrid.learned.recipes import Recipe, train_models
-from vibrid.hybrid.learned.scores import ForceScores
 from vibrid.hybrid.learned.search import search_recipes
 from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.laws.linear import Linear
@@ -37,6 +36,7 @@ from vibrid.papers.ocpnn.pairs import CAPACITIES, COMPANION_SIGNALS, specimen
 from vibrid.papers.ocpnn.paper import PAPER, laboratory, side_by_side
 from vibrid.papers.ocpnn.suite import AFTER, at_half_scale, real_suite
 from vibrid.papers.paper import Check, Outcome, Run
+from vibrid.records.force_scores import ForceScores
 from vibrid.structures.damping import Rayleigh
 from vibrid.structures.shear import ShearBuilding
 
