@@ -80,7 +80,7 @@ def test_crops_are_pieces_of_tests_at_their_speed():
     assert np.array_equal(np.asarray(beyond[0]) > 0, np.arange(50) < 20)
 
 
-def test_a_training_on_crops_learns_and_goes_on_where_it_stopped(tmp_path):
+def test_a_training_on_crops_learns():
     tests = friction_tests()
     (best,) = train_models(SMALL, tests[:2], tests[2:])
     (first,) = train_models(dataclasses.replace(SMALL, steps=1), tests[:2], tests[2:])

@@ -268,8 +268,12 @@ def test_tests_come_from_records(tests):
     assert differentiated.capacity == (2e4, 1e4) and differentiated.companion.shape == (256, 0)
     with pytest.raises(InputError, match="multiple"):
         device_test(own, None, 1.0, 300.0)
+    shorter = companion.cut(None, 0.5)
+    cut = device_test(own, shorter, 1.0, RATE)  # ends with its companion
+    assert len(cut.x) == len(cut.companion) == len(shorter) // 2
+    np.testing.assert_array_equal(cut.x, tests[0].x[: len(cut.x)])
     with pytest.raises(InputError, match="same rate"):
-        device_test(own, companion.cut(None, 0.5), 1.0, RATE)
+        device_test(own, vb.Record(companion.data, companion.channels, step=2 * companion.step), 1.0, RATE)
 
 
 def test_the_steepest_slope_of_a_spring_is_its_stiffness():

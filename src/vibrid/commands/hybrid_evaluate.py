@@ -17,7 +17,10 @@ CompanionFiles = Annotated[
         "--companion", help="Record of the tested device for each file, in the same order.", show_default=False
     ),
 ]
-Capacity = Annotated[str, typer.Option(help="Friction force of the device, e.g. '18 kN'.", show_default=False)]
+Capacity = Annotated[
+    list[str],
+    typer.Option(help="Friction force of the device, e.g. '18 kN'; twice for each direction.", show_default=False),
+]
 Loop = Annotated[bool, typer.Option("--loop", help="Move it through cycles and rest too: is it fit for a closed loop?")]
 Figure = Annotated[Path | None, typer.Option(help="Draw force over displacement and time.", show_default=False)]
 
@@ -52,7 +55,9 @@ def evaluate(
 
     output.check_ending(figure, (".png", ".pdf", ".svg"))
     output.check_table_file(csv)
-    saved = load_model(model)
+    if len(capacity) > 2:
+        raise InputError(f"A device has one capacity, or one for each direction, not {len(capacity)}.")
+    saved, capacities = load_model(model), [in_si(given, "N") for given in capacity]
     uses_measurements, companion = bool(saved.model.companion_sizes), companion or []
     if uses_measurements and len(companion) != len(tests):
         raise InputError(
@@ -60,12 +65,12 @@ def evaluate(
         )
     others = [read_record(path) for path in companion] if uses_measurements else [None] * len(tests)
     device_tests = [
-        device_test(read_record(path), other, in_si(capacity, "N"), saved.model.rate, name=path.name)
+        device_test(read_record(path), other, capacities, saved.model.rate, name=path.name)
         for path, other in zip(tests, others, strict=True)
     ]
     with quiet_stdout(as_json):
         predicted, rows = forces(saved.model, device_tests), []
-        manners = conduct(saved.model, in_si(capacity, "N")) if loop else None
+        manners = conduct(saved.model, capacities[0] if len(capacities) == 1 else capacities) if loop else None
     for test, force in zip(device_tests, predicted, strict=True):
         zero = force_scores(np.zeros_like(test.force), test.force, test.v)
         rows.append({"test": test.name, **asdict(force_scores(force, test.force, test.v)), "zero": zero.nrmse})

@@ -76,9 +76,11 @@ def load_training(path, trust: bool = False) -> Training:
             if law is None:
                 raise InputError("there is no [law] to fit.")
             paths.get(law.law, name)
-    tests, companion = ({}, []) if recipe is None else _device_tests(path.parent, table, recipe.rate, notes)
+    tests, companion = ({}, []) if recipe is None else _device_tests(path.parent, table, recipe, notes)
     if recipe is not None and not tests["training"] and not notes.problems:
         raise FileProblem(path, "none of its tests is for training.")
+    if recipe is not None and not notes.problems and not any(test.weight for test in tests["training"]):
+        raise FileProblem(path, "all of its training tests have a weight of 0.")
     loop, settings = None, table.closed_loop
     if settings is not None:
         with notes.at("closed_loop", "project"):
@@ -116,7 +118,7 @@ def _capacity_text(value) -> str:
 
 
 def _device_tests(
-    folder: Path, table: TrainingTable, rate: float, notes: Notes
+    folder: Path, table: TrainingTable, recipe: Recipe, notes: Notes
 ) -> tuple[dict[str, list[DeviceTest]], list[str]]:
     """The tests for training and for validation, and the names of the measurements that accompany them."""
     tests, companion = {"training": [], "validation": []}, []
@@ -126,12 +128,15 @@ def _device_tests(
             capacity = _capacity(entry.capacity)
         with notes.at("tests", i):
             record = read_record(folder / entry.file)
-            other = read_record(folder / entry.companion) if entry.companion else None
+            other = read_record(folder / entry.companion) if entry.companion and recipe.uses_companion else None
+            if other is None and recipe.uses_companion and any(test.companion for test in table.tests):
+                raise InputError(
+                    "it has no companion, and others have one: give it one, or say uses_companion = false in [recipe]."
+                )
             if other is not None and not companion:
                 companion = companion_names(other)
-            tests[entry.use].append(
-                device_test(record, other, capacity, rate, corner=table.velocity_corner, name=entry.file)
-            )
+            made = device_test(record, other, capacity, recipe.rate, corner=table.velocity_corner, name=entry.file)
+            tests[entry.use].append(made._replace(weight=entry.weight))
     return tests, companion
 
 

@@ -18,7 +18,8 @@ def device_test(
     Arguments
         own: the test, with a channel of quantity imposed_displacement and one of quantity element_force;
             imposed_velocity is used if present, else the displacement is low-passed and differentiated.
-        companion: the record of the tested device at the same samples; None for a network without one.
+        companion: the record of the tested device at the same samples; None for a network without one. A test with a
+            shorter companion ends where that ends.
             The signals are force, displacement, then every other channel.
         capacity: N, friction force that the pretension is set for, one number or one for each direction.
         rate: Hz of the model; the records' rate must be a multiple of it.
@@ -28,13 +29,14 @@ def device_test(
     v = velocity_of(own, corner)
     columns = [x, v, force]
     if companion is not None:
-        if abs(companion.rate / own.rate - 1) > 1e-6 or len(companion) < len(own):
+        if abs(companion.rate / own.rate - 1) > 1e-6:
             raise InputError(
-                f"'{companion.name}' belongs to '{own.name}': it needs the same rate and at least as many samples "
-                f"({len(own)} at {own.rate:g} Hz, not {len(companion)} at {companion.rate:g} Hz)."
+                f"'{companion.name}' belongs to '{own.name}': it needs the same rate ({own.rate:g} Hz, not "
+                f"{companion.rate:g} Hz)."
             )
-        columns += list(companion_signals(companion)[: len(own)].T)
-    data = np.column_stack(columns)
+        columns += list(companion_signals(companion).T)
+    length = min(map(len, columns))
+    data = np.column_stack([column[:length] for column in columns])
     if not np.isfinite(data).all():
         raise InputError(f"Test '{own.name}' has missing samples; fill or cut them first.")
     data = data[every - 1 :: every]

@@ -37,7 +37,6 @@ class DeviceTest(NamedTuple):
     companion: np.ndarray  # (samples, signals)
     capacity: tuple[float, float]
     weight: float = 1.0  # in a training
-    group: str = ""  # tests of one group are left out together
 
 
 def stack(tests: list[DeviceTest], multiple: int = 1) -> Histories:

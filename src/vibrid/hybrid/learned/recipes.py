@@ -15,7 +15,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.progress import SILENT, Progress
-from vibrid.hybrid.learned.answers import Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.answers import Adapted, Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.crops import Crops
 from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel
@@ -28,7 +28,7 @@ from vibrid.hybrid.learned.training import Epoch, TrainingStep, fit_models, pred
 from vibrid.networks.checkpoint import Checkpoint
 from vibrid.records.force_scores import ForceScores, force_scores
 
-ANSWERS = ("direct", "law-layer", "corrected")
+ANSWERS = ("direct", "law-layer", "corrected", "adapted")
 NETWORKS = ("resonant", "passive", "lstm")
 _TOGETHER = 50  # steps of a passive network between two checkpoints
 
@@ -40,7 +40,8 @@ class Recipe:
     Arguments
         network: "resonant" (static layers around damped oscillators), "passive" (a network that cannot give energy; its
             answer is its own), or "lstm".
-        answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction.
+        answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction;
+            "adapted": both.
         uses_companion: whether it uses measurements of the tested device.
         rate: Hz, steps of the model per second.
         plays: number of play operators among its features.
@@ -50,7 +51,8 @@ class Recipe:
         branch, joined, dropout: sizes of an LSTM network, and its dropout.
         min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests; the capacity is no input.
         learning_rate, batch, shrink: of the training, by default those of its network; batch 0 takes all tests.
-        epochs, decay, every, stretch: of the training of a resonant or LSTM network (see `Epoch`).
+        epochs, decay, every, stretch, jitter, turned, doubt: of the training of a resonant or LSTM network (see
+            `Epoch`); jitter in m.
         steps, crop, warm_up, shake, warp, gain: of the training of a passive network (see `Crops`); crop and warm_up in
             seconds.
         emphasis: how much more a sample counts whose force is as large as the capacity.
@@ -82,6 +84,9 @@ class Recipe:
     every: int = 4
     batch: int | None = None
     stretch: int = 256
+    jitter: float = 0.0
+    turned: float = 0.0
+    doubt: float = 0.0
     shrink: float | None = None
     steps: int = 3000
     crop: float = 10.0
@@ -101,6 +106,11 @@ class Recipe:
                 raise unknown_name(what, value, known)
         if self.network == "passive" and (self.answer != "direct" or self.min_max):
             raise InputError("A passive network has its own answer and scaling: leave `answer` and `min_max` out.")
+        for name in ("jitter", "turned", "doubt", "shake", "warp", "gain", "warm_up"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"'{name}' of a recipe must not be negative, not {getattr(self, name)!r}.")
+        if self.turned > 1:
+            raise InputError(f"'turned' of a recipe is a share of the tests, not {self.turned!r}.")
         for name in ("rate", "epochs", "stretch", "seeds", "learning_rate", "every", "steps", "crop"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise InputError(f"'{name}' of a recipe must be positive, not {getattr(self, name)!r}.")
@@ -163,6 +173,8 @@ class Recipe:
             raise InputError(f"A model with the answer '{self.answer}' needs a law.")
         if self.answer == "corrected":
             return Corrected(law, self.bound)
+        if self.answer == "adapted":
+            return Adapted(law, self.learned, self.span, self.bound)
         return LawLayer(law, self.learned, self.span)
 
     def trainer(self) -> Trainer:
@@ -174,7 +186,7 @@ class Recipe:
             lengths = {name: round(getattr(self, name) * self.rate) for name in ("crop", "warm_up")}
             count = -(-self.steps // each)
             return Trainer(Crops, {"steps": count * each, "each": each, **lengths, **own, **given}, count, 1)
-        own = {name: getattr(self, name) for name in ("decay", "every", "stretch")}
+        own = {name: getattr(self, name) for name in ("decay", "every", "stretch", "jitter", "turned", "doubt")}
         return Trainer(Epoch, {"rate": 5e-3, **own, **given}, self.epochs, self.stretch)
 
 
