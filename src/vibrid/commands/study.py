@@ -53,6 +53,52 @@ def study_run(
             deliver.answer(lambda: _print(loaded.title, content))
 
 
+@study.command("fragility")
+def study_fragility(
+    folder: Annotated[Path, typer.Argument(help="Folder of a study.", show_default=False)],
+    of: Annotated[str | None, typer.Option(help="Variable such as peak_storey_drift; by default collapse.")] = None,
+    above: Annotated[float | None, typer.Option(help="The value that the variable passes, in SI units.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw stripes and curve: .png, .pdf or .svg.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Fit a fragility curve to a study with levels, or to one that hunted for collapse; also while it runs.
+
+    Example: vibrid study fragility ida --plot fragility.png
+    """
+    from vibrid.commands import output
+    from vibrid.commands.delivery import Delivery
+    from vibrid.studies import fragility, open_study
+
+    output.check_ending(plot, (".png", ".pdf", ".svg"))
+    data = open_study(folder)
+    curve = fragility(data, of, above)
+    log_median, dispersion = curve.deviations
+    content = {
+        "folder": str(folder),
+        "event": curve.event,
+        "measure": curve.measure,
+        "unit": curve.unit,
+        "median": curve.median,
+        "standard_deviation_of_log_median": log_median,
+        "dispersion": curve.dispersion,
+        "standard_deviation_of_dispersion": dispersion,
+        "levels": curve.levels,
+        "events": curve.events,
+        "counts": curve.counts,
+        "left_out": curve.left_out,
+    }
+    with Delivery(quiet=as_json) as deliver:
+        deliver.answer(lambda: output.print_json(content) if as_json else typer.echo(str(curve)))
+        deliver.file(plot, lambda: _draw(data, curve, of or "peak_storey_drift", plot))
+
+
+def _draw(data, curve, variable: str, path) -> None:
+    from vibrid.report.save import save_figure
+    from vibrid.report.study_plots import fragility_figure
+
+    save_figure(fragility_figure(data, curve, variable), path)
+
+
 def summary(data, project: Path, out: Path) -> dict:
     """What a study found, in a few numbers."""
     import numpy as np

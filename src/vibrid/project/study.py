@@ -18,6 +18,7 @@ from vibrid.records.readers import read_described
 from vibrid.records.record import Record
 from vibrid.structures.base import Structure
 from vibrid.studies.distributions import Gaussian, LogNormal, Uniform
+from vibrid.studies.hunt import Hunt
 from vibrid.studies.intensity import IntensityMeasure
 from vibrid.studies.kept import Collapse, StoreyDrift
 from vibrid.studies.motions import read_motions
@@ -43,6 +44,13 @@ def make_plan(table: StudyTable, structure: Structure, notes: Notes) -> StudyPla
         given["intensity"] = measure
         with notes.at("study", "levels"):
             given["levels"] = [in_si(level, measure.unit) for level in table.levels]
+    if table.hunt is not None and measure is not None:
+        given["intensity"] = measure
+        with notes.at("study", "hunt"):
+            if table.levels:
+                raise InputError("a study has levels or hunts for collapse, not both.")
+            first = in_si(table.hunt.first, measure.unit)
+            given["levels"] = Hunt(first, table.hunt.growth, table.hunt.resolution, table.hunt.fill, table.hunt.most)
     if table.scales:
         given["scales"] = table.scales
     vary: dict[str, Any] = {}

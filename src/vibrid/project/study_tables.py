@@ -56,6 +56,17 @@ class IntensityTable(Section):
     damping: Annotated[float, Number("ratio to critical, of the spectrum")] = 0.05
 
 
+class HuntTable(Section):
+    """How the levels of a motion are chosen to find its collapse."""
+
+    words: ClassVar[str] = "a hunt for collapse"
+    first: WithUnit = Field(description="the lowest level, and the first step upwards")
+    growth: float = Field(default=1.5, description="each step upwards over the one before")
+    resolution: float = Field(default=0.1, description="the gap around collapse over its upper end, in the end")
+    fill: int = Field(default=3, description="runs that fill gaps below collapse")
+    most: int = Field(default=20, ge=1, le=1000, description="runs of one motion, at most")
+
+
 class SyntheticSuiteTable(SyntheticTable):
     """Synthetic earthquakes that differ in their seeds."""
 
@@ -85,6 +96,7 @@ class StudyTable(Section):
     combine: Annotated[str, OneOf(COMBINATIONS)] | None = Field(default=None, description="how parameters combine")
     count: int | None = Field(default=None, ge=1, le=MOST_RUNS, description="samples of distributions or of the fit")
     correlation: list[list[float]] | None = Field(default=None, description="of the distributions, in their order")
+    hunt: HuntTable | None = Field(default=None, description="a hunt for collapse, instead of levels")
     levels: list[WithUnit] = Field(
         default=[], description="intensities to which every motion is scaled", max_length=_MANY
     )

@@ -31,6 +31,7 @@ def attach_report() -> None:
     attach("vibrid.records.motions.select:Suite", plot="vibrid.report.record_plots:plot_suite")
     attach("vibrid.identification.loads.estimate:LoadEstimate", plot="vibrid.report.load_plots:plot_loads")
     attach("vibrid.identification.compare:Comparison", plot="vibrid.report.identification_plots:plot_comparison")
+    attach("vibrid.studies.fragility:Fragility", plot="vibrid.report.study_plots:plot_fragility")
     attach("vibrid.identification.prediction:Prediction", plot="vibrid.report.prediction_plots:plot_prediction")
     attach("vibrid.identification.result:Validation", plot="vibrid.report.identification_plots:plot_validation")
     attach(

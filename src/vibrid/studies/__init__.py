@@ -3,6 +3,8 @@
 from vibrid.studies.axes import Axis
 from vibrid.studies.distributions import Distribution, Gaussian, LogNormal, Uniform
 from vibrid.studies.engine import Engine, InProcess
+from vibrid.studies.fragility import Fragility, annual_rate, demand_hazard, fit_capacities, fit_fragility, fragility
+from vibrid.studies.hunt import Hunt
 from vibrid.studies.intensity import IntensityMeasure
 from vibrid.studies.kept import OUTCOMES, Collapse, StoreyDrift
 from vibrid.studies.motions import StudyMotion, read_motions
@@ -15,7 +17,9 @@ __all__ = [
     "Collapse",
     "Distribution",
     "Engine",
+    "Fragility",
     "Gaussian",
+    "Hunt",
     "InProcess",
     "IntensityMeasure",
     "LogNormal",
@@ -23,6 +27,11 @@ __all__ = [
     "Study",
     "StudyMotion",
     "Uniform",
+    "annual_rate",
+    "demand_hazard",
+    "fit_capacities",
+    "fit_fragility",
+    "fragility",
     "open_study",
     "read_motions",
     "study",

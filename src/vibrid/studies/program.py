@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import equinox as eqx
 import jax
@@ -32,7 +32,8 @@ class Batch:
 
     runs: (size, dimensions) the place of every run in the study; motions: (size,) which motion drives each; factors:
     (size,) what it is multiplied by; values: (size,) of every path that varies; length: samples, padding included;
-    width: runs of the compiled program, of which those from `size` on repeat the last.
+    width: runs of the compiled program, of which those from `size` on repeat the last; labels: (size,) what else is
+    written of every run, by name.
     """
 
     runs: np.ndarray
@@ -41,6 +42,7 @@ class Batch:
     values: dict[str, np.ndarray]
     length: int
     width: int
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

@@ -45,8 +45,14 @@ def run_study(
         generations = state["generations"]
         outcomes = store.read("outcome")[tuple(map(slice, generations[-1]["shape"]))]
         missing = int(np.isin(outcomes, (WAITING, SET_ASIDE)).sum())
-        batches = (batch for batch in _all_batches(study, generations) if _is_missing(outcomes, batch))
-        compute(study.program, store, batches, missing, engine, progress, variables_of(study))
+        batches = (batch for batch in _all_batches(study, generations) if is_missing(outcomes, batch))
+        engine = InProcess() if engine is None else engine
+        try:
+            if missing:
+                engine.begin(study.program)
+            compute(study.program, store, batches, missing, engine, progress, variables_of(study))
+        finally:
+            engine.close()
     return store.dataset()
 
 
@@ -57,7 +63,8 @@ def _all_batches(study: Study, generations: Sequence[Mapping[str, Any]]) -> Iter
         before = generation["shape"]
 
 
-def _is_missing(outcomes: np.ndarray, batch: Batch) -> bool:
+def is_missing(outcomes: np.ndarray, batch: Batch) -> bool:
+    """Whether a run of a batch was not computed yet, or set aside."""
     return bool(np.isin(outcomes[tuple(batch.runs.T)], (WAITING, SET_ASIDE)).any())
 
 
@@ -66,28 +73,24 @@ def compute(
     store: Store,
     batches: Iterator[Batch],
     missing: int,
-    engine: Engine | None,
+    engine: Engine,
     progress: Progress,
     names: Mapping[str, tuple[str, list[int] | None]],
+    label: str = "",
 ) -> None:
     """Compute batches and write them as they come; those that were set aside are written as such with their inputs."""
-    engine = InProcess() if engine is None else engine
     if not missing:
         return
-    progress.stage(f"computing {missing} runs", missing)
+    progress.stage(label or f"computing {missing} runs", missing)
     begun, done = time.monotonic(), 0
-    try:
-        engine.begin(program)
-        for batch, answer in engine.results(batches):
-            if isinstance(answer, Exception):
-                name = "-".join(map(str, batch.runs[0]))
-                store.set_aside(name, _inputs(program, batch, answer))
-                answer = program.set_aside(batch)
-            store.write(batch.runs, named(answer, names))
-            done += batch.size
-            progress.update(done, _note(done, missing, time.monotonic() - begun))
-    finally:
-        engine.close()
+    for batch, answer in engine.results(batches):
+        if isinstance(answer, Exception):
+            name = "-".join(map(str, batch.runs[0]))
+            store.set_aside(name, _inputs(program, batch, answer))
+            answer = program.set_aside(batch)
+        store.write(batch.runs, {**batch.labels, **named(answer, names)})
+        done += batch.size
+        progress.update(done, _note(done, missing, time.monotonic() - begun))
 
 
 def _note(done: int, total: int, seconds: float) -> str:
@@ -165,6 +168,9 @@ def _run_variables(study: Study, dims: tuple[str, ...]) -> dict[str, Variable]:
         "outcome": Variable(dims, np.int8, OUTCOME_ATTRIBUTES, len(dims)),
         "ended_at": Variable(dims, float, _unit("s", long_name="when the run collapsed or failed"), len(dims)),
     }
+    if study.hunt is not None and study.measure is not None:
+        about = _unit(study.measure.unit, long_name=str(study.measure))
+        found["level"] = Variable(dims, float, about, len(dims))
     for name in variables_of(study):
         if name in found:
             continue

@@ -23,6 +23,7 @@ from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensor, Sensors
 from vibrid.structures.shear import ShearBuilding
 from vibrid.studies.axes import Axis, check_size, parameter_axes, refuse_twice
+from vibrid.studies.hunt import Hunt, run_hunt
 from vibrid.studies.intensity import IntensityMeasure
 from vibrid.studies.kept import KEEPABLE, Collapse, StoreyDrift
 from vibrid.studies.motions import as_motions, shared_inputs
@@ -44,7 +45,8 @@ class Study:
 
     program: what one batch computes; parameters: the axes along which parameters change; scales: the ticks of the
     dimension `level` (in the unit of `measure`) or `scale`, None where motions are taken as they are; storeys: the
-    drifts that are watched; attributes: what else the dataset says of its origin.
+    drifts that are watched; hunt: how levels are chosen, where they are not given; attributes: what else the dataset
+    says of its origin.
     """
 
     program: StudyProgram
@@ -52,6 +54,7 @@ class Study:
     scales: np.ndarray | None
     measure: IntensityMeasure | None
     storeys: tuple[StoreyDrift, ...]
+    hunt: Hunt | None = None
     key: int = 0
     attributes: dict[str, str] = field(default_factory=dict)
 
@@ -64,11 +67,13 @@ class Study:
     def sizes(self) -> dict[str, int]:
         """The dimensions of the study and how many ticks each has."""
         found = {axis.name: axis.size for axis in self.parameters} | {"motion": len(self.program.motions)}
+        if self.hunt is not None:
+            return {**found, "trial": self.hunt.most}
         return found if self.scales is None else {**found, str(self.scale_name): len(self.scales)}
 
     @property
     def size(self) -> int:
-        """The number of runs."""
+        """The number of runs, of a hunt at most."""
         return check_size(list(self.sizes.values()))
 
     @property
@@ -120,7 +125,7 @@ class Study:
                 digest.update(leaf.encode())
             else:
                 digest.update(np.ascontiguousarray(np.asarray(leaf)).tobytes())
-        said = (str(form), p.loads, p.hold, p.substeps, p.keep, list(self.sizes), self.measure, self.storeys)
+        said = (str(form), p.loads, p.hold, p.substeps, p.keep, list(self.sizes), self.measure, self.storeys, self.hunt)
         digest.update(repr(said).encode())
         return digest.hexdigest()
 
@@ -159,6 +164,8 @@ class Study:
             engine: where batches are computed; in this process by default.
             progress: is told how far it is.
         """
+        if self.hunt is not None and self.measure is not None:
+            return run_hunt(self, self.hunt, self.measure, out, engine, progress)
         return run_study(self, out, engine, progress)
 
     def __str__(self) -> str:
@@ -187,7 +194,7 @@ def study(
     combine: str | None = None,
     count: int | None = None,
     correlation: Numbers | None = None,
-    levels: Numbers | None = None,
+    levels: Numbers | Hunt | None = None,
     intensity: str | IntensityMeasure = "sa",
     scales: Numbers | None = None,
     sensors: Sequence[Sensor] | None = None,
@@ -211,7 +218,8 @@ def study(
             "latin-hypercube", "sobol" or "random" for distributions, drawn along `sample`.
         count: how many samples are drawn.
         correlation: (n, n) of the distributions, in their order.
-        levels: of intensity, in m/s² (Arias: m/s), to which every motion is scaled.
+        levels: of intensity, in m/s² (Arias: m/s), to which every motion is scaled; or a `Hunt` for the collapse of
+            each, with trials along the dimension `trial`.
         intensity: of the levels: "pga", "sa", "avgsa", "arias", or an `IntensityMeasure` with its period.
         scales: factors on every motion, instead of levels.
         sensors: quantities and places that are kept; absolute accelerations of all floors by default. Gain, delay and
@@ -245,9 +253,14 @@ def study(
         raise unknown_name("kind of result to keep", unknown[0] if unknown else "", KEEPABLE)
     axes = parameter_axes(whole, vary, combine, count, correlation, key)
     moving = as_motions(whole, motions)
+    hunt = levels if isinstance(levels, Hunt) else None
+    if hunt is not None and axes:
+        raise InputError("A hunt for collapse varies nothing but motions: leave out `vary`, or give levels.")
     scaled, measure = _scales(whole, levels, intensity, scales)
-    refuse_twice(axes, ["motion", "level", "scale"])
-    check_size([axis.size for axis in axes] + [len(moving), 1 if scaled is None else len(scaled)])
+    refuse_twice(axes, ["motion", "level", "scale", "trial"])
+    check_size(
+        [axis.size for axis in axes] + [len(moving), 1 if scaled is None else len(scaled), hunt.most if hunt else 1]
+    )
     watched = _watched_storeys(whole, storeys, heights)
     tall = np.array([np.nan if s.height is None else s.height for s in watched])
     limits = (collapse or Collapse()).limits(tall)
@@ -260,7 +273,7 @@ def study(
     eqx.filter_eval_shape(lambda s: s.sensor_arrays(s.model(loads), tuple(program.sensors)), whole)
     if "channels" in keep and len({motion.record.step for motion in moving}) > 1:
         raise InputError("Whole channels of motions with different steps have no common time: resample the motions.")
-    return Study(program, tuple(axes), scaled, measure, watched, key)
+    return Study(program, tuple(axes), scaled, measure, watched, hunt, key)
 
 
 def _refuse_watched_sections(structure: Structure) -> None:
@@ -278,6 +291,9 @@ def _scales(structure, levels, intensity, scales) -> tuple[np.ndarray | None, In
         raise InputError("Give either levels of intensity or scale factors, not both.")
     if given is None:
         return None, None
+    if isinstance(given, Hunt):
+        measure = intensity if isinstance(intensity, IntensityMeasure) else IntensityMeasure(intensity)
+        return None, measure.at_period_of(structure)
     values = np.atleast_1d(np.asarray(given, float))
     what = "levels" if levels is not None else "scales"
     if values.ndim != 1 or not np.all(values > 0):
