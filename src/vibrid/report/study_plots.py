@@ -69,6 +69,29 @@ def plot_stripes(data: xarray.Dataset, variable: str = "peak_storey_drift", ax: 
     return ax
 
 
+def plot_bands(bands: xarray.Dataset, variable: str = "peak_storey_drift", ax: Any = None) -> Any:
+    """The median and the band of the largest value of a variable under every motion (see `response_bands`)."""
+    if variable not in bands.data_vars:
+        raise unknown_name("variable of the study", variable, map(str, bands.data_vars))
+    ax = new_axes() if ax is None else ax
+    inside = [dim for dim in bands[variable].dims if dim not in ("band", "motion")]
+    low, middle, high = (bands[variable].sel(band=name).max(inside).values for name in ("low", "median", "high"))
+    names, places = [str(name) for name in bands.motion.values], np.arange(bands.sizes["motion"])
+    ax.errorbar(places, middle, [middle - low, high - middle], fmt="o", ms=4, capsize=3, color=CYCLE[0])
+    few = len(names) <= 20
+    ax.set_xticks(places if few else [])
+    ax.set_xticklabels(names if few else [], rotation=30, ha="right")
+    words, unit = variable.removeprefix("peak_").replace("_", " "), bands[variable].attrs.get("units", "")
+    share = f"{100 * bands.attrs['confidence']:.0f} % of the samples"
+    ax.set(
+        ylabel=f"largest {words} [{unit}]",
+        xlabel="" if few else "motions",
+        title=f"median, and {share}",
+        ylim=(0, None),
+    )
+    return ax
+
+
 def fragility_figure(data: xarray.Dataset, curve: Fragility, variable: str = "peak_storey_drift") -> Figure:
     """Stripes and the fragility curve beside each other; the curve alone where the variable was not kept."""
     both = variable in data.data_vars

@@ -8,6 +8,7 @@ from vibrid.studies.hunt import Hunt
 from vibrid.studies.intensity import IntensityMeasure
 from vibrid.studies.kept import OUTCOMES, Collapse, StoreyDrift
 from vibrid.studies.motions import StudyMotion, read_motions
+from vibrid.studies.prediction import response_bands
 from vibrid.studies.store import open_study
 from vibrid.studies.study import Study, study
 
@@ -34,5 +35,6 @@ __all__ = [
     "fragility",
     "open_study",
     "read_motions",
+    "response_bands",
     "study",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -123,7 +124,7 @@ def posterior_axis(fit: Identification, count: int, key: int = 0) -> Axis:
         covariance = np.where(np.isfinite(fit.free_covariance), fit.free_covariance, 0.0)
         sizes, vectors = np.linalg.eigh(covariance)
         steps = generator.standard_normal((count, len(sizes))) * np.sqrt(np.maximum(sizes, 0.0))
-        physical = np.stack([np.asarray(unknowns.to_physical(jnp.asarray(fit.free + vectors @ s))) for s in steps])
+        physical = np.asarray(jax.vmap(unknowns.to_physical)(jnp.asarray(fit.free + steps @ vectors.T)))
     else:
         raise InputError(
             f"{fit.method} gives no uncertainty, so that nothing can be drawn; identify with a method that does."
