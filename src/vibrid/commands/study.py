@@ -14,6 +14,8 @@ study = typer.Typer(no_args_is_help=True, help="Thousands of runs of a project, 
 
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder of the dataset; gone on with where it is there.")]
+Where = Annotated[str, typer.Option(help="here, processes, tcp://host:port of a dask scheduler, slurm or pbs.")]
+Jobs = Annotated[int | None, typer.Option(help="Processes, or jobs of a queue.", show_default=False)]
 Skip = Annotated[bool, typer.Option(help="Leave out motions that cannot be read.")]
 
 
@@ -21,6 +23,8 @@ Skip = Annotated[bool, typer.Option(help="Leave out motions that cannot be read.
 def study_run(
     project: ProjectFile,
     out: Folder,
+    on: Where = "here",
+    jobs: Jobs = None,
     skip_unreadable: Skip = False,
     trust: Trust = False,
     as_json: Json = False,
@@ -39,12 +43,13 @@ def study_run(
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
         from vibrid.project import load_project
+        from vibrid.studies import engine_for
 
         loaded = load_project(project, trust)
         made, problems = loaded.study(skip_unreadable)
         for problem in problems:
             typer.echo(f"left out: {problem}", err=True)
-        data = made.run(out, progress=progress)
+        data = made.run(out, engine_for(on, jobs), progress)
     content = summary(data, project, out)
     with Delivery(quiet=as_json) as deliver:
         if as_json:

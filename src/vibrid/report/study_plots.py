@@ -82,13 +82,10 @@ def plot_bands(bands: xarray.Dataset, variable: str = "peak_storey_drift", ax: A
     ax.set_xticks(places if few else [])
     ax.set_xticklabels(names if few else [], rotation=30, ha="right")
     words, unit = variable.removeprefix("peak_").replace("_", " "), bands[variable].attrs.get("units", "")
+    ax.set_xlim(-0.5, len(places) - 0.5)
     share = f"{100 * bands.attrs['confidence']:.0f} % of the samples"
-    ax.set(
-        ylabel=f"largest {words} [{unit}]",
-        xlabel="" if few else "motions",
-        title=f"median, and {share}",
-        ylim=(0, None),
-    )
+    ax.set(ylabel=f"largest {words} [{unit}]", xlabel="" if few else "motions", ylim=(0, None))
+    ax.set_title(f"median, and {share}", loc="left")
     return ax
 
 

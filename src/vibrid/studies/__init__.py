@@ -1,6 +1,7 @@
 """Studies: thousands of runs described once, computed in batches, resumed and collected in one dataset."""
 
 from vibrid.studies.axes import Axis
+from vibrid.studies.cluster import Cluster, engine_for
 from vibrid.studies.distributions import Distribution, Gaussian, LogNormal, Uniform
 from vibrid.studies.engine import Engine, InProcess
 from vibrid.studies.fragility import Fragility, annual_rate, demand_hazard, fit_capacities, fit_fragility, fragility
@@ -15,6 +16,7 @@ from vibrid.studies.study import Study, study
 __all__ = [
     "OUTCOMES",
     "Axis",
+    "Cluster",
     "Collapse",
     "Distribution",
     "Engine",
@@ -30,6 +32,7 @@ __all__ = [
     "Uniform",
     "annual_rate",
     "demand_hazard",
+    "engine_for",
     "fit_capacities",
     "fit_fragility",
     "fragility",

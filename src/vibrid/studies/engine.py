@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import TypeAlias
 
@@ -54,15 +54,15 @@ class InProcess(Engine):
                 lambda batch: pool.submit(program.compute, batch),
                 lambda waiting: wait(waiting, return_when=FIRST_COMPLETED).done,
                 lambda future: future.result(),
-                2 * self.threads,
+                lambda: 2 * self.threads,
             )
 
     def close(self) -> None:
         self._program = None
 
 
-def answers_of(batches, submit, finished, result, most: int) -> Iterator[Answer]:
-    """Keep at most `most` batches under way; the first of every shape is alone, so that it is compiled once.
+def answers_of(batches, submit, finished, result, most: Callable[[], int]) -> Iterator[Answer]:
+    """Keep at most `most()` batches under way; the first of every shape is alone, so that it is compiled once.
 
     Arguments
         submit: a batch to a future; finished: futures to those that are done, waiting for one at least; result: a
@@ -80,7 +80,7 @@ def answers_of(batches, submit, finished, result, most: int) -> Iterator[Answer]
             shape = (batch.length, batch.width, tuple(batch.values))
             alone = shape not in seen
             seen.add(shape)
-            while under_way and (alone or len(under_way) >= most):
+            while under_way and (alone or len(under_way) >= most()):
                 yield from collect()
             under_way[submit(batch)] = batch
             while alone and under_way:
