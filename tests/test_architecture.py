@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOMS = (
-    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid",
+    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "studies",
     "conformance", "extend", "report", "papers", "project", "front",
 )  # fmt: skip
 FRONT = ("commands", "cli", "moved_names", "__main__")
@@ -222,9 +222,11 @@ def test_a_project_waits_for_what_only_some_commands_need():
     """
     slow = {f"scipy.{room}" for room in ("signal", "stats", "optimize", "integrate", "interpolate")}
     loaded = loaded_after("import vibrid.project, vibrid.hybrid")
-    assert not loaded & (slow | {"matplotlib", "rich", "optuna", "blackjax", "pysindy", "onnx"})
+    assert not loaded & (
+        slow | {"matplotlib", "rich", "optuna", "blackjax", "pysindy", "onnx", "xarray", "zarr", "dask"}
+    )
     assert rooms_in(loaded) == {"core", "records", "laws", "structures", "simulation", "networks", "identification",
-                                "hybrid", "project", "report"}  # fmt: skip
+                                "hybrid", "studies", "project", "report"}  # fmt: skip
     assert {m for m in loaded if m.startswith("vibrid.report.")} == {"vibrid.report.attached"}
 
 
@@ -282,6 +284,7 @@ MAY_WRITE = {
     "networks/export/fmu.py: TemporaryDirectory": "C files for the compiler, which go with their folder",
     "networks/export/fmu.py: ZipFile": "to memory, before the safe way",
     "records/journal.py: open": "the last rows of a running test, in memory that outlives a kill",
+    "studies/store.py: open": "the lock of a study, which holds nothing: one process at a time writes its arrays",
     "report/embed.py: savefig": "to memory, for a page",
     "report/save.py: savefig": "to memory, before the safe way",
 }

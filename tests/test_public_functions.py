@@ -171,6 +171,27 @@ IDENTIFYING = {
     },
     "TrajectoryFit": {"starts": 1, "spread": 0.4, "segments": 1, "stages": ("storeys",), "iterations": 5, "rounds": 1},
 }
+STUDYING = {
+    "study": {
+        "structure": BUILDING,
+        "motions": [GROUND],
+        "vary": {"masses[0]": [1.0, 2.0]},
+        "levels": [1.0],
+        "intensity": "pga",
+        "sensors": SENSORS,
+        "heights": [3.0],
+        "keep": ["peaks"],
+        "collapse": vb.studies.Collapse(drift=0.1),
+        "hold": "linear",
+        "substeps": 1,
+        "key": 0,
+    },
+    "Gaussian": {"mean": 1.0, "deviation": 0.1},
+    "LogNormal": {"median": 1.0, "dispersion": 0.1},
+    "Uniform": {"low": 1.0, "high": 2.0},
+    "IntensityMeasure": {"kind": "sa", "period": 0.5, "damping": 0.05},
+    "StoreyDrift": {"top": "1", "bottom": "0", "height": 3.0},
+}
 PATHS = [
     "storeys[7].stiffness",
     "storeys[*]",
@@ -199,8 +220,8 @@ def told(function, arguments: dict) -> None:
         assert len(str(problem).split()) > 3, f"not a sentence: {problem}"
 
 
-WORKS = LAWS | STRUCTURES | MEASURING | RECORDS | MOVING | IDENTIFYING
-ROOMS = (vb.records, vb.laws, vb.structures, vb.simulation, vb.identification)
+WORKS = LAWS | STRUCTURES | MEASURING | RECORDS | MOVING | IDENTIFYING | STUDYING
+ROOMS = (vb.records, vb.laws, vb.structures, vb.simulation, vb.identification, vb.studies)
 PUBLIC = {name: getattr(room, name) for room in ROOMS for name in room.__all__}
 CASES = {name: (PUBLIC[name], works) for name, works in WORKS.items()}
 CASES |= {f"Record.{name}": (getattr(GROUND, name), works) for name, works in OPERATIONS.items()}

@@ -23,6 +23,7 @@ if _typing.TYPE_CHECKING:
     from vibrid import records as records
     from vibrid import simulation as simulation
     from vibrid import structures as structures
+    from vibrid import studies as studies
     from vibrid.core import (
         Divergence,
         FileProblem,
@@ -126,6 +127,7 @@ if _typing.TYPE_CHECKING:
         modes,
         reduce,
     )
+    from vibrid.studies import study
 
 _plugins.OWN["papers"] = "vibrid.papers"  # as in pyproject.toml: a checkout has it without being installed
 _attach_report()
@@ -217,13 +219,15 @@ __all__ = [
     "response_spectrum",
     "simulate",
     "simulate_many",
+    "study",
     "synthetic_motion",
     "write_csv",
     "write_hdf5",
 ]
 
 _PACKAGES = (
-    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "papers", "project",
+    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "studies", "papers",
+    "project",
 )  # fmt: skip
 _NAMES_OF_PACKAGES = {
     "core": """
@@ -251,6 +255,9 @@ _NAMES_OF_PACKAGES = {
     """,
     "hybrid": """
         Actuator BandedFrictionDamper Experimental HybridResult HybridTest LawDevice Modelled impose
+    """,
+    "studies": """
+        study
     """,
 }
 _PACKAGE_OF = {name: package for package, names in _NAMES_OF_PACKAGES.items() for name in names.split()}

@@ -29,6 +29,7 @@ from vibrid.commands import (
     reproduce,
     schema,
     simulate,
+    study,
 )
 from vibrid.commands.delivery import discard_stdout
 from vibrid.commands.options import JsonMayNameAFile
@@ -114,6 +115,7 @@ app.command("spectrum")(records.spectrum)
 app.add_typer(records.record, name="record")
 app.add_typer(motions.motions, name="motions")
 app.add_typer(hybrid.hybrid, name="hybrid")
+app.add_typer(study.study, name="study")
 app.command("reproduce")(reproduce.reproduce)
 app.command("schema")(schema.schema)
 app.command("new")(new.new)

@@ -28,6 +28,7 @@ from vibrid.project.project import Project, Simulation
 from vibrid.project.repair import draft_of
 from vibrid.project.section import Section
 from vibrid.project.sections import ProjectTable
+from vibrid.project.study import make_plan
 from vibrid.project.tables import project_file
 
 AnyTable = TypeVar("AnyTable", bound=Section)
@@ -123,6 +124,7 @@ def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str]) 
     unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation, left_out)
     unknown += make_unknown_loads(table.unknown_loads, structure, notes)
     hybrid = make_hybrid(table.hybrid, structure, path.parent, notes) if table.hybrid is not None else None
+    study = make_plan(table.study, structure, notes) if table.study is not None else None
     return Project(
         path=path,
         title=table.title or path.stem,
@@ -143,4 +145,5 @@ def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str]) 
         excitation_table=table.excitation,
         records_table=table.records,
         hybrid=hybrid,
+        study_plan=study,
     )

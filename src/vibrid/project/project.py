@@ -13,6 +13,7 @@ from vibrid.project.display_units import GivenUnits
 from vibrid.project.excitation import make_excitation, read_measured
 from vibrid.project.hybrid import HybridPlan
 from vibrid.project.sections import ExcitationTable, RecordsTable
+from vibrid.project.study import StudyPlan, make_study
 from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.initial import Initial
@@ -20,6 +21,7 @@ from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensors
+from vibrid.studies.study import Study
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Project:
     excitation_table: ExcitationTable | None = None
     records_table: RecordsTable = field(default_factory=lambda: RecordsTable())
     hybrid: HybridPlan | None = None
+    study_plan: StudyPlan | None = None
     initial: tuple[Initial, ...] = ()
     files: tuple[InputFile, ...] = ()  # the project file, and the files that were read with it
     given: GivenUnits = field(default_factory=GivenUnits)  # units of its numbers, to answer in the same
@@ -103,6 +106,12 @@ class Project:
     def validation(self) -> list[Record]:
         """The measured files that the project names for validation."""
         return [self.read(self.beside(part.file), part.start, part.end) for part in self.records_table.validation]
+
+    def study(self, skip_unreadable: bool = False) -> tuple[Study, tuple[str, ...]]:
+        """The study of the project with its motions read, and what is wrong with motions that were left out."""
+        if self.study_plan is None:
+            raise FileProblem(self.path, "it describes no study; add a [study] table with motions and what varies.")
+        return make_study(self, self.study_plan, skip_unreadable)
 
     def beside(self, name: str) -> Path:
         """A file named in the project, relative to it."""

@@ -284,4 +284,5 @@ class ProjectTable(Section):
     method: Any = None
     simulation: Any = None
     hybrid: Any = None
+    study: Any = None
     records: RecordsTable = Field(default_factory=RecordsTable, description="measured files")

@@ -20,6 +20,7 @@ from vibrid.project.law_tables import maker_of_laws
 from vibrid.project.maker import TableMaker
 from vibrid.project.section import Section
 from vibrid.project.serving import LimitsTable
+from vibrid.project.study_tables import StudyTable
 from vibrid.simulation.base import INTEGRATORS
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.damping import DAMPINGS, Damping
@@ -55,6 +56,7 @@ def _project_file(plugins: bool, known) -> type[sections.ProjectTable]:
         "simulation": (simulation, Field(default_factory=simulation, description="how the response is computed")),
         "method": (method | None, Field(None, description="the identification method")),
         "hybrid": (hybrid | None, Field(None, description="a hybrid test of the structure with devices")),
+        "study": (StudyTable | None, Field(None, description="many runs over motions, levels and parameters")),
     }
     model = create_model("ProjectFile", __base__=sections.ProjectTable, **fields)
     model.__doc__ = "A vibrid project file."

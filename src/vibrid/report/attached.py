@@ -32,6 +32,7 @@ def attach_report() -> None:
     attach("vibrid.identification.loads.estimate:LoadEstimate", plot="vibrid.report.load_plots:plot_loads")
     attach("vibrid.identification.calibrate:Calibration", plot="vibrid.report.device_plots:plot_calibration")
     attach("vibrid.identification.compare:Comparison", plot="vibrid.report.identification_plots:plot_comparison")
+    attach("vibrid.studies.fragility:Fragility", plot="vibrid.report.study_plots:plot_fragility")
     attach("vibrid.identification.prediction:Prediction", plot="vibrid.report.prediction_plots:plot_prediction")
     attach("vibrid.identification.result:Validation", plot="vibrid.report.identification_plots:plot_validation")
     attach(

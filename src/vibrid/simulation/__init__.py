@@ -12,7 +12,7 @@ from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.pushover import Pushover, pushover
 from vibrid.simulation.reference import simulate_reference
 from vibrid.simulation.response import Response
-from vibrid.simulation.run import Everything, Readings, run
+from vibrid.simulation.run import Everything, Folding, Readings, run
 from vibrid.simulation.runge_kutta import RungeKutta3, RungeKutta4
 from vibrid.simulation.simulate import default_integrator, simulate, simulate_many
 from vibrid.simulation.step_error import StepError
@@ -23,6 +23,7 @@ __all__ = [
     "Everything",
     "ExactLinear",
     "ExplicitIntegrator",
+    "Folding",
     "Imposed",
     "Initial",
     "Integrator",

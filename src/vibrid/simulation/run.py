@@ -49,6 +49,26 @@ class Watched(eqx.Module):
         return self.observe(model, state, u), self.integrator.failed(state)
 
 
+class Folding(eqx.Module):
+    """Base of observers that keep a few numbers of a run instead of its samples.
+
+    `run` then returns (the numbers, what `take` recorded of every sample). Once a run has `ended` the structure is put
+    to rest without excitation, so that what comes after costs nothing and harms nothing.
+    """
+
+    def begin(self, model: Model) -> Any:
+        """The numbers before the first sample."""
+        raise NotImplementedError
+
+    def take(self, sofar: Any, model: Model, state: State, u: Any) -> tuple[Any, Any]:
+        """The numbers with one more sample, and what is recorded of the sample itself (None for nothing)."""
+        raise NotImplementedError
+
+    def ended(self, sofar: Any) -> jax.Array:
+        """Whether the rest of the run is of no interest."""
+        raise NotImplementedError
+
+
 _LONG = 2000  # samples from which a faster loop repays a longer compilation
 _UNROLL = 4
 
@@ -86,20 +106,31 @@ def run(
     integrator: Integrator,
     drive: Drive,
     dt: jax.Array | float,
-    observe: Callable[..., Any],
+    observe: Callable[..., Any] | Folding,
     start: Initial | None = None,
     substeps: int = 1,
 ) -> Any:
-    """States or readings at every sample, stacked along time. Pure: batch it with vmap, differentiate it."""
+    """States or readings at every sample, stacked along time; of a `Folding` observer its numbers. Pure: batch it with
+    vmap, differentiate it."""
     start = Initial.rest(model.size) if start is None else start
     s = model.start() if start.states is None else start.states
     constants = integrator.prepare(model, dt / substeps)
     state = integrator.start(model, constants, start.displacement, start.velocity, s, drive.samples[0])
 
-    def body(state, sample):
+    fold = observe if isinstance(observe, Folding) else None
+    rest = integrator.start(model, constants, start.displacement, start.velocity, s, 0.0 * drive.samples[0])
+
+    def body(carry, sample):
+        state, sofar = carry
         coefficients, here, end = sample
-        seen = observe(model, state, here)
-        return advance_sample(model, integrator, constants, state, coefficients, end, dt, substeps), seen
+        if fold is not None:
+            sofar, seen = fold.take(sofar, model, state, here)
+            over = fold.ended(sofar)
+            state = jax.tree.map(lambda still, moving: jnp.where(over, still, moving), rest, state)
+            coefficients, end = (jnp.where(over, 0.0, value) for value in (coefficients, end))
+        else:
+            seen = observe(model, state, here)  # pyright: ignore[reportCallIssue]
+        return (advance_sample(model, integrator, constants, state, coefficients, end, dt, substeps), sofar), seen
 
     # The loop writes the samples of a state before it leaves it, so nothing is copied afterwards; the step beyond the
     # last sample is taken at rest of the inputs and thrown away.
@@ -107,4 +138,6 @@ def run(
     samples = (jnp.concatenate([drive.coefficients, beyond]), drive.samples, jnp.roll(drive.samples, -1, axis=0))
     heavy = any(group.law.is_heavy for group in model.groups)
     unroll = _UNROLL if drive.samples.shape[0] > _LONG and not heavy else 1
-    return jax.lax.scan(body, state, samples, unroll=unroll)[1]
+    begun = () if fold is None else fold.begin(model)
+    (_, sofar), seen = jax.lax.scan(body, (state, begun), samples, unroll=unroll)
+    return seen if fold is None else (sofar, seen)

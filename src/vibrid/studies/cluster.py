@@ -1,0 +1,132 @@
+"""Batches on other processes and machines, by dask.distributed: processes here, a running scheduler, a job queue."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from vibrid.core.device import cores
+from vibrid.core.errors import InputError, VibridError, require
+from vibrid.studies.engine import Answer, Engine, InProcess, answers_of
+from vibrid.studies.program import Batch, StudyProgram
+
+QUEUES = {"slurm": "SLURMCluster", "pbs": "PBSCluster"}
+WORKER = {"OMP_NUM_THREADS": "1"}
+"""The environment of a worker: it computes one batch at a time, on one core."""
+
+_PURPOSE = "A study on several processes"
+
+
+class Cluster(Engine):
+    """Computes batches on the workers of a dask cluster.
+
+    A worker that dies is replaced where the cluster does so, and its batch is done again once; a batch whose worker
+    dies again is set aside. Workers have the same version of vibrid, and share its folder of compiled programs where
+    they share a disk.
+
+    Arguments
+        open: makes the cluster, or gives the address of a scheduler; called by `begin`.
+    """
+
+    def __init__(self, open: Callable[[], Any]):
+        self._open = open
+        self._cluster: Any = None
+        self._client: Any = None
+        self._program: Any = None
+
+    def begin(self, program: StudyProgram) -> None:
+        distributed = require("distributed", "cluster", _PURPOSE)
+        require("dask", "cluster", _PURPOSE).config.set({"distributed.scheduler.allowed-failures": 1})
+        self._cluster = self._open()
+        try:
+            self._client = distributed.Client(self._cluster, set_as_default=False)
+        except (OSError, TimeoutError) as problem:
+            raise VibridError(f"No scheduler answers at {self._cluster}: start it, or check its address.") from problem
+        self._client.wait_for_workers(1)
+        # as a task, not as data: whoever loses it makes it again from these bytes
+        self._program = self._client.submit(pickle.loads, pickle.dumps(program), pure=False)
+
+    def results(self, batches: Iterable[Batch]) -> Iterator[Answer]:
+        distributed = require("distributed", "cluster", _PURPOSE)
+        client, program = self._client, self._program
+
+        def submit(batch: Batch):
+            return client.submit(_computed, program, batch, pure=False)
+
+        def finished(futures: list) -> Iterable:
+            with client.as_current():
+                return distributed.wait(futures, return_when="FIRST_COMPLETED").done
+
+        def result(future):
+            try:
+                return future.result()
+            except distributed.KilledWorker as problem:
+                return problem
+
+        try:
+            yield from answers_of(batches, submit, finished, result, lambda: 2 * max(1, sum(client.ncores().values())))
+        except (OSError, distributed.client.FutureCancelledError) as problem:
+            raise VibridError(
+                f"The scheduler of the study is gone ({type(problem).__name__}). What was computed is kept: run it "
+                "again to go on."
+            ) from problem
+
+    def close(self) -> None:
+        self._program = None
+        if self._client is not None:
+            self._client.close()
+        if hasattr(self._cluster, "close"):
+            self._cluster.close()
+        self._client = self._cluster = None
+
+
+def _computed(program: StudyProgram, batch: Batch) -> dict[str, np.ndarray]:
+    return program.compute(batch)
+
+
+def engine_for(where: str = "here", jobs: int | None = None) -> Engine:
+    """The engine that a text names.
+
+    Arguments
+        where: "here"; "processes", one on every core; "tcp://host:port", a running scheduler; "slurm" or "pbs", jobs of
+            a queue with the settings of dask-jobqueue (`~/.config/dask/jobqueue.yaml`).
+        jobs: processes or jobs; by default the number of cores here, and one job of a queue.
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError(f"The number of processes or jobs is at least one, not {jobs}.")
+    if where == "here":
+        return InProcess(jobs)
+    if where == "processes":
+        return Cluster(lambda: local_cluster(cores() if jobs is None else jobs))
+    if where in QUEUES:
+        return Cluster(lambda: queue_cluster(where, 1 if jobs is None else jobs))
+    if "://" in where:
+        return Cluster(lambda: where)
+    raise InputError(f"A study runs here, on processes, tcp://host:port, {' or '.join(QUEUES)}; not on '{where}'.")
+
+
+def local_cluster(workers: int) -> Any:
+    """Processes of this machine, one thread each."""
+    distributed = require("distributed", "cluster", _PURPOSE)
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, env=WORKER, silence_logs=50
+    )
+
+
+def queue_cluster(kind: str, jobs: int, **settings: Any) -> Any:
+    """Jobs of a queue; `settings` are those of dask-jobqueue, which reads what is not given from its own file."""
+    jobqueue = require("dask_jobqueue", "cluster", f"A study on {kind}")
+    lines = [f"export {name}={value}" for name, value in WORKER.items()]
+    given = {"job_script_prologue": lines} | settings
+    try:
+        cluster = getattr(jobqueue, QUEUES[kind])(**given)
+    except (ValueError, TypeError) as problem:
+        raise InputError(
+            f"Jobs of {kind} cannot be described ({problem}): state cores and memory of a job in "
+            "~/.config/dask/jobqueue.yaml, as dask-jobqueue documents."
+        ) from problem
+    cluster.scale(jobs=jobs)
+    return cluster
