@@ -47,10 +47,10 @@ def test_it_is_calibrated_over_commands_and_tells_one_that_was_left_out():
 
     guess = vb.laws.Commanded(vb.Viscous(100.0), ["damping"], [[0.1, 0.0]])
     made = vb.calibrate(
-        [test(v) for v in (0.0, 1.0, 3.0)], guess, ["law.damping", "gains[0][0]", "gains[0][1]"],
+        [test(v) for v in (0.0, 1.0, 3.0)], guess, ["base.damping", "gains[0][0]", "gains[0][1]"],
         offset=True, by_test=True, left_out=[test(2.0)], starts=1,
     )  # fmt: skip
-    assert made.fit.names == ("law.damping", "gains[0][0]", "gains[0][1]", "force offset")
+    assert made.fit.names == ("base.damping", "gains[0][0]", "gains[0][1]", "force offset")
     low, high = made.fit.interval(0.999).T
     truth = np.array([200.0, 0.8, -0.1, 30.0])
     assert np.all((low < truth) & (truth < high)), made

@@ -42,5 +42,5 @@ def is_fine(structure: Structure, record: Record, hold: str, substeps: int) -> b
 
 def is_integrated(law: Law) -> bool:
     """Whether a law has a state that obeys a differential equation."""
-    law = law.law if isinstance(law, Commanded) else law
+    law = law.base if isinstance(law, Commanded) else law
     return has_rate(law) and not isinstance(law, StaticLaw)

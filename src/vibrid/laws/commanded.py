@@ -33,12 +33,12 @@ class Commanded(Law):
     command acts at once, and a device with a lag is switched on when its test begins.
 
     Arguments
-        law: any law with one deformation; its values are those without a command.
+        base: any law with one deformation; its values are those without a command.
         follows: paths of the parameters that follow the command, which must be positive.
         gains: g, a row for each of them and a column for each power of the command.
     """
 
-    law: Law
+    base: Law
     follows: tuple[str, ...] = eqx.field(static=True, converter=lambda value: as_entries(value, "paths of parameters"))
     gains: Parameter = parameter("change of θ / θ₀ with each power of the command", "1/V^i")
     lag: Parameter = parameter("time constant of the command", "s", positive=True, default=0.0)
@@ -46,25 +46,25 @@ class Commanded(Law):
     is_averageable: ClassVar[bool] = False
 
     def __check_init__(self) -> None:
-        if not isinstance(self.law, Law) or self.law.components != 1 or isinstance(self.law, Commanded):
-            raise InputError(f"Commanded(law=…) holds a law with one deformation, not {self.law!r}.")
+        if not isinstance(self.base, Law) or self.base.components != 1 or isinstance(self.base, Commanded):
+            raise InputError(f"Commanded(base=…) holds a law with one deformation, not {self.base!r}.")
         if jnp.ndim(self.gains) != 2 or jnp.shape(self.gains)[0] != len(self.follows):
             raise InputError(
                 f"'gains' of Commanded needs a row for each of the {len(self.follows)} parameters that follow, with a "
                 f"number for each power of the command: [[0.5, -0.1], …]; its shape is {jnp.shape(self.gains)}."
             )
         for path in self.follows:
-            if jnp.ndim(paths.get(self.law, path)):
+            if jnp.ndim(paths.get(self.base, path)):
                 raise InputError(f"'{path}' of Commanded is not one number.")
 
     def at(self, command: jax.Array) -> Law:
         """The law at a command."""
         powers = command ** jnp.arange(1, self.gains.shape[-1] + 1)
         factors = jnp.maximum(1.0 + self.gains @ powers, LEAST)
-        return paths.replace(self.law, {p: paths.get(self.law, p) * factors[i] for i, p in enumerate(self.follows)})
+        return paths.replace(self.base, {p: paths.get(self.base, p) * factors[i] for i, p in enumerate(self.follows)})
 
     def start(self) -> Any:
-        return CommandedState(self.law.start(), jnp.zeros(()))
+        return CommandedState(self.base.start(), jnp.zeros(()))
 
     def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         command = jnp.where(self.lag > 0.0, s.command, e[1])
@@ -77,4 +77,4 @@ class Commanded(Law):
         return CommandedState(self.at(command).advance(s.law, begin, end, dt), command)
 
     def overflowed(self, s: Any) -> jax.Array:
-        return self.law.overflowed(s.law)
+        return self.base.overflowed(s.law)
