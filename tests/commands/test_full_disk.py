@@ -114,7 +114,7 @@ def stand_ins(monkeypatch, fit, folder):
     # hybrid tests
     answer = {"devices": [], "peak": np.float64(np.nan), "end": 0.0, "timing": "", "stopped": "", "seconds": 1.0}
     result = Stand(summary=lambda place: answer, devices=record, motion=lambda: record, stopped="")
-    test = Stand(is_numerical=True, run=noisy(result))
+    test = Stand(is_numerical=True, run=noisy(result), parts=())
     plan = Stand(test=test, watch="roof", limits=vb.hybrid.SafetyLimits())
     hybrid = Stand(sensors=(), title="hybrid", excitation=lambda: record, hybrid=plan, files=())
     monkeypatch.setattr("vibrid.commands.hybrid_run._judgement", lambda *_: Stand(level="go", reasons=[]))
@@ -126,15 +126,16 @@ def stand_ins(monkeypatch, fit, folder):
     monkeypatch.setattr(vb.hybrid, "DeviceSubstructure", lambda *_: moved)
     # networks
     scores = {"nrmse": 0.02, "strong": np.nan}
-    model = Stand(facts={"scores": scores})
+    model = Stand(facts={"scores": scores, "recipe": {"network": "passive"}, "seed": 0})
 
     def train(*_, checkpoint, **__):
         checkpoint.keep({"w": np.zeros(3)})
         return noisy([model])()
 
     tests = Stand(
-        training=[], validation=[], law=None, recipe=Stand(rate=1.0), fit_law=(), companion_names=(), loop=None
-    )
+        training=[], validation=[], law=None, recipe=Stand(rate=1.0), fit_law=(), companion_names=(), loop=None,
+        laws=(), left_out=(),
+    )  # fmt: skip
     tests.title = "network"
     monkeypatch.setattr("vibrid.project.training.load_training", lambda p, trust: tests)
     monkeypatch.setattr("vibrid.hybrid.learned.recipes.train_models", train)

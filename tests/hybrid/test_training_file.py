@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 import vibrid as vb
 from vibrid.cli import app
 from vibrid.commands.output import write_record
-from vibrid.hybrid.learned import Adapted, Recipe, save_model, train_models
-from vibrid.project.training import load_training
+from vibrid.hybrid.learned import Adapted, Recipe, SavedModel, ScaledLaw, conduct, load_model, save_model
+from vibrid.project.training import left_out_groups, load_training
 
 RATE = 128.0
 
 
 @pytest.fixture
 def folder(tmp_path):
-    t = np.arange(int(4 * RATE)) / RATE
+    t = np.arange(int(2 * RATE)) / RATE
     for k in range(3):
         x = 0.01 * np.sin(2 * np.pi * (0.5 + 0.3 * k) * t)
         v = np.gradient(x, 1 / RATE)
@@ -32,9 +32,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def written(folder, recipe="", **changes):
+def written(folder, recipe="", laws="[]", **changes):
     """The training file with keys of its tests changed: `first`, `second`, `third`."""
-    text = f"[recipe]\nrate = {RATE}\n{recipe}\n"
+    text = f"laws = {laws}\n[recipe]\nrate = {RATE}\n{recipe}\n"
     for k, name in enumerate(("first", "second", "third")):
         use = "validation" if k == 2 else "training"
         text += (
@@ -78,10 +78,33 @@ def test_variations_of_a_training_are_keys_of_its_file(folder):
     assert isinstance(model(jax.random.key(0)).answer, Adapted)
 
 
+def test_without_validation_tests_every_fifth_group_is_left_out(folder):
+    path = written(folder, "uses_companion = false")
+    path.write_text(path.read_text(encoding="utf-8").replace('use = "validation"', ""), encoding="utf-8")
+    loaded = load_training(path)
+    assert loaded.left_out == ("test-2.h5",) and [t.name for t in loaded.validation] == ["test-2.h5"]
+    assert len(loaded.training) == 2
+    assert left_out_groups(["a", "b", "b", "c", "d", "e", "f", "g", "h"]) == ("c", "h")
+    assert left_out_groups(["a", "a", "b"]) == ()
+
+
+def test_a_law_that_is_better_than_the_network_is_kept(folder):
+    path = written(
+        folder, "uses_companion = false\nepochs = 1\nencoded = 4\noscillators = 1\nhidden = [4]", '["lugre"]'
+    )
+    made = CliRunner().invoke(app, ["hybrid", "train", str(path), "--out", str(folder / "d.npz")])
+    assert made.exit_code == 0, made.output
+    assert "No network is better than a law: the lugre law is kept." in made.output
+    saved = load_model(folder / "d.npz")
+    assert saved.facts["law"] == "lugre" and saved.facts["scores"]["nrmse"] < 0.03
+    assert conduct(saved.model, [1.2e4, 8e3]).is_fit
+
+
 def test_an_evaluation_takes_a_capacity_for_each_direction(folder):
-    recipe = Recipe(rate=RATE, uses_companion=False, epochs=30, encoded=8, oscillators=2, hidden=(8,))
-    loaded = load_training(written(folder, "uses_companion = false"))
-    save_model(folder / "m.npz", train_models(recipe, loaded.training, loaded.validation)[0])
+    law = ScaledLaw(vb.Backlash(1e4, 1e4, 1e-5, 1e-4), 1e4, ("slip_positive",), ("slip_negative",))
+    recipe = Recipe(answer="law-layer", learned=("release",), span=1e-6, rate=RATE, uses_companion=False)
+    make = recipe.maker(load_training(written(folder, "uses_companion = false")).training, law)
+    save_model(folder / "m.npz", SavedModel(make(jax.random.key(0))))
     scores = []
     for given in (["12 kN", "8 kN"], ["10 kN"]):
         command = ["hybrid", "evaluate", str(folder / "m.npz"), str(folder / "test-2.h5"), "--json"]

@@ -21,7 +21,9 @@ def train(
     """Train a network that stands in for a device, and keep the best of several.
 
     An interrupted training (Ctrl-C, a kill) is resumed by the same command. With a [closed_loop] table models are
-    chosen by their errors in the closed loop, else by those on the validation tests.
+    chosen by their errors in the closed loop, else by those on the validation tests; where there are none, every fifth
+    group of tests is left out for that. Laws with friction are fitted beside the networks: where one of them is the
+    best, it is what is kept, and this is said.
 
     Example: vibrid hybrid train examples/device-training.toml --out damper.npz
     """
@@ -59,7 +61,8 @@ def train(
             if checkpoint.path.exists():
                 typer.echo(f"Interrupted; the same command resumes from {checkpoint.path}.", err=True)
             raise
-        rows = [saved.facts["scores"] for saved in models]
+        models = _with_laws(models, loaded, progress)
+        rows = [{"model": _name(saved), **saved.facts["scores"]} for saved in models]
         if loaded.loop is not None:
             models, rows = _chosen(models, rows, loaded.loop, progress)
     with Delivery(quiet=as_json) as deliver:
@@ -77,10 +80,34 @@ def _show(loaded, rows: list[dict]) -> None:
                 "energy": "energy", "peak": "peak", "roof": "loop: watched, %", "force": "loop: force, %",
                 "residual": "loop: residual, mm", "drift": "loop: drift, mm"}  # fmt: skip
     shown = [name for name in headings if name in rows[0]]
+    left_out = f"; left out for that: {', '.join(loaded.left_out)}" if loaded.left_out else ""
     factor = {"nrmse": 100, "strong": 100, "mae": 1e-3, "roof": 100, "force": 100, "residual": 1e3, "drift": 1e3}
-    table = [[f"{factor.get(name, 1) * row[name]:.4g}" for name in shown] for row in rows]
+    table = [[row["model"], *(f"{factor.get(name, 1) * row[name]:.4g}" for name in shown)] for row in rows]
     scored_on = "validation tests" if loaded.validation else "the training tests"
-    output.print_table(f"{loaded.title}: models, best first (on {scored_on})", [headings[n] for n in shown], table)
+    headed = ["model", *(headings[n] for n in shown)]
+    output.print_table(f"{loaded.title}: models, best first (on {scored_on}{left_out})", headed, table)
+    if "law" in rows[0]["model"]:
+        typer.echo(f"No network is better than a law: the {rows[0]['model']} is kept.")
+
+
+def _name(saved) -> str:
+    """A model in words."""
+    law = saved.facts.get("law")
+    return f"{law} law" if law else f"{saved.facts['recipe']['network']} network, seed {saved.facts['seed']}"
+
+
+def _with_laws(models: list, loaded, progress) -> list:
+    """The networks and the laws beside them, the best first: by the mean of both errors, whole and strong part."""
+    from dataclasses import asdict
+
+    from vibrid.hybrid.learned.beside import laws_beside
+    from vibrid.hybrid.learned.recipes import score_tests
+    from vibrid.records.force_scores import ForceScores
+
+    laws = laws_beside(loaded.training, loaded.recipe.rate, loaded.laws, progress=progress)
+    for saved in laws:
+        saved.facts["scores"] = asdict(ForceScores.mean(score_tests(saved.model, loaded.validation or loaded.training)))
+    return sorted([*models, *laws], key=lambda saved: saved.facts["scores"]["nrmse"] + saved.facts["scores"]["strong"])
 
 
 def _chosen(models: list, rows: list[dict], loop, progress) -> tuple[list, list[dict]]:

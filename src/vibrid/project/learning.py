@@ -22,6 +22,7 @@ class TestTable(Section):
     capacity: Any = Field(description="friction force that the pretension is set for, or one for each direction")
     use: Literal["training", "validation"] = "training"
     setup: str = Field(default="", description="name of the set-up, for `vibrid hybrid fit-law`; else its capacity")
+    group: str = Field(default="", description="tests of one group are left out together; by default each by itself")
     weight: float = Field(default=1.0, ge=0.0, allow_inf_nan=False, description="how much it counts in the training")
 
 
@@ -46,6 +47,9 @@ class TrainingTable(Section):
     recipe: Any
     law: Any
     fit_law: list[str] = Field(default=[], description="parameters of the law that are fitted first")
+    laws: list[Literal["backlash", "lugre"]] = Field(
+        default=["backlash", "lugre"], description="laws that are fitted beside the networks; the best of all is kept"
+    )
     tests: list[TestTable] = Field(min_length=1, max_length=10_000, description="tests of the device")
     velocity_corner: Annotated[float, Number("low-pass before differentiating", "Hz", positive=True)] = CORNER
     closed_loop: ClosedLoopTable | None = Field(default=None, description="hybrid test by which models are chosen")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ class Training:
     validation: list[DeviceTest]
     companion_names: list[str]
     loop: Loop | None
+    laws: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # groups of training tests that became validation tests, for there were none
 
 
 def training_file(plugins: bool = False) -> type[TrainingTable]:
@@ -92,8 +95,20 @@ def load_training(path, trust: bool = False) -> Training:
                             _capacity(settings.capacity), settings.rest)  # fmt: skip
     if notes.problems or recipe is None:
         raise ProjectProblem(path, text, notes.problems)
-    content = recipe, law, tuple(table.fit_law), tests["training"], tests["validation"], companion, loop
+    training, validation, left_out = tests["training"], tests["validation"], ()
+    if not validation:
+        groups = [entry.group or entry.file for entry in table.tests]
+        left_out = left_out_groups(groups)
+        validation = [test for test, group in zip(training, groups, strict=True) if group in left_out]
+        training = [test for test, group in zip(training, groups, strict=True) if group not in left_out]
+    content = recipe, law, tuple(table.fit_law), training, validation, companion, loop, tuple(table.laws), left_out
     return Training(table.title or path.stem, *content)
+
+
+def left_out_groups(groups: Sequence[str]) -> tuple[str, ...]:
+    """Every fifth group of tests, in the order of their names, for validation; none of fewer than three."""
+    names = sorted(set(groups))
+    return tuple(names[2::5])
 
 
 def load_setups(path, trust: bool = False) -> dict[str, tuple[list[Record], list[Record]]]:
