@@ -268,7 +268,8 @@ def provenance(study: Study) -> dict[str, Any]:
 def state_of_study(study: Study) -> dict[str, Any]:
     """What must stay the same, and how the runs are cut into batches."""
     shape = list(study.sizes.values())
-    width = batch_width(int(np.prod(shape)), _longest(study))
+    together = int(np.prod(shape)) if study.hunt is None else len(study.program.motions)
+    width = batch_width(together, _longest(study))
     return {
         "format": FORMAT,
         "vibrid": __version__,
