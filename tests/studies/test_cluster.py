@@ -36,7 +36,7 @@ class Deadly(StudyProgram):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here")
 def test_workers_that_die_change_nothing_but_what_cannot_be_computed(tmp_path, monkeypatch):
     """Two processes give the bits of this one; a batch is done again once, and set aside when its worker dies again."""
-    monkeypatch.setattr("vibrid.studies.running.WIDTH", 4)
+    monkeypatch.setattr("vibrid.studies.running.batch_width", lambda *_: 4)
     study = vb.study(BUILDING, MOTIONS, levels=[1.0, 2.0, 8.0])
     here = study.run()
     fields = {f.name: getattr(study.program, f.name) for f in dataclasses.fields(StudyProgram)}

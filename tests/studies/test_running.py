@@ -25,14 +25,14 @@ def described(**given):
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch):
-    monkeypatch.setattr("vibrid.studies.running.WIDTH", 4)
+    monkeypatch.setattr("vibrid.studies.running.batch_width", lambda *_: 4)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The dataset of a study that nothing disturbed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vibrid.studies.running.WIDTH", 4)
+        patch.setattr("vibrid.studies.running.batch_width", lambda *_: 4)
         folder = tmp_path_factory.mktemp("study") / "whole"
         described().run(folder, Counted())
     return folder
@@ -67,7 +67,7 @@ import os, signal, sys
 from studies.small import Counted
 from studies.test_running import described
 import vibrid.studies.running as running, vibrid.studies.store as store
-running.WIDTH = 4
+running.batch_width = lambda *_: 4
 put, left = store._put, [int(sys.argv[2])]
 def dying(*given):
     left[0] -= 1

@@ -149,7 +149,7 @@ def _rounds(study, hunt: Hunt, measure, now: np.ndarray, store: Store, width: in
 
 
 def _batches(program, active: np.ndarray, trial: int, wanted, measure, now, width: int) -> Iterator[Batch]:
-    for chosen, length in program.batches(active, active, width):
+    for chosen, length, _ in program.batches(active, width):
         numbers = active[chosen]
         levels = np.array([wanted[number] for number in numbers])
         factors = np.array([float(measure.factor(level, now[n])) for level, n in zip(levels, numbers, strict=True)])

@@ -64,15 +64,16 @@ class StudyProgram:
     keep: tuple[str, ...]
     motions: tuple[StudyMotion, ...]
 
-    def batches(self, runs: np.ndarray, motions: np.ndarray, width: int) -> Iterator[tuple[np.ndarray, int]]:
-        """(positions among `runs`, samples) of batches: runs whose motions have one step and similar lengths.
+    def batches(self, motions: np.ndarray, width: int) -> Iterator[tuple[np.ndarray, int, int]]:
+        """Batches of runs with these motions: (positions among the runs, samples, how many such runs there are).
 
-        It depends only on the runs and their order, so that a study that was interrupted is cut in the same way.
+        The motions of a batch have one step and similar lengths. It depends only on the runs and their order, so that a
+        study that was interrupted is cut in the same way.
         """
         for group, length in self.groups(np.unique(motions)):
             chosen = np.flatnonzero(np.isin(motions, group))
             for first in range(0, len(chosen), width):
-                yield chosen[first : first + width], length
+                yield chosen[first : first + width], length, len(chosen)
 
     def groups(self, motions: Sequence[int] | np.ndarray) -> list[tuple[np.ndarray, int]]:
         """Motions that can be computed together, and the samples of the longest of them."""

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from vibrid.studies.study import Study
 
-WIDTH, WIDTH_ON_ACCELERATOR = 64, 4096
-"""Runs in a batch: what keeps one processor core busy, and what keeps an accelerator busy."""
+_WIDTH, _WIDTH_ON_ACCELERATOR = 64, 4096
+_SHORT = 2000
 
 
 def run_study(
@@ -200,8 +200,7 @@ def _fixed_coordinates(study: Study) -> dict[tuple[str, str], Any]:
     if "energy" in keep:
         found["part", "part"] = study.part_names()
     if "channels" in keep:
-        longest = max(len(motion.record) for motion in study.program.motions)
-        found["time", "time"] = np.arange(longest) * float(study.program.motions[0].record.step or 0.0)
+        found["time", "time"] = np.arange(_longest(study)) * float(study.program.motions[0].record.step or 0.0)
     return found
 
 
@@ -269,16 +268,24 @@ def provenance(study: Study) -> dict[str, Any]:
 def state_of_study(study: Study) -> dict[str, Any]:
     """What must stay the same, and how the runs are cut into batches."""
     shape = list(study.sizes.values())
+    together = int(np.prod(shape)) if study.hunt is None else len(study.program.motions)
+    width = batch_width(together, _longest(study))
     return {
         "format": FORMAT,
         "vibrid": __version__,
         "fingerprint": study.fingerprint(),
-        "generations": [{"shape": shape, "width": _width(int(np.prod(shape)))}],
+        "generations": [{"shape": shape, "width": width}],
     }
 
 
-def _width(runs: int) -> int:
-    return max(1, min(WIDTH_ON_ACCELERATOR if accelerated() else WIDTH, runs))
+def batch_width(runs: int, samples: int) -> int:
+    """Runs in a batch: 64 keep a processor core busy, 4096 an accelerator; more of them where motions are short."""
+    most = _WIDTH_ON_ACCELERATOR if accelerated() else _WIDTH * max(1, min(16, _SHORT // samples))
+    return max(1, min(most, runs))
+
+
+def _longest(study: Study) -> int:
+    return max(len(motion.record) for motion in study.program.motions)
 
 
 def continued(study: Study, store: Store) -> tuple[Study, dict[str, Any]]:
@@ -302,7 +309,7 @@ def continued(study: Study, store: Store) -> tuple[Study, dict[str, Any]]:
     shape = list(study.sizes.values())
     if shape != last:
         new = int(np.prod(shape)) - int(np.prod(last))
-        state["generations"].append({"shape": shape, "width": _width(new)})
+        state["generations"].append({"shape": shape, "width": batch_width(new, _longest(study))})
         fixed = _fixed_coordinates(study)
         store.grow(study.sizes | {dim: len(values) for (_, dim), values in fixed.items()})
         if ("time", "time") in fixed:

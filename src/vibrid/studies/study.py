@@ -103,7 +103,7 @@ class Study:
         at = list(self.sizes).index("motion")
         motions = np.unravel_index(flat, tuple(shape))[at]
         factors = self.factors()
-        for chosen, length in self.program.batches(flat, motions, width):
+        for chosen, length, alike in self.program.batches(motions, width):
             places = np.stack(np.unravel_index(flat[chosen], tuple(shape)), axis=1)
             moved = places[:, at]
             levels = places[:, at + 1] if self.scales is not None else np.zeros(len(places), int)
@@ -112,7 +112,7 @@ class Study:
                 for i, axis in enumerate(self.parameters)
                 for path, ticks in axis.values.items()
             }
-            yield Batch(places, moved, factors[moved, levels], values, length, width)
+            yield Batch(places, moved, factors[moved, levels], values, length, min(width, alike))
 
     def fingerprint(self) -> str:
         """The same for studies whose runs can stand in one dataset: all but the ticks of dimensions that grow."""
