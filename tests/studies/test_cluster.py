@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studies.small import BUILDING, MOTIONS, equal
 
 import vibrid as vb
+from tests.studies.small import BUILDING, MOTIONS, equal
 from vibrid.studies import engine_for
 from vibrid.studies.cluster import queue_cluster
 from vibrid.studies.program import StudyProgram

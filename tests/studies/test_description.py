@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.stats
-from studies.small import BUILDING, MOTIONS
 
 import vibrid as vb
+from tests.studies.small import BUILDING, MOTIONS
 from vibrid.project import load_project
 from vibrid.studies import Gaussian, LogNormal, Uniform, read_motions
 from vibrid.studies.distributions import draws

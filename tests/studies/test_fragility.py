@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy
-from studies.small import BUILDING, MOTIONS, Counted, equal, motion
 
 import vibrid as vb
+from tests.studies.small import BUILDING, MOTIONS, Counted, equal, motion
 from vibrid.report.study_plots import fragility_figure, plot_stripes
 from vibrid.studies import (
     Collapse,

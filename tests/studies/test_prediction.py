@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from studies.small import MOTIONS
 
 import vibrid as vb
+from tests.studies.small import MOTIONS
 from vibrid.report.study_plots import plot_bands
 from vibrid.studies import response_bands
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studies.small import BUILDING, MOTIONS, Counted, equal, motion
 
 import vibrid as vb
+from tests.studies.small import BUILDING, MOTIONS, Counted, equal, motion
 from vibrid.studies import Collapse, open_study
 from vibrid.studies.store import Store
 
@@ -64,8 +64,8 @@ def test_a_study_that_is_stopped_goes_on_and_gives_the_same_bits(whole, tmp_path
 
 KILLED = """
 import os, signal, sys
-from studies.small import Counted
-from studies.test_running import described
+from tests.studies.small import Counted
+from tests.studies.test_running import described
 import vibrid.studies.running as running, vibrid.studies.store as store
 running.batch_width = lambda *_: 4
 put, left = store._put, [int(sys.argv[2])]
@@ -82,7 +82,7 @@ described().run(sys.argv[1], Counted())
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here")
 def test_a_killed_process_loses_no_more_than_its_batch(whole, tmp_path):
     """It dies in the midst of writing its third batch; a piece that was half-written is left behind."""
-    here = str(Path(__file__).resolve().parents[1])
+    here = str(Path(__file__).resolve().parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])}
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), "15"], env=environment, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from studies.small import BUILDING, MOTIONS, motion
 
 import vibrid as vb
+from tests.studies.small import BUILDING, MOTIONS, motion
 from vibrid.studies import OUTCOMES, Collapse, IntensityMeasure, StoreyDrift
 
 pytest.importorskip("zarr")

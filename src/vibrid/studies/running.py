@@ -321,11 +321,11 @@ def continued(study: Study, store: Store) -> tuple[Study, dict[str, Any]]:
 
 def _order(known: list, wanted: list, what: str, store: Store) -> list[int]:
     """The places of the wanted ticks, those that are known first and in their order."""
-    lost = [tick for tick in known if tick not in wanted]
+    places, there = {tick: i for i, tick in enumerate(wanted)}, set(known)
+    lost = [tick for tick in known if tick not in places]
     if lost:
         raise InputError(
             f"The dataset in '{store.folder}' has {len(lost)} of the dimension '{what}' that this study has not (the "
             f"first is {lost[0]}): a study can grow, not shrink. Put them back, or take another folder."
         )
-    new = [i for i, tick in enumerate(wanted) if tick not in known]
-    return [wanted.index(tick) for tick in known] + new
+    return [places[tick] for tick in known] + [i for i, tick in enumerate(wanted) if tick not in there]

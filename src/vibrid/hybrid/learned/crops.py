@@ -18,7 +18,7 @@ import optax
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.histories import Histories
 from vibrid.hybrid.learned.model import DeviceModel
-from vibrid.hybrid.learned.passive import PassivePort
+from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.samples import DeviceSample
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.laws.base import Motion
@@ -118,7 +118,8 @@ class Crops(eqx.Module):
         noise = jax.random.normal(whole, seen.shape[1:], seen.dtype)
         noise = noise + 0.3 * jax.random.normal(each, seen.shape, seen.dtype)
         companion, own = model.inputs(seen + self.shake * noise, sample, setting)
-        outputs = model.network.along(model.network.start((self.batch,)), companion, own)[0]
+        network = cast(Modulators, model.network)
+        outputs = network.along(network.start((self.batch,)), companion, own)[0]
         port = cast(PassivePort, model.answer)
         return port.unlimited(
             outputs, Motion(sample.x, sample.v), setting._replace(first_force=begin), 1.0 / model.rate

@@ -196,7 +196,7 @@ class Trainer(NamedTuple):
 
     kind: Callable[..., TrainingStep]
     settings: dict[str, Any]
-    count: int
+    times: int
     multiple: int
 
 
@@ -222,11 +222,11 @@ def train_models(
     histories = emphasised(stack(list(training), trainer.multiple), recipe.emphasis)
     seeds = range(recipe.seeds) if seeds is None else seeds
     keys = jax.vmap(jax.random.key)(np.array(seeds))
-    progress.stage(f"training {len(seeds)} × {recipe.network} on {len(training)} tests", trainer.count)
+    progress.stage(f"training {len(seeds)} × {recipe.network} on {len(training)} tests", trainer.times)
     weights = np.tile([test.weight for test in training], (len(seeds), 1))
     models, fitting = fit_models(
-        make, keys, weights, histories, trainer.settings, trainer.count, key=jax.random.key(1),
-        block=max(trainer.count // 50, 1), progress=progress, checkpoint=checkpoint, kind=trainer.kind,
+        make, keys, weights, histories, trainer.settings, trainer.times, key=jax.random.key(1),
+        block=max(trainer.times // 50, 1), progress=progress, checkpoint=checkpoint, kind=trainer.kind,
     )  # fmt: skip
     if checkpoint is not None and fitting.cut_short:
         raise KeyboardInterrupt  # the same call resumes from the checkpoint
