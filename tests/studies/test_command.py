@@ -57,7 +57,7 @@ def test_a_study_from_the_command_line(folder, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vibrid.studies.study.run_study", stopped)
+    monkeypatch.setattr("vibrid.studies.Study.run", stopped)
     ended = run("run", "p.toml", "--out", "ida")
     assert ended.exit_code == 130 and "run it again to go on" in ended.stderr
 
