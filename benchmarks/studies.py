@@ -172,11 +172,12 @@ def worker(kills: int) -> list[dict]:
     import psutil
 
     (whole, _), random_, done, equal, finished = undisturbed(), random.Random(2), 0, True, 0
-    stop = threading.Event()
+    stop, computing = threading.Event(), threading.Event()
 
     def kill() -> None:
         nonlocal done
-        while not stop.wait(random_.uniform(1.0, 6.0)) and done < kills:
+        while not stop.wait(random_.uniform(0.5, 4.0)) and done < kills:
+            computing.wait()
             workers = [p for p in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(p.cmdline())]
             if workers:
                 random_.choice(workers).kill()
@@ -186,9 +187,11 @@ def worker(kills: int) -> list[dict]:
     thread.start()
     while done < kills or not finished:
         folder = Path(tempfile.mkdtemp()) / "study"
-        data = small_ida().run(folder, engine_for("processes", 2))
-        while (data.outcome.values == 6).any():  # a batch whose workers were killed twice was set aside
-            data = small_ida().run(folder, engine_for("processes", 2))
+        waiting = True
+        while waiting:  # more than once where a batch whose workers were killed twice was set aside
+            data = small_ida().run(folder, engine_for("processes", 2), Begins(computing.set))
+            computing.clear()
+            waiting = bool((data.outcome.values == 6).any())
         finished, equal = finished + 1, equal and same(folder, whole)
     stop.set()
     return killed("a worker", done, equal, f"two workers; {finished} studies of 320 runs were finished")

@@ -49,7 +49,11 @@ def study_run(
         made, problems = loaded.study(skip_unreadable)
         for problem in problems:
             typer.echo(f"left out: {problem}", err=True)
-        data = made.run(out, engine_for(on, jobs), progress)
+        try:
+            data = made.run(out, engine_for(on, jobs), progress)
+        except KeyboardInterrupt:
+            typer.echo(f"What was computed is kept in '{out}': run it again to go on.", err=True)
+            raise
     content = summary(data, project, out)
     with Delivery(quiet=as_json) as deliver:
         if as_json:
@@ -131,7 +135,10 @@ def _print(title: str, content: dict) -> None:
     from vibrid.commands import output
 
     shape = " × ".join(f"{size} {name}" for name, size in content["dimensions"].items())
-    ended = ", ".join(f"{count} {name}" for name, count in content["outcomes"].items() if count)
+    outcomes = dict(content["outcomes"])
+    if "trial" in content["dimensions"]:
+        del outcomes["waiting"]  # trials that were not needed
+    ended = ", ".join(f"{count} {name}" for name, count in outcomes.items() if count)
     rows = [
         [
             r["name"].replace("_", " "),

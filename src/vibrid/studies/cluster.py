@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class Cluster(Engine):
 
         try:
             yield from answers_of(batches, submit, finished, result, lambda: 2 * max(1, sum(client.ncores().values())))
-        except (OSError, distributed.client.FutureCancelledError) as problem:
+        except (OSError, CancelledError) as problem:
             raise VibridError(
                 f"The scheduler of the study is gone ({type(problem).__name__}). What was computed is kept: run it "
                 "again to go on."

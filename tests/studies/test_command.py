@@ -1,0 +1,71 @@
+"""`vibrid study run` on a small project: its table, JSON, going on, and motions that are left out."""
+
+import json
+
+import pytest
+from studies.small import MOTIONS
+from typer.testing import CliRunner
+
+from vibrid.cli import app
+from vibrid.studies import open_study
+
+pytest.importorskip("zarr")
+
+PROJECT = """
+title = "two storeys"
+
+[structure]
+kind = "shear-building"
+masses = [1.0, 1.0]
+storeys = {law = "bouc-wen", stiffness = 40.0, beta = 3.0, gamma = 2.0, post_yield_ratio = 0.1, count = 2}
+damping = {law = "viscous", damping = 0.5}
+
+[study]
+scales = [0.5, 2.0]
+collapse = {drift = "0.25 m"}
+
+[study.motions]
+files = ["0.csv", "1.csv"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.toml").write_text(PROJECT)
+    MOTIONS[0].write_csv(tmp_path / "0.csv")
+    (tmp_path / "1.csv").write_text("nothing\n")
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["study", *words])
+
+
+def test_a_study_from_the_command_line(folder, monkeypatch):
+    refused = run("run", "p.toml", "--out", "ida")
+    assert refused.exit_code == 1 and "1.csv" in refused.stderr and "1 others can be read" in refused.stderr
+    assert not (folder / "ida").exists()
+    made = run("run", "p.toml", "--out", "ida", "--skip-unreadable")
+    assert made.exit_code == 0 and "left out: " in made.stderr, made.output
+    assert "1 motion × 2 scale: 1 stands, 1 collapsed" in made.stdout and "peak storey drift" in made.stdout
+    assert open_study("ida").attrs["project"] == PROJECT
+    MOTIONS[3].write_csv(folder / "1.csv")
+    grown = json.loads(run("run", "p.toml", "--out", "ida", "--json").stdout)
+    assert grown["dimensions"] == {"motion": 2, "scale": 2} and grown["outcomes"]["waiting"] == 0
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vibrid.studies.Study.run", stopped)
+    ended = run("run", "p.toml", "--out", "ida")
+    assert ended.exit_code == 130 and "run it again to go on" in ended.stderr
+
+
+def test_a_project_without_a_study_is_told(folder):
+    (folder / "p.toml").write_text(PROJECT.split("[study]")[0])
+    done = run("run", "p.toml", "--out", "ida")
+    assert done.exit_code == 1 and "describes no study" in done.stderr
+    assert run("run", "p.toml", "--out", "ida", "--on", "mars").exit_code == 1
+    told = run("fragility", str(folder))
+    assert told.exit_code == 1 and "no dataset of a study" in told.stderr
