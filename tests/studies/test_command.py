@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from studies.small import MOTIONS
 from typer.testing import CliRunner
 
+from tests.studies.small import MOTIONS
 from vibrid.cli import app
 from vibrid.studies import open_study
 
