@@ -42,18 +42,20 @@ def ida(motions: int = 44, duration: float = 40.0, rate: float = 200.0):
 
 
 def small_ida():
-    """The same with 16 motions of 15 s: 320 runs in five batches."""
-    return ida(16, 15.0, 100.0)
+    """The same with 128 motions of 15 s: 2560 runs in forty batches."""
+    return ida(128, 15.0, 100.0)
 
 
 class Begins(Progress):
-    """Calls a function when batches begin to be computed."""
+    """Calls a function when the first batch of a process is written: it is compiled then, and kills meet real work."""
 
     def __init__(self, begun):
-        self.begun = begun
+        self.begun, self.called = begun, False
 
-    def stage(self, label, total=None):
-        self.begun()
+    def update(self, done, note=""):
+        if not self.called:
+            self.called = True
+            self.begun()
 
 
 def speed() -> list[dict]:
@@ -139,7 +141,7 @@ def undisturbed() -> tuple[Path, float]:
 
 
 def run_and_tell(folder: str) -> None:
-    """What a process that will be killed does: a line when batches begin."""
+    """What a process that will be killed does: a line when its first batch is written."""
     small_ida().run(folder, progress=Begins(lambda: print("begun", flush=True)))
 
 
@@ -157,14 +159,14 @@ def coordinator(kills: int) -> list[dict]:
         assert process.stdout is not None
         process.stdout.readline()
         if done < kills:
-            time.sleep(random_.uniform(0.0, 0.8 * span))
+            time.sleep(random_.uniform(0.0, span))
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
                 done += 1
         if process.wait() == 0:
             finished, equal = finished + 1, equal and same(folder, whole)
             shutil.rmtree(folder)
-    return killed("the process that runs a study", done, equal, f"320 runs; {finished} studies were finished")
+    return killed("the process that runs a study", done, equal, f"2560 runs; {finished} studies were finished")
 
 
 def worker(kills: int) -> list[dict]:
@@ -194,7 +196,7 @@ def worker(kills: int) -> list[dict]:
             waiting = bool((data.outcome.values == 6).any())
         finished, equal = finished + 1, equal and same(folder, whole)
     stop.set()
-    return killed("a worker", done, equal, f"two workers; {finished} studies of 320 runs were finished")
+    return killed("a worker", done, equal, f"two workers; {finished} studies of 2560 runs were finished")
 
 
 def scheduler(kills: int) -> list[dict]:
@@ -222,7 +224,7 @@ def scheduler(kills: int) -> list[dict]:
         for process in (head, arm):
             process.kill()
             process.wait()
-    note = f"{lost} runs ended with a sentence and were gone on with; {finished} studies of 320 runs were finished"
+    note = f"{lost} runs ended with a sentence and were gone on with; {finished} studies of 2560 runs were finished"
     return killed("a scheduler", done, equal, note)
 
 

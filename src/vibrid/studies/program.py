@@ -93,9 +93,11 @@ class StudyProgram:
     def compute(self, batch: Batch) -> dict[str, np.ndarray]:
         """The kept numbers of every run of a batch, by name, with a leading axis over its runs."""
         fill = np.minimum(np.arange(batch.width), batch.size - 1)
-        drives = [self._driven(number, batch.length) for number in batch.motions[fill]]
+        numbers = batch.motions[fill]
+        of_motion = {number: self._driven(number, batch.length) for number in np.unique(numbers)}
+        drives = [of_motion[number] for number in numbers]
         driven = Drive(*(jnp.asarray(np.stack(part)) for part in zip(*drives, strict=True)))
-        counts = np.array([len(self.motions[number].record) for number in batch.motions[fill]])
+        counts = np.array([len(self.motions[number].record) for number in numbers])
         step = np.array(self.motions[batch.motions[0]].record.step)
         values = {path: v[fill] for path, v in batch.values.items()}
         structure = simplified(self.structure, free=values)
