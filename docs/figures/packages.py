@@ -15,6 +15,7 @@ PACKAGES = (
     ("networks", "layers, training, export", "#0072b2"),
     ("identification", "problem, result, identifiability, one method per file", "#0072b2"),
     ("hybrid", "coordinator, actuators, device models, network protocol", "#0072b2"),
+    ("studies", "many runs: what varies, batches, engines, datasets, fragility", "#0072b2"),
     ("conformance", "checks of laws, methods, devices …", "#007a5a"),
     ("extend", "stable names for authors of plugins", "#007a5a"),
     ("report", "figures and the HTML report", "#007a5a"),

@@ -37,12 +37,12 @@ class Deadly(StudyProgram):
 def test_workers_that_die_change_nothing_but_what_cannot_be_computed(tmp_path, monkeypatch):
     """Two processes give the bits of this one; a batch is done again once, and set aside when its worker dies again."""
     monkeypatch.setattr("vibrid.studies.running.batch_width", lambda *_: 4)
-    study = vb.study(BUILDING, MOTIONS, levels=[1.0, 2.0, 8.0])
+    study, environment = vb.study(BUILDING, MOTIONS, levels=[1.0, 2.0, 8.0]), dict(os.environ)
     here = study.run()
     fields = {f.name: getattr(study.program, f.name) for f in dataclasses.fields(StudyProgram)}
     deadly = dataclasses.replace(study, program=Deadly(**fields, marker=str(tmp_path / "died")))
     data = deadly.run(tmp_path / "study", engine_for("processes", 2)).load()
-    assert (tmp_path / "died").exists()
+    assert (tmp_path / "died").exists() and dict(os.environ) == environment
     aside = data.outcome.values == 6
     assert aside.any(axis=1).tolist() == [False] * 4 + [True] and aside[4].all()
     equal(data.isel(motion=slice(4)), here.isel(motion=slice(4)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -37,10 +38,12 @@ class Cluster(Engine):
         self._cluster: Any = None
         self._client: Any = None
         self._program: Any = None
+        self._environment: dict[str, str] = {}
 
     def begin(self, program: StudyProgram) -> None:
         distributed = require("distributed", "cluster", _PURPOSE)
         require("dask", "cluster", _PURPOSE).config.set({"distributed.scheduler.allowed-failures": 1})
+        self._environment = dict(os.environ)
         self._cluster = self._open()
         try:
             self._client = distributed.Client(self._cluster, set_as_default=False)
@@ -82,6 +85,10 @@ class Cluster(Engine):
         if hasattr(self._cluster, "close"):
             self._cluster.close()
         self._client = self._cluster = None
+        if self._environment:  # dask leaves the numbers of threads of its workers in that of this process
+            for name in set(os.environ) - set(self._environment):
+                del os.environ[name]
+            os.environ.update(self._environment)
 
 
 def _computed(program: StudyProgram, batch: Batch) -> dict[str, np.ndarray]:
