@@ -320,6 +320,7 @@ def test_commands_train_evaluate_and_export(tmp_path):
         record_of(i + 10).write_hdf5(tmp_path / f"companion-{i}.h5")
     text = """
 title = "a damper"
+laws = []
 [recipe]
 encoded = 6
 oscillators = 4
