@@ -38,6 +38,7 @@ def train(
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {file.name}")
         from vibrid.hybrid.characterise import characterise
+        from vibrid.hybrid.learned.beside import best_first, laws_beside
         from vibrid.hybrid.learned.files import save_model
         from vibrid.hybrid.learned.recipes import train_models
         from vibrid.networks.checkpoint import Checkpoint, fingerprint
@@ -61,7 +62,8 @@ def train(
             if checkpoint.path.exists():
                 typer.echo(f"Interrupted; the same command resumes from {checkpoint.path}.", err=True)
             raise
-        models = _with_laws(models, loaded, progress)
+        laws = laws_beside(loaded.training, loaded.validation, rate, loaded.laws, progress=progress)
+        models = best_first([*models, *laws])
         rows = [{"model": _name(saved), **saved.facts["scores"]} for saved in models]
         if loaded.loop is not None:
             models, rows = _chosen(models, rows, loaded.loop, progress)
@@ -86,7 +88,7 @@ def _show(loaded, rows: list[dict]) -> None:
     scored_on = "validation tests" if loaded.validation else "the training tests"
     headed = ["model", *(headings[n] for n in shown)]
     output.print_table(f"{loaded.title}: models, best first (on {scored_on}{left_out})", headed, table)
-    if "law" in rows[0]["model"]:
+    if rows[0]["model"].endswith(" law"):
         typer.echo(f"No network is better than a law: the {rows[0]['model']} is kept.")
 
 
@@ -94,20 +96,6 @@ def _name(saved) -> str:
     """A model in words."""
     law = saved.facts.get("law")
     return f"{law} law" if law else f"{saved.facts['recipe']['network']} network, seed {saved.facts['seed']}"
-
-
-def _with_laws(models: list, loaded, progress) -> list:
-    """The networks and the laws beside them, the best first: by the mean of both errors, whole and strong part."""
-    from dataclasses import asdict
-
-    from vibrid.hybrid.learned.beside import laws_beside
-    from vibrid.hybrid.learned.recipes import score_tests
-    from vibrid.records.force_scores import ForceScores
-
-    laws = laws_beside(loaded.training, loaded.recipe.rate, loaded.laws, progress=progress)
-    for saved in laws:
-        saved.facts["scores"] = asdict(ForceScores.mean(score_tests(saved.model, loaded.validation or loaded.training)))
-    return sorted([*models, *laws], key=lambda saved: saved.facts["scores"]["nrmse"] + saved.facts["scores"]["strong"])
 
 
 def _chosen(models: list, rows: list[dict], loop, progress) -> tuple[list, list[dict]]:

@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+STRONG = (0.05, 0.95)
+"""Shares of the squared velocity between which a test is in its strong part."""
+
 
 @dataclass(frozen=True)
 class ForceScores:
@@ -29,8 +32,7 @@ def force_scores(found, force, v) -> ForceScores:
     """Scores of a predicted force against the measured one at a velocity, arrays of equal length."""
     found, force, v = (np.asarray(a, float) for a in (found, force, v))
     error = found - force
-    arrived = np.cumsum(v**2) / max(np.sum(v**2), 1e-300)
-    strong = (arrived > 0.05) & (arrived < 0.95)
+    strong = strong_part(v)
     strong = strong if strong.sum() > 1 else np.ones(len(v), bool)
 
     def relative(where) -> float:
@@ -46,3 +48,9 @@ def force_scores(found, force, v) -> ForceScores:
         float(np.sum(found * v) / np.sum(force * v)) if np.any(force * v) else 1.0,
         float(np.abs(found).max() / max(np.abs(force).max(), 1e-300)),
     )
+
+
+def strong_part(v: np.ndarray) -> np.ndarray:
+    """Mask of the samples in the strong part of a test with velocity v."""
+    arrived = np.cumsum(v**2) / max(np.sum(v**2), 1e-300)
+    return (arrived > STRONG[0]) & (arrived < STRONG[1])

@@ -38,12 +38,14 @@ class Cluster(Engine):
         self._cluster: Any = None
         self._client: Any = None
         self._program: Any = None
-        self._environment: dict[str, str] = {}
+        self._environment: dict[str, str | None] = {}
 
     def begin(self, program: StudyProgram) -> None:
         distributed = require("distributed", "cluster", _PURPOSE)
-        require("dask", "cluster", _PURPOSE).config.set({"distributed.scheduler.allowed-failures": 1})
-        self._environment = dict(os.environ)
+        settings = require("dask", "cluster", _PURPOSE).config
+        settings.set({"distributed.scheduler.allowed-failures": 1})
+        changed = (*settings.get("distributed.nanny.pre-spawn-environ"), "PYTHONHASHSEED")
+        self._environment = {name: os.environ.get(name) for name in changed}
         self._cluster = self._open()
         try:
             self._client = distributed.Client(self._cluster, set_as_default=False)
@@ -85,10 +87,11 @@ class Cluster(Engine):
         if hasattr(self._cluster, "close"):
             self._cluster.close()
         self._client = self._cluster = None
-        if self._environment:  # dask leaves the numbers of threads of its workers in that of this process
-            for name in set(os.environ) - set(self._environment):
-                del os.environ[name]
-            os.environ.update(self._environment)
+        for name, value in self._environment.items():  # dask leaves what its workers need in this process
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _computed(program: StudyProgram, batch: Batch) -> dict[str, np.ndarray]:

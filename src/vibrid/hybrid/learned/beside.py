@@ -2,58 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 
 import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.progress import SILENT, Progress
-from vibrid.hybrid.characterise import Search, characterise
+from vibrid.hybrid.characterise import characterise
 from vibrid.hybrid.learned.answers import LawLayer, ScaledLaw
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import Constant
-from vibrid.hybrid.learned.recipes import steepest
+from vibrid.hybrid.learned.recipes import score_tests, steepest
 from vibrid.laws import Backlash, LuGre
+from vibrid.records.force_scores import ForceScores
 
 LAWS_BESIDE = ("backlash", "lugre")
 _REACH = 3.0  # a parameter lies between e^−3 and e³ times its first guess
 
 
 def laws_beside(
-    tests: Sequence[DeviceTest], rate: float, names: Sequence[str] = LAWS_BESIDE, *, search: Search | None = None,
-    progress: Progress = SILENT,
+    training: Sequence[DeviceTest], validation: Sequence[DeviceTest], rate: float, names: Sequence[str] = LAWS_BESIDE,
+    *, progress: Progress = SILENT,
 ) -> list[SavedModel]:  # fmt: skip
-    """Laws with friction, fitted to all tests by a global search, as device models.
+    """Laws with friction, fitted to the training tests by a global search, as device models.
 
     Arguments
-        tests: at the rate of the models; each counts with its weight.
+        training: tests at the rate of the models; each counts with its weight.
+        validation: tests by which they are scored; without any, by those for training.
         rate: Hz.
         names: of the laws, among `LAWS_BESIDE`.
-        search: sizes of the search (see `characterise`).
     """
+    size, fastest = (max(float(np.abs(getattr(t, what)).max()) for t in training) for what in ("x", "v"))
+    force = float(np.mean([t.capacity for t in training]))
     made = []
     for name in names:
         progress.stage(f"fitting the {name} law")
-        law, free = _first_guess(name, tests)
-        weights = [test.weight for test in tests]
-        fit = characterise(
-            law, free, list(tests), rate, weights=weights, reach=_REACH, progress=progress, **(search or {})
-        )
+        law, free = _first_guess(name, force, size, fastest)
+        weights = [test.weight for test in training]
+        fit = characterise(law, free, list(training), rate, weights=weights, reach=_REACH, progress=progress)
         answer = LawLayer(fit.law, (free[0],))
-        size, fastest = (max(float(np.abs(getattr(t, what)).max()) for t in tests) for what in ("x", "v"))
         model = DeviceModel(MotionFeatures(size, fastest), Constant(jnp.zeros(1)), answer, (), rate)
-        facts = {"law": name, "values": fit.values, "tests": [t.name for t in tests], "training_error": fit.error}
-        made.append(SavedModel(model, steepest(tests), facts))
+        scores = dataclasses.asdict(ForceScores.mean(score_tests(model, validation or training)))
+        facts = {"law": name, "values": fit.values, "tests": [t.name for t in training], "scores": scores}
+        made.append(SavedModel(model, steepest(training), {**facts, "training_error": fit.error}))
     return made
 
 
-def _first_guess(name: str, tests: Sequence[DeviceTest]) -> tuple[ScaledLaw, tuple[str, ...]]:
-    """A law of the size of the tests, and its parameters that are searched."""
-    force = float(np.mean([t.capacity for t in tests]))
-    size, fastest = (max(float(np.abs(getattr(t, what)).max()) for t in tests) for what in ("x", "v"))
+def best_first(models: Iterable[SavedModel]) -> list[SavedModel]:
+    """Models in the order of their mean error, whole and strong part."""
+    return sorted(models, key=lambda saved: saved.facts["scores"]["nrmse"] + saved.facts["scores"]["strong"])
+
+
+def _first_guess(name: str, force: float, size: float, fastest: float) -> tuple[ScaledLaw, tuple[str, ...]]:
+    """A law of the size of the tests (N, m, m/s), and its parameters that are searched."""
     if name == "backlash":
         law = Backlash(force, force, 0.05 * size, 0.12 * size, 1.8, 1.0, 0.01 * force / size, 0.01 * force / fastest)
         free = ("slip_positive", "slip_negative", "play", "take_up", "release", "exponent")

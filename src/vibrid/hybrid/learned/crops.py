@@ -22,6 +22,7 @@ from vibrid.hybrid.learned.passive import Modulators, PassivePort
 from vibrid.hybrid.learned.samples import DeviceSample
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.laws.base import Motion
+from vibrid.records.force_scores import STRONG
 
 _AT_FIRST, _STRONG, _TOLD = 0.25, 0.45, 0.5  # shares of crops
 _SMALL = 0.7  # range of the force, in capacities, below which errors of a test count no more
@@ -82,9 +83,7 @@ class Crops(eqx.Module):
 
         def one(fitting, key):
             missed, slope = jax.value_and_grad(lambda trained: self._loss(trained, tests, key))(fitting.trained)
-            trained: Any = fitting.trained
-            moves, adam = optimiser.update(slope, fitting.optimiser, trained)
-            return Fitting(cast(DeviceModel, optax.apply_updates(trained, moves)), adam), missed
+            return fitting.moved(optimiser, slope), missed
 
         fitting, missed = jax.lax.scan(one, fitting, jax.random.split(key, self.each))
         return fitting, jnp.sqrt(jnp.mean(missed))
@@ -136,7 +135,7 @@ class _Tests:
         self.lengths = jnp.sum(histories.counts > 0, axis=1)
         power = jnp.cumsum(histories.sample.v**2, axis=1)
         self.arrived = power / jnp.maximum(power[:, -1:], 1e-30)
-        self.counts = histories.counts * (1.0 + strong * ((self.arrived > 0.05) & (self.arrived < 0.95)))
+        self.counts = histories.counts * (1.0 + strong * ((self.arrived > STRONG[0]) & (self.arrived < STRONG[1])))
 
     def drawn(self, key, batch: int, crop: int):
         """Tests and first samples (batch,) of crops."""

@@ -22,7 +22,7 @@ from vibrid.hybrid.learned.histories import Histories
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.networks.checkpoint import Checkpoint
-from vibrid.networks.training import Trained, train
+from vibrid.networks.training import Trained, apply_updates, train
 
 
 class Fitting(NamedTuple):
@@ -30,6 +30,12 @@ class Fitting(NamedTuple):
 
     trained: DeviceModel
     optimiser: optax.OptState
+
+    def moved(self, optimiser: optax.GradientTransformation, slope: DeviceModel) -> Fitting:
+        """After one step of Adam."""
+        trained: Any = self.trained
+        moves, state = optimiser.update(cast(Any, slope), self.optimiser, trained)
+        return Fitting(apply_updates(self.trained, moves), state)
 
 
 class Epoch(eqx.Module):
@@ -123,10 +129,7 @@ class Epoch(eqx.Module):
                     return jnp.sum(weight * squares) / (total * self.stretch), (after, jnp.sum(weight * squares))
 
                 (_, (after, missed)), slope = jax.value_and_grad(loss, has_aux=True)(fitting.trained)
-                trained: Any = fitting.trained
-                moves, adam = optimiser.update(slope, fitting.optimiser, trained)
-                fitting = Fitting(cast(DeviceModel, optax.apply_updates(trained, moves)), adam)
-                return (fitting, after), missed
+                return (fitting.moved(optimiser, slope), after), missed
 
             start = eqx.combine(fitting.trained, self.model).start((size,))
             firsts = self.stretch * jnp.arange(count)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+import scipy
 
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.conduct import GIVES
@@ -160,7 +161,7 @@ def _giving(result: HybridResult) -> list[Reason]:
         if not isinstance(part.device, NetworkDevice):
             continue
         x, force = (result.devices[f"{part.name}.{what}"] for what in ("displacement", "force"))
-        taken = np.cumsum(0.5 * (force[1:] + force[:-1]) * np.diff(x))
+        taken = scipy.integrate.cumulative_trapezoid(force, x)
         least = float(np.min(taken, initial=0.0))
         if least < -GIVES * float(np.mean(np.asarray(part.device.capacity))) * float(np.abs(x).max()):
             first = int(np.argmax(taken < 0.5 * least)) / result.devices.rate

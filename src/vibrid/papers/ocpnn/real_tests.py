@@ -13,6 +13,7 @@ import numpy as np
 from scipy import signal
 
 from vibrid.hybrid.learned.histories import DeviceTest
+from vibrid.records.force_scores import strong_part
 
 INCH, KIP, RATE, EVERY = 0.0254, 4448.2216, 1024.0, 4
 SMOOTH = 40.0  # Hz, of the velocity
@@ -130,12 +131,6 @@ def event_folds(tests: list[Named]) -> list[Fold]:
     events = [t.event for t in tests if t.event]
     twice = sorted({e for e in events if events.count(e) > 1})
     return [Fold(f"{e}, every scale", np.array([t.event == e for t in tests])) for e in twice]
-
-
-def strong_part(v: np.ndarray) -> np.ndarray:
-    """Mask of the samples between 5 and 95 % of ∫v² dt."""
-    arrived = np.cumsum(v**2) / np.sum(v**2)
-    return (arrived > 0.05) & (arrived < 0.95)
 
 
 def scores(test: DeviceTest, predicted: np.ndarray, rate: float = RATE / EVERY) -> dict[str, float]:
