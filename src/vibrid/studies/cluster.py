@@ -42,11 +42,11 @@ class Cluster(Engine):
 
     def begin(self, program: StudyProgram) -> None:
         distributed = require("distributed", "cluster", _PURPOSE)
-        settings = require("dask", "cluster", _PURPOSE).config
-        settings.set({"distributed.scheduler.allowed-failures": 1})
-        changed = (*settings.get("distributed.nanny.pre-spawn-environ"), "PYTHONHASHSEED")
-        self._environment = {name: os.environ.get(name) for name in changed}
+        require("dask", "cluster", _PURPOSE).config.set({"distributed.scheduler.allowed-failures": 1})
+        before = dict(os.environ)
         self._cluster = self._open()
+        names = before.keys() | os.environ.keys()
+        self._environment = {name: before.get(name) for name in names if before.get(name) != os.environ.get(name)}
         try:
             self._client = distributed.Client(self._cluster, set_as_default=False)
         except (OSError, TimeoutError) as problem:

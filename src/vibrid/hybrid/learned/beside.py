@@ -36,6 +36,8 @@ def laws_beside(
         rate: Hz.
         names: of the laws, among `LAWS_BESIDE`.
     """
+    if not names:
+        return []
     size, fastest = (max(float(np.abs(getattr(t, what)).max()) for t in training) for what in ("x", "v"))
     force = float(np.mean([t.capacity for t in training]))
     made = []
