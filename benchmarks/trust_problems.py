@@ -45,8 +45,8 @@ TIMED = (
     "plane frame",
     "beam",
 )
-DEFAULTS = {"problems": 20, "methods": 20, "ranks": 100, "costs": 1}
-BAYES_FITS = 5
+DEFAULTS = {"problems": 20, "methods": 67, "ranks": 100, "costs": 1}
+"""So many of a row that there are 200 fits of all problems, and of each method."""
 EXCITATION = 0.03
 """Noise of the measured excitation for `noisy-input`, over its standard deviation."""
 
@@ -98,7 +98,7 @@ def method_jobs(seed: int, fits: int) -> list[Job]:
         )
         for method in OTHER_METHODS
         for name in OF_METHODS
-        for noise in range(min(fits, BAYES_FITS) if method == "bayes" else fits)
+        for noise in range(fits)
     ]
 
 
@@ -230,7 +230,7 @@ def main() -> None:
     parser.add_argument("--part", choices=tuple(PARTS), default="problems")
     parser.add_argument("--row", action="append", help="only rows whose name contains this")
     parser.add_argument(
-        "--fits", type=int, help="seeds of the noise of each row (20); rankings (100); warm calls of the costs (1)"
+        "--fits", type=int, help="seeds of the noise of each row (problems 20, methods 67); rankings (100); warm calls of the costs (1)"
     )
     parser.add_argument("--seed", type=int, default=0, help="draws the problems")
     parser.add_argument("--share", type=share, default=(1, 1), help="make only the k-th of n parts: k/n")
