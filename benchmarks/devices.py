@@ -29,7 +29,7 @@ from vibrid.hybrid.learned.files import SavedModel, load_model
 from vibrid.hybrid.learned.from_records import device_test
 from vibrid.hybrid.learned.histories import DeviceTest, stack
 from vibrid.hybrid.learned.training import predict
-from vibrid.papers.ocpnn.real_tests import RATE, Named, capacity_of, companion_of, read_tests
+from vibrid.papers.ocpnn.real_tests import RATE, Named, capacity_of, read_tests
 from vibrid.papers.pages import machine
 from vibrid.project.training import load_training
 from vibrid.records.force_scores import ForceScores, force_scores
@@ -50,17 +50,25 @@ def record_of(test: Named) -> vb.Record:
     return vb.Record(test.data[:, 1:3], channels, step=1.0 / RATE, name=test.name)
 
 
+def capacities(tests: list[Named], left_out: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """N, of every set-up, for each direction: the median over its harmonic tests that are not left out."""
+    known = [test for test in tests if test.setting and test.name not in left_out]
+    setups = {test.setup: [capacity_of(t) for t in known if t.setup == test.setup] for test in tests}
+    return {setup: tuple(np.median(found, axis=0).tolist()) for setup, found in setups.items()}
+
+
 def written(tests: list[Named], left_out: tuple[str, ...], settings: list[str], folder: Path) -> Path:
     """A training file with records of all tests but those left out."""
+    capacity = capacities(tests, left_out)
     lines = ["[recipe]", "uses_companion = false", *settings] if settings else []
     for test in tests:
         if test.name in left_out:
             continue
         record_of(test).write_hdf5(folder / f"{test.name}.h5")
-        capacity = ", ".join(f'"{value:.1f} N"' for value in capacity_of(companion_of(test, tests)))
+        stated = ", ".join(f'"{value:.1f} N"' for value in capacity[test.setup])
         weight = EARTHQUAKES if test.setting is None else 1.0
         group = test.event or f"{test.setting[0]:g} Hz, {test.setting[1]:g} in"
-        lines += ["", "[[tests]]", f'file = "{test.name}.h5"', f"capacity = [{capacity}]", f"weight = {weight}",
+        lines += ["", "[[tests]]", f'file = "{test.name}.h5"', f"capacity = [{stated}]", f"weight = {weight}",
                   f'group = "{group}"']  # fmt: skip
     path = folder / "training.toml"
     path.write_text("\n".join(lines) + "\n")
@@ -101,7 +109,8 @@ def fold(name: str, tests: list[Named], settings: list[str]) -> dict:
         minutes = (time.perf_counter() - began) / 60
         saved, training = load_model(out), load_training(file)
         rate = training.recipe.rate
-        left = [device_test(record_of(t), None, capacity_of(companion_of(t, tests)), rate)
+        capacity = capacities(tests, FOLDS[name])
+        left = [device_test(record_of(t), None, capacity[t.setup], rate)
                 for t in tests if t.name in FOLDS[name]]  # fmt: skip
         laws = laws_beside([*training.training, *training.validation], [], rate, LAWS_BESIDE)
     kept = saved.facts.get("law") or saved.facts["recipe"]["network"]

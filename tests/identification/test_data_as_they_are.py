@@ -10,6 +10,7 @@ import trust
 
 import vibrid as vb
 from vibrid.core.findings import KNOWN, ODD
+from vibrid.core.progress import SILENT
 from vibrid.identification.checks.covariance import _long_run
 from vibrid.identification.checks.noise import noise_model
 from vibrid.identification.checks.numbers import checked_numbers
@@ -139,6 +140,25 @@ def test_a_time_step_is_told_and_nothing_changed_where_the_estimate_is_of_a_filt
         checked = checked_numbers(fit, ("substeps", "hold"))
         assert [finding.name for finding in checked.checks] == ["time step"] and checked.problem.substeps == 1
         assert checked.checks[0].verdict == ODD and np.array_equal(checked.estimate, fit.estimate)
+
+
+class Samples(vb.TrajectoryFit):
+    """Its answer is given as samples, which a check cannot move."""
+
+    def solve(self, problem, key=0, progress=SILENT):
+        fit = super().solve(problem, key, progress)
+        spread = fit.deviation * np.random.default_rng(1).normal(size=(50, len(fit.names)))
+        return fit.replace(samples=fit.estimate + spread)
+
+
+def test_a_method_whose_answer_cannot_be_moved_is_called_again_with_the_step_that_is_needed():
+    case = trust.stiff_case(0)
+    noise = trust.white(case, np.random.default_rng(0), 0.02)
+    told, chosen = fitted(case, noise, method=Samples(), substeps=1), fitted(case, noise, method=Samples())
+    assert [f.verdict for f in told.checks if f.name == "time step"] == [ODD] and told.problem.substeps == 1
+    (refined,) = (f for f in chosen.checks if f.name == "time step")
+    assert refined.verdict == KNOWN and refined.numbers["substeps"] == chosen.problem.substeps >= 2
+    assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
 
 
 def test_an_input_that_is_band_limited_between_its_samples_is_found_out():

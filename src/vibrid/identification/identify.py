@@ -11,6 +11,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.run import checked_result
+from vibrid.identification.checks.time_step import refined, steps_needed
 from vibrid.identification.first_step import first_steps
 from vibrid.identification.method import MethodChoice, as_method, refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
@@ -98,5 +99,9 @@ def identify(
                 if on_answer is not None:
                     on_answer(fit)
                 fit = checked_result(fit, records, progress, open_)
+                if "substeps" in open_ and (steps := steps_needed(fit)) is not None:
+                    first, finer = fit.problem.substeps, problem.integrated(substeps=steps)
+                    fit = checked_result(method.solve(finer, key, progress), records, progress)
+                    fit = fit.replace(checks=(*fit.checks, refined(steps, first)))
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
     return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

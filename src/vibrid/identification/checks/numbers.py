@@ -35,7 +35,8 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     """The result with a time step that is fine enough and intervals that hold for the noise as it is.
 
     Where the estimate is not the least squares of the readings (samples of a posterior, a filter), nothing of it is
-    changed: an error of the time step, or of the input between samples, is told.
+    changed: an error of the time step, or of the input between samples, is told. `identify` then calls the method again
+    with more steps.
     """
     size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
     modelled = "input_noise" in fit.convergence  # the noise is what the method says

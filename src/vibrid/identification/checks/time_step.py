@@ -26,6 +26,9 @@ from vibrid.structures.device import ImposedTest
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
 
+STEP = "time step"
+"""Name of what is found about the time step."""
+
 HOLD = "hold"
 """Name of what is found about the input between its samples."""
 
@@ -64,17 +67,33 @@ def check_time_step(
                 f"The time step is too long for these data: it moves {fit.names[worst]} by {abs(bias[worst]):.1f} "
                 f"standard deviations. Give substeps = {finer.substeps} or more."
             )
-            return fit, here, [Finding("time step", ODD, sentence, "", 0.0, {"bias": float(abs(bias[worst]))})]
+            return fit, here, [Finding(STEP, ODD, sentence, "", 0.0, {"bias": float(abs(bias[worst]))})]
         fit = fitted_again(fit, finer)
         here = linearised(finer, fit.free)
         noise = noise_at(here)
     if fit.problem.substeps == first:
         return fit, here, []
+    return fit, here, [refined(fit.problem.substeps, first)]
+
+
+def refined(substeps: int, first: int) -> Finding:
+    """That a result has more steps per sample than were taken first."""
     sentence = (
-        f"The time step was refined to {fit.problem.substeps} steps per sample: with {first} the estimates would have "
-        "been biased."
+        f"The time step was refined to {substeps} steps per sample: with {first} the estimates would have been biased."
     )
-    return fit, here, [Finding("time step", KNOWN, sentence, "", 0.0, {"substeps": float(fit.problem.substeps)})]
+    return Finding(STEP, KNOWN, sentence, "", 0.0, {"substeps": float(substeps)})
+
+
+def steps_needed(fit: Identification) -> int | None:
+    """Steps per sample with which the least squares of the readings have no bias, where a result says that its own have
+    one; None where it does not, or where no more of them help."""
+    if not any(finding.name == STEP and finding.verdict == ODD for finding in fit.checks):
+        return None
+    least = fitted_again(fit, fit.problem)
+    here = linearised(fit.problem, least.free)
+    finer, _, found = check_time_step(least, here, noise_at(here), True)
+    is_enough = all(finding.verdict == KNOWN for finding in found)
+    return finer.problem.substeps if is_enough and finer.problem.substeps > fit.problem.substeps else None
 
 
 def check_hold(
