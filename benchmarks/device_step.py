@@ -2,7 +2,7 @@
 
     python benchmarks/device_step.py
 
-The recommended network, the passive one and the paper's, with random weights (their values do not change the time).
+The passive network, which is the recommended one, the resonant one and the paper's, with random weights (their values do not change the time).
 Steps of the C file are timed inside a C program, compiled with `-O3 -march=native` and nothing else; the C is compared
 with the model over an hour of samples, the ONNX graph over 10⁵. In the loop the time is that between the reply of the
 tested device and the next command to it: network, compensator, integrator and a two-storey shear building, computed by
@@ -80,8 +80,8 @@ def models(u: np.ndarray) -> dict:
 
     test = DeviceTest("", u[:, 0], u[:, 1], u[:, 4], u[:, 4:], (1.8e4, 1.8e4))
     recipes = {
-        "recommended network": Recipe(),
-        "passive network": Recipe(network="passive"),
+        "resonant network": Recipe(network="resonant"),
+        "passive network": Recipe(),
         "network of the paper": PUBLISHED["data-driven"].replace(rate=256.0),
     }
     return {name: recipe.maker([test])(jax.random.key(1)) for name, recipe in recipes.items()}
@@ -189,7 +189,7 @@ def main() -> None:
             median, late = np.median(median), np.median(lates)
             apart = np.abs(forces - true).max() / size
             first_median, most = first_median or median, 12 if name == "passive network" else 10
-            note = f"p99 {np.median(later):.1f} µs; {median / first_median:.1f} × the recommended network in this run"
+            note = f"p99 {np.median(later):.1f} µs; {median / first_median:.1f} × the resonant network in this run"
             rows.append(row(f"{name}: C step, median", f"{median:.1f} µs", f"≤ {most} µs", bool(median <= most), note))
             listed = ", ".join(f"{one:.1f}" for one in sorted(lates))
             rows.append(row(f"{name}: C step, p99.9", f"{late:.1f} µs", "≤ 50 µs", bool(late <= 50),

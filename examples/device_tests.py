@@ -55,7 +55,7 @@ def law(capacity: float) -> vb.LuGre:
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     building = vb.ShearBuilding(masses=[8.9e3, 9.1e3], storeys=[vb.Linear(9e6)] * 2, damping=vb.Modal(0.03))
-    rows = ['title = "friction damper"', "", "[recipe]", "epochs = 60", "every = 3", "seeds = 2", ""]
+    rows = ['title = "friction damper"', "", "[recipe]", "steps = 1000", "seeds = 2", ""]
     for motion in range(MOTIONS):
         ground = vb.synthetic_motion(motion, duration=16.0, rate=1024.0, pga=4.0 + motion, significant_duration=6.0)
         for capacity in CAPACITIES:

@@ -63,6 +63,7 @@ def write_storey(folder: Path, count: int = 400) -> None:
 TRAINING = """
 title = "a damper"
 [recipe]
+network = "resonant"
 encoded = 6
 oscillators = 4
 hidden = [6]

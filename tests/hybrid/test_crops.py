@@ -89,7 +89,7 @@ def test_a_training_on_crops_learns():
 
 
 def test_only_passive_networks_are_trained_on_crops():
-    resonant = Recipe(rate=RATE, uses_companion=False).maker(friction_tests())(jax.random.key(0))
+    resonant = Recipe(network="resonant", rate=RATE, uses_companion=False).maker(friction_tests())(jax.random.key(0))
     with pytest.raises(InputError, match="Crops train passive networks"):
         Crops(resonant.fixed)
     passive = SMALL.maker(friction_tests())(jax.random.key(0))

@@ -38,7 +38,7 @@ LAW = vb.LuGre(4e6, 1e3, 2e4, 2e4, 2.3e4, 2.3e4, 0.05)
 SCALED = ScaledLaw(
     LAW, 2e4, ("coulomb_positive", "static_positive"), ("coulomb_negative", "static_negative")
 )  # fmt: skip
-SMALL = Recipe(encoded=6, oscillators=4, hidden=(6,), plays=2, epochs=2, stretch=128, every=1)
+SMALL = Recipe(network="resonant", encoded=6, oscillators=4, hidden=(6,), plays=2, epochs=2, stretch=128, every=1)
 
 
 def record_of(key: int, samples: int = 512) -> Record:
@@ -322,6 +322,7 @@ def test_commands_train_evaluate_and_export(tmp_path):
 title = "a damper"
 laws = []
 [recipe]
+network = "resonant"
 encoded = 6
 oscillators = 4
 hidden = [6]

@@ -36,7 +36,7 @@ from vibrid.networks.export.compiled import compiler
 SAMPLES, FAULTY, SHORT = 6144, (64, 128), 160
 """Samples of a stream, those between which faults are, and those over which exports are compared."""
 ABSURD = [np.nan, np.inf, -np.inf, 1e6, -1e6, 1e300]
-SMALL = dict(plays=4, encoded=12, memories=4, oscillators=2, hidden=(12,), states=4, rate=RATE)
+SMALL = dict(network="resonant", plays=4, encoded=12, memories=4, oscillators=2, hidden=(12,), states=4, rate=RATE)
 
 
 def made(**recipe) -> DeviceModel:

@@ -62,14 +62,25 @@ def test_tests_with_and_without_a_companion_are_told_apart(folder):
 
 
 def test_variations_of_a_training_are_keys_of_its_file(folder):
-    keys = "uses_companion = false\njitter = 1e-4\nturned = 0.5\ndoubt = 0.03\nepochs = 3"
+    keys = 'network = "resonant"\nuses_companion = false\njitter = 1e-4\nturned = 0.5\ndoubt = 0.03\nepochs = 3'
     recipe = load_training(written(folder, keys)).recipe
     settings = recipe.trainer().settings
     assert (settings["jitter"], settings["turned"], settings["doubt"]) == (1e-4, 0.5, 0.03)
     with pytest.raises(vb.InputError, match="share of the tests"):
-        Recipe(turned=1.5)
+        Recipe(network="resonant", turned=1.5)
     with pytest.raises(vb.InputError, match="must not be negative"):
-        Recipe(jitter=-1e-3)
+        Recipe(network="resonant", jitter=-1e-3)
+
+
+def test_the_default_network_is_passive_and_settings_of_another_training_are_refused():
+    assert Recipe().network == "passive" and Recipe(answer="law-layer").network == "resonant"
+    with pytest.raises(vb.InputError, match="'epochs' of a recipe belongs to the training of a resonant or LSTM"):
+        Recipe(epochs=60)
+    with pytest.raises(vb.InputError, match="'steps' of a recipe belongs to the training of a passive network"):
+        Recipe(network="lstm", steps=60)
+
+
+def test_an_adapted_answer_is_that_of_the_recipe(folder):
     law = vb.hybrid.learned.answers.ScaledLaw(
         vb.BoucWen(1e6, beta=50.0, gamma=50.0), 1e4, ("stiffness",), ("stiffness",)
     )
@@ -89,9 +100,7 @@ def test_without_validation_tests_every_fifth_group_is_left_out(folder):
 
 
 def test_a_law_that_is_better_than_the_network_is_kept(folder):
-    path = written(
-        folder, "uses_companion = false\nepochs = 1\nencoded = 4\noscillators = 1\nhidden = [4]", '["lugre"]'
-    )
+    path = written(folder, "uses_companion = false\nsteps = 1\nencoded = 4\noscillators = 1\nhidden = [4]", '["lugre"]')
     made = CliRunner().invoke(app, ["hybrid", "train", str(path), "--out", str(folder / "d.npz")])
     assert made.exit_code == 0, made.output
     assert "No network is better than a law: the lugre law is kept." in made.output

@@ -51,7 +51,7 @@ class Crops(eqx.Module):
     each: int = eqx.field(static=True, default=50)
     crop: int = eqx.field(static=True, default=2560)
     warm_up: int = eqx.field(static=True, default=512)
-    batch: int = eqx.field(static=True, default=16)
+    batch: int = eqx.field(static=True, default=8)
     shake: float = eqx.field(static=True, default=0.04)
     warp: float = eqx.field(static=True, default=0.12)
     gain: float = eqx.field(static=True, default=0.1)

@@ -30,6 +30,9 @@ from vibrid.records.force_scores import ForceScores, force_scores
 
 ANSWERS = ("direct", "law-layer", "corrected", "adapted")
 NETWORKS = ("resonant", "passive", "lstm")
+_EPOCHS = ("epochs", "decay", "every", "stretch", "jitter", "turned", "doubt")
+_CROPS = ("steps", "crop", "warm_up", "shake", "warp", "gain")
+"""Settings of the training of networks that are not passive, and of those that are."""
 _TOGETHER = 50  # steps of a passive network between two checkpoints
 
 
@@ -38,8 +41,8 @@ class Recipe:
     """How a device model is made and trained.
 
     Arguments
-        network: "resonant" (static layers around damped oscillators), "passive" (a network that cannot give energy; its
-            answer is its own), or "lstm".
+        network: "passive" (a network that cannot give energy; its answer is its own), "resonant" (static layers around
+            damped oscillators), or "lstm"; by default passive, and resonant with an answer of another kind or `min_max`.
         answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction;
             "adapted": both.
         uses_companion: whether it uses measurements of the tested device.
@@ -63,7 +66,7 @@ class Recipe:
 
     retired: ClassVar[dict[str, str]] = {"listens": "`listens` of a recipe is called `uses_companion` since 0.2."}
 
-    network: str = "resonant"
+    network: str | None = None
     answer: str = "direct"
     uses_companion: bool = True
     rate: float = 256.0
@@ -101,11 +104,21 @@ class Recipe:
     seeds: int = 1
 
     def __post_init__(self):
+        if self.network is None:
+            free = self.answer != "direct" or self.min_max
+            object.__setattr__(self, "network", "resonant" if free else "passive")
         for what, value, known in (("network", self.network, NETWORKS), ("answer", self.answer, ANSWERS)):
             if value not in known:
                 raise unknown_name(what, value, known)
         if self.network == "passive" and (self.answer != "direct" or self.min_max):
             raise InputError("A passive network has its own answer and scaling: leave `answer` and `min_max` out.")
+        of_others, kind = (_EPOCHS, "resonant or LSTM") if self.network == "passive" else (_CROPS, "passive")
+        for name in of_others:
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise InputError(
+                    f"'{name}' of a recipe belongs to the training of a {kind} network, and this one is "
+                    f"{self.network}: leave it out, or name the network."
+                )
         for name in ("jitter", "turned", "doubt", "shake", "warp", "gain", "warm_up"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"'{name}' of a recipe must not be negative, not {getattr(self, name)!r}.")

@@ -39,9 +39,9 @@ from vibrid.records.force_scores import ForceScores, force_scores
 RATE, EVERY = 1024.0, 4
 SEEDS = 3
 RECIPES = {
-    "data-driven": Recipe(),
+    "data-driven": Recipe(network="resonant"),
     "physics-based": Recipe(answer="law-layer", span=3.0, epochs=60),
-    "offline": Recipe(uses_companion=False),
+    "offline": Recipe(network="resonant", uses_companion=False),
     "corrected": Recipe(answer="corrected", bound=1.0, epochs=60),
 }
 
