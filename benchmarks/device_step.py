@@ -2,11 +2,11 @@
 
     python benchmarks/device_step.py
 
-The passive network, which is the recommended one, the resonant one and the paper's, with random weights (their values do not change the time).
-Steps of the C file are timed inside a C program, compiled with `-O3 -march=native` and nothing else; the C is compared
-with the model over an hour of samples, the ONNX graph over 10⁵. In the loop the time is that between the reply of the
-tested device and the next command to it: network, compensator, integrator and a two-storey shear building, computed by
-C and by JAX. Results go to `benchmarks/results/`, the table to `benchmarks/README.md`.
+The passive network, which is the recommended one, the resonant one and the paper's, with random weights (their values
+do not change the time). Steps of the C file are timed inside a C program, compiled with `-O3 -march=native` and nothing
+else; the C is compared with the model over an hour of samples, the ONNX graph over 10⁵. In the loop the time is that
+between the reply of the tested device and the next command to it: network, compensator, integrator and a two-storey
+shear building, computed by C and by JAX. Results go to `benchmarks/results/`, the table to `benchmarks/README.md`.
 """
 
 import argparse

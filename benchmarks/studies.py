@@ -256,7 +256,14 @@ def started(module: str, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-PARTS = {"speed": speed, "accelerator": accelerator, "memory": memory, "coordinator": coordinator, "worker": worker, "scheduler": scheduler}
+PARTS = {
+    "speed": speed,
+    "accelerator": accelerator,
+    "memory": memory,
+    "coordinator": coordinator,
+    "worker": worker,
+    "scheduler": scheduler,
+}
 
 
 def main() -> None:

@@ -218,9 +218,7 @@ ROWS = [
 ]
 
 
-def identified(
-    case: Case, readings: np.ndarray, ground: np.ndarray | None = None, **options: str
-) -> vb.Identification:
+def identified(case: Case, readings: np.ndarray, ground: np.ndarray | None = None, **options: str) -> vb.Identification:
     """The result of measured readings; `ground` is the excitation as measured, `options` those of `vb.identify`."""
     sensors = vb.Sensors(absolute_acceleration=list(case.floors))
     channels = [vb.Channel("ground", "ground_acceleration", direction="x"), *sensors.channels()]

@@ -230,7 +230,9 @@ def main() -> None:
     parser.add_argument("--part", choices=tuple(PARTS), default="problems")
     parser.add_argument("--row", action="append", help="only rows whose name contains this")
     parser.add_argument(
-        "--fits", type=int, help="seeds of the noise of each row (problems 20, methods 67); rankings (100); warm calls of the costs (1)"
+        "--fits",
+        type=int,
+        help="seeds of the noise of each row (problems 20, methods 67); rankings (100); warm calls of the costs (1)",
     )
     parser.add_argument("--seed", type=int, default=0, help="draws the problems")
     parser.add_argument("--share", type=share, default=(1, 1), help="make only the k-th of n parts: k/n")

@@ -42,7 +42,7 @@ class Recipe:
 
     Arguments
         network: "passive" (a network that cannot give energy; its answer is its own), "resonant" (static layers around
-            damped oscillators), or "lstm"; by default passive, and resonant with an answer of another kind or `min_max`.
+            damped oscillators), or "lstm"; by default passive, and resonant with another answer or `min_max`.
         answer: "direct": the force; "law-layer": parameters of a law; "corrected": a law and a bounded correction;
             "adapted": both.
         uses_companion: whether it uses measurements of the tested device.
@@ -220,6 +220,8 @@ def train_models(
 ) -> list[SavedModel]:  # fmt: skip
     """Models trained from several initial weights, the best on the validation tests first.
 
+    They are scored as they are used in a hybrid test: without the force before the test.
+
     Arguments
         training, validation: tests at the rate of the recipe; without validation models are ranked by training tests.
         law: the law of a law layer or a correction.
@@ -246,7 +248,7 @@ def train_models(
     stiffness = steepest(training)
     ranked = []
     for i, model in enumerate(models):
-        scores = score_tests(model, validation or training)
+        scores = score_tests(model, validation or training, told=False)
         facts = {
             "recipe": {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(recipe).items()},
             "tests": [t.name for t in training],
@@ -273,15 +275,20 @@ def emphasised(histories: Histories, emphasis: float) -> Histories:
     return histories._replace(counts=(counts * (histories.counts.sum() / counts.sum())).astype(np.float32))
 
 
-def forces(model: DeviceModel, tests: Sequence[DeviceTest]) -> list[np.ndarray]:
-    """The forces that a model predicts for tests, from rest."""
-    predicted = np.asarray(predict(model, stack(list(tests))))
+def forces(model: DeviceModel, tests: Sequence[DeviceTest], told: bool = True) -> list[np.ndarray]:
+    """The forces that a model predicts for tests, from rest; `told` whether it knows the force before the test, which a
+    hybrid test does not."""
+    histories = stack(list(tests))
+    if not told:
+        unknown = np.zeros_like(histories.setting.first_force)
+        histories = histories._replace(setting=histories.setting._replace(first_force=unknown))
+    predicted = np.asarray(predict(model, histories))
     return [force[: len(t.x)] for force, t in zip(predicted, tests, strict=True)]
 
 
-def score_tests(model: DeviceModel, tests: Sequence[DeviceTest]) -> list[ForceScores]:
+def score_tests(model: DeviceModel, tests: Sequence[DeviceTest], told: bool = True) -> list[ForceScores]:
     """Scores of every test."""
-    return [force_scores(f, t.force, t.v) for f, t in zip(forces(model, tests), tests, strict=True)]
+    return [force_scores(f, t.force, t.v) for f, t in zip(forces(model, tests, told), tests, strict=True)]
 
 
 def steepest(tests: Sequence[DeviceTest]) -> float:
