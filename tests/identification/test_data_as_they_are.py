@@ -9,7 +9,7 @@ import scipy.signal
 import trust
 
 import vibrid as vb
-from vibrid.core.findings import KNOWN, ODD
+from vibrid.core.findings import KNOWN, ODD, WRONG
 from vibrid.core.progress import SILENT
 from vibrid.identification.checks.covariance import _long_run
 from vibrid.identification.checks.noise import noise_model
@@ -170,3 +170,24 @@ def test_an_input_that_is_band_limited_between_its_samples_is_found_out():
     assert "prefer band-limited" in " ".join(finding.sentence for finding in lines.checks)
     assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
     assert np.abs((lines.estimate - case.true) / lines.deviation).max() > 4
+
+
+def test_neighbours_that_are_exchanged_are_not_taken_for_a_missing_law():
+    """The misfit is small: what they measure is alike, and a law beside a storey explains a part of it."""
+    case, rng = trust.linear_case(13016), np.random.default_rng([7, 13016])
+    fit = fitted(case, case.clean[:, [1, 0, 2]] - case.clean + trust.white(case, rng))
+    wrong = [finding for finding in fit.checks if finding.verdict == WRONG]
+    assert max(channel.relative for channel in fit.fits) < 0.5
+    assert [f.name for f in wrong] == ["exchanged"] and wrong[
+        0
+    ].where == "absolute_acceleration_1, absolute_acceleration_2"
+
+
+def test_the_damping_of_a_mode_is_named_also_where_one_ratio_of_all_is_unknown():
+    """Its direction is then one of those of the modes, and nothing must move along it."""
+    case = trust.damped_case(300)
+    fit = fitted(case, trust.white(case, np.random.default_rng(0), 0.02))
+    (told,) = (finding for finding in fit.checks if finding.name == "damping")
+    ratio = case.true[-1]
+    assert told.numbers["suggested ratio of mode 2"] == pytest.approx(ratio, rel=0.03)
+    assert told.numbers["ratio of mode 2"] < 0.9 * ratio

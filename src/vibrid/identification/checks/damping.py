@@ -47,6 +47,7 @@ LARGE = 0.05
 STEPS = 5
 _LAGS = 40
 _STEP = 1e-5  # of φ and of a ratio, for differences
+_RANK = 1e-6  # eigenvalues over the largest below which a direction is none: an unknown ratio is that of all modes
 
 
 def damping_of_modes(fit: Identification) -> list[Finding]:
@@ -148,7 +149,7 @@ def _extended(fit: Identification, modes: _Modes) -> _Extension | None:
         columns = (slopes * weights[:, :, None]).reshape(len(residual), -1)[:, free]
         sizes = np.sqrt(np.sum(columns**2, axis=0))
         sizes = np.where(sizes > 0, sizes, 1.0)
-        inverse = np.linalg.pinv((columns / sizes).T @ (columns / sizes), rcond=1e-12) / np.outer(sizes, sizes)
+        inverse = np.linalg.pinv((columns / sizes).T @ (columns / sizes), rcond=_RANK) / np.outer(sizes, sizes)
         change = inverse @ (columns.T @ residual)
         left = residual - columns @ change
         deviation = _deviations(inverse, columns, left, len(problem.sensors))[-count:]

@@ -31,6 +31,9 @@ _REFINED = 4  # times that a factor and a delay are read again
 _AS_LATE = 0.25  # samples; a smaller delay is not reported
 
 
+EXCHANGED = "exchanged"
+
+
 @dataclass(frozen=True)
 class Hypothesis:
     """An assumption about some channels: how their readings are corrected, and how it is told."""
@@ -68,6 +71,17 @@ def instrument_faults(fit: Refit, start: np.ndarray) -> tuple[list[Finding], Ref
     return findings, best
 
 
+def exchanged_channels(fit: Refit, start: np.ndarray) -> list[Finding]:
+    """Two channels whose exchange explains why a model does not fit: no small law beside a storey is then its cause."""
+    pairs = [] if fit.model_fits else _swapped(fit.problem, fit, start)
+    tried = [_tested(fit.problem, fit, Hypothesis(EXCHANGED, {}, exchanged=pair), {}, start) for pair in pairs]
+    tried = [(h, after) for h, after in tried if _accepted(fit.problem, fit, after, h)]
+    if not tried:
+        return []
+    hypothesis, after = min(tried, key=lambda pair: pair[1].unlikelihood)
+    return _told(fit.problem, fit, after, hypothesis)
+
+
 # -- the hypotheses ----------------------------------------------------------------------------------------------------
 
 
@@ -77,7 +91,7 @@ def _hypotheses(problem: Problem, fit: Refit, present: Corrections, start: np.nd
         yield Hypothesis("size", sizes)
     yield from (h for h in meanings(problem) if not set(h.corrections) & set(present))
     if not present:
-        yield from (Hypothesis("exchanged", {}, exchanged=pair) for pair in _swapped(problem, fit, start))
+        yield from (Hypothesis(EXCHANGED, {}, exchanged=pair) for pair in _swapped(problem, fit, start))
     worst = np.argsort([-f.relative for f in fit.fits])
     for channel in [int(c) for c in worst if int(c) not in present][:MOST_CHANNELS]:
         if len(problem.sensors) > 1:
@@ -254,7 +268,7 @@ def _told(problem: Problem, before: Refit, after: Refit, hypothesis: Hypothesis)
     numbers = {"misfit_before": was, "misfit_after": now}
     if hypothesis.exchanged:
         sentence = f"Channels '{labels[0]}' and '{labels[1]}' are exchanged: change their names or places. {effect}"
-        return [Finding("exchanged", WRONG, sentence, ", ".join(labels), share, numbers)]
+        return [Finding(EXCHANGED, WRONG, sentence, ", ".join(labels), share, numbers)]
     if hypothesis.name in ("acceleration", "absolute_acceleration"):
         return [_meaning(hypothesis.name, labels, effect, share, numbers)]
     corrections = list(hypothesis.corrections.items())

@@ -13,7 +13,7 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.consistency import checked_filter
 from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.input_noise import noise_of_inputs
-from vibrid.identification.checks.instruments import instrument_faults
+from vibrid.identification.checks.instruments import exchanged_channels, instrument_faults
 from vibrid.identification.checks.laws import missing_laws, stands_beside
 from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.checks.recorded import recorded_faults
@@ -97,8 +97,9 @@ def _causes(fit: Identification, resampled: bool, recorded: list[Finding]) -> li
 
 
 def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
-    """Faults of instruments where the model does not fit; where they do not explain most of it, the damping of modes,
-    then noise of the excitation, or a law that a storey lacks also where that noise explains what it can."""
+    """Faults of instruments where the model does not fit; where they do not explain most of it, two channels that are
+    exchanged; the damping of modes; then noise of the excitation, or a law that a storey lacks also where that noise
+    explains what it can."""
     if "input_noise" in fit.convergence:  # whose method counts it
         return []
     found = []
@@ -106,6 +107,8 @@ def _causes_of_residuals(fit: Identification, resampled: bool) -> list[Finding]:
         found = small_faults(fit)
         if found and max(finding.explains for finding in found) > MOSTLY:
             return found
+        if exchanged := exchanged_channels(as_fitted(fit.problem, fit.free, fit.predictions), fit.problem.start):
+            return exchanged
     others = damping_of_modes(fit)
     if not others:
         laws = [] if is_costly(fit.problem) else missing_laws(fit)
