@@ -57,6 +57,24 @@ def is_trained(name: str, recipe: Recipe, data: list) -> bool:
 
 def _files(name: str, recipe: Recipe, data: list) -> tuple[str, list[Path]]:
     """Fingerprint of a training, and the files of its networks."""
-    settings = repr(recipe).replace("uses_companion=", "listens=")  # as stored trainings were named
-    purpose = fingerprint(name, settings, data)
+    purpose = fingerprint(name, stored_settings(recipe), data)
     return purpose, [trained_folder() / f"ocpnn-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]
+
+
+_FIRST = {
+    "network": None, "answer": None, "uses_companion": None, "rate": None, "plays": None, "sees_velocity": None,
+    "encoded": 32, "oscillators": 24, "hidden": (48, 32), "branch": None, "joined": None, "dropout": None,
+    "min_max": None, "epochs": None, "learning_rate": 5e-3, "decay": None, "every": None, "batch": 0, "stretch": None,
+    "shrink": 0.0, "emphasis": None, "learned": None, "span": None, "bound": None, "seeds": None,
+}  # fmt: skip
+"""Settings of the first stored trainings in their order, and what a recipe stands for that leaves one out."""
+
+
+def stored_settings(recipe: Recipe) -> str:
+    """The settings of a training as text, by which a stored one is found: settings that were added later are named only
+    where they are not as they were."""
+    values = dataclasses.asdict(recipe)
+    text = [f"{name}={first if values[name] is None else values[name]!r}" for name, first in _FIRST.items()]
+    later = [f for f in dataclasses.fields(recipe) if f.name not in _FIRST and values[f.name] != f.default]
+    text += [f"{f.name}={values[f.name]!r}" for f in later]
+    return f"Recipe({', '.join(text)})".replace("uses_companion=", "listens=")

@@ -30,6 +30,7 @@ from vibrid.networks.checkpoint import fingerprint
 from vibrid.papers.ocpnn.as_published import published_filter
 from vibrid.papers.ocpnn.characterisation import HELD, lugre
 from vibrid.papers.ocpnn.filters import FORCE, PROCESS, errors, updated_forces
+from vibrid.papers.ocpnn.kept import stored_settings
 from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS, Pair, pairs_of
 from vibrid.papers.ocpnn.paper import side_by_side, trained_folder
 from vibrid.papers.ocpnn.suite import HAZARD, real_suite, synthetic_suite
@@ -90,8 +91,7 @@ def kept_networks(
     """
     motions = [f"{p.motion} {p.capacity:g}" for pairs in run.once(data, kind) for p in pairs]
     by_law = recipe.answer != "direct"
-    settings = repr(recipe).replace("uses_companion=", "listens=")  # as stored networks were named
-    purpose = (kind, settings, motions, HAZARD.name, *(["on the fitted law"] if by_law else []), *words)
+    purpose = (kind, stored_settings(recipe), motions, HAZARD.name, *(["on the fitted law"] if by_law else []), *words)
     files = {
         seed: trained_folder() / f"ocpnn-{fingerprint(*purpose, seed)}.npz"
         for seed in seeds or range(1 if run.quick else SEEDS)
