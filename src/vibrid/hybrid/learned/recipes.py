@@ -107,7 +107,7 @@ class Recipe:
         if self.network is None:
             free = self.answer != "direct" or self.min_max
             object.__setattr__(self, "network", "resonant" if free else "passive")
-        for what, value, known in (("network", self.network, NETWORKS), ("answer", self.answer, ANSWERS)):
+        for what, value, known in (("network", str(self.network), NETWORKS), ("answer", self.answer, ANSWERS)):
             if value not in known:
                 raise unknown_name(what, value, known)
         if self.network == "passive" and (self.answer != "direct" or self.min_max):
