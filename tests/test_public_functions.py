@@ -49,6 +49,7 @@ class Trivial(vb.identification.Method):
 
 
 class RESULT:
+    checks = ()
     cut_short = True
 
     @staticmethod
