@@ -44,7 +44,7 @@ def near_fault(number: int, strength: float) -> vb.Record:
 def building() -> vb.ShearBuilding:
     """The one of `examples/hybrid.toml`."""
     storeys = [vb.BoucWen(9e6, beta=25.0, gamma=15.0, post_yield_ratio=0.05)] * 2
-    return vb.ShearBuilding([8.9e3, 9.1e3], storeys, damping=vb.ModalDamping(0.03))
+    return vb.ShearBuilding([8.9e3, 9.1e3], storeys, damping=vb.Modal(0.03))
 
 
 def loop(saved: SavedModel, capacity: tuple[float, float], motion: vb.Record) -> dict | None:
