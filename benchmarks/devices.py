@@ -76,7 +76,7 @@ def written(tests: list[Named], left_out: tuple[str, ...], settings: list[str], 
 
 
 def scored(saved: SavedModel, tests: list[DeviceTest], told: bool) -> dict:
-    """Scores of a model, test by test, and the largest force (kN) that it holds at rest."""
+    """Scores of a model in %, their mean and test by test: whole record, strong part, energy over the measured."""
     scores = score_tests(saved.model, tests, told)
     mean = ForceScores.mean(scores)
     return {

@@ -161,6 +161,21 @@ def test_a_method_whose_answer_cannot_be_moved_is_called_again_with_the_step_tha
     assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
 
 
+class Interrupted(Samples):
+    """Ctrl-C comes when it is called again."""
+
+    def solve(self, problem, key=0, progress=SILENT):
+        fit = super().solve(problem, key, progress)
+        return fit.replace(cut_short=problem.substeps > 1)
+
+
+def test_an_answer_stays_where_the_second_call_is_interrupted():
+    case = trust.stiff_case(0)
+    fit = fitted(case, trust.white(case, np.random.default_rng(0), 0.02), method=Interrupted())
+    (said,) = (f for f in fit.checks if f.name == "time step")
+    assert not fit.cut_short and fit.problem.substeps == 1 and said.verdict == ODD and said.numbers["substeps"] >= 2
+
+
 def test_an_input_that_is_band_limited_between_its_samples_is_found_out():
     case = trust.linear_case(8, band_limited=True)
     noise = trust.white(case, np.random.default_rng(0), 0.02)

@@ -99,9 +99,10 @@ def identify(
                 if on_answer is not None:
                     on_answer(fit)
                 fit = checked_result(fit, records, progress, open_)
-                if "substeps" in open_ and (steps := steps_needed(fit)) is not None:
-                    first, finer = fit.problem.substeps, problem.integrated(substeps=steps)
-                    fit = checked_result(method.solve(finer, key, progress), records, progress)
-                    fit = fit.replace(checks=(*fit.checks, refined(steps, first)))
+                steps = steps_needed(fit)
+                again = method.solve(problem.integrated(substeps=steps), key, progress) if steps else fit
+                if steps and not again.cut_short:  # else the whole answer stays, with what it says of its steps
+                    again = checked_result(again, records, progress)
+                    fit = again.replace(checks=(*again.checks, refined(steps, problem.substeps)))
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
     return fit.replace(provenance=tuple((r.name, r.history) for r in records), files=files)

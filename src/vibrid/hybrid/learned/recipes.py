@@ -113,8 +113,9 @@ class Recipe:
         if self.network == "passive" and (self.answer != "direct" or self.min_max):
             raise InputError("A passive network has its own answer and scaling: leave `answer` and `min_max` out.")
         of_others, kind = (_EPOCHS, "resonant or LSTM") if self.network == "passive" else (_CROPS, "passive")
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
         for name in of_others:
-            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+            if getattr(self, name) != usual[name]:
                 raise InputError(
                     f"'{name}' of a recipe belongs to the training of a {kind} network, and this one is "
                     f"{self.network}: leave it out, or name the network."

@@ -7,7 +7,7 @@ A factor and a delay are read from a fit without the channel, which the fault ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -29,8 +29,6 @@ _GROSS = 2.5  # a factor between reading and prediction that no first guess expl
 _FROM_AFAR = 40  # iterations from the first guess
 _REFINED = 4  # times that a factor and a delay are read again
 _AS_LATE = 0.25  # samples; a smaller delay is not reported
-
-
 EXCHANGED = "exchanged"
 
 
@@ -58,11 +56,10 @@ def instrument_faults(fit: Refit, start: np.ndarray) -> tuple[list[Finding], Ref
     for _ in range(MOST_FAULTS):
         if best.model_fits:
             break
-        tried = [_tested(problem, best, h, corrections, start) for h in _hypotheses(problem, best, corrections, start)]
-        tried = [(h, after) for h, after in tried if _accepted(problem, best, after, h)]
-        if not tried:
+        likely = _likeliest(problem, best, _hypotheses(problem, best, corrections, start), corrections, start)
+        if likely is None:
             break
-        hypothesis, after = min(tried, key=lambda pair: pair[1].unlikelihood)
+        hypothesis, after = likely
         corrections |= hypothesis.corrections
         findings += _told(problem, best, after, hypothesis)
         best = after
@@ -73,13 +70,17 @@ def instrument_faults(fit: Refit, start: np.ndarray) -> tuple[list[Finding], Ref
 
 def exchanged_channels(fit: Refit, start: np.ndarray) -> list[Finding]:
     """Two channels whose exchange explains why a model does not fit: no small law beside a storey is then its cause."""
-    pairs = [] if fit.model_fits else _swapped(fit.problem, fit, start)
-    tried = [_tested(fit.problem, fit, Hypothesis(EXCHANGED, {}, exchanged=pair), {}, start) for pair in pairs]
-    tried = [(h, after) for h, after in tried if _accepted(fit.problem, fit, after, h)]
-    if not tried:
+    if fit.model_fits:
         return []
-    hypothesis, after = min(tried, key=lambda pair: pair[1].unlikelihood)
-    return _told(fit.problem, fit, after, hypothesis)
+    likely = _likeliest(fit.problem, fit, _exchanges(fit.problem, fit, start), {}, start)
+    return [] if likely is None else _told(fit.problem, fit, likely[1], likely[0])
+
+
+def _likeliest(problem: Problem, fit: Refit, hypotheses: Iterable[Hypothesis], present: Corrections, start: np.ndarray):
+    """The hypothesis that makes the readings most likely, and the fit with it; None where none is accepted."""
+    tried = [_tested(problem, fit, hypothesis, present, start) for hypothesis in hypotheses]
+    accepted = [(hypothesis, after) for hypothesis, after in tried if _accepted(problem, fit, after, hypothesis)]
+    return min(accepted, key=lambda pair: pair[1].unlikelihood, default=None)
 
 
 # -- the hypotheses ----------------------------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ def _hypotheses(problem: Problem, fit: Refit, present: Corrections, start: np.nd
         yield Hypothesis("size", sizes)
     yield from (h for h in meanings(problem) if not set(h.corrections) & set(present))
     if not present:
-        yield from (Hypothesis(EXCHANGED, {}, exchanged=pair) for pair in _swapped(problem, fit, start))
+        yield from _exchanges(problem, fit, start)
     worst = np.argsort([-f.relative for f in fit.fits])
     for channel in [int(c) for c in worst if int(c) not in present][:MOST_CHANNELS]:
         if len(problem.sensors) > 1:
@@ -105,8 +106,8 @@ def _hypotheses(problem: Problem, fit: Refit, present: Corrections, start: np.nd
             yield Hypothesis("excitation", {c: Correction(delay=common) for c in range(len(problem.sensors))})
 
 
-def _swapped(problem: Problem, fit: Refit, start: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs of channels that are each more like the prediction of the other, at the first guess or at the fit."""
+def _exchanges(problem: Problem, fit: Refit, start: np.ndarray) -> list[Hypothesis]:
+    """Exchanges of two channels that are each more like the prediction of the other, at the first guess or the fit."""
     kinds = [sensor.quantity for sensor in problem.sensors]
     measured = np.concatenate([np.asarray(d.readings) * np.asarray(d.present) for d in problem.data])
     guessed = np.concatenate([np.asarray(predict(problem, jnp.asarray(start), i)) for i in range(len(problem.data))])
@@ -119,7 +120,7 @@ def _swapped(problem: Problem, fit: Refit, start: np.ndarray) -> list[tuple[int,
                 gain = float(alike[a, b] + alike[b, a] - alike[a, a] - alike[b, b])
                 gains[a, b] = max(gain, gains.get((a, b), 0.0))
     likely = sorted((pair for pair, gain in gains.items() if gain > 0.0), key=lambda pair: -gains[pair])
-    return likely[:MOST_PAIRS]
+    return [Hypothesis(EXCHANGED, {}, exchanged=pair) for pair in likely[:MOST_PAIRS]]
 
 
 def _by_size(problem: Problem, start: np.ndarray, present: Corrections) -> dict[int, Correction]:

@@ -12,7 +12,7 @@ from vibrid.identification.checks.again import is_minimum, movable, with_noise
 from vibrid.identification.checks.covariance import normal_equations, robust_covariance
 from vibrid.identification.checks.dependence import noise_at, tested_fits
 from vibrid.identification.checks.noise import NoiseModel, white_noise
-from vibrid.identification.checks.time_step import check_hold, check_time_step
+from vibrid.identification.checks.time_step import check_hold, check_time_step, with_steps_needed
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
 from vibrid.identification.levenberg import LinearReadings, linearised
@@ -35,8 +35,8 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     """The result with a time step that is fine enough and intervals that hold for the noise as it is.
 
     Where the estimate is not the least squares of the readings (samples of a posterior, a filter), nothing of it is
-    changed: an error of the time step, or of the input between samples, is told. `identify` then calls the method again
-    with more steps.
+    changed: an error of the time step, or of the input between samples, is told, and the steps that it takes where the
+    caller left them open: `identify` then calls the method again.
     """
     size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
     modelled = "input_noise" in fit.convergence  # the noise is what the method says
@@ -46,10 +46,11 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     is_least_squares = fit.samples is None and is_minimum(fit, here)
     if max(f.relative for f in fit.fits) < EXACT or not (is_least_squares or verdict(fit.fits)[0]):
         return fit
-    may_change = may_change if is_least_squares else ()
-    fit, here, step = check_time_step(fit, here, noise_at(here), "substeps" in may_change)
-    fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in may_change)
+    movable_by = may_change if is_least_squares else ()
+    fit, here, step = check_time_step(fit, here, noise_at(here), "substeps" in movable_by)
+    fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in movable_by)
     if not is_least_squares:
+        step = [with_steps_needed(fit, finding) for finding in step] if "substeps" in may_change else step
         return fit.replace(checks=(*fit.checks, *step, *hold))
     fit, noise = _with_noise_as_it_is(fit, here)
     return fit.replace(checks=(*fit.checks, *step, *hold, *noise))

@@ -7,6 +7,7 @@ fitting again, where the caller left the choice open, and told.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -84,16 +85,21 @@ def refined(substeps: int, first: int) -> Finding:
     return Finding(STEP, KNOWN, sentence, "", 0.0, {"substeps": float(substeps)})
 
 
-def steps_needed(fit: Identification) -> int | None:
-    """Steps per sample with which the least squares of the readings have no bias, where a result says that its own have
-    one; None where it does not, or where no more of them help."""
-    if not any(finding.name == STEP and finding.verdict == ODD for finding in fit.checks):
-        return None
+def with_steps_needed(fit: Identification, finding: Finding) -> Finding:
+    """What is found about the time step of a result that cannot be moved, with the steps per sample ("substeps") with
+    which the least squares of the readings have no bias; as it is where no more of them help."""
     least = fitted_again(fit, fit.problem)
     here = linearised(fit.problem, least.free)
     finer, _, found = check_time_step(least, here, noise_at(here), True)
-    is_enough = all(finding.verdict == KNOWN for finding in found)
-    return finer.problem.substeps if is_enough and finer.problem.substeps > fit.problem.substeps else None
+    if any(other.verdict == ODD for other in found) or finer.problem.substeps == fit.problem.substeps:
+        return finding
+    return replace(finding, numbers=finding.numbers | {"substeps": float(finer.problem.substeps)})
+
+
+def steps_needed(fit: Identification) -> int | None:
+    """Steps per sample that a result with too few of them needs; None where it says nothing of that."""
+    found = (f.numbers.get("substeps") for f in fit.checks if f.name == STEP and f.verdict == ODD)
+    return next((int(steps) for steps in found if steps), None)
 
 
 def check_hold(

@@ -18,6 +18,14 @@ from vibrid.papers.ocpnn.pairs import COMPANION_SIGNALS
 from vibrid.papers.ocpnn.paper import trained_folder
 from vibrid.papers.paper import Run
 
+_FIRST = {
+    "network": None, "answer": None, "uses_companion": None, "rate": None, "plays": None, "sees_velocity": None,
+    "encoded": 32, "oscillators": 24, "hidden": (48, 32), "branch": None, "joined": None, "dropout": None,
+    "min_max": None, "epochs": None, "learning_rate": 5e-3, "decay": None, "every": None, "batch": 0, "stretch": None,
+    "shrink": 0.0, "emphasis": None, "learned": None, "span": None, "bound": None, "seeds": None,
+}  # fmt: skip
+"""Settings of the first stored trainings in their order, and what a recipe stands for that leaves one out."""
+
 
 def trained_once(
     run: Run, name: str, recipe: Recipe, data: list, training: Callable[[], list[DeviceTest]],
@@ -59,15 +67,6 @@ def _files(name: str, recipe: Recipe, data: list) -> tuple[str, list[Path]]:
     """Fingerprint of a training, and the files of its networks."""
     purpose = fingerprint(name, stored_settings(recipe), data)
     return purpose, [trained_folder() / f"ocpnn-{name}-{purpose}-{seed}.npz" for seed in range(recipe.seeds)]
-
-
-_FIRST = {
-    "network": None, "answer": None, "uses_companion": None, "rate": None, "plays": None, "sees_velocity": None,
-    "encoded": 32, "oscillators": 24, "hidden": (48, 32), "branch": None, "joined": None, "dropout": None,
-    "min_max": None, "epochs": None, "learning_rate": 5e-3, "decay": None, "every": None, "batch": 0, "stretch": None,
-    "shrink": 0.0, "emphasis": None, "learned": None, "span": None, "bound": None, "seeds": None,
-}  # fmt: skip
-"""Settings of the first stored trainings in their order, and what a recipe stands for that leaves one out."""
 
 
 def stored_settings(recipe: Recipe) -> str:
