@@ -1,0 +1,27 @@
+"""A bridge pier of steel fibres under its dead load, as it stands in OpenSees (N, m, s); it has no mass here."""
+
+import openseespy.opensees as ops
+
+ops.wipe()
+ops.model("basic", "-ndm", 2, "-ndf", 3)
+ops.node(1, 0.0, 0.0)
+ops.node(2, 0.0, 6.0)
+ops.fix(1, 1, 1, 1)
+ops.uniaxialMaterial("Steel02", 1, 3.2e8, 2.0e11, 0.02, 18.0, 0.925, 0.15)
+ops.section("Fiber", 1)
+ops.patch("circ", 1, 16, 2, 0.0, 0.0, 0.38, 0.40, 0.0, 360.0)
+ops.geomTransf("PDelta", 1)
+ops.beamIntegration("Lobatto", 1, 1, 5)
+ops.element("forceBeamColumn", 1, 1, 2, 1, 1)
+ops.timeSeries("Linear", 1)
+ops.pattern("Plain", 1, 1)
+ops.load(2, 0.0, -1.0e6, 0.0)
+ops.constraints("Plain")
+ops.numberer("Plain")
+ops.system("FullGeneral")
+ops.test("NormDispIncr", 1e-10, 50)
+ops.algorithm("Newton")
+ops.integrator("LoadControl", 0.1)
+ops.analysis("Static")
+ops.analyze(10)
+ops.loadConst("-time", 0.0)

@@ -1,0 +1,176 @@
+"""Recorded models of rigid floors (rigidDiaphragm) that springs join: a building in plan."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vibrid.bridge.assembly import AssembledScript, spring_row
+from vibrid.bridge.description import ScriptModel, SpringElement
+from vibrid.bridge.hinges import check_side
+from vibrid.bridge.materials import spring_law
+from vibrid.bridge.native import (
+    NoCounterpart,
+    Translation,
+    damping_matrix,
+    damping_of,
+    modal_of,
+    place_name,
+    spring_use,
+)
+from vibrid.bridge.units import ScriptUnits
+from vibrid.laws.base import Law, Parallel
+from vibrid.structures import Attachment, Explicit, FrameLine, Rayleigh, RigidFloorBuilding
+
+_MOTIONS = (0, 1, 5)
+"""x, y and the rotation about z among the degrees of freedom of a node in space."""
+
+
+def rigid_floors(model: ScriptModel, assembled: AssembledScript, units: ScriptUnits) -> Translation:
+    """A building whose floors are rigid and whose storeys are springs between points above each other."""
+    floor_of = _floors(model, assembled)
+    levels = _levels(model, floor_of)
+    lines, turning, became = _springs(model, units, floor_of, levels)
+    masses, rotary, centres = _masses(assembled, list(levels), model, units)
+    attachments = [
+        Attachment(law, f"{top}.rotation", None if top == 0 else f"{top - 1}.rotation") for top, law in turning
+    ]
+    building = RigidFloorBuilding(
+        masses, rotary, lines, centre_x=centres[:, 0], centre_y=centres[:, 1], attachments=attachments
+    )
+    places = {}
+    for tag, level in levels.items():
+        x, y = (float(v) * units.length for v in model.nodes[tag].at[:2])
+        places |= {place_name(model, tag, d): f"{level}@{x!r},{y!r}.{name}" for d, name in ((0, "x"), (1, "y"))}
+        places[place_name(model, tag, 5)] = f"{level}.rotation"
+        became[f"node {tag}"] = f"floor {level}"
+    notes: list[str] = []
+    damping = _damping(model, assembled, units, building, places, notes)
+    return Translation(building.replace({"damping": damping}) if damping else building, became, notes, places)
+
+
+def _floors(model: ScriptModel, assembled: AssembledScript) -> dict[int, int]:
+    """The retained node of the floor of each node on one."""
+    floor_of = {}
+    for constraint in model.constraints:
+        if constraint.kind != "floor" or constraint.normal != 3:
+            raise NoCounterpart(
+                f"{constraint.where}: only horizontal rigid floors (rigidDiaphragm 3) are in a building."
+            )
+        floor_of |= {constraint.retained: constraint.retained, constraint.constrained: constraint.retained}
+    free = {assembled.places[dof] for dof in assembled.independent}
+    wanted = {(tag, d) for tag in set(floor_of.values()) for d in _MOTIONS}
+    odd = sorted(free ^ wanted)
+    if odd:
+        node, direction = odd[0]
+        raise NoCounterpart(
+            f"{model.script}: in a building of rigid floors x, y and the rotation of each floor are free and nothing "
+            f"else; degree of freedom {direction + 1} of node {node} is {'free' if odd[0] in free else 'held'}."
+        )
+    return floor_of
+
+
+def _springs_of(model: ScriptModel):
+    for element in model.elements.values():
+        assert isinstance(element, SpringElement)
+        first, last = (model.nodes[tag] for tag in element.nodes)
+        if not np.allclose(first.at[:2], last.at[:2], rtol=0.0, atol=1e-9):
+            raise NoCounterpart(f"{element.definition.title} joins points that are not above each other.")
+        for material, direction in element.springs:
+            row = spring_row(element, direction, [first, last], model)[last.size :]
+            yield element, material, row
+
+
+def _levels(model: ScriptModel, floor_of: dict[int, int]) -> dict[int, int]:
+    """The number of each floor from the ground up, by its retained node."""
+    pairs = {tuple(floor_of.get(tag) for tag in element.nodes) for element, _, _ in _springs_of(model)}
+    levels: dict[int, int] = {}
+    below: int | None = None
+    while len(levels) < len(set(floor_of.values())):
+        above = {b for a, b in pairs if a == below} | {a for a, b in pairs if b == below}
+        above -= {None, *levels}
+        if len(above) != 1:
+            raise NoCounterpart(
+                f"{model.script}: springs do not join the floors one above the other, from the ground up."
+            )
+        below = above.pop()
+        assert below is not None
+        levels[below] = len(levels)
+    return levels
+
+
+def _springs(model: ScriptModel, units: ScriptUnits, floor_of: dict[int, int], levels: dict[int, int]):
+    """Frame lines, springs that resist rotation as (storey, law), and what each element became."""
+    lines: dict[tuple, dict[int, list[Law]]] = {}
+    owners: dict[tuple, list[tuple[str, int]]] = {}
+    turning: list[tuple[int, Law]] = []
+    became: dict[str, str] = {}
+    for element, material, row in _springs_of(model):
+        title = element.definition.title
+        storeys = [levels[floor_of[tag]] if tag in floor_of else -1 for tag in element.nodes]
+        acts = [d for d in range(6) if abs(row[d]) > 1e-12]
+        if storeys[0] == storeys[1]:
+            continue  # within one rigid floor, or both on the ground
+        if abs(storeys[0] - storeys[1]) != 1:
+            raise NoCounterpart(f"{title} passes over a floor, which no frame line here does.")
+        check_side(model, element, material, storeys[0] > storeys[1] or bool(np.any(row[acts] < 0)))
+        law = spring_law(model, material, spring_use(acts == [5], units))
+        if acts == [5]:
+            became[f"element {element.definition.tag}"] = f"attachments[{len(turning)}].law"
+            turning.append((max(storeys), law))
+            continue
+        if not set(acts) <= {0, 1}:
+            if set(acts) <= {2, 3, 4}:
+                continue  # floors do not move that way
+            raise NoCounterpart(f"{title} acts in an inclined direction; frame lines are horizontal.")
+        c, s = row[:2] if row[0] > 1e-12 or (abs(row[0]) <= 1e-12 and row[1] > 0) else -row[:2]  # laws are symmetric
+        at = tuple(float(v) * units.length for v in model.nodes[element.nodes[0]].at[:2])
+        direction = "x" if abs(s) <= 1e-12 else "y" if abs(c) <= 1e-12 else float(np.degrees(np.arctan2(s, c)))
+        lines.setdefault((at, direction), {}).setdefault(max(storeys), []).append(law)
+        owners.setdefault((at, direction), []).append((f"element {element.definition.tag}", max(storeys)))
+    made = []
+    for (at, direction), by_storey in lines.items():
+        if sorted(by_storey) != list(range(len(by_storey))):
+            raise NoCounterpart(
+                f"{model.script}: {owners[at, direction][0][0]} belongs to a frame line that has no spring in every "
+                "storey from the ground to its top."
+            )
+        became |= {name: f"lines[{len(made)}].storeys[{storey}]" for name, storey in owners[at, direction]}
+        storeys = [by_storey[i][0] if len(by_storey[i]) == 1 else Parallel(by_storey[i]) for i in range(len(by_storey))]
+        made.append(FrameLine(storeys, at, direction))
+    return made, turning, became
+
+
+def _masses(assembled: AssembledScript, floors: list[int], model: ScriptModel, units: ScriptUnits):
+    """Mass, rotary inertia and centre of every floor from the lowest up, in SI units."""
+    mass = assembled.reduced(assembled.mass)
+    index = {assembled.places[dof]: i for i, dof in enumerate(assembled.independent)}
+    masses, rotary, centres = [], [], []
+    for tag in floors:
+        own = [index[tag, d] for d in _MOTIONS]
+        block = mass[np.ix_(own, own)]
+        m = block[0, 0]
+        if not m > 0 or not np.isclose(m, block[1, 1], rtol=1e-12) or block[0, 1]:
+            raise NoCounterpart(f"{model.script}: the floor of node {tag} needs one mass, the same in x and y.")
+        arm = np.array([block[1, 2], -block[0, 2]]) / m
+        inertia = block[2, 2] - m * (arm @ arm)
+        if not inertia > 0:
+            raise NoCounterpart(f"{model.script}: the floor of node {tag} needs a rotary inertia about z.")
+        masses.append(m * units.mass)
+        rotary.append(inertia * units.mass * units.length**2)
+        centres.append((np.array(model.nodes[tag].at[:2]) + arm) * units.length)
+    return np.array(masses), np.array(rotary), np.array(centres)
+
+
+def _damping(model, assembled, units, building: RigidFloorBuilding, places: dict[str, str], notes: list[str]):
+    if not any(model.rayleigh) and not model.modal:
+        return None
+    if model.modal and not any(model.rayleigh) and not building.attachments:
+        return modal_of(model, assembled)
+    if not model.modal and all(e.rayleigh for e in model.elements.values()) and not building.attachments:
+        return Rayleigh(model.rayleigh[0] / units.time, sum(model.rayleigh[1:]) * units.time)
+    damping = None if building.attachments else damping_of(model, assembled, units, notes)
+    if isinstance(damping, Rayleigh):
+        return damping
+    names = [place_name(model, *assembled.places[dof]) for dof in assembled.independent]
+    rows = np.stack([building.row(places[name]) for name in names])
+    return Explicit(rows.T @ damping_matrix(model, assembled, units) @ rows)
