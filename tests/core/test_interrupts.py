@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -76,6 +77,7 @@ def test_a_request_waits_while_work_is_finishing_and_is_not_lost(asked):
             signal.raise_signal(signal.SIGTERM)
             reached.append("finished")
         time.sleep(60.0)
+        reached.append("slept")
     assert reached == ["finished"]
 
 
@@ -94,4 +96,16 @@ def test_it_is_answered_where_work_listens(asked):
 def test_a_second_request_does_not_wait(asked):
     with pytest.raises(KeyboardInterrupt), finishing():
         signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_threads_that_finish_work_side_by_side_leave_requests_as_they_were(asked):
+    """Two of them that end in the order in which they began would else put back what the other one had set."""
+    first, second = finishing(), finishing()
+    steps = [first.__enter__, second.__enter__, lambda: first.__exit__(None, None, None)]
+    for step in [*steps, lambda: second.__exit__(None, None, None)]:
+        thread = threading.Thread(target=step)
+        thread.start()
+        thread.join()
+    with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)

@@ -43,6 +43,10 @@ def stop_requested(number: int, frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def _waiting(which: str) -> Iterator[None]:
+    """Only in the main thread, to which requests come: what another thread does says nothing of how they wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before, _waits.which = _waits.which, which
     try:
         yield
@@ -77,8 +81,13 @@ def listening() -> Iterator[None]:
 
 
 def _repeat(number: int) -> None:
+    """Ask again a moment later, by a signal where there are signals: it also ends a call that waits, as for a reply."""
     time.sleep(0.01)
-    _thread.interrupt_main(signal.Signals(number))
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, number)
+    else:
+        _thread.interrupt_main(signal.Signals(number))
 
 
 def _loses_exceptions(frame: FrameType | None) -> bool:

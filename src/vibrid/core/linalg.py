@@ -21,6 +21,25 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return threadpool_limits(limits=1, user_api="blas")
 
 
+@jax.custom_jvp
+def solve(matrix, right):
+    """x of `matrix x = right`, written so that a native loop finds it (core/native): a factorisation is shared by all
+    right-hand sides, tangents included."""
+    return vibrid_solve(matrix, right)
+
+
+@jax.jit
+def vibrid_solve(matrix, right):
+    return jnp.linalg.solve(matrix, right)
+
+
+@solve.defjvp
+def _solve_jvp(primals, tangents):
+    (matrix, right), (d_matrix, d_right) = primals, tangents
+    x = vibrid_solve(matrix, right)
+    return x, vibrid_solve(matrix, d_right - d_matrix @ x)
+
+
 def matvec(matrix, vector, batched: bool = False):
     """`matrix @ vector`, written so that it is fast inside a time loop.
 

@@ -24,6 +24,8 @@ from vibrid.core.traced_settings import read_settings
 _OPENED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
            "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
 _SAME = ("copy", "copy_p", "stop_gradient", "optimization_barrier")  # results are the arguments
+SOLVE = "vibrid_solve"
+"""The name of the compiled function in `core.linalg.solve`."""
 _SHAPES = ("reshape", "squeeze", "expand_dims")
 
 
@@ -59,6 +61,12 @@ class Operation:
         gather, scatter, scatter-add: start_axes, dropped_axes, window_axes, outside (and sizes, of a gather)
         scan: consts, carried, length, reverse, and its body as a program
         cond: one program a branch; the number of the branch to take is the first argument
+        pad: edges, the elements added before, after and between on every axis
+
+    and, in programs for a machine,
+
+        while: test and body, how many arguments go to each first; branches are the programs of both
+        solve: x of `a x = b` (`core.linalg.solve`)
     """
 
     kind: str
@@ -134,10 +142,22 @@ def trace(step: Callable[..., Any], start, inputs: int, dtype=jnp.float32) -> Tr
     return Traced(program, tuple(np.asarray(leaf) for leaf in leaves), names)
 
 
-def program_of(function: Callable[..., Any], *examples) -> Program:
-    """The program of a function of arrays (and tuples of results) with the shapes and types of the examples."""
+def program_of(function: Callable[..., Any], *examples, machine: bool = False) -> Program:
+    """The program of a function of arrays (and tuples of results) with the shapes and types of the examples.
+
+    Programs for a `machine` (core/native) may hold while loops and solutions of linear equations; others are refused.
+    """
     closed = jax.make_jaxpr(function)(*examples)
-    return _Opener().program(closed.jaxpr, closed.consts)
+    return _Opener(machine=machine).program(closed.jaxpr, closed.consts)
+
+
+def operation_of(equation) -> Program:
+    """One equation of a traced function as a program for a machine."""
+    opener = _Opener(machine=True)
+    given = [opener.new(atom.aval) for atom in equation.invars]
+    with jax.ensure_compile_time_eval():  # known parts are computed here, also inside another trace
+        results = opener.results(equation, given)
+    return Program(tuple(given), tuple(opener.operations), tuple(results))
 
 
 def _plain(path: str) -> str:
@@ -150,6 +170,7 @@ class _Opener:
 
     count: int = 0
     operations: list[Operation] = field(default_factory=list)
+    machine: bool = False
 
     def program(self, jaxpr, consts) -> Program:
         inputs = tuple(self.new(v.aval) for v in jaxpr.invars)
@@ -186,6 +207,8 @@ class _Opener:
 
     def results(self, equation, given: list[Value]) -> list[Value]:
         kind, settings = equation.primitive.name, equation.params
+        if self.machine and settings.get("name") == SOLVE:
+            return self.add("solve", given, [self.new(v.aval) for v in equation.outvars])
         if kind in _OPENED:
             inner, consts = self.opened(settings[_OPENED[kind]])
             return self.run(inner, consts, given)
@@ -252,7 +275,17 @@ class _Opener:
         return self.add("cond", given, results, branches=tuple(self.inside(b) for b in settings["branches"]))
 
     def do_while(self, settings, given, results) -> list[Value]:
-        raise Refusal("A step with a 'while' inside cannot be written out: its path depends on its numbers.")
+        if not self.machine:
+            raise Refusal("A step with a 'while' inside cannot be written out: its path depends on its numbers.")
+        own = {"test": int(settings["cond_nconsts"]), "body": int(settings["body_nconsts"])}
+        return self.add("while", given, results, own, branches=tuple(map(self.inside, _both(settings))))
+
+    def do_custom_linear_solve(self, settings, given, results) -> list[Value]:
+        counts = settings["const_lengths"]
+        own = sum((counts.matvec, counts.vecmat))
+        rest = own + counts.solve + counts.transpose_solve
+        inner, consts = self.opened(settings["jaxprs"].solve)
+        return self.run(inner, consts, [*given[own : own + counts.solve], *given[rest:]])
 
     def like(self, value: Value, shape) -> Value:
         self.count += 1
@@ -265,6 +298,10 @@ class _Opener:
         part = self.like(source, [b - a for a, b in zip(first, last, strict=True)])
         self.add("slice", [source], [part], {"begin": first, "end": last, "jump": [1] * len(first)})
         return part
+
+
+def _both(settings) -> tuple[Any, Any]:
+    return settings["cond_jaxpr"], settings["body_jaxpr"]
 
 
 def _used(operations: list[Operation], outputs) -> list[Operation]:

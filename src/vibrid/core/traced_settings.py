@@ -97,6 +97,7 @@ _READERS = {
     "rev": _axes("dimensions"),
     "broadcast_in_dim": _axes("broadcast_dimensions"),
     "concatenate": lambda rest: {"axis": int(rest.pop("dimension"))},
+    "pad": lambda rest: {"edges": [tuple(map(int, edge)) for edge in rest.pop("padding_config")]},
     "gather": _gather,
     "scatter": _scatter,
     "scatter-add": _scatter,

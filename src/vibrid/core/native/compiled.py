@@ -1,0 +1,258 @@
+"""Functions whose time loops are machine code: `jit`, `jacobian` and `batch`.
+
+A function is traced as for XLA. Its long scans become loops of scalars in machine code, which the compiled rest calls;
+what cannot be so written stays with XLA, silently, with the same results.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from vibrid.core.errors import Refusal
+from vibrid.core.native.handler import scratch_of
+from vibrid.core.native.loop import loop_program, widened
+from vibrid.core.native.machine import interface, registered, wanted, why_not
+from vibrid.core.native.scalars import ONCE, Builder, NotNative, type_of
+from vibrid.core.native.text import written
+from vibrid.core.native.unroll import Unroller
+from vibrid.core.traced import Operation, Program
+from vibrid.core.traced_scans import Known, Scans, has_long_scan, run_again, traced
+
+LEAST = 100
+"""Steps from which a loop is worth compiling."""
+_MOST_KNOWN = 20_000  # elements of an array outside the loop whose zeros are followed
+_MOST_FOLLOWED = 400_000  # operations in following them
+_WIDE = 56
+"""Mean length of the arrays in a step from which XLA's loops over arrays are as fast, and compiled ten times sooner."""
+_KEPT = 128  # compiled functions
+_MAKING = threading.RLock()
+_LOG = logging.getLogger(__name__)
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`eqx.filter_jit(function)` whose time loops are machine code where that can be."""
+    return _either(function, _jitted, lambda function: function)
+
+
+def jacobian(function: Callable[..., Any]) -> Callable[..., Any]:
+    """(results, derivatives) of `function(arguments, x)` with respect to the vector x, its entries last."""
+    return _either(function, _differentiated, _jacobian)
+
+
+def batch(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function(shared, own)` for every entry of the leading axis of the arrays in `own`."""
+    return _either(function, _batched, lambda function: lambda s, own: jax.vmap(lambda o: function(s, o))(own))
+
+
+def _jacobian(function):
+    def both(*arguments):
+        *fixed, x = arguments
+        slopes, results = jax.jacfwd(lambda x: (function(*fixed, x),) * 2, has_aux=True)(x)
+        return results, slopes
+
+    return both
+
+
+def _either(function, make, by_xla) -> Callable[..., Any]:
+    """A compiled function: with machine code as `make` does it, or by XLA."""
+    plain = eqx.filter_jit(by_xla(function))
+    kept: OrderedDict[Any, Any] = OrderedDict()
+
+    @functools.wraps(function)
+    def called(*arguments):
+        native = _native(kept, function, arguments, make)
+        return plain(*arguments) if native is None else native(arguments)
+
+    return called
+
+
+def _native(kept: OrderedDict, function, arguments, make) -> Callable[..., Any] | None:
+    """The compiled function for arguments of these shapes, made once; None where it stays with XLA."""
+    if why_not():
+        return None
+    leaves, tree = jax.tree.flatten(arguments)
+    arrays = [isinstance(leaf, jax.Array | np.ndarray | np.generic) for leaf in leaves]
+    if any(isinstance(leaf, Tracer) for leaf in leaves):
+        return None
+    pairs = zip(leaves, arrays, strict=True)
+    key = (tree, tuple((leaf.shape, leaf.dtype) if a else (type(leaf), leaf) for leaf, a in pairs))
+    try:
+        hash(key)
+    except TypeError:  # a part that has no hash
+        return None
+    with _MAKING:  # threads that need the same function wait for it
+        if key in kept:
+            kept.move_to_end(key)
+        else:
+            kept[key] = _made(make, function, leaves, arrays, tree)
+            if len(kept) > _KEPT:
+                kept.popitem(last=False)
+        return kept[key]
+
+
+def _made(make, *arguments) -> Callable[..., Any] | None:
+    try:
+        return make(*arguments)
+    except (NotNative, Refusal):
+        return None
+    except Exception:  # a fault of this room must not stop a run that XLA can do
+        if wanted() == "strict":
+            raise
+        _LOG.debug("A time loop stays with XLA after a fault.", exc_info=True)
+        return None
+
+
+def _flat(function, leaves, arrays, tree):
+    """The function of its arrays alone, and those."""
+    fixed = [None if a else leaf for leaf, a in zip(leaves, arrays, strict=True)]
+
+    def flat(*given):
+        rest = iter(given)
+        whole = [next(rest) if a else leaf for leaf, a in zip(fixed, arrays, strict=True)]
+        return function(*jax.tree.unflatten(tree, whole))
+
+    return flat, [leaf for leaf, a in zip(leaves, arrays, strict=True) if a]
+
+
+def _jitted(function, leaves, arrays, tree):
+    flat, given = _flat(function, leaves, arrays, tree)
+    again = _again(flat, given, lanes=False)
+    return _compiled(again, given, arrays)
+
+
+def _batched(function, leaves, arrays, tree):
+    flat, given = _flat(function, leaves, arrays, tree)
+    own = tree.children()[1].num_leaves
+    if not all(arrays[len(arrays) - own :]):
+        raise NotNative("a batch over more than arrays")
+    shared = len(given) - own
+    again = _again(flat, [*given[:shared], *(a[0] for a in given[shared:])], lanes=False)
+    return _compiled(jax.vmap(again, in_axes=(*[None] * shared, *[0] * own)), given, arrays)
+
+
+def _differentiated(function, leaves, arrays, tree):
+    flat, given = _flat(function, leaves, arrays, tree)
+    if not arrays[-1]:
+        raise NotNative("a derivative with respect to no array")
+
+    def along(direction, *given):
+        return jax.jvp(lambda x: flat(*given[:-1], x), (given[-1],), (direction,))
+
+    again = _again(along, [given[-1], *given], lanes=True)
+
+    def all(*given):
+        directions = jnp.eye(given[-1].shape[0])
+        values, slopes = jax.vmap(lambda direction: again(direction, *given), out_axes=(0, -1))(directions)
+        return jax.tree.map(lambda a: a[0], values), slopes
+
+    return _compiled(all, given, arrays)
+
+
+def _again(function, given, lanes: bool) -> Callable[..., Any]:
+    """The same function, traced, with its long loops in machine code."""
+    closed, shape = traced(function, *given)
+    if not has_long_scan(closed, LEAST):
+        raise NotNative("no long loop")
+    out = jax.tree.structure(shape)
+    return lambda *given: jax.tree.unflatten(out, run_again(closed, given, _scans(lanes)))
+
+
+def _compiled(function, given, arrays) -> Callable[..., Any]:
+    run = jax.jit(function)
+    run.lower(*given)  # a loop that cannot be machine code is found here
+    return lambda arguments: run(*_arrays(arguments, arrays))
+
+
+def _arrays(arguments, arrays):
+    return [leaf for leaf, a in zip(jax.tree.leaves(arguments), arrays, strict=True) if a]
+
+
+def _scans(lanes: bool) -> Scans:
+    builder = Builder(_MOST_FOLLOWED)
+    unroller = Unroller(builder)
+
+    def unknown(aval) -> Known:
+        if aval.size > _MOST_KNOWN:
+            return None
+        out = np.empty(aval.shape, object)
+        try:
+            type = type_of(np.dtype(aval.dtype))
+        except (NotNative, TypeError):
+            return None
+        out.reshape(-1)[:] = [builder.new(type, ONCE) for _ in range(out.size)]
+        return out
+
+    def elements(program: Program, given: Sequence[Known]) -> Sequence[Known]:
+        try:
+            if any(v.size > _MOST_KNOWN for v in program.outputs):
+                raise NotNative("a large array")
+            return unroller.run(program, list(given))  # type: ignore[arg-type]
+        except NotNative:
+            return [unknown(v) for v in program.outputs]
+
+    def call(scan: Operation, given: Sequence[Any], known: Sequence[Known]) -> Sequence[Any]:
+        return _called(scan, given, known, lanes)
+
+    return Scans(LEAST, call, elements, unknown)
+
+
+def _is_wide(scan: Operation) -> bool:
+    """Whether a step works on long vectors alone: no matrices, no iterations."""
+    operations = scan.loop.operations
+    sizes = [max((r.size for r in o.results), default=0) for o in operations]
+    if any(o.kind in ("while", "solve", "dot_general", "scan", "cond") for o in operations):
+        return False
+    return sum(sizes) >= _WIDE * len(operations)
+
+
+def _called(scan: Operation, given, known, lanes: bool):
+    """A scan by machine code; over an axis of `vmap` as lanes, or as one run after another."""
+    if not lanes and _is_wide(scan):
+        raise NotNative("a step on vectors so long that XLA is as fast")
+    none = [False] * len(given)
+
+    @jax.custom_batching.custom_vmap
+    def loop(*given):
+        return _ffi(scan, given, known, none, none, 0)
+
+    @loop.def_vmap
+    def over(axis_size: int, in_batched, *given):
+        batched = list(in_batched)
+        if not lanes:
+            return _ffi(scan, given, known, none, batched, 0), [True] * len(scan.results)
+        wide = widened(scan, batched)
+        last = [
+            jnp.moveaxis(a, 0, -1) if had else jnp.broadcast_to(a[..., None], (*jnp.shape(a), axis_size)) if has else a
+            for a, had, has in zip(given, batched, wide, strict=True)
+        ]
+        results, has = _ffi(scan, last, known, wide, none, axis_size, tell=True)
+        return [jnp.moveaxis(a, -1, 0) if w else a for a, w in zip(results, has, strict=True)], has
+
+    return loop(*given)
+
+
+def _ffi(scan: Operation, given, known, wide, batched, lanes: int, tell: bool = False):
+    program = loop_program(scan, known, wide, lanes)
+    own_batched = [batched[read.argument] for read in program.reads]
+    name = registered(written(program, own_batched, interface()))
+    runs = next((jnp.shape(given[i])[:1] for i, b in enumerate(batched) if b), ())
+    shapes = []
+    for value, own in zip(scan.results, program.written, strict=True):
+        shapes.append(jax.ShapeDtypeStruct((*runs, *value.shape, *((lanes,) if own.wide else ())), value.dtype))
+    scratch = scratch_of(program)
+    if scratch:
+        shapes.append(jax.ShapeDtypeStruct((scratch,), np.dtype(float)))
+    results = jax.ffi.ffi_call(name, shapes)(*(jnp.asarray(given[read.argument]) for read in program.reads))
+    results = list(results)[: len(scan.results)]
+    return (results, [own.wide for own in program.written]) if tell else results
