@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, Law, RateLaw, absolute_power
+from vibrid.laws.base import LAWS, Law, RateLaw, absolute_power, with_fields
 
 if TYPE_CHECKING:
     from vibrid.laws.loops import LoopSizes
@@ -44,7 +43,7 @@ class BoucWen(RateLaw):
         traced = isinstance(self.exponent, Tracer)
         if "exponent" in free or traced or self.exponent.ndim or float(self.exponent) not in (1.0, 2.0, 3.0, 4.0):
             return self
-        return dataclasses.replace(self, whole_exponent=int(self.exponent))
+        return with_fields(self, whole_exponent=int(self.exponent))
 
     def start(self) -> Any:
         return jnp.zeros(())
@@ -54,4 +53,4 @@ class BoucWen(RateLaw):
 
     def state_rate(self, e: jax.Array, w: jax.Array, s: Any) -> Any:
         power = absolute_power(s, self.whole_exponent or self.exponent)
-        return w - power * (self.beta * jnp.abs(w) * jnp.sign(s) + self.gamma * w)
+        return w - power * (jnp.where(s < 0, -self.beta, self.beta) * jnp.abs(w) + self.gamma * w)

@@ -45,6 +45,10 @@ class Commanded(Law):
     components: ClassVar[int] = 2
     is_averageable: ClassVar[bool] = False
 
+    @property
+    def corners(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.corners
+
     def __check_init__(self) -> None:
         if not isinstance(self.base, Law) or self.base.components != 1 or isinstance(self.base, Commanded):
             raise InputError(f"Commanded(base=…) holds a law with one deformation, not {self.base!r}.")

@@ -11,6 +11,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.laws.base import Law
+from vibrid.records.cycles import CyclicReading, read_cycles
 from vibrid.records.unit_text import factors_of
 
 _MOVING = 0.1  # of the largest speed, from which a device moves one way
@@ -23,6 +24,7 @@ class LoopSizes:
     forward, backward: N, force while it moves that way, both positive: the median of those above half of the largest.
     stiffness: N/m, between half of the one force and half of the other.
     displacement, velocity: m and m/s, the largest.
+    readings: envelope and cycles of every test, where they can be read.
     """
 
     forward: float
@@ -30,6 +32,7 @@ class LoopSizes:
     stiffness: float
     displacement: float
     velocity: float
+    readings: tuple[CyclicReading, ...] = ()
 
     @staticmethod
     def of(tests: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> LoopSizes:
@@ -43,7 +46,7 @@ class LoopSizes:
         forward, backward = (_capacity(way * force[seen & (way * v > _MOVING * speed)], largest) for way in (1, -1))
         slopes = np.concatenate([_slopes(test[0], test[2], 0.5 * forward, 0.5 * backward) for test in tests])
         stiffness = float(np.median(slopes)) if slopes.size else 0.5 * (forward + backward) / reach
-        return LoopSizes(forward, backward, stiffness, reach, speed)
+        return LoopSizes(forward, backward, stiffness, reach, speed, _readings(tests))
 
     @property
     def force(self) -> float:
@@ -55,6 +58,45 @@ class LoopSizes:
         """m, deformation at which the stiffness reaches the force."""
         return self.force / self.stiffness
 
+    @property
+    def first_stiffness(self) -> float:
+        """N/m, at small deformations; the mean over the tests, as the values below."""
+        return self._read("stiffness", self.stiffness)
+
+    @property
+    def yielding(self) -> float:
+        """N, force at which the envelope yields."""
+        return self._read("yield_force", self.force)
+
+    @property
+    def peak(self) -> float:
+        """N, largest force of the envelope."""
+        return self._read("peak", self.force)
+
+    @property
+    def peak_at(self) -> float:
+        """m, where that is."""
+        return self._read("peak_at", self.displacement)
+
+    @property
+    def last(self) -> float:
+        """N, force at the largest deformation."""
+        return max(self._read("last", self.force), 0.0)
+
+    @property
+    def fall(self) -> float:
+        """m, over which the envelope would fall from its peak to zero; where it does not fall, 4 times the largest."""
+        lost, way = 1.0 - self.last / self.peak, self._read("reach", self.displacement) - self.peak_at
+        return way / lost if lost > 0.05 and way > 0.0 else 4.0 * self.displacement
+
+    @property
+    def energy_travel(self) -> float:
+        """m, energy dissipated in a test over the force at yield."""
+        return max(self._read("energy", 20.0 * self.force * self.displacement) / self.yielding, self.displacement)
+
+    def _read(self, name: str, otherwise: float) -> float:
+        return float(np.mean([getattr(r, name) for r in self.readings])) if self.readings else otherwise
+
     def size(self, unit: str) -> float:
         """A typical value of a parameter with this unit: products of powers of N, m and s."""
         special = {"": 1.0, "m": self.elastic, "N/m": self.stiffness}
@@ -62,6 +104,17 @@ class LoopSizes:
             return special[unit]
         of = {"newton": self.force, "meter": self.displacement, "second": self.displacement / self.velocity}
         return float(np.prod([of[factor.unit.pint] ** factor.power for factor in factors_of(unit)]))
+
+
+def _readings(tests: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[CyclicReading, ...]:
+    """Those of the tests whose force follows the deformation; a damper has no envelope."""
+    made = []
+    for x, _, force in tests:
+        try:
+            made.append(read_cycles(x, force))
+        except InputError:
+            continue
+    return tuple(made)
 
 
 def first_guess(kind: type[Law], loop: LoopSizes) -> Law:

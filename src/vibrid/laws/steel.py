@@ -1,15 +1,18 @@
-"""Reinforcing steel: Giuffré, Menegotto and Pinto's curves with kinematic hardening."""
+"""Steel: Giuffré, Menegotto and Pinto's curves with kinematic and isotropic hardening."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, absolute_power
+from vibrid.laws.base import LAWS, Law, Motion, absolute_power
 from vibrid.laws.material import Material
+
+if TYPE_CHECKING:
+    from vibrid.laws.loops import LoopSizes
 
 
 class SteelState(NamedTuple):
@@ -37,7 +40,12 @@ class MenegottoPinto(Material):
     hardening line through ±f_y. `R = R₀ (1 − c₁ ξ/(c₂ + ξ))` falls with the plastic excursion ξ, in yield strains,
     between the corner and the farthest past turn on its side. The same as Steel02 of OpenSees without isotropic
     hardening.
+
+    Isotropic hardening (Filippou, Popov & Bertero 1983): after a turn the hardening line of the new branch passes
+    through `± f_y [1 + a₁ (ε_max/ε_y − a₂)]`, the round bracket not below zero; ε_max is the largest |ε| at a turn.
     """
+
+    corners: ClassVar[str] = "turns"
 
     yield_stress: Parameter = parameter("yield stress f_y", "N/m^2", positive=True)
     modulus: Parameter = parameter("modulus E", "N/m^2", positive=True, default=200e9)
@@ -45,6 +53,8 @@ class MenegottoPinto(Material):
     sharpness: Parameter = parameter("R₀: how sharp the first bend is", "", positive=True, default=18.0)
     softening: Parameter = parameter("c₁: loss of sharpness", "", positive=True, zero=True, default=0.925)
     softening_rate: Parameter = parameter("c₂: how soon it is lost", "", positive=True, default=0.15)
+    isotropic: Parameter = parameter("a₁: growth of the yield stress", "", positive=True, default=0.0)
+    isotropic_from: Parameter = parameter("a₂: strain / yield strain where it begins", "", positive=True, default=1.0)
 
     def initial_modulus(self) -> jax.Array:
         return self.modulus
@@ -66,10 +76,12 @@ class MenegottoPinto(Material):
         lowest = jnp.where(turned & (heading > 0.0), jnp.minimum(s.lowest, s.strain), s.lowest)
         turn_strain = jnp.where(turned, s.strain, s.turn_strain)
         turn_stress = jnp.where(turned, s.stress, s.turn_stress)
-        corner = heading * yield_strain + (turn_strain - turn_stress / self.modulus) / (1.0 - b)
+        farthest = jnp.maximum(highest, -lowest) / yield_strain
+        strain_then = yield_strain * (1.0 + self.isotropic * jnp.maximum(farthest - self.isotropic_from, 0.0))
+        corner = heading * strain_then + (turn_strain - turn_stress / self.modulus) / (1.0 - b)
         corner_strain = jnp.where(changed, corner, s.corner_strain)
         corner_stress = jnp.where(
-            changed, heading * self.yield_stress + b * self.modulus * (corner - heading * yield_strain), s.corner_stress
+            changed, self.modulus * (heading * strain_then + b * (corner - heading * strain_then)), s.corner_stress
         )
         excursion = jnp.abs((jnp.where(heading > 0.0, highest, lowest) - corner_strain) / yield_strain)
         bent = self.sharpness * (1.0 - self.softening * excursion / (self.softening_rate + excursion))
@@ -85,3 +97,38 @@ class MenegottoPinto(Material):
         turn, corner = (turn_strain, turn_stress), (corner_strain, corner_stress)
         state = SteelState(strain, stress, direction, *turn, *corner, sharpness, highest, lowest)
         return stress, tangent, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, stress.shape), state)
+
+
+@LAWS.register("giuffre-menegotto-pinto")
+class GiuffreMenegottoPinto(Law):
+    """The curves of `MenegottoPinto` between force and deformation: steel members, braces that do not buckle, yielding
+    dampers. k, F_y, e and F stand for E, f_y, ε and σ; isotropic hardening as there.
+    """
+
+    corners: ClassVar[str] = "turns"
+
+    stiffness: Parameter = parameter("elastic stiffness k", "N/m", positive=True)
+    yield_force: Parameter = parameter("yield force F_y", "N", positive=True)
+    hardening_ratio: Parameter = parameter("stiffness after yield / before", "", positive=True, default=0.01)
+    sharpness: Parameter = parameter("R₀: how sharp the first bend is", "", positive=True, default=18.0)
+    softening: Parameter = parameter("c₁: loss of sharpness", "", positive=True, zero=True, default=0.925)
+    softening_rate: Parameter = parameter("c₂: how soon it is lost", "", positive=True, default=0.15)
+    isotropic: Parameter = parameter("a₁: growth of the yield force", "", positive=True, default=0.0)
+    isotropic_from: Parameter = parameter("a₂: e / yield deformation where it begins", "", positive=True, default=1.0)
+
+    @classmethod
+    def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
+        return {"stiffness": loop.first_stiffness, "yield_force": loop.yielding, "sharpness": 10.0}
+
+    def _steel(self) -> MenegottoPinto:
+        shape = (self.hardening_ratio, self.sharpness, self.softening, self.softening_rate)
+        return MenegottoPinto(self.yield_force, self.stiffness, *shape, self.isotropic, self.isotropic_from)
+
+    def start(self) -> Any:
+        return self._steel().start()
+
+    def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
+        return self._steel().force(e, w, s)
+
+    def advance(self, s: Any, before: Motion, after: Motion, dt: jax.Array | float) -> Any:
+        return self._steel().advance(s, before, after, dt)

@@ -22,6 +22,8 @@ class Thermostat(RateLaw):
     is driven by the deformation rate of the dashpot.
     """
 
+    corners: ClassVar[str] = "none"
+
     initial: Parameter = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
     rate: Parameter = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
     bath: Parameter = parameter("pull of the bath b", "N/m", default=0.0)
@@ -51,6 +53,7 @@ class FloorThermostat(RateLaw):
     initial: Parameter = parameter("damping at the start c(0)", "N s/m", positive=True, zero=True)
     rate: Parameter = parameter("growth of the damping Λ", "N s^2/m^3", positive=True, zero=True)
     bath: Parameter = parameter("pull of the bath b", "N/m", default=0.0)
+    corners: ClassVar[str] = "none"
     components: ClassVar[int] = 2
 
     def start(self) -> Any:

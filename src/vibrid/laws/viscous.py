@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class NonlinearViscous(StaticLaw):
     """`F = c |w|^a sign(w)`: a fluid damper; a is usually between 0.2 and 1."""
 
+    corners: ClassVar[str] = "turns"
+
     coefficient: Parameter = parameter("damping coefficient c", "N (s/m)^a", positive=True, zero=True)
     exponent: Parameter = parameter("velocity exponent a", "", positive=True)
 
@@ -36,6 +38,8 @@ class Maxwell(RateLaw):
     A step is exact for a rate that changes linearly over the step about the mean rate, so a stiff spring needs no small
     steps and the method stays of order 2 when the spring relaxes within a step.
     """
+
+    corners: ClassVar[str] = "none"
 
     stiffness: Parameter = parameter("spring stiffness k", "N/m", positive=True)
     damping: Parameter = parameter("dashpot c", "N s/m", positive=True)
