@@ -226,6 +226,46 @@ def _journal() -> list[bytes]:
         return [journal.path.read_bytes()]
 
 
+def _miniseed() -> list[bytes]:
+    """Two channels, one with a gap, in both versions."""
+    import pymseed
+
+    files = []
+    for version, length in ((2, 512), (3, 4096)):
+        made = pymseed.MS3TraceList()
+        for channel, start in (("HNE", 0), ("HNE", 700_000_000), ("HNZ", 0)):
+            made.add_data(
+                sourceid=f"FDSN:XX_BRDG_00_{'_'.join(channel)}",
+                data_samples=(1e4 * _signal()).astype(np.int32),
+                sample_type="i",
+                sample_rate=100.0,
+                starttime=1_714_564_800_000_000_000 + start,
+            )
+        files.append(b"".join(bytes(r) for r in made.generate(max_record_length=length, format_version=version)))
+    return files
+
+
+def _sac(order: str, version: int) -> bytes:
+    x, reals, whole = _signal(), np.full(70, -12345.0), np.full(40, -12345)
+    reals[[0, 5]] = 0.01, 0.5
+    whole[:6] = 2024, 122, 12, 0, 0, 250
+    whole[[6, 9, 15, 35]] = version, len(x), 1, 1
+    words = [b"-12345  "] * 24
+    words[0], words[20], words[21] = b"BRDG    ", b"HNZ     ", b"XX      "
+    body = struct.pack(f"{order}70f40i", *reals, *whole) + b"".join(words) + x.astype(order + "f4").tobytes()
+    return body + (struct.pack(f"{order}22d", 0.01, 0.5, *[-12345.0] * 20) if version == 7 else b"")
+
+
+def _tdms() -> list[bytes]:
+    import nptdms
+
+    about = {"wf_increment": 0.01, "wf_start_time": np.datetime64("2024-05-01T12:00", "us"), "unit_string": "g"}
+    stream = io.BytesIO()
+    with nptdms.TdmsWriter(stream) as file:
+        file.write_segment([nptdms.ChannelObject("day", name, _signal(), about) for name in ("roof", "pier")])
+    return [stream.getvalue()]
+
+
 def valid_files() -> dict[str, list[bytes]]:
     """Small valid files for every reader, by its name."""
     return {
@@ -243,4 +283,7 @@ def valid_files() -> dict[str, list[bytes]]:
         "UFF 58": [uff58(_signal()), uff58(_signal(), binary=True)],
         "zip archive": _archive(),
         "journal": _journal(),
+        "miniSEED": _miniseed(),
+        "SAC": [_sac("<", 6), _sac(">", 6), _sac("<", 7)],
+        "TDMS": _tdms(),
     }

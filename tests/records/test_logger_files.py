@@ -73,6 +73,14 @@ def test_columns_of_words_are_refused_by_name_and_left_out(put):
         read_record(path, drop=["statu"])
 
 
+def test_a_row_of_units_above_a_column_of_words(put):
+    text = "Test 3\n\nTime;roof;status\ns;g;-\n0,00;0,5;ok\n0,01;1,0;ok\n0,02;#N/A;ok\n"
+    record = read_record(put(text), drop=["status"])
+    assert record["roof"][:2] == pytest.approx([0.5 * 9.80665, 9.80665]) and np.isnan(record["roof"][2])
+    with pytest.raises(FileProblem, match=r"'ok' is not a number; leave the column out with --drop"):
+        read_record(put(text))
+
+
 def test_words_in_brackets_are_part_of_the_name_where_the_unit_is_said(put):
     path = put("time [s],A1 (roof N-S),Temp (Deg F)\n0.0,1,2\n0.1,3,4\n")
     with pytest.raises(FileProblem, match=r"line 1: column 'A1': .*if 'roof N-S' are words of the name, give the unit"):

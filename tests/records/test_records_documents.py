@@ -29,7 +29,7 @@ def test_the_examples_print_what_the_document_states(tmp_path, monkeypatch):
             numbers = [[float(n) for n in NUMBER.findall(text)] for text in (said, made)]
             assert numbers[1] == pytest.approx(numbers[0], rel=0.01)
             checked += 1
-    assert checked == 5
+    assert checked == 6
 
 
 def test_the_sidecar_in_the_document_is_one(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vibrid.core.errors import VibridError
-from vibrid.records import QUANTITIES, Channel, Record, ResponseSpectrum, read_record
+from vibrid.records import QUANTITIES, Channel, Record, ResponseSpectrum, UtcClock, read_record
 from vibrid.records.journal import Journal
 from vibrid.records.motions.tables import read_target, write_spectra
 from vibrid.records.streams.packets import pack, unpack
@@ -33,6 +33,10 @@ OTHERS = {  # units of files for the SI unit of a channel
 numbers = st.floats(allow_infinity=False, width=64)
 
 
+instants = st.integers(-(10**18), 4 * 10**18).map(lambda n: np.datetime64(n, "ns"))
+clocks = st.builds(UtcClock, instants, texts, st.none() | st.floats(0, 1e6))
+
+
 @st.composite
 def channels(draw):
     quantity = draw(st.sampled_from(sorted(QUANTITIES)))
@@ -53,13 +57,14 @@ def records(draw, uniform=None, fewest=0):
     else:
         axis = {"times": np.array(sorted(draw(st.sets(st.floats(-1e6, 1e6), min_size=count, max_size=count))))}
     history = draw(st.lists(texts, max_size=3))
-    return Record(data, described, name=draw(texts), history=history, **axis)
+    return Record(data, described, name=draw(texts), history=history, clock=draw(st.none() | clocks), **axis)
 
 
 def assert_equal(back: Record, record: Record) -> None:
     assert back.channels == record.channels
     assert (back.name, back.history, back.step) == (record.name, record.history, record.step)
     assert record.step is None or back.start == record.start
+    assert back.clock == record.clock
     np.testing.assert_array_equal(back.time, record.time)
     np.testing.assert_array_equal(back.data, record.data)
 

@@ -1,8 +1,10 @@
 """Measurements: records, their readers and writers, processing, spectra and ground motions."""
 
 from vibrid.records.align import lag, synchronise
+from vibrid.records.clock import UtcClock
 from vibrid.records.fourier import FourierSpectrum, Wavelet, fourier_spectrum, wavelet_transform
 from vibrid.records.intensity import Intensity
+from vibrid.records.joined import join
 from vibrid.records.motions import (
     Similitude,
     Target,
@@ -37,12 +39,14 @@ __all__ = [
     "ResponseSpectrum",
     "Similitude",
     "Target",
+    "UtcClock",
     "Wavelet",
     "asce7_target",
     "conditional_mean_target",
     "eurocode8_target",
     "formats",
     "fourier_spectrum",
+    "join",
     "lag",
     "read_record",
     "read_records",

@@ -10,6 +10,7 @@ import scipy
 
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError
+from vibrid.records.clock import UtcClock
 from vibrid.records.gaps import bridge
 from vibrid.records.record import Record, step_of
 
@@ -55,6 +56,19 @@ def lag(
 
     The peak is refined between samples by a parabola. Both need the same rate; `largest` bounds the search in s.
     """
+    return likeness(record, reference, channel, reference_channel, largest)[0]
+
+
+def likeness(
+    record: Record,
+    reference: Record,
+    channel: str | None = None,
+    reference_channel: str | None = None,
+    largest: float | None = None,
+) -> tuple[float, float]:
+    """The lag, and the correlation of the two channels over their common time with the lag taken out (−1 to 1)."""
+    if record.clock is not None and reference.clock is not None:
+        reference, record = on_one_clock([reference, record])
     if abs(record.rate / reference.rate - 1) > 1e-9:
         raise InputError(
             f"The records are sampled at {record.rate:g} and {reference.rate:g} Hz; resample one of them first."
@@ -65,7 +79,8 @@ def lag(
     if not (np.any(a) and np.any(b)):
         raise InputError("A constant signal cannot be aligned.")
 
-    similarity = np.abs(scipy.signal.correlate(a, b, method="fft"))
+    signed = scipy.signal.correlate(a, b, method="fft")
+    similarity = np.abs(signed)
     step = step_of(record)
     lags = scipy.signal.correlation_lags(len(a), len(b)) * step + record.time[0] - reference.time[0]
     if largest is not None:
@@ -76,7 +91,11 @@ def lag(
         before, peak, after = similarity[top - 1 : top + 2]
         curvature = before - 2 * peak + after
         offset = 0.5 * (before - after) / curvature if curvature < 0 else 0.0
-    return float(lags[top] + offset * step)
+    shift_by = top - (len(b) - 1)  # samples by which a is late
+    one, other = a[max(shift_by, 0) :], b[max(-shift_by, 0) :]
+    count = min(len(one), len(other))
+    norm = np.linalg.norm(one[:count]) * np.linalg.norm(other[:count])
+    return float(lags[top] + offset * step), float(signed[top] / norm) if norm else 0.0
 
 
 @checked
@@ -109,7 +128,7 @@ def synchronise(records: Sequence[Record], rate: float | None = None, span: str 
         raise InputError(f"`span` is 'common' or 'whole', not {span!r}.")
     if rate is None:
         rate = max(r.rate if r.step else 1.0 / float(np.median(np.diff(r.time))) for r in records)
-    records = [r.resample(rate) for r in records]
+    records = [r.resample(rate) for r in on_one_clock(records)]
     starts, ends = [r.time[0] for r in records], [r.time[-1] for r in records]
     first, last = (max(starts), min(ends)) if span == "common" else (min(starts), max(ends))
     if last <= first:
@@ -134,7 +153,28 @@ def synchronise(records: Sequence[Record], rate: float | None = None, span: str 
         name=name or " + ".join(r.name for r in records),
         history=tuple(history),
         files=tuple(dict.fromkeys(file for r in records for file in r.files)),
+        clock=records[0].clock,
     )
+
+
+def on_one_clock(records: Sequence[Record]) -> list[Record]:
+    """Records whose times count from one instant: that of the first, where all have a clock."""
+    clocks = [r.clock for r in records]
+    if all(clock is None for clock in clocks):
+        return list(records)
+    if any(clock is None for clock in clocks):
+        named = ", ".join(f"'{r.name}'" for r in records if r.clock is None)
+        raise InputError(
+            f"{named} has no clock, while others count from an instant of UTC: give it one, "
+            "record.replace(clock=UtcClock(…)), or leave out those of all, record.replace(clock=None)."
+        )
+    first = records[0].clock
+    assert first is not None
+    worst = max((c.uncertainty for c in clocks if c is not None and c.uncertainty is not None), default=None)
+    source = ", ".join(dict.fromkeys(c.source for c in clocks if c is not None and c.source))
+    common = UtcClock(first.zero, source, worst)
+    moved = [(r, first.seconds(r.clock.zero)) for r in records if r.clock is not None]
+    return [(shift(r, by) if by else r).replace(clock=common) for r, by in moved]
 
 
 def _on_grid(record: Record, grid: np.ndarray) -> np.ndarray:

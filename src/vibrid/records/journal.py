@@ -16,7 +16,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,15 +40,22 @@ _ALIGNED = 64  # the line is filled up to a multiple of so many bytes
 
 
 class Journal:
-    """A journal that is being written. A block that cannot be written completely is removed again."""
+    """A journal that is being written. A block that cannot be written completely is removed again.
 
-    def __init__(self, path, channels: Sequence[Channel], name: str = "", step: float | None = None):
+    Arguments
+        limits: of channels, in either direction, for those who watch; the record does not keep them.
+    """
+
+    def __init__(self, path, channels: Sequence[Channel], name: str = "", step: float | None = None,
+                 limits: Mapping[str, float] | None = None):  # fmt: skip
         self.path = Path(path)
         about = {
             "name": name,
             "step": step,
             "channels": [[c.name, c.quantity, c.unit, c.location, c.direction] for c in channels],
         }
+        if limits:
+            about["limits"] = dict(limits)
         header = SIGNATURE + f'{FORMAT}, "ring": {RING_ROWS}, '.encode() + json.dumps(about).encode()[1:]
         header += b" " * (-(len(header) + 1) % _ALIGNED) + b"\n"
         width = 1 + len(channels)

@@ -12,6 +12,7 @@ from vibrid.records.integrate import differentiate, integrate
 from vibrid.records.intensity import intensity
 from vibrid.records.record import Record
 from vibrid.records.resample import resample
+from vibrid.records.rotate import rotate
 from vibrid.records.spectra import response_spectrum
 from vibrid.records.writers import write_csv, write_hdf5
 
@@ -20,6 +21,6 @@ def attach_operations() -> None:
     """Attach cleaning, calculus, the time axis, measures and files to the methods of a record."""
     attach(Record, fill=fill, correct_baseline=correct_baseline, filter=butterworth, taper=taper)
     attach(Record, integrate=integrate, differentiate=differentiate)
-    attach(Record, resample=resample, cut=cut, shift=shift, align=align)
+    attach(Record, resample=resample, cut=cut, shift=shift, align=align, rotate=rotate)
     attach(Record, spectrum=response_spectrum, fourier=fourier_spectrum, wavelet=wavelet_transform, intensity=intensity)
     attach(Record, write_csv=write_csv, write_hdf5=write_hdf5)

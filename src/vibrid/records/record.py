@@ -22,6 +22,7 @@ from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.inputs import InputFile
 from vibrid.core.shown import InNotebooks
 from vibrid.records.channel import EXCITATIONS, QUANTITIES, Channel
+from vibrid.records.clock import UtcClock, utc_text
 
 if TYPE_CHECKING:
     import pandas
@@ -78,6 +79,8 @@ class Record(InNotebooks):
         name: what the record is called in reports.
         history: where the numbers came from and what was done to them, oldest first.
         files: the files that the numbers were read from.
+        clock: the instant of UTC at which time is 0, where it is known; it stays when the record is cut, resampled or
+            filtered.
     """
 
     data: np.ndarray
@@ -88,6 +91,7 @@ class Record(InNotebooks):
     name: str = ""
     history: tuple[str, ...] = field(default=())
     files: tuple[InputFile, ...] = ()
+    clock: UtcClock | None = None
 
     if TYPE_CHECKING:  # the arguments; the fields above are what they become
 
@@ -101,6 +105,7 @@ class Record(InNotebooks):
             name: str = "",
             history: Iterable[str] = (),
             files: Iterable[InputFile] = (),
+            clock: UtcClock | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -132,6 +137,8 @@ class Record(InNotebooks):
                 raise InputError("The times of a record must be increasing, one for each sample.")
             times.flags.writeable = False
             object.__setattr__(self, "times", times)
+        if self.clock is not None and not isinstance(self.clock, UtcClock):
+            raise InputError(f"The clock of a record is written UtcClock('2024-05-01T12:00:00Z'), not {self.clock!r}.")
         data.flags.writeable = False
         object.__setattr__(self, "data", data)
         object.__setattr__(self, "channels", channels)
@@ -172,7 +179,8 @@ class Record(InNotebooks):
 
     def __repr__(self) -> str:
         rate = f"{1 / self.step:g} Hz" if self.step else "uneven sampling"
-        lines = [f"Record '{self.name}': {len(self)} samples, {rate}, {self.duration:g} s"]
+        began = "" if self.utc is None else f", from {utc_text(self.utc)}"
+        lines = [f"Record '{self.name}': {len(self)} samples, {rate}, {self.duration:g} s{began}"]
         for c in self.channels[:_MOST_SHOWN]:
             lines.append(f"  {c.name} [{c.unit or '-'}] {c.quantity} {c.location} {c.direction}".rstrip())
         if len(self.channels) > _MOST_SHOWN:
@@ -187,6 +195,13 @@ class Record(InNotebooks):
     def time(self) -> np.ndarray:
         """Time of every sample in seconds."""
         return self.times if self.times is not None else self.start + step_of(self) * np.arange(len(self))
+
+    @property
+    def utc(self) -> np.datetime64 | None:
+        """The instant of the first sample in UTC; None where it is not known."""
+        if self.clock is None or not len(self):
+            return None
+        return self.clock.at(float(self.start if self.times is None else self.times[0]))
 
     @property
     def duration(self) -> float:
@@ -338,6 +353,12 @@ class Record(InNotebooks):
         largest: float | None = None,
     ) -> Record:
         """Shifted in time to agree best with `reference` (see `vibrid.records.align.align`)."""
+        ...
+
+    @checked
+    @attached
+    def rotate(self, axes: Mapping[str, float], azimuths: Mapping[str, float] | None = None) -> Record:
+        """The horizontal channels of each place along other axes (see `vibrid.records.rotate.rotate`)."""
         ...
 
     # -- measures --------------------------------------------------------------------------------------------

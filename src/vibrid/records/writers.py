@@ -30,7 +30,7 @@ def write_csv(
 
     units: unit per channel name, where it should not be SI; digits: significant digits (all of them when not given; of
     the time always).
-    A comment line keeps quantities, locations and history, so `read_record` gives the same record back.
+    A comment line keeps quantities, locations, history and clock, so `read_record` gives the same record back.
     """
     units = dict(units or {})
     for name in units:
@@ -55,6 +55,8 @@ def write_csv(
         ],
         "history": list(record.history),
     }
+    if record.clock is not None:
+        content["clock"] = record.clock.as_dict()
     data = np.column_stack(columns)
     if np.isinf(data).any():
         raise InputError("A number is too large for the unit in which it should be written; choose a larger unit.")
@@ -77,7 +79,7 @@ def _check(record: Record) -> None:
             f"Sample {row + 1} of channel '{record.names[column]}' is infinite, which no reader accepts; write "
             "NaN for a missing sample."
         )
-    texts = [record.name, *record.history]
+    texts = [record.name, *record.history, "" if record.clock is None else record.clock.source]
     texts += [text for c in record.channels for text in (c.name, str(c.location), c.direction)]
     for text in texts:
         if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
@@ -128,4 +130,6 @@ def write_hdf5(record: Record, path: str | PathLike[str]) -> Path:
             file.attrs.create("vibrid_history", np.array(record.history, dtype=object), dtype=text)
         if record.step is not None:
             file.attrs["vibrid_step"], file.attrs["vibrid_start"] = record.step, record.start
+        if record.clock is not None:
+            file.attrs["vibrid_clock"] = json.dumps(record.clock.as_dict())
     return Path(path)

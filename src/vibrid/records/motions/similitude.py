@@ -92,4 +92,6 @@ class Similitude:
             if record.step is not None
             else {"times": record.times * clock}
         )
-        return record.replace(f"similitude {where}, length factor {self.length:g}", data=record.data * factors, **axis)
+        return record.replace(
+            f"similitude {where}, length factor {self.length:g}", data=record.data * factors, clock=None, **axis
+        )

@@ -28,8 +28,11 @@ from vibrid.records.readers import (  # noqa: F401  (each registers its format)
     json_file,
     knet,
     matlab,
+    miniseed,
     numpy_file,
     peer,
+    sac,
+    tdms,
     uff58,
 )
 from vibrid.records.readers import columns as _columns  # noqa: F401

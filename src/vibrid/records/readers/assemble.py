@@ -10,6 +10,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.records.channel import fits
+from vibrid.records.clock import UtcClock
 from vibrid.records.components import component_in
 from vibrid.records.readers import fillers
 from vibrid.records.readers.layout import Column, Layout, override
@@ -37,7 +38,8 @@ class FileDescription:
     """The description of a record in a file, besides names, units and numbers.
 
     columns: quantity, location and direction of each column; axis: its sampling; time: the index of its time column,
-    None where it has none; history: of the record, where the file keeps it; name: of the record.
+    None where it has none; history: of the record, where the file keeps it; name: of the record; clock: the instant at
+    which its time column is 0.
     """
 
     columns: Sequence[Column] | None = None
@@ -45,6 +47,7 @@ class FileDescription:
     time: int | None = None
     history: Sequence[str] | None = None
     name: str | None = None
+    clock: UtcClock | None = None
 
 
 def assemble(
@@ -149,6 +152,8 @@ def assemble(
             *([f"description changed when it was read: {_listed(changed)}"] if changed else []),
         ]
     name = layout.name or (stem(source) if from_file.name is None else from_file.name)
+    if time_column == from_file.time:
+        sampling["clock"] = from_file.clock
     return build(source, stacked, channels, sampling, name, [*history, *told, *gaps])
 
 
@@ -183,7 +188,7 @@ def described_anew(
 def _described_anew(source: Source, record: Record, layout: Layout, units: Sequence[str]) -> Record:
     columns = [Column(quantity=c.quantity, location=str(c.location), direction=c.direction) for c in record.channels]
     axis = {"times": record.times} if record.step is None else {"step": record.step, "start": record.start}
-    from_file = FileDescription(columns, axis, None, record.history, record.name)
+    from_file = FileDescription(columns, axis, None, record.history, record.name, record.clock)
     raw = np.column_stack([from_si(column, unit) for column, unit in zip(record.data.T, units, strict=True)])
     stated = [u or None for u in units]
     return assemble(source, raw, record.names, stated, layout.within(record.names), kind="", from_file=from_file)

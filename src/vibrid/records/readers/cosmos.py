@@ -16,6 +16,10 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.records.clock import UtcClock, as_utc
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
@@ -124,7 +128,21 @@ def _trace(source: Source, lines: NumberedLines, announced: _Announced, text, in
         location=after(joined, "Location:") or "",
         title=" ".join(station[0].split()) if station else "",
         line=above,
+        zero=_zero(integers, reals),
     )
+
+
+def _zero(integers: list[float], reals: list[float]) -> UtcClock | None:
+    """The start of the record, which the headers have in UTC: integers 40 (year), 42 to 45, and real 30 (seconds)."""
+    year, month, day, hour, minute = (int(_item(integers, i)) for i in (40, 42, 43, 44, 45))
+    second = _item(reals, 30)
+    if not (1900 <= year <= 2200 and 0 <= second < 61):
+        return None
+    try:
+        zero = as_utc(f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}Z")
+    except InputError:
+        return None
+    return UtcClock(zero + np.timedelta64(round(second * 1e9), "ns"), "COSMOS header")
 
 
 def _channel_number(text: str) -> int:

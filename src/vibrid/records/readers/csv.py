@@ -16,6 +16,7 @@ from typing import TypeGuard
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.clock import UtcClock
 from vibrid.records.readers import decimal_comma
 from vibrid.records.readers.assemble import FileDescription, assemble, split_unit
 from vibrid.records.readers.cells import is_value
@@ -60,9 +61,9 @@ def read(source: Source, layout: Layout) -> list[Record]:
     from_file = None if description is None else _description_of(description, names)
     notes += notes_on(form)
     if form.stamps and len(data):
-        data, names, units, time, note = _with_seconds(source, data, names, units, form, layout)
+        data, names, units, time, note, clock = _with_seconds(source, data, names, units, form, layout)
         notes.append(note)
-        from_file = FileDescription(time=time)
+        from_file = FileDescription(time=time, clock=clock)
     record = assemble(
         source, data, names, units, layout, kind=NAME, unit_line=heading.last + 1, from_file=from_file, notes=notes
     )
@@ -90,19 +91,20 @@ def _form(source: Source, heading: Heading, names: list[str], layout: Layout) ->
 
 
 def _with_seconds(source: Source, data, names: list[str], units: list, form: Form, layout: Layout):
-    """The table with seconds in place of its dates: numbers, names, units, the index of the time, a sentence."""
+    """The table with seconds in place of its dates: numbers, names, units, the index of the time, a sentence,
+    the clock."""
     clock = [i for i, name in enumerate(names) if i not in form.stamps and TIME_NAME.match(name)]
     first = next(iter(form.stamps))
     if clock and layout.time is None:
         dates = " and ".join(f"'{names[i]}'" for i in form.stamps)
         note = f"'{names[clock[0]]}' is the time; {dates} left out: dates"
         keep = [i for i in range(len(names)) if i not in form.stamps]
-        return data[:, keep], [names[i] for i in keep], [units[i] for i in keep], keep.index(clock[0]), note
+        return data[:, keep], [names[i] for i in keep], [units[i] for i in keep], keep.index(clock[0]), note, None
     data = data.copy()
-    data[:, first], note = seconds_from(source, form.stamps, layout.dates)
+    data[:, first], note, zero = seconds_from(source, form.stamps, layout.dates)
     keep = [i for i in range(len(names)) if i == first or i not in form.stamps]
     units = ["s" if i == first else units[i] for i in keep]
-    return data[:, keep], [names[i] for i in keep], units, keep.index(first), note
+    return data[:, keep], [names[i] for i in keep], units, keep.index(first), note, zero
 
 
 def _names_and_units(source: Source, found: Heading, layout: Layout) -> tuple[list[str], list[str | None]]:
@@ -155,7 +157,8 @@ def _description_of(own: dict, names: list[str]) -> FileDescription:
     step, start = own.get("step"), own.get("start", 0.0)
     axis = {"step": float(step), "start": float(start)} if _is_number(step) and _is_number(start) and step > 0 else {}
     time = 0 if re.fullmatch("time", names[0]) else None
-    return FileDescription(columns, axis if time == 0 else None, time, history, str(own.get("name", "")))
+    clock = UtcClock.from_dict(own.get("clock"))
+    return FileDescription(columns, axis if time == 0 else None, time, history, str(own.get("name", "")), clock)
 
 
 def _is_number(value: object) -> TypeGuard[float]:

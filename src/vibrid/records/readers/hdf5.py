@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from vibrid.core.errors import InputError, newer_format
+from vibrid.records.clock import UtcClock, as_utc, clock_of_text
 from vibrid.records.readers.assemble import FileDescription, assemble
 from vibrid.records.readers.isolated import Hdf5Array, read_hdf5
 from vibrid.records.readers.layout import Column, Layout
@@ -54,7 +55,21 @@ def read(source: Source, layout: Layout) -> list[Record]:
         if epoch:
             epochs.append(f"'{array.name[:60]}' counts from {epoch[:60]}")
     records = from_variables(source, {a.name: a.values for a in arrays}, layout, NAME, units)
-    return [record.replace("; ".join(epochs[:4])) if epochs else record for record in records]
+    clock = _epoch_of([array for array in arrays if _unit(array)[1]])
+    return [record.replace("; ".join(epochs[:4]), clock=clock) if epochs else record for record in records]
+
+
+def _epoch_of(counting: list[Hdf5Array]) -> UtcClock | None:
+    """The clock of a file in which one array counts from a date; without a zone that is UTC (CF conventions, 4.4)."""
+    if len(counting) != 1:
+        return None
+    text = _unit(counting[0])[1]
+    for ending in ("", "Z"):
+        try:
+            return UtcClock(as_utc(text + ending), "date that the file counts from")
+        except InputError:
+            continue
+    return None
 
 
 def _unit(array: Hdf5Array) -> tuple[str, str]:
@@ -94,6 +109,7 @@ def _own(source: Source, attributes: dict, arrays: dict[str, Hdf5Array], layout:
         raise source.problem("its sampling step is missing.")
     title = attributes.get("title", "")
     from_file = FileDescription(columns_described, axis, time, history, title if isinstance(title, str) else "")
+    from_file = replace(from_file, clock=clock_of_text(attributes.get("vibrid_clock")))
     return assemble(
         source, np.column_stack(columns).astype(float), names, units, layout, kind=NAME, from_file=from_file
     )

@@ -101,11 +101,27 @@ def _beside_words(source: Source, body: Body) -> Heading | None:
             cells = _trimmed(cells_of(body[place][1], delimiter))
             if len(cells) < 2 or not _names(cells, "") or not any(TIME_NAME.match(_bare(cell)) for cell in cells):
                 continue
-            rows = [cells_of(line, delimiter) for _, line in body[place + 1 : place + 4]]
-            kinds = [[is_value(cell) or is_missing(cell) or looks_like_stamp(cell) for cell in row] for row in rows]
-            if all(len(kind) == len(cells) for kind in kinds) and kinds[0] == kinds[1] == kinds[2] and any(kinds[0]):
+            if _alike(body[place + 1 : place + 4], delimiter, len(cells)):
                 return _arranged(source, body, place, delimiter, len(cells))
+            below = cells_of(body[place + 1][1], delimiter)
+            if (
+                _alike(body[place + 2 : place + 5], delimiter, len(cells))
+                and _units(source, cells, below, 0) is not None
+            ):
+                return _arranged(source, body, place + 1, delimiter, len(cells))
     return None
+
+
+def _alike(lines: Body, delimiter: str, width: int) -> bool:
+    """Whether three rows have numbers, or times, in the same columns of so many."""
+    rows = [cells_of(line, delimiter) for _, line in lines]
+    kinds = [[is_value(cell) or is_missing(cell) or looks_like_stamp(cell) for cell in row] for row in rows]
+    return (
+        len(rows) == 3
+        and all(len(kind) == width for kind in kinds)
+        and kinds[0] == kinds[1] == kinds[2]
+        and any(kinds[0])
+    )
 
 
 def _arranged(source: Source, body: Body, last: int, delimiter: str, width: int) -> Heading:

@@ -15,6 +15,10 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+import numpy as np
+
+from vibrid.core.errors import InputError
+from vibrid.records.clock import UtcClock, as_utc
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
@@ -23,6 +27,7 @@ from vibrid.records.readers.strong_motion import Trace, gather
 from vibrid.records.record import Record
 
 NAME = "K-NET"
+_DELAY = 15  # s, by which the recorders write `Record Time` after the first sample
 _ORDER = {"N-S": 1, "NS": 1, "1": 1, "4": 1, "E-W": 2, "EW": 2, "2": 2, "5": 2, "U-D": 3, "UD": 3, "3": 3, "6": 3}
 
 
@@ -77,8 +82,21 @@ def traces(source: Source) -> list[Trace]:
             direction=direction,
             title=f"station {station}, origin {values.get('Origin Time', ('', 0))[0]}, mean removed",
             line=first,
+            zero=_zero(values.get("Record Time", ("", 0))[0]),
         )
     ]
+
+
+def _zero(text: str) -> UtcClock | None:
+    """The instant of the first sample: 15 s before `Record Time`, which is in Japan Standard Time (UTC+9)."""
+    found = re.fullmatch(r"(\d{4})/(\d{2})/(\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)", text.strip())
+    if found is None:
+        return None
+    try:
+        told = as_utc(f"{found[1]}-{found[2]}-{found[3]}T{found[4]}+09:00")
+    except InputError:
+        return None
+    return UtcClock(told - np.timedelta64(_DELAY, "s"), "K-NET header")
 
 
 def _read(source: Source, values: dict, label: str, pattern: str) -> list[float]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.clock import UtcClock
 from vibrid.records.readers.source import Source
 
 ORDERS = ("dmy", "mdy", "ymd")
@@ -118,8 +119,11 @@ def _of_day(text: str, whole: str) -> tuple[float, str]:
     return 3600.0 * hours + 60.0 * minutes + seconds, text[found.end() :]
 
 
-def seconds_from(source: Source, columns: Mapping[int, StampColumn], order: str | None) -> tuple[np.ndarray, str]:
-    """Seconds from the first stamp, and a sentence on how it was read; a date and a time may stand in two columns."""
+def seconds_from(
+    source: Source, columns: Mapping[int, StampColumn], order: str | None
+) -> tuple[np.ndarray, str, UtcClock | None]:
+    """Seconds from the first stamp, a sentence on how it was read, and the clock where dates have a zone; a date and a
+    time may stand in two columns."""
     parts = [column.parts for column in columns.values()]
     names = " and ".join(f"'{column.name}'" for column in columns.values())
     both = parts[0]
@@ -132,15 +136,16 @@ def seconds_from(source: Source, columns: Mapping[int, StampColumn], order: str 
         raise source.problem(f"some times of {names} have a zone and others have none; write it for all or none.")
     shift = np.nan_to_num(zone)
     if np.isnan(date).all():
-        return _within_days(clock - shift, first)
+        return *_within_days(clock - shift, first), None
     if np.isnan(date).any():
         raise source.problem(f"some times of {names} have a date and others have none.")
     clock = np.nan_to_num(clock)
-    readings = {}
+    readings, zeros = {}, []
     for candidate in _orders(separators, order):
         days = _days(date, candidate)
         if days is not None:
             readings[candidate] = (days - days[0]) * _DAY + (clock - shift) - (clock[0] - shift[0])
+            zeros.append(_instant(days[0], clock[0] - shift[0]))
     if not readings:
         given = f" in the order {order}" if order else ""
         raise source.problem(f"the dates of {names} ('{first}' first) are no dates of the calendar{given}.")
@@ -154,7 +159,14 @@ def seconds_from(source: Source, columns: Mapping[int, StampColumn], order: str 
     chosen = next(iter(readings))
     open_order = len(_orders(separators, None)) > 1
     how = "" if not open_order else ", any order of day and month" if len(readings) > 1 else f", {_WORDS[chosen]}"
-    return times[0], f"times from dates in {names}, 0 s is {first}{how}"
+    stated = not np.isnan(zone).any() and len(set(zeros)) == 1
+    clock_of = UtcClock(zeros[0], "dates in the file") if stated else None
+    return times[0], f"times from dates in {names}, 0 s is {first}{how}", clock_of
+
+
+def _instant(days: float, seconds: float) -> np.datetime64:
+    """Days from 1970 and seconds from their beginning, to the nanosecond."""
+    return np.datetime64(int(days) * 86_400_000_000_000 + round(seconds * 1e9), "ns")
 
 
 _WORDS = {"dmy": "day before month", "mdy": "month before day", "ymd": "year first"}

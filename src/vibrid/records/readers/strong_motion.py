@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.clock import UtcClock
 from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.source import Source
@@ -21,7 +22,8 @@ _MOTIONS = {"m/s^2": "acceleration", "m/s": "velocity", "m": "displacement"}
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One component of one sensor. `clock` is equal for traces that start together on the same recorder."""
+    """One component of one sensor. `clock` is equal for traces that start together on the same recorder; `zero` is the
+    instant of the first sample, where the file states it in a known zone."""
 
     number: int
     values: np.ndarray
@@ -32,6 +34,7 @@ class Trace:
     location: str = ""
     title: str = ""
     line: int | None = None
+    zero: UtcClock | None = None
 
 
 def gather(source: Source, traces: Sequence[Trace], layout: Layout, kind: str) -> list[Record]:
@@ -72,7 +75,7 @@ def gather(source: Source, traces: Sequence[Trace], layout: Layout, kind: str) -
                 source,
                 data,
                 channels,
-                {"step": members[0].step},
+                {"step": members[0].step, "clock": members[0].zero},
                 name if len(groups) == 1 else f"{name} ({index})",
                 history,
             )

@@ -1,7 +1,8 @@
 """Universal file format, dataset 58: functions at nodal degrees of freedom, ASCII (58) and binary (58b).
 
 Structural Dynamics Research Laboratory, University of Cincinnati, "Universal File Formats". Real time histories
-(function types 0 and 1) are read; spectra and frequency response functions in the same file are left out.
+(function types 0 and 1) are read; spectra and frequency response functions in the same file are left out
+(`vibrid.modal.read_uff` reads frequency responses).
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, layout: Layout) -> list[Record]:
     functions, others = [], 0
-    datasets = [entry for entry in _datasets(source) if entry[0].lower() in ("58", "58b", "164")]
-    units = next((read_units(source, line, body) for kind, line, body in datasets if kind == "164"), None)
-    for kind, line, body in datasets:
+    every = [entry for entry in datasets(source) if entry[0].lower() in ("58", "58b", "164")]
+    units = next((read_units(source, line, body) for kind, line, body in every if kind == "164"), None)
+    for kind, line, body in every:
         if kind == "164":  # it holds for what follows; the first one for all before it
             units = read_units(source, line, body)
             continue
@@ -100,7 +101,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
     return described_anew(source, records, layout, stated)
 
 
-def _datasets(source: Source):
+def datasets(source: Source):
     """Number, line and bytes of every dataset between two lines of -1."""
     content, place, line = source.content, 0, 1
     while place < len(content):
@@ -145,7 +146,8 @@ def _binary_size(source: Source, title: bytes, line: int) -> int:
     return int(words[4])
 
 
-def _field(source: Source, text: str, first: int, width: int, line: int) -> int:
+def field(source: Source, text: str, first: int, width: int, line: int) -> int:
+    """The whole number in a field of a header; an empty one is 0."""
     value = numbers.number(text[first : first + width] or "0")
     value = 0 if not text[first : first + width].strip() else value
     if value is None or not np.isfinite(value) or abs(value) > 1e9:
@@ -153,9 +155,8 @@ def _field(source: Source, text: str, first: int, width: int, line: int) -> int:
     return int(value)
 
 
-def _function(
-    source: Source, kind: str, line: int, body: bytes, count: int, units: FileUnits | None, layout: Layout
-) -> _Function | None:
+def opened(source: Source, line: int, body: bytes) -> tuple[bytes, list[str], bytes]:
+    """The line of the number of a dataset 58, the lines of its header, and what follows."""
     title, place = _line(body, 0)
     header = []
     for _ in range(_HEADER_LINES):
@@ -163,13 +164,20 @@ def _function(
         header.append(text.decode("utf-8", "replace").rstrip("\r"))
     if place > len(body) + 1:
         raise source.problem("the header of the dataset is cut short.", line)
-    if _field(source, header[5], 0, 5, line + 6) not in (0, 1):
+    return title, header, body[place:]
+
+
+def _function(
+    source: Source, kind: str, line: int, body: bytes, count: int, units: FileUnits | None, layout: Layout
+) -> _Function | None:
+    title, header, data = opened(source, line, body)
+    if field(source, header[5], 0, 5, line + 6) not in (0, 1):
         return None
-    stored, size, even = (_field(source, header[6], i, 10, line + 7) for i in (0, 10, 20))
+    stored, size, even = (field(source, header[6], i, 10, line + 7) for i in (0, 10, 20))
     if stored not in (2, 4):
         return None
     try:
-        clock = seconds(_field(source, header[7], 0, 10, line + 8), header[7][47:67].strip())
+        clock = seconds(field(source, header[7], 0, 10, line + 8), header[7][47:67].strip())
     except InputError as problem:
         raise source.problem(str(problem), line + 8) from None
     if clock is None:
@@ -179,9 +187,9 @@ def _function(
         raise source.problem(f"{size} is not a possible count of values.", line + 7)
     width = size if even == 1 else 2 * size
     if kind == "58b":
-        values = _binary(source, title, body[place:], stored, even, width, line)
+        values = binary_numbers(source, title, data, stored, even, width, line)
     else:
-        text = split_lines(body[place:].decode("ascii", "replace"))
+        text = split_lines(data.decode("ascii", "replace"))
         values = numbers.block(source, text, line + _HEADER_LINES + 1, 13 if stored == 2 else 20, width)
     values, times = numbers.counted(source, values, width, line + 7), None
     if even == 1:
@@ -194,7 +202,8 @@ def _function(
     return _Function(channel, label, unit.to_si(values), clock * float(start), step, times, note)
 
 
-def _binary(source, title, data: bytes, stored: int, even: int, count: int, line: int) -> np.ndarray:
+def binary_numbers(source, title, data: bytes, stored: int, even: int, count: int, line: int) -> np.ndarray:
+    """The numbers of a binary dataset; `stored` is 2 for single and 4 for double precision."""
     words = title.split()
     order = {b"1": "<", b"2": ">"}.get(words[1])
     if order is None or words[2] != b"2":
@@ -214,14 +223,14 @@ def _channel(
     source: Source, header: list[str], line: int, count: int, units: FileUnits | None, layout: Layout
 ) -> tuple[Channel, str, Unit, str]:
     """Name, quantity and place from the header; the unit of the numbers as the file states it, the unit, and a note."""
-    node = _field(source, header[5], 41, 10, line + 6)
-    direction = _DIRECTIONS.get(_field(source, header[5], 51, 4, line + 6), "")
-    code = _field(source, header[8], 0, 10, line + 9)
+    node = field(source, header[5], 41, 10, line + 6)
+    direction = _DIRECTIONS.get(field(source, header[5], 51, 4, line + 6), "")
+    code = field(source, header[8], 0, 10, line + 9)
     unit = header[8][47:67].strip().strip("[]")
     unit = "" if unit.upper() in ("NONE", "UNKNOWN", "") else unit
     name = header[0].strip()
     name = name if name.upper() not in ("NONE", "") else f"node{node}{direction}" if node else f"function_{count}"
-    powers = powers_of(code, (_field(source, header[8], 10, 5, line + 9), _field(source, header[8], 15, 5, line + 9)))
+    powers = powers_of(code, (field(source, header[8], 10, 5, line + 9), field(source, header[8], 15, 5, line + 9)))
     note = ""
     try:
         quantity = _QUANTITIES.get(code) or guess_quantity(name, unit)
