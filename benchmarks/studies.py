@@ -1,62 +1,34 @@
 """Studies: `python benchmarks/studies.py` times 880 runs, kills processes at random moments, and weighs a million runs.
 
-Parts by name: `python benchmarks/studies.py speed memory coordinator worker scheduler`. The structure and all motions
-are synthetic, so that anyone can repeat it. Results go to `benchmarks/results/`, the table to `benchmarks/README.md`.
+Parts by name: `python benchmarks/studies.py speed opensees workers scheduling memory coordinator worker scheduler`. The
+structure and all motions are synthetic, so that anyone can repeat it. Results go to `benchmarks/results/`, the table to
+`benchmarks/README.md`.
 """
 
 import argparse
+import contextlib
+import dataclasses
 import json
 import os
 import platform
-import random
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
+from peers import load_opensees, opensees_bouc_wen
+from study_cases import LEVELS, Moments, building, ida
+from study_kills import coordinator, scheduler, worker
 from table import FOLDER, save
 
 import vibrid as vb
 from vibrid.core.device import accelerated
-from vibrid.core.progress import Progress
-from vibrid.studies import Collapse, engine_for, open_study
-
-LEVELS = np.linspace(2.0, 40.0, 20)
-
-
-def building() -> vb.ShearBuilding:
-    """Three storeys of 20 t, 0.45 s."""
-    storeys = [vb.BoucWen(stiffness=20e6, beta=60.0, gamma=60.0, post_yield_ratio=0.02)] * 3
-    return vb.ShearBuilding(masses=[20e3] * 3, storeys=storeys, damping=vb.Viscous(80e3))
-
-
-def ida(motions: int = 44, duration: float = 40.0, rate: float = 200.0):
-    """44 motions × 20 levels."""
-    suite = [vb.synthetic_motion(key=i, duration=duration, rate=rate, name=f"motion {i}") for i in range(motions)]
-    return vb.study(building(), suite, levels=LEVELS, collapse=Collapse(drift=0.12))
-
-
-def small_ida():
-    """The same with 128 motions of 15 s: 2560 runs in forty batches."""
-    return ida(128, 15.0, 100.0)
-
-
-class Begins(Progress):
-    """Calls a function when the first batch of a process is written: it is compiled then, and kills meet real work."""
-
-    def __init__(self, begun):
-        self.begun, self.called = begun, False
-
-    def update(self, done, note=""):
-        if not self.called:
-            self.called = True
-            self.begun()
+from vibrid.project import load_project
+from vibrid.studies import Collapse, StoreyDrift, engine_for, running
+from vibrid.studies.program import StudyProgram
 
 
 def speed() -> list[dict]:
@@ -103,6 +75,145 @@ def accelerator() -> list[dict]:
     ]
 
 
+def opensees(runs: int | None = None) -> list[dict]:
+    """The same building, motions and levels by OpenSeesPy in two processes, each of which analyses every second run in
+    one call and keeps nothing; by its quicker integrator. Compared with `speed`, side by side on the same machine."""
+    what = "the same 880 runs by OpenSeesPy in two processes, over the study: processor time"
+    row = {"what": what, "target": "≥ 20×, ≥ 50× [A]", "met": None, "note": ""}
+    if load_opensees() is None:
+        return [row | {"measured": "OpenSeesPy cannot be imported here"}]
+    command = [sys.executable, __file__, "--analyse"]
+    halves = [subprocess.Popen([*command, f"{half}", f"{runs or 880}"], stdout=subprocess.PIPE) for half in (0, 1)]
+    told = [json.loads(half.communicate()[0].splitlines()[-1]) for half in halves]
+    assert all(half.returncode == 0 for half in halves)
+    share = 880 / (runs or 880)
+    theirs, theirs_busy = max(h["seconds"] for h in told) * share, sum(h["busy"] for h in told) * share
+    study = ida()
+    study.run()
+    begun, busy = time.perf_counter(), time.process_time()
+    data = study.run()
+    ours, ours_busy = time.perf_counter() - begun, time.process_time() - busy
+    last = data.residual_storey_drift.sum("storey").values.reshape(-1)  # of the roof
+    stands = data.outcome.values.reshape(-1) == 1
+    roofs = {int(run): roof for half in told for run, roof in half["roofs"].items()}
+    apart = max(abs(roof - last[run]) for run, roof in roofs.items() if stands[run])
+    failed = sum(half["failed"] for half in told)
+    note = f"OpenSees {theirs_busy:.0f} s of the processor ({told[0]['integrator']}), the study {ours_busy:.1f} s; by "
+    note += f"the clock {theirs:.0f} and {ours:.1f} s, {theirs / ours:.0f}×, at a load of {os.getloadavg()[0]:.0f}; "
+    note += f"the roof at the end differs by at most {1e3 * apart:.2g} mm in {sum(stands[run] for run in roofs)} runs "
+    note += f"that stand; {failed} analyses failed"
+    ratio = theirs_busy / ours_busy
+    return [row | {"measured": f"{ratio:.0f}×", "met": ratio >= 20, "note": note}]
+
+
+def analyse(half: int, runs: int) -> None:
+    """What one of two processes does: every second run of the study, by OpenSeesPy."""
+    ops, study = load_opensees(), ida()
+    factors = study.factors()
+    law = (1.0, 60.0, 60.0)  # n, γ, β
+    record = study.program.motions[0].record
+
+    def prepared(run: int, explicit: bool):
+        motion, level = divmod(run, len(LEVELS))
+        ground = factors[motion, level] * study.program.motions[motion].record.data[:, 0]
+        return opensees_bouc_wen(ops, [20e3] * 3, [20e6] * 3, law, 80e3, ground, record.step, explicit, 0.02)
+
+    took = {}
+    for explicit in (False, True):
+        go = prepared(0, explicit)
+        begun = time.perf_counter()
+        if go() == 0:
+            took[explicit] = time.perf_counter() - begun
+    explicit = min(took, key=lambda kind: took[kind])
+    roofs, failed, begun, busy = {}, 0, time.perf_counter(), time.process_time()
+    for run in range(half, runs, 2):
+        failed += prepared(run, explicit)() != 0
+        roofs[run] = ops.nodeDisp(3, 1)
+    seconds, busy = time.perf_counter() - begun, time.process_time() - busy
+    name = "KR-α" if explicit else "Newmark with Newton"
+    print(json.dumps({"seconds": seconds, "busy": busy, "integrator": name, "failed": failed, "roofs": roofs}))
+
+
+def fibre_frame(motions: int, levels: int, duration: float):
+    """The frame of examples/fiber-frame.toml under synthetic motions."""
+    project = load_project(FOLDER.parent / "examples" / "fiber-frame.toml")
+    suite = [vb.synthetic_motion(key=i, duration=duration, rate=1024.0, name=f"motion {i}") for i in range(motions)]
+    storeys = [StoreyDrift("3.x", None, 2.286), StoreyDrift("6.x", "3.x", 1.9812)]
+    return vb.study(
+        project.structure, suite, scales=np.linspace(0.1, 1.5, levels), storeys=storeys, sensors=project.sensors,
+        collapse=Collapse(ratio=0.05), **project.simulation.arguments,
+    )  # fmt: skip
+
+
+def workers(motions: int = 17, levels: int = 64, duration: float = 2.0) -> list[dict]:
+    """Batches a second of the fibre frame by two worker processes over those by one, after the first batch."""
+    seconds = {}
+    for count in (1, 2):
+        moments = Moments()
+        fibre_frame(motions, levels, duration).run(engine=engine_for("processes", count), progress=moments)
+        seconds[count] = moments.between()
+    ratio = seconds[1] / seconds[2]
+    return [
+        {
+            "what": f"{motions} motions × {levels} scales of the fibre frame: two worker processes against one",
+            "measured": f"{ratio:.2f}×",
+            "target": "≥ 1.8× on two free cores",
+            "met": ratio >= 1.8,
+            "note": f"{seconds[1]:.1f} and {seconds[2]:.1f} s after the first batch; one thread each",
+            "details": {"seconds": list(seconds.values()), "load": os.getloadavg()},
+        }
+    ]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sleeps(StudyProgram):
+    """A program whose batches take one second and give the numbers of their shape."""
+
+    seconds: float = 1.0
+
+    def compute(self, batch):
+        time.sleep(self.seconds)
+        peaks, drifts = np.zeros((batch.size, len(self.sensors))), np.zeros((batch.size, len(self.drifts)))
+        ended = {"outcome": np.ones(batch.size, np.int8), "ended_at": np.full(batch.size, np.nan)}
+        return ended | {"peaks": peaks, "last": peaks, "drift_peaks": drifts, "drift_last": drifts}
+
+
+def scheduling(batches: int = 61) -> list[dict]:
+    """Batches that sleep a second, on two processes: the time from the first to the last that is written, beyond that
+    of sleeping."""
+    study = ida(batches, 1.0, 100.0)
+    study = dataclasses.replace(study, scales=LEVELS[:1])
+    fields = {f.name: getattr(study.program, f.name) for f in dataclasses.fields(StudyProgram)}
+    study = dataclasses.replace(study, program=Sleeps(**fields))
+    moments, folder = Moments(), Path(tempfile.mkdtemp())
+    with one_run_a_batch():
+        study.run(folder / "study", engine_for("processes", 2), moments)
+    seconds, closing = moments.between(), time.perf_counter() - moments.at[-1]
+    shutil.rmtree(folder)
+    ideal = batches // 2  # of an odd number of batches all but the first, on two workers
+    cost = seconds / ideal - 1
+    return [
+        {
+            "what": f"scheduling: {batches - 1} batches of one second on two processes",
+            "measured": f"{100 * cost:.1f} %",
+            "target": "≤ 5 %",
+            "met": cost <= 0.05,
+            "note": f"{seconds:.2f} s instead of {ideal} s, the dataset written to disk; then {closing:.1f} s to close",
+            "details": {"seconds": seconds, "load": os.getloadavg()},
+        }
+    ]
+
+
+@contextlib.contextmanager
+def one_run_a_batch():
+    """Every batch has one run."""
+    before, running.batch_width = running.batch_width, lambda *_: 1
+    try:
+        yield
+    finally:
+        running.batch_width = before
+
+
 MILLION = """
 import resource, sys, time
 import numpy as np, vibrid as vb
@@ -134,130 +245,11 @@ def memory() -> list[dict]:
     ]
 
 
-def same(folder: Path, reference: Path) -> bool:
-    """Whether two datasets hold the same bits."""
-    first, second = open_study(folder), open_study(reference)
-    return set(first.variables) == set(second.variables) and all(
-        np.array_equal(first[name].values, second[name].values, equal_nan=first[name].dtype.kind == "f")
-        for name in first.variables
-    )
-
-
-def killed(what: str, kills: int, equal: bool, note: str) -> list[dict]:
-    return [
-        {
-            "what": f"kill −9 of {what} at random moments; the finished dataset against an undisturbed one",
-            "measured": f"{kills} kills, {'equal bit for bit' if equal else 'DIFFERENT'}",
-            "target": "20 kills, equal",
-            "met": kills >= 20 and equal,
-            "note": note,
-        }
-    ]
-
-
-def undisturbed() -> tuple[Path, float]:
-    """The folder of a study that nobody disturbs, and how long its batches took once it was compiled."""
-    folder, moments = Path(tempfile.mkdtemp()), []
-    for name in ("warm", "whole"):
-        small_ida().run(folder / name, progress=Begins(lambda: moments.append(time.perf_counter())))
-    return folder / "whole", time.perf_counter() - moments[-1]
-
-
-def run_and_tell(folder: str) -> None:
-    """What a process that will be killed does: a line when its first batch is written."""
-    small_ida().run(folder, progress=Begins(lambda: print("begun", flush=True)))
-
-
-RUN = "import sys; sys.path.insert(0, sys.argv[2]); import studies; studies.run_and_tell(sys.argv[1])"
-
-
-def coordinator(kills: int) -> list[dict]:
-    """Processes are killed while they compute and write; a study that finishes is begun anew."""
-    (whole, span), random_ = undisturbed(), random.Random(1)
-    done, finished, equal = 0, 0, True
-    folder = Path(tempfile.mkdtemp()) / "killed"
-    while done < kills or not finished:
-        command = [sys.executable, "-c", RUN, str(folder), str(FOLDER)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        process.stdout.readline()
-        if done < kills:
-            time.sleep(random_.uniform(0.0, span))
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-                done += 1
-        if process.wait() == 0:
-            finished, equal = finished + 1, equal and same(folder, whole)
-            shutil.rmtree(folder)
-    return killed("the process that runs a study", done, equal, f"2560 runs; {finished} studies were finished")
-
-
-def worker(kills: int) -> list[dict]:
-    """Two worker processes, one of which is killed every few seconds."""
-    import psutil
-
-    (whole, _), random_, done, equal, finished = undisturbed(), random.Random(2), 0, True, 0
-    stop, computing = threading.Event(), threading.Event()
-
-    def kill() -> None:
-        nonlocal done
-        while not stop.wait(random_.uniform(0.5, 4.0)) and done < kills:
-            computing.wait()
-            workers = [p for p in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(p.cmdline())]
-            if workers:
-                random_.choice(workers).kill()
-                done += 1
-
-    thread = threading.Thread(target=kill, daemon=True)
-    thread.start()
-    while done < kills or not finished:
-        folder = Path(tempfile.mkdtemp()) / "study"
-        waiting = True
-        while waiting:  # more than once where a batch whose workers were killed twice was set aside
-            data = small_ida().run(folder, engine_for("processes", 2), Begins(computing.set))
-            computing.clear()
-            waiting = bool((data.outcome.values == 6).any())
-        finished, equal = finished + 1, equal and same(folder, whole)
-    stop.set()
-    return killed("a worker", done, equal, f"two workers; {finished} studies of 2560 runs were finished")
-
-
-def scheduler(kills: int) -> list[dict]:
-    """A scheduler and a worker in processes of their own; the scheduler is killed, and both are started again."""
-    (whole, span), random_, done, equal, finished, lost = undisturbed(), random.Random(3), 0, True, 0, 0
-    folder = Path(tempfile.mkdtemp()) / "study"
-    while done < kills or not finished:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        head = started("dask_scheduler", "--host", "127.0.0.1", "--port", port)
-        arm = started("dask_worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1")
-        timer = threading.Timer(random_.uniform(0.0, span), head.kill) if done < kills else None
-        try:
-            begin = Begins(lambda timer=timer: timer and timer.start())
-            small_ida().run(folder, engine_for(f"tcp://127.0.0.1:{port}"), begin)
-        except vb.VibridError:
-            lost += 1
-        else:
-            finished, equal = finished + 1, equal and same(folder, whole)
-            shutil.rmtree(folder)
-        if timer is not None:
-            timer.cancel()
-        done += head.poll() is not None
-        for process in (head, arm):
-            process.kill()
-            process.wait()
-    note = f"{lost} runs ended with a sentence and were gone on with; {finished} studies of 2560 runs were finished"
-    return killed("a scheduler", done, equal, note)
-
-
-def started(module: str, *arguments: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments, "--no-dashboard"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
 PARTS = {
     "speed": speed,
+    "opensees": opensees,
+    "workers": workers,
+    "scheduling": scheduling,
     "accelerator": accelerator,
     "memory": memory,
     "coordinator": coordinator,
@@ -271,12 +263,17 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--machine", default=f"{os.cpu_count()} cores, {platform.machine()}")
+    parser.add_argument("--analyse", nargs=2, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.analyse:
+        analyse(*given.analyse)
+        return
     path = FOLDER / "results" / "studies.json"
-    rows = {row["part"]: row for row in json.loads(path.read_text())["rows"]} if path.exists() else {}
+    kept = json.loads(path.read_text()) if path.exists() else {"rows": []}
+    rows = {row["part"]: {"machine": kept["machine"]} | row for row in kept["rows"]}
     for name in given.parts or [name for name in PARTS if name != "accelerator" or accelerated()]:
         made = PARTS[name](given.kills) if name in ("coordinator", "worker", "scheduler") else PARTS[name]()
-        rows[name] = {"part": name, **made[0]}
+        rows[name] = {"part": name, "machine": given.machine, **made[0]}
     ordered = [rows[name] for name in PARTS if name in rows]
     save("studies", "Studies", "python benchmarks/studies.py", given.machine, ordered)
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import vibrid as vb
 from tests.studies.small import BUILDING, MOTIONS, Counted, equal, motion
-from vibrid.studies import Collapse, open_study
+from vibrid.studies import Collapse, InProcess, open_study
 from vibrid.studies.store import Store
 
 xarray = pytest.importorskip("xarray")
@@ -154,3 +155,26 @@ def test_progress_tells_rate_and_time_left():
     described().run(progress=Told())
     assert said[0] == ("computing 15 runs", 15) and said[-1][0] == 15
     assert "runs/s" in said[1][1] and "left" in said[1][1]
+
+
+def test_the_first_batch_of_every_shape_is_computed_alone():
+    """It compiles for all others; they are computed side by side."""
+    running, beside = [], []
+
+    class Batches:
+        def compute(self, batch):
+            running.append(batch)
+            time.sleep(0.05)
+            beside.append((batch.shape, len(running)))
+            running.remove(batch)
+            return {}
+
+    class Shaped:
+        def __init__(self, shape):
+            self.shape = shape
+
+    engine = InProcess(2)
+    engine.begin(Batches())
+    list(engine.results([Shaped((shape,)) for shape in "aaabbb"]))
+    firsts = [next(count for shape, count in beside if shape == (name,)) for name in "ab"]
+    assert firsts == [1, 1] and max(count for _, count in beside) == 2 and len(beside) == 6

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from vibrid.commands.fits_view import fitted, print_fits
 from vibrid.commands.options import Json
 from vibrid.commands.trust import Trust, consent
 
-study = typer.Typer(no_args_is_help=True, help="Thousands of runs of a project, in one dataset.")
+study = typer.Typer(no_args_is_help=True, help="Thousands of runs or fits of a project, in one dataset.")
 
 ProjectFile = Annotated[Path, typer.Argument(metavar="PROJECT.toml", help="Project file.", show_default=False)]
 Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder of the dataset; gone on with where it is there.")]
@@ -26,10 +27,13 @@ def study_run(
     on: Where = "here",
     jobs: Jobs = None,
     skip_unreadable: Skip = False,
+    report: Annotated[
+        Path | None, typer.Option(help="Of a study of a fit: write the report of the fit with its response bands.")
+    ] = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Compute the runs of a project's [study] that are not in the folder yet.
+    """Compute the runs, or the fits, of a project's [study] that are not in the folder yet.
 
     Example: vibrid study run examples/study.toml --out ida
     """
@@ -39,6 +43,7 @@ def study_run(
     from vibrid.core.writable import check_folder
 
     check_folder(out)
+    output.check_ending(report, (".html", ".htm"))
     trust = consent(project, trust)
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {project.name}")
@@ -47,6 +52,7 @@ def study_run(
 
         loaded = load_project(project, trust)
         made, problems = loaded.study(skip_unreadable)
+        fit = None if report is None else _fit_of(loaded)
         for problem in problems:
             typer.echo(f"left out: {problem}", err=True)
         try:
@@ -58,8 +64,22 @@ def study_run(
     with Delivery(quiet=as_json) as deliver:
         if as_json:
             deliver.answer(lambda: output.print_json(content | {"left_out": list(problems)}))
+        elif "estimates" in content:
+            deliver.answer(lambda: print_fits(loaded.title, content))
         else:
             deliver.answer(lambda: _print(loaded.title, content))
+        if fit is not None and report is not None:
+            deliver.file(report, lambda: fit.report(report, bands=data, title=loaded.title))
+
+
+def _fit_of(loaded):
+    """The fit from whose uncertainty the parameters of a study are drawn."""
+    from vibrid.core.errors import FileProblem
+    from vibrid.identification.archive import load_identification
+
+    if not loaded.study_plan.table.fit:
+        raise FileProblem(loaded.path, 'response bands are those of a fit: name its file, [study] fit = "RESULT.h5".')
+    return load_identification(loaded.beside(loaded.study_plan.table.fit))
 
 
 @study.command("fragility")
@@ -67,6 +87,9 @@ def study_fragility(
     folder: Annotated[Path, typer.Argument(help="Folder of a study.", show_default=False)],
     of: Annotated[str | None, typer.Option(help="Variable such as peak_storey_drift; by default collapse.")] = None,
     above: Annotated[float | None, typer.Option(help="The value that the variable passes, in SI units.")] = None,
+    at: Annotated[
+        list[str] | None, typer.Option(help="One tick of a dimension, such as law=bilinear; repeatable.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw stripes and curve: .png, .pdf or .svg.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -79,7 +102,7 @@ def study_fragility(
     from vibrid.studies import fragility, open_study
 
     output.check_ending(plot, (".png", ".pdf", ".svg"))
-    data = open_study(folder)
+    data = _chosen(open_study(folder), at or [])
     curve = fragility(data, of, above)
     log_median, dispersion = curve.deviations
     content = {
@@ -101,6 +124,29 @@ def study_fragility(
         deliver.file(plot, lambda: _draw(data, curve, of or "peak_storey_drift", plot))
 
 
+def _chosen(data, at: list[str]):
+    """The dataset at one tick of some dimensions."""
+    import numpy as np
+
+    from vibrid.core.errors import InputError, unknown_name
+
+    for entry in at:
+        name, _, given = entry.rpartition("=")
+        dims = [str(dim) for dim in data.outcome.dims if dim not in ("level", "trial")]
+        if name not in dims:
+            raise unknown_name("dimension of the study to choose from", name or entry, dims)
+        ticks = data[name].values
+        try:
+            number = ticks.dtype.kind in "fiu"
+            same = np.isclose(ticks, float(given)) if number else np.array([str(tick) == given for tick in ticks])
+        except ValueError:  # no number
+            same = np.zeros(len(ticks), bool)
+        if not same.any():
+            raise InputError(f"The dimension '{name}' has no '{given}'; it has {', '.join(map(str, ticks[:20]))}.")
+        data = data.isel({name: int(np.flatnonzero(same)[0])})
+    return data
+
+
 def _draw(data, curve, variable: str, path) -> None:
     from vibrid.report.save import save_figure
     from vibrid.report.study_plots import fragility_figure
@@ -112,23 +158,25 @@ def summary(data, project: Path, out: Path) -> dict:
     """What a study found, in a few numbers."""
     import numpy as np
 
-    from vibrid.studies import OUTCOMES
-
-    outcomes = np.asarray(data.outcome)
-    counts = {name: int((outcomes == code).sum()) for code, name in enumerate(OUTCOMES)}
+    outcomes, known = np.asarray(data.outcome), data.outcome.attrs["flag_meanings"].split()
+    counts = {name.replace("_", " "): int((outcomes == code).sum()) for code, name in enumerate(known)}
+    dims = {name: int(data.sizes[name]) for name in data.outcome.dims}
+    content = {"project": str(project), "out": str(out), "dimensions": dims, "outcomes": counts}
+    if "sentence" in data:
+        return content | {"estimates": fitted(data)}
     rows = []
     for name in data.data_vars:
         if str(name).startswith("peak_"):
-            values = np.asarray(data[name])
-            known = values[np.isfinite(values)]
-            if known.size:
-                low, middle, high = (float(v) for v in np.percentile(known, [16, 50, 84]))
-                unit = data[name].attrs.get("units", "")
-                rows.append(
-                    {"name": str(name), "unit": unit, "percentile_16": low, "median": middle, "percentile_84": high}
-                )
-    dims = {name: int(data.sizes[name]) for name in data.outcome.dims}
-    return {"project": str(project), "out": str(out), "dimensions": dims, "outcomes": counts, "peaks": rows}
+            unit, laws = data[name].attrs.get("units", ""), data["law"].values if "law" in dims else [None]
+            for law in laws:
+                values = np.asarray(data[name] if law is None else data[name].sel(law=law))
+                known = values[np.isfinite(values)]
+                if known.size:
+                    low, middle, high = (float(v) for v in np.percentile(known, [16, 50, 84]))
+                    found = {"percentile_16": low, "median": middle, "percentile_84": high}
+                    own = {} if law is None else {"law": str(law)}
+                    rows.append({"name": str(name), **own, "unit": unit, **found})
+    return content | {"peaks": rows}
 
 
 def _print(title: str, content: dict) -> None:
@@ -141,7 +189,7 @@ def _print(title: str, content: dict) -> None:
     ended = ", ".join(f"{count} {name}" for name, count in outcomes.items() if count)
     rows = [
         [
-            r["name"].replace("_", " "),
+            r["name"].replace("_", " ") + (f", {r['law']}" if "law" in r else ""),
             *(f"{r[k]:.4g}" for k in ("percentile_16", "median", "percentile_84")),
             r["unit"] or "-",
         ]

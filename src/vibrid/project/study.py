@@ -12,12 +12,14 @@ from vibrid.core.errors import InputError
 from vibrid.identification.archive import load_identification
 from vibrid.project.build import Notes
 from vibrid.project.quantities import in_si, numbers
+from vibrid.project.study_fits import changed
 from vibrid.project.study_tables import MotionsTable, StudyTable, VaryTable
 from vibrid.records.motions.synthetic import synthetic_motion
 from vibrid.records.readers import read_described
 from vibrid.records.record import Record
 from vibrid.structures.base import Structure
 from vibrid.studies.distributions import Gaussian, LogNormal, Uniform
+from vibrid.studies.fit_study import FitStudy
 from vibrid.studies.hunt import Hunt
 from vibrid.studies.intensity import IntensityMeasure
 from vibrid.studies.kept import Collapse, StoreyDrift
@@ -59,6 +61,16 @@ def make_plan(table: StudyTable, structure: Structure, notes: Notes) -> StudyPla
             if varied.path in vary:
                 raise InputError(f"'{varied.path}' varies twice.")
             vary[varied.path] = _varied(varied, structure)
+    if table.laws:
+        given["laws"] = {}
+        for i, law in enumerate(table.laws):
+            other = changed(law, structure, ("study", "laws", i), notes)
+            if law.name in given["laws"]:
+                notes.add(("study", "laws", i, "name"), f"two laws are called '{law.name}'.")
+            if other is not None:
+                given["laws"][law.name] = other
+        if table.fits is not None:
+            notes.add(("study", "laws"), "the laws of a study of fits are [[study.fits.laws]].")
     if vary and table.fit:
         notes.add(("study", "fit"), "parameters vary by [[study.vary]] or by a fit, not by both.")
     given["vary"] = vary or None
@@ -92,10 +104,18 @@ def _varied(table: VaryTable, structure: Structure):
     return [in_si(v, unit) for v in table.values]
 
 
-def make_study(project, plan: StudyPlan, skip_unreadable: bool = False) -> tuple[Study, tuple[str, ...]]:
+def make_study(project, plan: StudyPlan, skip_unreadable: bool = False) -> tuple[Study | FitStudy, tuple[str, ...]]:
     """The study of a project with its motions read, and what is wrong with those that were left out."""
-    motions, problems = _motions(project, plan.table.motions, skip_unreadable)
+    fits = plan.table.fits
+    if fits is not None and fits.data == "measured":
+        motions, problems = _measured(project, plan.table.motions)
+    else:
+        motions, problems = _motions(project, plan.table.motions, skip_unreadable)
     settings = project.simulation.arguments
+    if fits is not None:
+        if project.initial:
+            raise InputError("Fits of a study begin at rest: leave out [[initial]].")
+        settings |= {} if "substeps" in project.simulation.given else {"substeps": None}
     sensors = list(project.sensors) if project.sensors is not None else None
     what, given = project.structure, dict(plan.arguments)
     if plan.table.fit:
@@ -106,6 +126,16 @@ def make_study(project, plan: StudyPlan, skip_unreadable: bool = False) -> tuple
     files = ", ".join(f"{file.name} {file.sha256}" for file in project.files)
     made.attributes.update({"title": project.title, "project": text, "files": files})
     return made, problems
+
+
+def _measured(project, table: MotionsTable | None) -> tuple[list[Record], tuple[str, ...]]:
+    """The records of the project, which have their own motions."""
+    if table is not None:
+        raise InputError("Measured data are [records] files, not [study.motions]: leave out one of them.")
+    records = project.records()
+    if not records:
+        raise InputError("The fits of the study have no measured data: name them under [records] files.")
+    return records, ()
 
 
 def _motions(project, table: MotionsTable | None, skip_unreadable: bool):

@@ -8,8 +8,10 @@ from pydantic import BeforeValidator, Field
 
 from vibrid.project.quantities import Number, OneOf
 from vibrid.project.section import Section, Text
-from vibrid.project.sections import ReadingTable, SyntheticTable, WithUnit
+from vibrid.project.sections import ReadingTable, SyntheticTable, UnknownTable, WithUnit
+from vibrid.simulation.excitation import HOLDS
 from vibrid.studies.axes import COMBINATIONS, MOST_RUNS
+from vibrid.studies.fits import FIT_KEEPABLE
 from vibrid.studies.intensity import MEASURES
 from vibrid.studies.kept import KEEPABLE
 
@@ -86,12 +88,71 @@ class MotionsTable(ReadingTable):
     synthetic: SyntheticSuiteTable | None = Field(default=None, description="synthetic earthquakes")
 
 
+class RunLawTable(Section):
+    """A law in place of another."""
+
+    words: ClassVar[str] = "a law of a study"
+    name: Text = Field(description="its tick on the dimension `law`")
+    path: Text = Field(default="", description='the parts that it replaces, e.g. "storeys[*]"; none when not given')
+    law: Any = None
+
+
+class LawTable(RunLawTable):
+    """A law that is fitted in place of another."""
+
+    words: ClassVar[str] = "a law that is fitted"
+    unknown: list[UnknownTable] = Field(
+        default=[], max_length=1000, description="unknowns of this law; those of the project when not given"
+    )
+
+
+class SensorSetTable(Section):
+    """Sensors that are used together."""
+
+    words: ClassVar[str] = "a set of sensors"
+    name: Text = Field(description="its tick on the dimension `sensors`")
+    channels: list[Text] = Field(min_length=1, max_length=1000, description="channels of [[sensors]]")
+
+
+class SeedsTable(Section):
+    """Seeds that follow each other."""
+
+    words: ClassVar[str] = "a range of seeds"
+    first: int = Field(default=0, ge=0, description="the first seed")
+    count: int = Field(ge=1, le=MOST_RUNS, description="how many")
+
+
+class FitsTable(Section):
+    """What is fitted to the data of every run: the unknowns of the project, by its method."""
+
+    words: ClassVar[str] = "the fits of a study"
+    data: Literal["simulated", "measured"] = Field(
+        default="simulated", description="data of the structure as it is described, or [records] files"
+    )
+    methods: Any = Field(default=[])
+    laws: list[Any] = Field(default=[])
+    sensors: list[SensorSetTable] = Field(default=[], max_length=1000, description="sets of sensors")
+    noise: list[float] | float = Field(default=0.0, description="share of each signal, for sensors without their own")
+    seeds: list[int] | SeedsTable = Field(default=[0], description="of the noise and of the method")
+    every: int = Field(default=1, ge=1, le=100_000, description="the fit sees one of so many samples")
+    substeps: int | None = Field(
+        default=None, ge=1, le=100_000, description="integrator steps per sample of the fit; it chooses when not given"
+    )
+    hold: Annotated[str, OneOf(HOLDS)] | None = Field(
+        default=None, description="the excitation between its samples, in the fit; it chooses when not given"
+    )
+    hold_out: float = Field(default=0.0, description="share of each record that is scored instead of fitted")
+    checks: Literal["all", "none"] = Field(default="all", description="of every fit")
+    confidence: float = Field(default=0.95, description="of the intervals")
+
+
 class StudyTable(Section):
-    """Many runs of the structure."""
+    """Many runs of the structure, or many fits."""
 
     words: ClassVar[str] = "a study"
     motions: MotionsTable | None = Field(default=None, description="the motions; by default the excitation")
     vary: list[VaryTable] = Field(default=[], max_length=1000, description="parameters that vary")
+    laws: list[Any] = Field(default=[])
     fit: str = Field(default="", description="file of a result, from whose uncertainty parameters are drawn")
     combine: Annotated[str, OneOf(COMBINATIONS)] | None = Field(default=None, description="how parameters combine")
     count: int | None = Field(default=None, ge=1, le=MOST_RUNS, description="samples of distributions or of the fit")
@@ -110,8 +171,9 @@ class StudyTable(Section):
     scales: list[float] = Field(default=[], description="factors on every motion, instead of levels", max_length=_MANY)
     storeys: list[StoreyTable] = Field(default=[], max_length=1000, description="drifts that are kept")
     heights: Any = Field(default=None, description="of the storeys of a shear building [m]")
-    keep: list[Annotated[str, OneOf(KEEPABLE)]] = Field(
-        default=["peaks", "residuals"], min_length=1, description="what is kept of every run"
+    keep: list[Annotated[str, OneOf((*KEEPABLE, *FIT_KEEPABLE))]] | None = Field(
+        default=None, min_length=1, description="what is kept of every run, or of every fit"
     )
     collapse: CollapseTable | None = Field(default=None, description="limits beyond which a run has collapsed")
+    fits: Any = None
     seed: int = Field(default=0, ge=0, description="of everything that is drawn")

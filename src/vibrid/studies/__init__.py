@@ -1,9 +1,11 @@
-"""Studies: thousands of runs described once, computed in batches, resumed and collected in one dataset."""
+"""Studies: thousands of runs or fits described once, computed in batches, resumed and collected in one dataset."""
 
 from vibrid.studies.axes import Axis
 from vibrid.studies.cluster import Cluster, engine_for
 from vibrid.studies.distributions import Distribution, Gaussian, LogNormal, Uniform
 from vibrid.studies.engine import Engine, InProcess
+from vibrid.studies.fit_study import FitStudy
+from vibrid.studies.fits import FIT_OUTCOMES, Fits
 from vibrid.studies.fragility import Fragility, annual_rate, demand_hazard, fit_capacities, fit_fragility, fragility
 from vibrid.studies.hunt import Hunt
 from vibrid.studies.intensity import IntensityMeasure
@@ -14,12 +16,15 @@ from vibrid.studies.store import open_study
 from vibrid.studies.study import Study, study
 
 __all__ = [
+    "FIT_OUTCOMES",
     "OUTCOMES",
     "Axis",
     "Cluster",
     "Collapse",
     "Distribution",
     "Engine",
+    "FitStudy",
+    "Fits",
     "Fragility",
     "Gaussian",
     "Hunt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -41,6 +41,11 @@ class Axis:
     @property
     def size(self) -> int:
         return len(self.labels)
+
+    def ordered(self, order: Sequence[int]) -> Axis:
+        """The same axis with its ticks in another order."""
+        places = np.asarray(order, int)
+        return replace(self, labels=self.labels[places], values={path: v[places] for path, v in self.values.items()})
 
 
 def plain_name(path: str) -> str:

@@ -4,25 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from vibrid.core.device import accelerated, cores
-from vibrid.studies.program import Batch, StudyProgram
+from vibrid.core.linalg import one_blas_thread
 
-Answer: TypeAlias = tuple[Batch, dict[str, np.ndarray] | Exception]
-"""A batch and its arrays, or the reason why it was set aside."""
+
+class AnyBatch(Protocol):
+    """A batch, as an engine sees it.
+
+    runs: (size, dimensions) the place of every run in the study; labels: (size,) what else is written of every run, by
+    name; shape: the same for batches that one compiled program computes, None where nothing is gained by computing one
+    before the others.
+    """
+
+    @property
+    def runs(self) -> np.ndarray: ...
+
+    @property
+    def labels(self) -> dict[str, np.ndarray]: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple | None: ...
+
+
+class BatchProgram(Protocol):
+    """All that a worker needs to compute batches of a study; it is sent to other processes."""
+
+    def compute(self, batch: Any) -> dict[str, np.ndarray]:
+        """The kept numbers of every run of a batch, by name, with a leading axis over its runs."""
+        ...
+
+    def inputs(self, batch: Any) -> dict[str, np.ndarray]:
+        """What a batch that cannot be computed is kept with, by name."""
+        ...
+
+
+Answer: TypeAlias = tuple[Any, dict[str, np.ndarray] | Exception]
+"""A batch (see `AnyBatch`) and its arrays, or the reason why it was set aside."""
 
 
 class Engine:
     """Computes batches somewhere. The first batch of every shape is computed alone: it compiles for all others."""
 
-    def begin(self, program: StudyProgram) -> None:
+    def begin(self, program: BatchProgram) -> None:
         """Get ready to compute batches of a program."""
         raise NotImplementedError
 
-    def results(self, batches: Iterable[Batch]) -> Iterator[Answer]:
+    def results(self, batches: Iterable[AnyBatch]) -> Iterator[Answer]:
         """The answers of batches as they come, in any order; few batches are under way at a time."""
         raise NotImplementedError
 
@@ -40,15 +74,15 @@ class InProcess(Engine):
 
     def __init__(self, threads: int | None = None):
         self.threads = (1 if accelerated() else cores()) if threads is None else threads
-        self._program: StudyProgram | None = None
+        self._program: BatchProgram | None = None
 
-    def begin(self, program: StudyProgram) -> None:
+    def begin(self, program: BatchProgram) -> None:
         self._program = program
 
-    def results(self, batches: Iterable[Batch]) -> Iterator[Answer]:
+    def results(self, batches: Iterable[AnyBatch]) -> Iterator[Answer]:
         program = self._program
         assert program is not None, "begin comes first"
-        with ThreadPoolExecutor(self.threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
             yield from answers_of(
                 batches,
                 lambda batch: pool.submit(program.compute, batch),
@@ -69,7 +103,7 @@ def answers_of(batches, submit, finished, result, most: Callable[[], int]) -> It
             future to its arrays, or to the exception that set it aside.
     """
     under_way: dict = {}
-    seen: set[tuple] = set()
+    seen: set[tuple | None] = set()
 
     def collect():
         for future in finished(list(under_way)):
@@ -77,9 +111,8 @@ def answers_of(batches, submit, finished, result, most: Callable[[], int]) -> It
 
     try:
         for batch in batches:
-            shape = (batch.length, batch.width, tuple(batch.values))
-            alone = shape not in seen
-            seen.add(shape)
+            alone = batch.shape is not None and batch.shape not in seen
+            seen.add(batch.shape)
             while under_way and (alone or len(under_way) >= most()):
                 yield from collect()
             under_way[submit(batch)] = batch

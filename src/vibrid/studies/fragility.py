@@ -206,8 +206,11 @@ def fragility(data: xarray.Dataset, variable: str | None = None, above: float | 
         variable, above: the event is that `variable` (such as "peak_storey_drift") passes `above` (SI units) anywhere,
             or that the run collapses; collapse alone by default. It needs levels.
 
-    Runs without equilibrium, or set aside, are no result and left out; `left_out` counts them.
+    Motions and samples are counted together; of any other dimension (a law, the values of a list) one is to be chosen
+    first, `data.sel(law="bilinear")`. Runs without equilibrium, or set aside, are no result and left out; `left_out`
+    counts them.
     """
+    refuse_mixture(data)
     if (variable is None) != (above is None):
         raise InputError("An event is a variable and the value that it passes; give both, or neither for collapse.")
     event = "collapse" if variable is None else f"{variable.replace('_', ' ')} above {above:g}"
@@ -221,6 +224,17 @@ def fragility(data: xarray.Dataset, variable: str | None = None, above: float | 
     lost = int((~np.isin(data.outcome.values, (0, STANDS, COLLAPSED, DIVERGED))).sum())
     named = {"measure": str(level.attrs.get("long_name", "intensity")), "unit": str(level.attrs.get("units", ""))}
     return replace(found, event=event, left_out=lost, **named)
+
+
+def refuse_mixture(data: xarray.Dataset) -> None:
+    """Refuse a study with dimensions whose ticks are no draws of one population."""
+    for dim in data.outcome.dims:
+        if dim not in ("motion", "level", "trial", "sample", "scale") and data.sizes[dim] > 1:
+            first, second = (str(label) for label in data[dim].values[:2])
+            raise InputError(
+                f"One curve would mix what the study varies along '{dim}' ({first}, {second}, …): choose one of them, "
+                f"data.sel({{'{dim}': …}}), on the command line --at '{dim}={first}'."
+            )
 
 
 def stripe_counts(

@@ -20,7 +20,7 @@ from vibrid.core.progress import Progress
 from vibrid.studies.engine import Engine, InProcess
 from vibrid.studies.kept import SET_ASIDE, STANDS, WAITING
 from vibrid.studies.program import Batch
-from vibrid.studies.running import begun, compute, is_missing, variables_of
+from vibrid.studies.running import begun, compute, is_missing
 from vibrid.studies.store import Store
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def run_hunt(
 def _opened(study: Study, store: Store) -> dict[str, Any]:
     """The state of the hunt in its dataset, which is begun where there is none."""
     if not store.exists:
-        return begun(study, store)
+        return begun(study, store, len(study.program.motions))
     state = store.open()
     motions = [motion.fingerprint for motion in study.program.motions]
     if state["fingerprint"] != study.fingerprint() or store.read("fingerprint").tolist() != motions:
@@ -130,7 +130,7 @@ def _opened(study: Study, store: Store) -> dict[str, Any]:
 
 def _rounds(study, hunt: Hunt, measure, now: np.ndarray, store: Store, width: int, engine, progress) -> None:
     """One trial of every motion at a time, until all are done."""
-    program, names = study.program, variables_of(study)
+    program = study.program
     for trial in range(hunt.most):
         outcomes, levels = store.read("outcome"), store.read("level")
         wanted: dict[int, float] = {}
@@ -145,7 +145,7 @@ def _rounds(study, hunt: Hunt, measure, now: np.ndarray, store: Store, width: in
         batches = list(_batches(program, active, trial, wanted, measure, now, width))
         missing = [batch for batch in batches if is_missing(outcomes, batch)]
         label = f"trial {trial + 1} of {len(active)} motions"
-        compute(program, store, iter(missing), sum(b.size for b in missing), engine, progress, names, label)
+        compute(study, store, iter(missing), sum(b.size for b in missing), engine, progress, label)
 
 
 def _batches(program, active: np.ndarray, trial: int, wanted, measure, now, width: int) -> Iterator[Batch]:

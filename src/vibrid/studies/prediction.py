@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +39,9 @@ def response_bands(data: Any, confidence: float = 0.9) -> xarray.Dataset:
         if name == "ended_at":
             continue
         values = data[name].where(stands)
-        band = values.quantile(quantiles, dim="sample", skipna=True).rename(quantile="band")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)  # after the end of a shorter motion
+            band = values.quantile(quantiles, dim="sample", skipna=True).rename(quantile="band")
         made[name] = band.assign_coords(band=["low", "median", "high"]).assign_attrs(data[name].attrs)
     found = xarray.Dataset(made).assign(standing=stands.sum("sample"))
     return found.assign_attrs(confidence=float(np.round(confidence, 12)))

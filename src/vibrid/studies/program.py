@@ -6,12 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vibrid.core import paths
+from vibrid.core import native, paths
 from vibrid.laws.base import simplified
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.excitation import Drive, drive, inputs_of
@@ -19,7 +18,7 @@ from vibrid.simulation.run import run
 from vibrid.structures.base import Structure
 from vibrid.structures.model import Model
 from vibrid.structures.sensors import Sensors
-from vibrid.studies.kept import SET_ASIDE, STANDS, WAITING, Keeping
+from vibrid.studies.kept import STANDS, WAITING, Keeping
 from vibrid.studies.motions import StudyMotion
 
 SHORTEST = 0.8
@@ -33,7 +32,7 @@ class Batch:
     runs: (size, dimensions) the place of every run in the study; motions: (size,) which motion drives each; factors:
     (size,) what it is multiplied by; values: (size,) of every path that varies; length: samples, padding included;
     width: runs of the compiled program, of which those from `size` on repeat the last; labels: (size,) what else is
-    written of every run, by name.
+    written of every run, by name; law: the number of its law, where there are several.
     """
 
     runs: np.ndarray
@@ -43,10 +42,15 @@ class Batch:
     length: int
     width: int
     labels: dict[str, np.ndarray] = field(default_factory=dict)
+    law: int = 0
 
     @property
     def size(self) -> int:
         return len(self.runs)
+
+    @property
+    def shape(self) -> tuple:
+        return self.law, self.length, self.width, tuple(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +106,11 @@ class StudyProgram:
         values = {path: v[fill] for path, v in batch.values.items()}
         structure = simplified(self.structure, free=values)
         structure = structure if values else structure.built(self.loads)
-        kept, seen = _run_batch(
+        shared = (
             structure, self.structure, self.loads, self.integrator, self.substeps, tuple(self.sensors), self.drifts,
-            self.limits, self.keep, driven, counts, step, batch.factors[fill], values,
+            self.limits, self.keep, step,
         )  # fmt: skip
+        kept, seen = _run_batch(shared, (driven, counts, batch.factors[fill], values))
         kept, seen = jax.tree.map(lambda leaf: np.asarray(leaf)[: batch.size], (kept, seen))
         outcome = np.where(kept.outcome == WAITING, STANDS, kept.outcome).astype(np.int8)
         made = {"outcome": outcome, "ended_at": kept.ended_at}
@@ -119,9 +124,13 @@ class StudyProgram:
             made["channels"] = seen
         return made
 
-    def set_aside(self, batch: Batch) -> dict[str, np.ndarray]:
-        """What is written of a batch that cannot be computed: its outcome, and nothing else."""
-        return {"outcome": np.full(batch.size, SET_ASIDE, np.int8)}
+    def inputs(self, batch: Batch) -> dict[str, np.ndarray]:
+        """What a batch that cannot be computed is kept with."""
+        return {
+            "motions": np.array([self.motions[i].name for i in batch.motions]),
+            "factors": batch.factors,
+            **{f"value {path}": values for path, values in batch.values.items()},
+        }
 
     def _driven(self, number: int, length: int) -> tuple[np.ndarray, np.ndarray]:
         """The samples and coefficients (see `Drive`) of a motion, padded with zeros to a number of samples."""
@@ -131,17 +140,14 @@ class StudyProgram:
         return np.pad(samples, ((0, more), (0, 0))), np.pad(coefficients, ((0, more), (0, 0), (0, 0), (0, 0)))
 
 
-@eqx.filter_jit
-def _run_batch(
-    structure, whole, loads, integrator, substeps, sensors, drifts, limits, keep, driven, counts, step, factors, values
-):  # fmt: skip
-    def one(driven, count, factor, values):
-        model = structure if isinstance(structure, Model) else paths.replace(structure, values).model(loads)
-        model = dataclasses.replace(model, batched=True)
-        owner = paths.replace(whole, values) if values else whole
-        arrays = owner.sensor_arrays(model, sensors)
-        fold = Keeping(arrays, jnp.asarray(drifts), jnp.asarray(limits), count, step, integrator, keep)
-        scaled = Drive(factor * driven.samples, factor * driven.coefficients)
-        return run(model, integrator, scaled, step, fold, None, substeps)
-
-    return jax.vmap(one)(driven, counts, factors, values)
+@native.batch
+def _run_batch(shared, own):
+    structure, whole, loads, integrator, substeps, sensors, drifts, limits, keep, step = shared
+    driven, count, factor, values = own
+    model = structure if isinstance(structure, Model) else paths.replace(structure, values).model(loads)
+    model = dataclasses.replace(model, batched=True)
+    owner = paths.replace(whole, values) if values else whole
+    arrays = owner.sensor_arrays(model, sensors)
+    fold = Keeping(arrays, jnp.asarray(drifts), jnp.asarray(limits), count, step, integrator, keep)
+    scaled = Drive(factor * driven.samples, factor * driven.coefficients)
+    return run(model, integrator, scaled, step, fold, None, substeps)

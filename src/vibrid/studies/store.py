@@ -14,13 +14,12 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from vibrid.core.errors import FileProblem, newer_format, require
 from vibrid.core.files import cannot_write, make_folder, write_arrays
-from vibrid.studies.kept import OUTCOMES
 
 if TYPE_CHECKING:
     import xarray
@@ -39,6 +38,21 @@ class Variable:
     dtype: Any
     attributes: Mapping[str, Any]
     run_dims: int = 0
+
+
+Coordinate: TypeAlias = tuple[str, Any, Mapping[str, Any]]
+"""The dimension of a coordinate, its values (numbers or texts), and its attributes."""
+
+
+def with_unit(unit: str, **more: Any) -> dict[str, Any]:
+    """Attributes of an array with a unit, if it has one."""
+    return ({"units": unit} if unit else {}) | more
+
+
+def flags(names: Sequence[str], meaning: str) -> dict[str, Any]:
+    """Attributes of an array of codes, each of which has a name."""
+    words = " ".join(name.replace(" ", "_") for name in names)
+    return {"long_name": meaning, "flag_values": list(range(len(names))), "flag_meanings": words}
 
 
 class Store:
@@ -104,16 +118,23 @@ class Store:
     # -- writing ------------------------------------------------------------------------------------------------
 
     def create(
-        self, sizes: Mapping[str, int], variables: Mapping[str, Variable], attributes: Mapping[str, Any]
+        self,
+        sizes: Mapping[str, int],
+        variables: Mapping[str, Variable],
+        coordinates: Mapping[str, Coordinate],
+        attributes: Mapping[str, Any],
     ) -> None:
         """A new dataset; `sizes` are those of all dimensions. It counts as there once `keep_state` was called."""
         with self._reported():
             self._group = self._opened("w")
-            beside = [name for name, v in variables.items() if not v.run_dims and name not in v.dims]
+            beside = [name for name, (dim, _, _) in coordinates.items() if name != dim]
             self._group.attrs.update({**attributes, "coordinates": " ".join(beside)})
             for name, variable in variables.items():
-                shape = tuple(sizes[dim] for dim in variable.dims)
-                self._array(name, shape, variable)
+                self._array(name, [sizes[dim] for dim in variable.dims], variable)
+            for name, (dim, values, about) in coordinates.items():
+                kind = {"f": float, "i": np.int64, "u": np.int64}.get(np.asarray(values).dtype.kind, str)
+                self._array(name, [sizes[dim]], Variable((dim,), kind, about))
+                self.fill(name, values)
 
     def _array(self, name: str, shape: Sequence[int], variable: Variable) -> None:
         text = variable.dtype is str
@@ -246,12 +267,5 @@ def _dataset(place: Any) -> xarray.Dataset:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         data = xarray.open_zarr(place, consolidated=False, chunks=None)
-    ticks = [name for name in ("level", "scale") if name in data.dims]
+    ticks = [name for name in ("level", "scale", "noise", "seed") if name in data.dims]
     return data.sortby(ticks) if ticks else data
-
-
-OUTCOME_ATTRIBUTES = {
-    "long_name": "how the run ended",
-    "flag_values": list(range(len(OUTCOMES))),
-    "flag_meanings": " ".join(name.replace(" ", "_") for name in OUTCOMES),
-}

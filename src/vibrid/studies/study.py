@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
-import jax
 import numpy as np
 
 from vibrid.core.arguments import Numbers, Seed, checked
-from vibrid.core.errors import InputError, Refusal, unknown_name
+from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.missing import refuse_missing
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.result import Identification
@@ -21,32 +20,35 @@ from vibrid.simulation.base import Integrator
 from vibrid.simulation.simulate import chosen_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensor, Sensors
-from vibrid.structures.shear import ShearBuilding
+from vibrid.studies import layout, running
 from vibrid.studies.axes import Axis, check_size, parameter_axes, refuse_twice
+from vibrid.studies.digest import digest
+from vibrid.studies.fit_study import FitStudy, described_fits
+from vibrid.studies.fits import Fits
 from vibrid.studies.hunt import Hunt, run_hunt
 from vibrid.studies.intensity import IntensityMeasure
 from vibrid.studies.kept import KEEPABLE, Collapse, StoreyDrift
+from vibrid.studies.laws import Laws, laws_of
 from vibrid.studies.motions import as_motions, shared_inputs
 from vibrid.studies.program import Batch, StudyProgram
-from vibrid.studies.running import run_study
+from vibrid.studies.running import Described, run_study
+from vibrid.studies.store import Coordinate, Variable
+from vibrid.studies.watched import drift_rows, refuse_watched_sections, watched_sensors, watched_storeys
 
 if TYPE_CHECKING:
     import xarray
 
     from vibrid.studies.engine import Engine
 
-MOST_WATCHED = 200
-"""The most places of one quantity that are kept without being named."""
-
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Study(Described):
     """Many runs of one structure, described and not yet run; `run` computes them.
 
     program: what one batch computes; parameters: the axes along which parameters change; scales: the ticks of the
     dimension `level` (in the unit of `measure`) or `scale`, None where motions are taken as they are; storeys: the
     drifts that are watched; hunt: how levels are chosen, where they are not given; attributes: what else the dataset
-    says of its origin.
+    says of its origin; laws: the programs of the dimension `law`, None where there is one.
     """
 
     program: StudyProgram
@@ -57,6 +59,11 @@ class Study:
     hunt: Hunt | None = None
     key: int = 0
     attributes: dict[str, str] = field(default_factory=dict)
+    laws: Laws | None = None
+
+    @property
+    def computing(self) -> StudyProgram | Laws:
+        return self.program if self.laws is None else self.laws
 
     @property
     def scale_name(self) -> str | None:
@@ -66,17 +73,24 @@ class Study:
     @property
     def sizes(self) -> dict[str, int]:
         """The dimensions of the study and how many ticks each has."""
-        found = {axis.name: axis.size for axis in self.parameters} | {"motion": len(self.program.motions)}
+        found = {axis.name: axis.size for axis in self.parameters}
+        found |= {} if self.laws is None else {"law": len(self.laws.names)}
+        found["motion"] = len(self.program.motions)
         if self.hunt is not None:
             return {**found, "trial": self.hunt.most}
         return found if self.scales is None else {**found, str(self.scale_name): len(self.scales)}
+
+    @property
+    def longest(self) -> int:
+        """Samples of the longest motion."""
+        return max(len(motion.record) for motion in self.program.motions)
 
     @property
     def size(self) -> int:
         """The number of runs, of a hunt at most."""
         return check_size(list(self.sizes.values()))
 
-    @property
+    @cached_property
     def intensities(self) -> np.ndarray:
         """(motions,) the intensity of every motion as it was given; ones without a measure."""
         motions = self.program.motions
@@ -94,15 +108,23 @@ class Study:
         return np.stack([measure.factor(self.scales, now) for now in self.intensities])
 
     def batches(self, before: Sequence[int] | None, shape: Sequence[int], width: int) -> Iterator[Batch]:
-        """The batches of all runs within `shape` that are not within the shape `before`."""
         flat = np.arange(int(np.prod(shape)))
         if before is not None:
             places = np.unravel_index(flat, tuple(shape))
             old = np.all([place < size for place, size in zip(places, before, strict=True)], axis=0)
             flat = flat[~old]
+        if self.laws is None:
+            yield from self._batches(flat, shape, width, self.factors())
+            return
+        laws, factors = np.unravel_index(flat, tuple(shape))[list(self.sizes).index("law")], self.factors()
+        for law in range(len(self.laws.names)):
+            for batch in self._batches(flat[laws == law], shape, width, factors):
+                yield replace(batch, law=law)
+
+    def _batches(self, flat: np.ndarray, shape: Sequence[int], width: int, factors: np.ndarray) -> Iterator[Batch]:
+        """Batches of the runs at these places of the flattened study."""
         at = list(self.sizes).index("motion")
         motions = np.unravel_index(flat, tuple(shape))[at]
-        factors = self.factors()
         for chosen, length, alike in self.program.batches(motions, width):
             places = np.stack(np.unravel_index(flat[chosen], tuple(shape)), axis=1)
             moved = places[:, at]
@@ -115,29 +137,38 @@ class Study:
             yield Batch(places, moved, factors[moved, levels], values, length, min(width, alike))
 
     def fingerprint(self) -> str:
-        """The same for studies whose runs can stand in one dataset: all but the ticks of dimensions that grow."""
         p = self.program
-        digest = hashlib.sha256()
         drawn = [sorted(axis.values.items()) if not axis.grows else sorted(axis.values) for axis in self.parameters]
-        leaves, form = jax.tree.flatten((p.structure, p.integrator, tuple(p.sensors), p.drifts, p.limits, drawn))
-        for leaf in leaves:
-            if isinstance(leaf, str):
-                digest.update(leaf.encode())
-            else:
-                digest.update(np.ascontiguousarray(np.asarray(leaf)).tobytes())
-        said = (str(form), p.loads, p.hold, p.substeps, p.keep, list(self.sizes), self.measure, self.storeys, self.hunt)
-        digest.update(repr(said).encode())
-        return digest.hexdigest()
+        content = (p.structure, p.integrator, tuple(p.sensors), p.drifts, p.limits, drawn, p.loads, p.hold, p.substeps)
+        said = (p.keep, list(self.sizes), repr((self.measure, self.storeys, self.hunt)))
+        return digest("runs", *content, *said)
 
-    def ordered(self, motions: Sequence[int], scales: Sequence[int], ticks: Mapping[str, Sequence[int]]) -> Study:
-        """The same study with motions, scales and ticks of parameters in another order."""
-        axes = tuple(
-            replace(axis, labels=axis.labels[order], values={p: v[order] for p, v in axis.values.items()})
-            for axis, order in ((axis, np.asarray(ticks[axis.name], int)) for axis in self.parameters)
-        )
-        program = replace(self.program, motions=tuple(self.program.motions[i] for i in motions))
-        kept = None if self.scales is None else self.scales[np.asarray(scales, int)]
-        return replace(self, program=program, parameters=axes, scales=kept)
+    def ticks(self) -> dict[str, str]:
+        found = {axis.name: axis.name for axis in self.parameters} | {"motion": "fingerprint"}
+        found |= {} if self.laws is None else {"law": "law_fingerprint"}
+        return found if self.scales is None else {**found, str(self.scale_name): str(self.scale_name)}
+
+    def ordered(self, order: Mapping[str, Sequence[int]]) -> Study:
+        axes = tuple(axis.ordered(order[axis.name]) for axis in self.parameters)
+        program = replace(self.program, motions=tuple(self.program.motions[i] for i in order["motion"]))
+        kept = None if self.scales is None else self.scales[np.asarray(order[str(self.scale_name)], int)]
+        laws = None if self.laws is None else self.laws.ordered(order["law"], program.motions)
+        return replace(self, program=program, parameters=axes, scales=kept, laws=laws)
+
+    def width(self, runs: int) -> int:
+        return running.batch_width(runs, self.longest)
+
+    def variables(self) -> dict[str, Variable]:
+        return layout.run_variables(self)
+
+    def coordinates(self) -> dict[str, Coordinate]:
+        return layout.coordinates(self)
+
+    def named(self, answer: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return layout.named(answer, layout.variables_of(self))
+
+    def provenance(self) -> dict[str, Any]:
+        return layout.provenance(self)
 
     def quantities(self) -> dict[str, list[int]]:
         """The watched quantities, each with the places of its sensors among all."""
@@ -145,13 +176,6 @@ class Study:
         for i, sensor in enumerate(self.program.sensors):
             found.setdefault(sensor.quantity, []).append(i)
         return found
-
-    def part_names(self) -> list[str]:
-        """The names of the parts whose energy is kept, in the order of their forces."""
-        p = self.program
-        model = eqx.filter_eval_shape(lambda structure: structure.model(p.loads), p.structure)
-        names = {place: name for name, place in model.part_places.items()}  # "part.component" comes after "part"
-        return [names[place] for place in sorted(names)]
 
     def run(
         self, out: str | Path | None = None, engine: Engine | None = None, progress: Progress = SILENT
@@ -173,6 +197,8 @@ class Study:
         lines = [f"Study of a {type(self.program.structure).__name__}: {shape} = {self.size} runs"]
         for axis in self.parameters:
             lines.append(f"  {axis.name}: " + ", ".join(axis.values))
+        if self.laws is not None:
+            lines.append(f"  law: {', '.join(self.laws.names)}")
         if self.measure is not None and self.scales is not None:
             lines.append(
                 f"  level: {self.measure}, {self.scales.min():.4g} to {self.scales.max():.4g} {self.measure.unit}"
@@ -191,6 +217,7 @@ def study(
     motions: Any,
     *,
     vary: Mapping[str, Any] | Identification | None = None,
+    laws: Mapping[str, Any] | None = None,
     combine: str | None = None,
     count: int | None = None,
     correlation: Numbers | None = None,
@@ -200,20 +227,24 @@ def study(
     sensors: Sequence[Sensor] | None = None,
     storeys: Sequence[StoreyDrift] | None = None,
     heights: Numbers | None = None,
-    keep: Sequence[str] = ("peaks", "residuals"),
+    keep: Sequence[str] | None = None,
     collapse: Collapse | None = None,
+    fits: Fits | None = None,
     integrator: Integrator | None = None,
     hold: str | None = None,
     substeps: int | None = None,
     key: Seed = 0,
-) -> Study:
-    """Describe many runs of a structure: over motions, levels of shaking and parameters. Nothing is computed yet.
+) -> Study | FitStudy:
+    """Describe many runs of a structure, or many fits: over motions, levels of shaking and parameters. Nothing is
+    computed yet.
 
     Arguments
         structure: what moves; or a fit, whose structure moves with parameters drawn from its uncertainty.
         motions: records, pairs of them (two components with one scale), or a `Suite`.
         vary: by path of a parameter a list of values, or a distribution (`Gaussian`, `LogNormal`, `Uniform`); or a fit.
             `[*]` in a path gives all places one value.
+        laws: by name, {path: part} to exchange parts of the structure ({} for the structure as it is), or a whole
+            structure with the same places; a dimension `law`. Levels are at the period of `structure` for all.
         combine: "grid" (every list is a dimension) or "zip" (all lists along one dimension `sample`);
             "latin-hypercube", "sobol" or "random" for distributions, drawn along `sample`.
         count: how many samples are drawn.
@@ -226,9 +257,13 @@ def study(
             noise of sensors are not applied.
         storeys: the drifts that are kept; those of a shear building by default.
         heights: m, of the storeys of a shear building.
-        keep: "peaks", "residuals" (last values), "energy" (absorbed by every part), "channels" (all samples).
+        keep: of runs "peaks", "residuals" (last values), "energy" (absorbed by every part), "channels" (all samples),
+            by default the first two; of fits "estimates", "intervals", "verdicts", "scores", "seconds", by default the
+            first three.
         collapse: limits of drift; a run beyond them, or no longer finite, has collapsed.
-        integrator, hold, substeps: as in `simulate`.
+        fits: what is fitted to the data of every run, instead of keeping its response.
+        integrator, hold, substeps: as in `simulate`, of runs and of the data of fits; these take 4 substeps by default,
+            so that a fit does not share their error.
         key: seed of everything that is drawn.
 
     Example
@@ -243,46 +278,49 @@ def study(
         integrator, hold, substeps = integrator or p.integrator, hold or p.hold, substeps or p.substeps
         sensors = Sensors(fit.experiment.sensors) if sensors is None else sensors
     whole = structure.structure if isinstance(structure, Identification) else structure
-    hold, substeps = hold or "linear", 1 if substeps is None else substeps
+    hold, substeps = hold or "linear", (1 if fits is None else 4) if substeps is None else substeps
     if substeps < 1:
         raise InputError(f"substeps must be 1 or more, not {substeps}.")
     refuse_missing(whole, integrator)
-    _refuse_watched_sections(whole)
-    unknown = [name for name in keep if name not in KEEPABLE]
-    if unknown or not keep:
-        raise unknown_name("kind of result to keep", unknown[0] if unknown else "", KEEPABLE)
+    if fits is None:
+        keep = ("peaks", "residuals") if keep is None else keep
+        unknown = [name for name in keep if name not in KEEPABLE]
+        if unknown or not keep:
+            raise unknown_name("kind of result to keep", unknown[0] if unknown else "", KEEPABLE)
+    elif collapse is not None or storeys is not None or heights is not None:
+        raise InputError("A fit has no collapse and no drifts: leave out collapse, storeys and heights.")
     axes = parameter_axes(whole, vary, combine, count, correlation, key)
     moving = as_motions(whole, motions)
     hunt = levels if isinstance(levels, Hunt) else None
-    if hunt is not None and axes:
-        raise InputError("A hunt for collapse varies nothing but motions: leave out `vary`, or give levels.")
+    if hunt is not None and (axes or laws is not None):
+        raise InputError("A hunt for collapse varies nothing but motions: leave out `vary` and `laws`, or give levels.")
     scaled, measure = _scales(whole, levels, intensity, scales)
-    refuse_twice(axes, ["motion", "level", "scale", "trial"])
+    refuse_twice(axes, ["motion", "level", "scale", "trial", "law"])
     check_size(
-        [axis.size for axis in axes] + [len(moving), 1 if scaled is None else len(scaled), hunt.most if hunt else 1]
+        [axis.size for axis in axes]
+        + [len(laws or [0]), len(moving), 1 if scaled is None else len(scaled), hunt.most if hunt else 1]
     )
-    watched = _watched_storeys(whole, storeys, heights)
+    watched = watched_storeys(whole, storeys, heights)
     tall = np.array([np.nan if s.height is None else s.height for s in watched])
     limits = (collapse or Collapse()).limits(tall)
     loads = shared_inputs(whole, moving)
     program = StudyProgram(
         whole, loads, chosen_integrator(whole, integrator, hold, substeps), hold, substeps,
-        _watched_sensors(whole, sensors, watched), _rows(whole, watched), limits,
-        tuple(name for name in KEEPABLE if name in keep), moving,
+        watched_sensors(whole, sensors, watched), drift_rows(whole, watched), limits,
+        tuple(name for name in KEEPABLE if name in (keep or ())), moving,
     )  # fmt: skip
-    eqx.filter_eval_shape(lambda s: s.sensor_arrays(s.model(loads), tuple(program.sensors)), whole)
-    if "channels" in keep and len({motion.record.step for motion in moving}) > 1:
+    if fits is not None:
+        if laws is not None:
+            raise InputError("The laws of a study of fits are those that are fitted: Fits(…, laws=…).")
+        return described_fits(Study(program, tuple(axes), scaled, measure, watched, hunt, key), fits, sensors, keep)
+    chosen = None if laws is None else laws_of(program, laws, integrator, axes)
+    for made in [program] if chosen is None else chosen.programs:
+        refuse_missing(made.structure, integrator)
+        refuse_watched_sections(made.structure)
+        eqx.filter_eval_shape(lambda s: s.sensor_arrays(s.model(loads), tuple(program.sensors)), made.structure)
+    if "channels" in program.keep and len({motion.record.step for motion in moving}) > 1:
         raise InputError("Whole channels of motions with different steps have no common time: resample the motions.")
-    return Study(program, tuple(axes), scaled, measure, watched, hunt, key)
-
-
-def _refuse_watched_sections(structure: Structure) -> None:
-    """Refuse fibre frames whose every step would have to be judged, as `simulate` does after a run."""
-    if type(structure).check_states is not Structure.check_states and getattr(structure, "softening", "") != "allow":
-        raise Refusal(
-            f"A study does not judge the sections of a {type(structure).__name__} step by step: allow them to soften "
-            '(softening="allow") and let a limit of drift say what a collapse is.'
-        )
+    return Study(program, tuple(axes), scaled, measure, watched, hunt, key, laws=chosen)
 
 
 def _scales(structure, levels, intensity, scales) -> tuple[np.ndarray | None, IntensityMeasure | None]:
@@ -304,42 +342,3 @@ def _scales(structure, levels, intensity, scales) -> tuple[np.ndarray | None, In
         return values, None
     measure = intensity if isinstance(intensity, IntensityMeasure) else IntensityMeasure(intensity)
     return values, measure.at_period_of(structure)
-
-
-def _watched_storeys(structure, storeys, heights) -> tuple[StoreyDrift, ...]:
-    if storeys is not None:
-        if heights is not None:
-            raise InputError("Heights are given with the storeys: StoreyDrift(top, bottom, height).")
-        names = [s.name for s in storeys]
-        if len(set(names)) < len(names):
-            raise InputError("A storey is watched twice.")
-        return tuple(storeys)
-    if not isinstance(structure, ShearBuilding):
-        if heights is not None:
-            raise InputError("Heights belong to the storeys of a shear building; give storeys=[StoreyDrift(…)] here.")
-        return ()
-    n = structure.floors
-    tall = [None] * n if heights is None else np.broadcast_to(np.asarray(heights, float), (n,)).tolist()
-    below = [None, *(str(i) for i in range(n - 1))]
-    return tuple(
-        StoreyDrift(str(i), bottom, height) for i, (bottom, height) in enumerate(zip(below, tall, strict=True))
-    )
-
-
-def _rows(structure: Structure, storeys: Sequence[StoreyDrift]) -> np.ndarray:
-    rows = [structure.row(s.top) - (0.0 if s.bottom is None else structure.row(s.bottom)) for s in storeys]
-    size = eqx.filter_eval_shape(lambda s: s.matrices()[0], structure).shape[-1] if not rows else 0
-    return np.stack(rows) if rows else np.zeros((0, size))
-
-
-def _watched_sensors(structure: Structure, sensors, storeys: Sequence[StoreyDrift]) -> Sensors:
-    """Plain sensors: of the places that are named, else the absolute accelerations of all places."""
-    if sensors is not None:
-        return Sensors([Sensor(s.quantity, s.place, name=s.label) for s in Sensors(sensors)])
-    places = [s.top for s in storeys] or structure.places()
-    if not 0 < len(places) <= MOST_WATCHED:
-        raise InputError(
-            f"State what is kept of this {type(structure).__name__}: sensors=Sensors(displacement=[…]), and "
-            "storeys=[StoreyDrift(top, bottom, height)] for drifts."
-        )
-    return Sensors(absolute_acceleration=places)
