@@ -68,12 +68,12 @@ def drive(samples: Array, hold: str = "linear", substeps: int = 1) -> Drive:
         raise InputError(f"substeps must be 1 or more, not {substeps}.")
     if hold not in HOLDS:
         raise InputError(f"There is no hold called '{hold}'; {nearest(hold, HOLDS)}")
-    if hold == "zero" or np.shape(samples)[1] == 0:
-        samples = jnp.asarray(samples)
-        return Drive(samples, samples[:-1, None, None, :])
-    if hold == "linear":
-        samples = jnp.asarray(samples)
-        return Drive(samples, jnp.stack([samples[:-1], jnp.diff(samples, axis=0)], axis=1)[:, None])
+    if hold in ("zero", "linear") or np.shape(samples)[1] == 0:
+        of = np if isinstance(samples, np.ndarray) else jnp  # known samples need no operation of JAX
+        samples = of.asarray(samples)
+        constant = hold == "zero" or samples.shape[1] == 0
+        powers = samples[:-1, None] if constant else of.stack([samples[:-1], of.diff(samples, axis=0)], axis=1)
+        return Drive(jnp.asarray(samples), jnp.asarray(powers[:, None]))
     if isinstance(samples, Tracer):
         raise InputError(f"A '{hold}' hold needs known inputs; use 'linear' or 'zero' when they are traced.")
     known = np.asarray(samples, dtype=float)
@@ -140,7 +140,8 @@ def loads_of(structure: Structure, record: Record, moving: bool = False) -> tupl
             "unknowns such as 'initial[0].displacement[0]'."
         )
     axes = iter(_ground_axes(structure, record, [c for c in driving if c.quantity == "ground_acceleration"]))
-    return tuple((c.quantity, str(c.location) if c.quantity == "load" else next(axes)) for c in driving)
+    inputs = tuple((c.quantity, str(c.location) if c.quantity == "load" else next(axes)) for c in driving)
+    return structure.driven_along(inputs)
 
 
 def _ground_axes(structure, record: Record, ground: list[Channel]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from vibrid.core.errors import InputError
 from vibrid.structures.fiber_checks import positive_definite
 from vibrid.structures.fiber_frame import FiberFrame
+from vibrid.structures.members import clear_length
+from vibrid.structures.p_delta import PDeltaElement
 
 KINDS = ("concrete", "steel")
 
@@ -69,6 +72,11 @@ class FrameSummary:
         return "\n".join(lines)
 
 
+def _group_of(frame: FiberFrame, member: int) -> tuple[int, int]:
+    """The group of a member among the states of a response, and its row there."""
+    return next((i, own.index(member)) for i, own in enumerate(frame.kinds().values()) if member in own)
+
+
 class _Place:
     """A member among the groups of a response: the group's number, its states, and the member's row in them."""
 
@@ -80,9 +88,8 @@ class _Place:
             raise InputError(f"Member {member} is not there; members are numbered 0 to {len(frame.members) - 1}.")
         if frame.members[member].formulation == "elastic":
             raise InputError(f"Member {member} is elastic and has no fibres.")
-        for group, chosen in enumerate(frame.kinds().values()):
-            if member in chosen:
-                self.group, self.states, self.row = group, response.states[group], chosen.index(member)
+        self.group, self.row = _group_of(frame, member)
+        self.states = response.states[self.group]
 
     def section(self, number: int) -> int:
         count = self.states.stiffness.shape[-1]
@@ -109,6 +116,7 @@ def fibre_history(response, member: int, section: int = 0, height: float = 0.0, 
     place = _Place(response, member)
     k, which = place.section(section), KINDS.index(kind)
     law = jax.tree.map(np.asarray, response.structure.built(()).groups[place.group].law)
+    law: Any = law.member if isinstance(law, PDeltaElement) else law
     fibres = jax.tree.map(lambda leaf: leaf[place.row], law.fibres[which])
     used = np.where(np.asarray(fibres.areas) > 0, np.abs(np.asarray(fibres.heights) - height), np.inf)
     chosen = int(np.argmin(used))
@@ -132,17 +140,36 @@ def _walk(material, start, strain):
 
 
 def base_shear(response) -> np.ndarray:
-    """(samples,) N, horizontal force of all members that stand on a support, positive in x."""
+    """(samples,) N, horizontal force of all members that stand on a support, positive in x; P-Δ included."""
     frame = response.structure
     held = {frame.nodes_and_supports().number(node) for node, _ in frame.supports}
     total = np.zeros(len(response.displacement))
     for i, member in enumerate(frame.members):
         for end, node in enumerate(member.nodes):
-            if node in held and member.formulation != "elastic":
-                place = _Place(response, i)
-                forces = np.asarray(place.states.force)[:, place.row] @ frame.basic_rows(i)
-                total = total + forces[:, 3 * end]
+            if node in held:
+                total = total + _end_forces(response, i)[:, 3 * end]
     return total
+
+
+def _end_forces(response, member: int) -> np.ndarray:
+    """(samples, 6) N and N m of a member at its two nodes, in x, y and rotation."""
+    frame = response.structure
+    nodes, (group, row) = frame.nodes_and_supports(), _group_of(frame, member)
+    x = response.displacement + (np.asarray(frame.permanent().x) if frame.is_loaded else 0.0)
+    ends = np.eye(nodes.size)[nodes.dofs(frame.connectivity()[[member]])[0]]
+    moved = x @ nodes.onto_free(ends).T
+    if frame.members[member].formulation == "elastic":
+        law = frame.stacks()[group].law
+        law: Any = law.member if isinstance(law, PDeltaElement) else law
+        forces = moved @ frame.basic_rows(member).T @ np.asarray(law.stiffness[row])
+    else:
+        forces = np.asarray(response.states[group].force)[:, row]
+    at_ends = forces @ frame.basic_rows(member)
+    if frame.members[member].p_delta:
+        length = clear_length(frame.length(member), frame.members[member].offsets)
+        sway = moved @ frame.sway_row(member)
+        at_ends = at_ends + (forces[:, 0] * sway / length)[:, None] * frame.sway_row(member)
+    return at_ends
 
 
 def frame_summary(response) -> FrameSummary:

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from vibrid.core.linalg import solve
 from vibrid.core.parameters import as_number
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
 from vibrid.structures.model import Model
@@ -69,7 +70,7 @@ class Newmark(Integrator):
             x, v = x_first + self.beta * dt * dt * a, v_first + self.gamma * dt * a
             return x, v, model.advance(state.s, (state.x, state.v), (x, v), dt)
 
-        def solve(_, guess):
+        def iterate(_, guess):
             def judge(before: _Try, correction) -> _Try:
                 a = before.a - correction
                 x, v, s = end(a)
@@ -90,7 +91,7 @@ class Newmark(Integrator):
             def newton(now: _Try) -> _Try:
                 x, v, _ = end(now.a)
                 slope = model.tangent(state.s, (state.x, state.v), (x, v), self.beta * dt * dt, self.gamma * dt, dt)
-                return judge(now, jnp.linalg.solve(model.mass_matrix + slope, now.unbalanced))
+                return judge(now, solve(model.mass_matrix + slope, now.unbalanced))
 
             nothing, far = jnp.zeros_like(guess), jnp.asarray(jnp.inf)
             first = judge(
@@ -110,9 +111,9 @@ class Newmark(Integrator):
             return model.mass_times(a) + model.forces(x, v, s) - load
 
         def tangent_solve(slope, r):
-            return jnp.linalg.solve(jax.vmap(slope, out_axes=1)(jnp.eye(model.size)), r)
+            return solve(jax.vmap(slope, out_axes=1)(jnp.eye(model.size)), r)
 
-        a, failed = jax.lax.custom_root(balance, state.a, solve, tangent_solve, has_aux=True)
+        a, failed = jax.lax.custom_root(balance, state.a, iterate, tangent_solve, has_aux=True)
         x, v, s = end(a)
         return State(x, v, a, s, state.notes | (failed > 0))
 

@@ -153,7 +153,7 @@ class Response(InNotebooks):
 
     def shape_of_model(self) -> Model:
         """The model without its numbers: names and places only."""
-        return eqx.filter_eval_shape(lambda structure: structure.model(self.loads), self.structure)
+        return self.structure.shape_of_model(self.loads)
 
 
 @jax.jit

@@ -137,7 +137,8 @@ def run(
     beyond = jnp.zeros_like(drive.coefficients[:1])
     samples = (jnp.concatenate([drive.coefficients, beyond]), drive.samples, jnp.roll(drive.samples, -1, axis=0))
     heavy = any(group.law.is_heavy for group in model.groups)
-    unroll = _UNROLL if drive.samples.shape[0] > _LONG and not heavy else 1
+    chain = model.incidence is not None and model.incidence.form != "dense"  # steps that would be computed again
+    unroll = _UNROLL if drive.samples.shape[0] > _LONG and not heavy and not chain else 1
     begun = () if fold is None else fold.begin(model)
     (_, sofar), seen = jax.lax.scan(body, (state, begun), samples, unroll=unroll)
     return seen if fold is None else (sofar, seen)

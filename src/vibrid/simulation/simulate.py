@@ -8,22 +8,23 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from vibrid.core import paths
+from vibrid.core import native, paths
 from vibrid.core.arguments import checked
 from vibrid.core.device import accelerated, cores
 from vibrid.core.errors import Divergence, InputError
-from vibrid.laws.base import has_rate, simplified
+from vibrid.core.memory import refuse_without_memory
+from vibrid.laws.base import has_rate, may_overflow, simplified
 from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
+from vibrid.simulation.choose_modes import simulate_in_modes, wants_modes
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
-from vibrid.simulation.initial import Initial, as_start
+from vibrid.simulation.initial import Initial, as_initial, as_start
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response, RunSettings
 from vibrid.simulation.run import Kept, Watched, run
@@ -63,7 +64,7 @@ def chosen_integrator(structure: Structure, integrator: Integrator | None, hold:
     return integrator
 
 
-@eqx.filter_jit
+@native.jit
 def _run(structure, loads, integrator, drive: Drive, dt, observe, start, substeps):
     model = structure if isinstance(structure, Model) else structure.model(loads)
     return run(model, integrator, drive, dt, observe, start, substeps)
@@ -78,6 +79,7 @@ def simulate(
     hold: str = "linear",
     substeps: int = 1,
     start: Initial | dict[str, Any] | None = None,
+    modes: str | int | None = "auto",
 ) -> Response:
     """Move a structure under a recorded excitation, or release it from an initial state.
 
@@ -90,6 +92,9 @@ def simulate(
         substeps: integrator steps per sample.
         start: `Initial(displacement, velocity)` at the first sample, or a table {"displacement": {"roof": 0.02}};
             `Initial(displacement, velocity, states)` gives the states of the laws as well. Rest by default.
+        modes: "auto" simulates linear structures of more than 100 degrees of freedom in their modes and says so in the
+            response: all modes up to 3000 degrees of freedom, which is exact, above that the lowest with static
+            correction and an estimated error. "all" or a number of modes asks for it, None switches it off.
 
     Example
         >>> response = simulate(building, read_record("kobe.AT2"), substeps=4)
@@ -99,9 +104,17 @@ def simulate(
         raise InputError(f"substeps must be 1 or more, not {substeps}.")
     if len(excitation) < 2:
         raise InputError(f"Record '{excitation.name}' has {len(excitation)} samples; a simulation needs at least two.")
-    integrator = chosen_integrator(structure, integrator, hold, substeps)
     moving = start is not None
     loads, inputs = loads_of(structure, excitation, moving), inputs_of(structure, excitation, moving)
+    if integrator is None or modes not in ("auto", None):
+        if integrator is not None:
+            raise InputError("A simulation in modes takes no integrator; leave out modes= or integrator=.")
+        again = partial(simulate, hold=hold, start=start, modes=modes)
+        made = _in_modes(structure, excitation, loads, inputs, hold, substeps, start, modes, again)
+        if made is not None:
+            return made
+    integrator = chosen_integrator(structure, integrator, hold, substeps)
+    _check_memory(structure, integrator, len(excitation), substeps)
     start = None if start is None else as_start(start, structure, structure.model(loads))
     driven = drive(inputs, hold, substeps)
     watched = Watched(Kept(), integrator)
@@ -114,6 +127,34 @@ def simulate(
     check_equilibrium(failed, excitation.time, integrator)
     again = partial(simulate, integrator=integrator, hold=hold, start=start)
     return Response(structure, excitation, loads, inputs, x, v, a, s, RunSettings(again, integrator, hold, substeps))
+
+
+def _in_modes(structure, excitation, loads, inputs, hold, substeps, start, modes, again):
+    """The response in modes, where these are wanted and possible."""
+    if modes is None or isinstance(structure, ImposedTest):
+        return None
+    linear = all(law.is_linear for law in structure.laws())
+    size = structure.size if linear or modes != "auto" else 0
+    if not wants_modes(structure, modes, size, linear):
+        return None
+    start = None if start is None else as_initial(start, structure, size)
+    made = simulate_in_modes(structure, excitation, loads, inputs, hold, substeps, start, modes, again)
+    if made is not None:
+        check_finite(made.coordinates[0], excitation.time, ExactLinear())
+    return made
+
+
+def _check_memory(structure, integrator, samples: int, substeps: int) -> None:
+    """Refuse a motion, or the matrices of an exact step, that would not fit in memory."""
+    size = 1 if isinstance(structure, ImposedTest) else structure.size
+    refuse_without_memory(
+        f"The motion of {size} degrees of freedom at {samples} samples", 32.0 * size * samples,
+        "simulate a shorter record, a lower sampling rate, or observe less with simulate_many(observe=)",
+    )  # fmt: skip
+    if isinstance(integrator, ExactLinear):
+        refuse_without_memory(
+            f"The exact step of {size} degrees of freedom", 12 * 8.0 * (2 * size) ** 2, "simulate it in its modes"
+        )
 
 
 def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> None:
@@ -130,6 +171,8 @@ def check_finite(x: np.ndarray, time: np.ndarray, integrator: Integrator) -> Non
 
 def check_memory(structure: Structure, loads: Loads, states: Any, time: np.ndarray) -> None:
     """Refuse a run in which the memory of a path law was too small, stating which and when."""
+    if not any(map(may_overflow, structure.laws())):
+        return
     for group, state in zip(structure.model(loads).groups, states, strict=True):
         full = np.asarray(group.law.overflowed(state))
         if full.any():
@@ -205,7 +248,9 @@ def simulate_many(
     cheap, step = simplified(structure, free=values), jnp.asarray(first.step)
 
     def some(batch):
-        return _run_many(cheap, loads, integrator, batch[1], step, observe, substeps, batch[0], many)
+        values, driven = batch
+        shared = (cheap, loads, integrator, None if many else driven, step, observe, substeps)
+        return _run_many(shared, (values, driven if many else None))
 
     return _shared_among_cores(some, (values, driven), (True, many), counts.pop())
 
@@ -235,15 +280,12 @@ def _shared_among_cores(job, batch: tuple[Any, ...], batched: tuple[bool, ...], 
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:runs], *answers)
 
 
-@eqx.filter_jit
-def _run_many(structure, loads, integrator, driven, dt, observe, substeps, values, many):
-    watched = Watched(observe, integrator)
-
-    def one(values, driven):
-        model = dataclasses.replace(paths.replace(structure, values).model(loads), batched=True)
-        seen, failed = run(model, integrator, driven, dt, watched, None, substeps)
-        if not integrator.iterates:
-            return seen
-        return jax.tree.map(lambda a: jnp.where(failed.reshape(-1, *[1] * (a.ndim - 1)), jnp.nan, a), seen)
-
-    return jax.vmap(one, in_axes=(0, 0 if many else None))(values, driven)
+@native.batch
+def _run_many(shared, own):
+    (structure, loads, integrator, driven, dt, observe, substeps), (values, own_drive) = shared, own
+    model = dataclasses.replace(paths.replace(structure, values).model(loads), batched=True)
+    drive = driven if own_drive is None else own_drive
+    seen, failed = run(model, integrator, drive, dt, Watched(observe, integrator), None, substeps)
+    if not integrator.iterates:
+        return seen
+    return jax.tree.map(lambda a: jnp.where(failed.reshape(-1, *[1] * (a.ndim - 1)), jnp.nan, a), seen)

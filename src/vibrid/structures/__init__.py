@@ -10,12 +10,15 @@ from vibrid.structures.frame import Frame2D
 from vibrid.structures.matrices import Matrices
 from vibrid.structures.members import FrameMember, LeaningColumn, MemberLoad, PermanentLoad
 from vibrid.structures.model import Model
-from vibrid.structures.modes import Modes, modes, natural_frequencies
-from vibrid.structures.nodes import PointMass
+from vibrid.structures.modes import Modes, StructureModes, modes, natural_frequencies
+from vibrid.structures.nodes import PointMass, Tie
+from vibrid.structures.pairing import ModePairs, expand_shapes, mac, pair_modes
 from vibrid.structures.reduction import Reduced, reduce
-from vibrid.structures.sections import ReinforcedSection, moment_curvature
+from vibrid.structures.rigid_floors import FrameLine, RigidFloorBuilding
+from vibrid.structures.sections import FiberLayer, FiberSection, ReinforcedSection, moment_curvature
 from vibrid.structures.sensors import MEASURABLE, Sensor, Sensors
 from vibrid.structures.shear import ShearBuilding
+from vibrid.structures.sparse import SparseMatrices
 from vibrid.structures.truss import Truss
 
 __all__ = [
@@ -30,13 +33,17 @@ __all__ = [
     "Device",
     "Explicit",
     "FiberFrame",
+    "FiberLayer",
+    "FiberSection",
     "Frame2D",
+    "FrameLine",
     "FrameMember",
     "ImposedTest",
     "LeaningColumn",
     "Matrices",
     "MemberLoad",
     "Modal",
+    "ModePairs",
     "Model",
     "Modes",
     "PermanentLoad",
@@ -45,13 +52,20 @@ __all__ = [
     "RayleighRatio",
     "Reduced",
     "ReinforcedSection",
+    "RigidFloorBuilding",
     "Sensor",
     "Sensors",
     "ShearBuilding",
+    "SparseMatrices",
     "Structure",
+    "StructureModes",
+    "Tie",
     "Truss",
+    "expand_shapes",
+    "mac",
     "modes",
     "moment_curvature",
     "natural_frequencies",
+    "pair_modes",
     "reduce",
 ]

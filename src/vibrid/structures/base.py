@@ -10,11 +10,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core import paths
 from vibrid.core.arguments import Numbers, as_entries
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, Refusal
+from vibrid.core.memory import refuse_without_memory
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 from vibrid.core.shown import InNotebooks
@@ -22,7 +24,7 @@ from vibrid.core.shown_parameters import lines_of
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.damping import Damping, Explicit
 from vibrid.structures.ground import axis_of, refuse_repeated
-from vibrid.structures.model import Loads, Model, Stack, stack_laws
+from vibrid.structures.model import Loads, Model, Part, stack_laws
 from vibrid.structures.sensors import SensorArrays, compile_sensors
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from vibrid.structures.sensors import Sensor
 
 STRUCTURES = Registry("structure")
+
+MANY_PARTS = 24
 
 GROUND = (("ground_acceleration", ""),)
 """The usual input: one ground acceleration."""
@@ -67,7 +71,7 @@ class Structure(Parameterised, InNotebooks):
         """(M, K): mass (n,) or (n, n) and the linear stiffness (n, n) or None, supports applied."""
         raise NotImplementedError
 
-    def parts(self) -> Sequence[tuple[str, Law, np.ndarray] | Stack]:
+    def parts(self) -> Sequence[Part]:
         """(name, law, rows) of the laws that belong to the structure itself, or stacks of them."""
         return []
 
@@ -97,7 +101,7 @@ class Structure(Parameterised, InNotebooks):
         """The directions in which the ground can move it, the first by default, each "horizontal", "vertical" or ""."""
         return {"": ""}
 
-    def ground(self, direction: str = "") -> np.ndarray:
+    def ground(self, direction: str = "") -> np.ndarray | jax.Array:
         """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
         raise NotImplementedError
 
@@ -110,9 +114,13 @@ class Structure(Parameterised, InNotebooks):
         r = jnp.asarray(self.ground(direction))
         return mass * r if mass.ndim == 1 else mass @ r
 
-    def carried(self, place: str, direction: str = "") -> float:
+    def carried(self, place: str, direction: str = "") -> np.ndarray | jax.Array:
         """How far a place moves with a unit ground displacement: it makes a relative motion absolute."""
-        return float(self.row(place) @ self.ground(direction))
+        return self.row(place) @ self.ground(direction)
+
+    def moves_supports_apart(self, loads: Loads) -> bool:
+        """Whether the inputs move supports differently: how far the ground carries it then depends on its stiffness."""
+        return False
 
     def for_large_steps(self) -> Structure:
         """The same structure for static tests, whose steps are larger than those of a motion."""
@@ -147,16 +155,36 @@ class Structure(Parameterised, InNotebooks):
         ...
 
     def built(self, loads: Loads = GROUND) -> Structure | Model:
-        """What a run should be compiled for: the structure, or its model where building it takes long."""
-        return self
+        """What a run should be compiled for: the structure, or its model where building it takes long.
 
-    def model(self, loads: Loads = GROUND, parts: Sequence[tuple[str, Law, np.ndarray] | Stack] | None = None) -> Model:
+        The laws of a structure with many are stacked before a program is compiled, whose size then does not depend on
+        their number.
+        """
+        known = not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(self))
+        return self.model(loads) if known and self.has_many_parts else self
+
+    @property
+    def size(self) -> int:
+        """Degrees of freedom of its model."""
+        return eqx.filter_eval_shape(lambda s: s.matrices()[0], self).shape[-1]
+
+    def shape_of_model(self, loads: Loads = GROUND) -> Model:
+        """The model without its numbers: names and places only."""
+        return eqx.filter_eval_shape(lambda s: s.model(loads), self)
+
+    @property
+    def has_many_parts(self) -> bool:
+        """Whether it has so many laws that a program with one argument for each of their numbers compiles slowly."""
+        return len(self.laws()) > MANY_PARTS
+
+    def model(self, loads: Loads = GROUND, parts: Sequence[Part] | None = None) -> Model:
         """Compile for the given inputs: a tuple of ("ground_acceleration", direction) or ("load", place).
 
         A `Damping` of the whole structure follows its own stiffness, attachments excepted. `parts` replace those of the
         structure itself where they are known already.
         """
         loads = self.driven_along(loads)
+        self._check_memory()
         mass, stiffness = self.matrices()
         n = mass.shape[-1]
         parts = list(self.parts() if parts is None else parts)
@@ -174,7 +202,7 @@ class Structure(Parameterised, InNotebooks):
             inverse_mass=1.0 / mass if mass.ndim == 1 else jnp.linalg.inv(mass),
             damping=None,
             stiffness=stiffness,
-            rows=rows,
+            incidence=rows,
             groups=groups,
             load_matrix=jnp.stack(columns, axis=1) if columns else jnp.zeros((n, 0)),
             loads=loads,
@@ -183,9 +211,18 @@ class Structure(Parameterised, InNotebooks):
         damping = getattr(self, "damping", None)
         if isinstance(damping, Damping):
             rows, groups, names = stack_laws(parts[:count], n)
-            bare = dataclasses.replace(model, rows=rows, groups=groups, parts=names)
+            bare = dataclasses.replace(model, incidence=rows, groups=groups, parts=names)
             model = dataclasses.replace(model, damping=damping.matrix(model.mass_matrix, bare.initial_matrices()[2]))
         return model
+
+    def _check_memory(self) -> None:
+        """Refuse full matrices that would not fit in memory: M, its inverse, C and K, twice."""
+        size = self.size
+        if size > MANY_PARTS:
+            refuse_without_memory(
+                f"A model of {size} degrees of freedom with full matrices", 64.0 * size * size,
+                "give its matrices to SparseMatrices, or reduce it first",
+            )  # fmt: skip
 
     def driven_along(self, loads: Loads) -> tuple[tuple[str, str], ...]:
         """The inputs with the structure's own names of directions; two ground motions in one direction are refused."""

@@ -15,11 +15,13 @@ from vibrid.core.registry import PACKAGE, Registry
 from vibrid.laws.base import LAWS, Law, Parallel
 from vibrid.laws.distributions import DISTRIBUTIONS, YieldDistribution
 from vibrid.structures.base import STRUCTURES, Attachment, Structure
+from vibrid.structures.constants import ConstantArray
 from vibrid.structures.damping import DAMPINGS, Damping
 from vibrid.structures.members import FrameMember, LeaningColumn, MemberLoad, PermanentLoad
-from vibrid.structures.nodes import PointMass
-from vibrid.structures.reduction import ConstantArray, Reduced
-from vibrid.structures.sections import ReinforcedSection
+from vibrid.structures.nodes import PointMass, Tie
+from vibrid.structures.reduction import Reduced
+from vibrid.structures.rigid_floors import FrameLine
+from vibrid.structures.sections import FiberLayer, FiberSection, ReinforcedSection
 from vibrid.structures.sensors import Sensor
 
 _REGISTRIES = {
@@ -28,8 +30,8 @@ _REGISTRIES = {
     "damping": (Damping, DAMPINGS),
     "distribution": (YieldDistribution, DISTRIBUTIONS),
 }
-_PARTS = (Attachment, Parallel, PointMass, Reduced, Sensor)
-_FIBRE_PARTS = (FrameMember, LeaningColumn, MemberLoad, PermanentLoad, ReinforcedSection)
+_PARTS = (Attachment, FrameLine, Parallel, PointMass, Reduced, Sensor, Tie)
+_FIBRE_PARTS = (FiberLayer, FiberSection, FrameMember, LeaningColumn, MemberLoad, PermanentLoad, ReinforcedSection)
 _PLAIN = {cls.__name__: cls for cls in (*_PARTS, *_FIBRE_PARTS)}
 
 

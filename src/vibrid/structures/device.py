@@ -17,7 +17,7 @@ from vibrid.structures.base import STRUCTURES, Structure
 from vibrid.structures.model import Loads, Model
 
 if TYPE_CHECKING:
-    from vibrid.structures.model import Stack
+    from vibrid.structures.model import Part
 
 IMPOSED = (("imposed_displacement", ""), ("imposed_velocity", ""))
 """The inputs of a device test."""
@@ -49,12 +49,10 @@ class ImposedTest(Structure):
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return jnp.ones(self._size), None
 
-    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
+    def parts(self) -> list[Part]:
         return [(self.place, self.specimen(), np.eye(self._size))]
 
-    def model(
-        self, loads: Loads = IMPOSED, parts: Sequence[tuple[str, Law, np.ndarray] | Stack] | None = None
-    ) -> Model:
+    def model(self, loads: Loads = IMPOSED, parts: Sequence[Part] | None = None) -> Model:
         inputs = self.inputs
         if tuple(q for q, _ in loads) not in (tuple(q for q, _ in known) for known in (IMPOSED, inputs)):
             raise InputError("A device is driven by imposed_displacement and imposed_velocity, not by loads.")

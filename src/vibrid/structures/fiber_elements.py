@@ -7,7 +7,8 @@ The basic deformations of a plane member are its elongation and the rotations of
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+import dataclasses
+from typing import Any, ClassVar, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -76,6 +77,14 @@ class FiberElement(Law):
     def advance(self, s: Any, before, after, dt: jax.Array | float) -> Any:
         e = jnp.reshape(after.e, (self.components,))
         return self.determine(s, e if self.settled is None else e + self.settled.deformation)
+
+    def with_share(self, factor: jax.Array | float) -> Self:
+        """The same member under a share of the load along it."""
+        return dataclasses.replace(self, loads=factor * self.loads)
+
+    def settled_at(self, deformation: jax.Array, state: Any) -> Self:
+        """The same member whose motion counts from a deformation and state under permanent loads."""
+        return dataclasses.replace(self, settled=Settled(deformation, state))
 
     def determine(self, s: ElementState, deformation: jax.Array) -> ElementState:
         """The state at a total deformation, coming from the committed state `s`."""
@@ -207,6 +216,12 @@ class ElasticElement(StaticLaw):
 
     def force(self, e: jax.Array, w: jax.Array, s: Any) -> jax.Array:
         return self.stiffness @ e
+
+    def with_share(self, factor: jax.Array | float) -> Self:
+        return self
+
+    def settled_at(self, deformation: jax.Array, state: Any) -> Self:
+        return self
 
 
 def flexibility(stiffness: jax.Array) -> jax.Array:

@@ -18,7 +18,7 @@ from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import GROUND, STRUCTURES, Attachment, as_attachments, as_damping
 from vibrid.structures.damping import Damping
 from vibrid.structures.fiber_checks import refuse_lost_sections
-from vibrid.structures.fiber_elements import FiberElement, Settled
+from vibrid.structures.fiber_elements import Settled
 from vibrid.structures.integration import HINGES
 from vibrid.structures.members import (
     FrameMember,
@@ -32,8 +32,20 @@ from vibrid.structures.members import (
     member_law,
 )
 from vibrid.structures.model import Loads, Model, Stack, stack_laws
-from vibrid.structures.nodes import Nodes, PointMass, as_choice, as_point_masses, as_points, as_supports, check_elements
-from vibrid.structures.sections import ReinforcedSection, stack_fibres
+from vibrid.structures.nodes import (
+    Nodes,
+    PointMass,
+    Tie,
+    as_choice,
+    as_names,
+    as_point_masses,
+    as_points,
+    as_supports,
+    as_ties,
+    check_elements,
+)
+from vibrid.structures.p_delta import sway_row, with_p_delta
+from vibrid.structures.sections import FiberSection, ReinforcedSection, stack_fibres
 from vibrid.structures.static import Balance, settle
 
 _BALANCED = 1e-6  # of the permanent load: allowed unbalanced force
@@ -42,12 +54,13 @@ _PATIENT = 8  # iterations of the state determination in static tests
 
 @STRUCTURES.register("fiber-frame")
 class FiberFrame(Assembled):
-    """A plane frame whose members have fibre sections. Small displacements; P-Δ by leaning columns.
+    """A plane frame whose members have fibre sections. Small displacements; P-Δ of members (`p_delta`) and by
+    leaning columns.
 
     Arguments
         nodes: m, (x, y) of each node; y points up.
         members: `FrameMember`s between nodes.
-        sections: `ReinforcedSection`s, named by the members.
+        sections: `ReinforcedSection`s or `FiberSection`s, named by the members.
         supports: {node: what it holds}: "fixed" (x, y, rotation), "pinned" (x, y), "roller" (y), or names.
         masses: `PointMass`es at nodes; the members' own mass (density of their sections) is lumped at their ends.
         loads, member_loads: `PermanentLoad`s at nodes and `MemberLoad`s along members. They act before any motion:
@@ -59,6 +72,8 @@ class FiberFrame(Assembled):
         load_steps: in how many steps the permanent loads are applied.
         softening: "refuse" stops a run in which a section's stiffness turns negative and states where and when; "allow"
             continues (crushing cover causes it), and stops only for numbers that are not finite.
+        names: names of the nodes, in their order, in place of their numbers ("12.x"); members keep the numbers.
+        ties: `Tie`s: nodes that follow others, as on a rigid floor.
 
     Every degree of freedom needs mass: give sections a density, or masses with rotary inertia. Places are "3.x", "3.y"
     and "3.rotation". Sensors read `element_force` at "members[2].axial", ".moment_start" and ".moment_end" (the change
@@ -67,7 +82,7 @@ class FiberFrame(Assembled):
 
     nodes: tuple[tuple[float, ...], ...] = eqx.field(static=True, converter=as_points)
     members: tuple[FrameMember, ...] = eqx.field(converter=tuple)
-    sections: tuple[ReinforcedSection, ...] = eqx.field(converter=tuple)
+    sections: tuple[ReinforcedSection | FiberSection, ...] = eqx.field(converter=tuple)
     supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True, converter=as_supports, default=())
     masses: tuple[PointMass, ...] = eqx.field(converter=as_point_masses, default=())
     loads: tuple[PermanentLoad, ...] = eqx.field(converter=tuple, default=())
@@ -78,6 +93,8 @@ class FiberFrame(Assembled):
     iterations: int = eqx.field(static=True, default=2)
     load_steps: int = eqx.field(static=True, default=10)
     softening: str = eqx.field(static=True, converter=as_choice("softening", "refuse", "allow"), default="refuse")
+    names: tuple[str, ...] = eqx.field(static=True, converter=as_names, default=())
+    ties: tuple[Tie, ...] = eqx.field(converter=as_ties, default=())
     directions: ClassVar[tuple[str, ...]] = ("x", "y", "rotation")
     ground_direction: ClassVar[str] = "x"
     mass_model: ClassVar[str] = "lumped"
@@ -86,7 +103,7 @@ class FiberFrame(Assembled):
         for i, point in enumerate(self.nodes):
             if len(point) != 2:
                 raise InputError(f"Node {i} of a plane frame needs x and y, not {len(point)} numbers.")
-        check_elements(self.coordinates(), self.connectivity(), "member")
+        check_elements(self.coordinates(), self.connectivity(), "member", self.joined_nodes())
         names = [section.name for section in self.sections]
         if len(set(names)) < len(names):
             raise InputError(f"Two sections have one name among {', '.join(names)}.")
@@ -118,9 +135,11 @@ class FiberFrame(Assembled):
 
     def nodes_and_supports(self) -> Nodes:
         kinds = {"fixed": ("x", "y", "rotation"), "pinned": ("x", "y"), "roller": ("y",)}
-        return Nodes(len(self.nodes), self.directions, self.supports, kinds, {})
+        return Nodes(
+            len(self.nodes), self.directions, self.supports, kinds, {}, (), self.names, self.ties, self.nodes
+        )  # fmt: skip
 
-    def section_of(self, member: FrameMember) -> ReinforcedSection:
+    def section_of(self, member: FrameMember) -> ReinforcedSection | FiberSection:
         return next(section for section in self.sections if section.name == member.section)
 
     def _lengths(self) -> tuple[np.ndarray, np.ndarray]:
@@ -130,10 +149,25 @@ class FiberFrame(Assembled):
         length = np.linalg.norm(along, axis=1)
         return length, el.beam_rotation(along / length[:, None])
 
+    def length(self, member: int) -> float:
+        """m, of a member between its nodes."""
+        return float(self._lengths()[0][member])
+
     def basic_rows(self, member: int) -> np.ndarray:
         """(3, 6): elongation and end rotations of a member from x, y and rotation of its two nodes."""
         length, turn = self._lengths()
         return basic_rows(length[member], self.members[member].offsets) @ turn[member]
+
+    def sway_row(self, member: int) -> np.ndarray:
+        """(6,): sway of a member, of which P-Δ makes a force, from x, y and rotation of its two nodes."""
+        length, turn = self._lengths()
+        return sway_row(length[member], self.members[member].offsets) @ turn[member]
+
+    def stiffness_terms(self) -> list[Any]:
+        raise InputError(
+            "The supports of a fibre frame move together: its members are not linear, and under different motions they "
+            "need the displacement of the ground, which is not computed."
+        )
 
     def mass_terms(self) -> list[Any]:
         length, turn = self._lengths()
@@ -147,38 +181,42 @@ class FiberFrame(Assembled):
             drift = self._drift(column)
             geometric = -column.load / column.height * np.outer(drift, drift)
             stiffness = geometric if stiffness is None else stiffness + geometric
-        return jnp.diagonal(self._whole_mass())[nodes.free], stiffness
+        mass = nodes.over_free(self._whole_mass())
+        return (jnp.diagonal(mass) if self._mass_is_diagonal() else mass), stiffness
 
     def _drift(self, column: LeaningColumn) -> np.ndarray:
         return self.row(column.top) - (0.0 if column.bottom is None else self.row(column.bottom))
 
     # -- members as laws -------------------------------------------------------------------------------------------
 
-    def kinds(self) -> dict[tuple[str, str, int], list[int]]:
-        """The members by formulation, integration and number of points: those of one kind are computed together, and
-        their states are one group of a response."""
-        kinds: dict[tuple[str, str, int], list[int]] = {}
+    def kinds(self) -> dict[tuple[str, str, int, bool], list[int]]:
+        """The members by formulation, integration, number of points and P-Δ: those of one kind are computed together,
+        and their states are one group of a response."""
+        kinds: dict[tuple[str, str, int, bool], list[int]] = {}
         for i, m in enumerate(self.members):
             points = 0 if m.integration == HINGES or m.formulation == "elastic" else m.points
             integration = "" if m.formulation == "elastic" else m.integration
-            kinds.setdefault((m.formulation, integration, points), []).append(i)
+            kinds.setdefault((m.formulation, integration, points, m.p_delta), []).append(i)
         return kinds
 
     def stacks(self) -> list[Stack]:
         """The members before any motion, under the loads along them; those of one kind together."""
         length, _ = self._lengths()
         nodes = self.nodes_and_supports()
-        rows = np.zeros((len(self.members), 3, nodes.size))
+        rows = np.zeros((len(self.members), 4, nodes.size))
         for i, dofs in enumerate(nodes.dofs(self.connectivity())):
-            rows[i][:, dofs] = self.basic_rows(i)
+            rows[i][:3, dofs], rows[i][3, dofs] = self.basic_rows(i), self.sway_row(i)
         fibres = stack_fibres(self.sections)
         names = [section.name for section in self.sections]
         stacks = []
-        for (formulation, integration, points), chosen in self.kinds().items():
+        for kind, chosen in self.kinds().items():
             which = np.array([names.index(self.members[i].section) for i in chosen])
+            p_delta = kind[3]
 
-            def law(fibres, clear, hinges, load, formulation=formulation, integration=integration, points=points):
-                return member_law(fibres, clear, hinges, load, formulation, integration, points, self.iterations)
+            def law(fibres, clear, hinges, load, kind=kind):
+                formulation, integration, points, p_delta = kind
+                made = member_law(fibres, clear, hinges, load, formulation, integration, points, self.iterations)
+                return with_p_delta(made, clear) if p_delta else made
 
             stacked = jax.vmap(law)(
                 jax.tree.map(lambda leaf, which=which: leaf[which], fibres),
@@ -186,7 +224,8 @@ class FiberFrame(Assembled):
                 jnp.stack([self._hinges(i) for i in chosen]),
                 jnp.stack([self._load_along(i) for i in chosen]),
             )
-            stacks.append(Stack(tuple(f"members[{i}]" for i in chosen), stacked, rows[chosen][:, :, nodes.free]))
+            own = nodes.onto_free(rows[chosen, : 4 if p_delta else 3])
+            stacks.append(Stack(tuple(f"members[{i}]" for i in chosen), stacked, own))
         return stacks
 
     def _hinges(self, member: int):
@@ -221,15 +260,15 @@ class FiberFrame(Assembled):
     def settled_stacks(self, settled: Any) -> list[Stack]:
         """The members, each kind with its state under the permanent loads."""
         stacks = self.stacks()
-        for i, state in enumerate(settled):
-            if state is not None:
-                stacks[i] = stacks[i]._replace(law=dataclasses.replace(stacks[i].law, settled=state))
+        for i, own in enumerate(settled):
+            law = jax.vmap(lambda law, e, s: law.settled_at(e, s))(stacks[i].law, own.deformation, own.state)
+            stacks[i] = stacks[i]._replace(law=law)
         return stacks
 
     def built(self, loads: Loads = GROUND) -> Model:
         settled = _under_permanent_loads(self.for_large_steps())[0] if self.is_loaded else ()
         model = _built(self, loads, settled)
-        bare = [] if isinstance(model.mass, Tracer) else np.flatnonzero(np.asarray(model.mass) <= 0)
+        bare = [] if isinstance(model.mass, Tracer) else np.flatnonzero(np.diag(np.asarray(model.mass_matrix)) <= 0)
         if loads and len(bare):
             raise InputError(
                 f"'{self.degrees_of_freedom[bare[0]]}' has no mass, so it cannot be moved: give the sections a "
@@ -261,7 +300,7 @@ class FiberFrame(Assembled):
                 held = fixed_end_moments(length[i], member.offsets, load)
                 brought = brought - basic_rows(length[i], member.offsets).T @ held
             total = total.at[dofs[i]].add(turn[i].T @ brought)
-        return total[nodes.free]
+        return total @ nodes.following if nodes.ties else total[nodes.free]
 
     def for_large_steps(self) -> Self:
         return dataclasses.replace(self, iterations=max(self.iterations, _PATIENT))
@@ -285,23 +324,18 @@ def _built(frame: FiberFrame, loads, settled) -> Model:
 
 
 @eqx.filter_jit
-def _under_permanent_loads(frame: FiberFrame) -> tuple[list[Settled | None], Balance]:
-    """The members' states under the permanent loads (None for elastic ones), and the equilibrium."""
+def _under_permanent_loads(frame: FiberFrame) -> tuple[list[Settled], Balance]:
+    """The members' deformations and states under the permanent loads, by kind, and the equilibrium."""
     load, size = frame.load_vector(), len(frame.nodes_and_supports().free)
     rows, groups, names = stack_laws(frame.stacks(), size)
     unit, none = jnp.ones(size), jnp.zeros((size, 0))
     model = Model(unit, unit, None, frame.matrices()[1], rows, groups, none, (), names)
 
     def at(factor):
-        loaded = tuple(dataclasses.replace(g, law=_with_share(g.law, factor)) for g in groups)
+        members: tuple[Any, ...] = groups
+        loaded = tuple(dataclasses.replace(g, law=g.law.with_share(factor)) for g in members)
         return dataclasses.replace(model, groups=loaded), factor * load
 
     balance = settle(at, size, frame.load_steps)
     moved = model.deformations(balance.x, jnp.zeros(size)).e
-    pairs = zip(groups, balance.s, strict=True)
-    return [Settled(g.cut(moved), state) if isinstance(g.law, FiberElement) else None for g, state in pairs], balance
-
-
-def _with_share(law, factor):
-    """The same law under a share of the load along its member."""
-    return dataclasses.replace(law, loads=factor * law.loads) if isinstance(law, FiberElement) else law
+    return [Settled(g.cut(moved), state) for g, state in zip(groups, balance.s, strict=True)], balance

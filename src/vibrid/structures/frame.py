@@ -19,11 +19,15 @@ from vibrid.structures.damping import Damping
 from vibrid.structures.nodes import (
     Nodes,
     PointMass,
+    Tie,
     as_choice,
+    as_names,
     as_pairs,
     as_point_masses,
     as_points,
     as_supports,
+    as_texts,
+    as_ties,
     check_elements,
     check_per_element,
 )
@@ -121,7 +125,7 @@ class PlaneFrame(Assembled):
             raise InputError(f"A rotation is measured at '{where}' or '{where}.rotation', not at '{place}'.")
         return self.row(f"{where}.rotation")
 
-    def _section(self, where: str, place: str) -> tuple[int, np.ndarray]:
+    def _section(self, where: str, place: str) -> tuple[int, np.ndarray | jax.Array]:
         """The element at a place and the (3, n) rows of u′, v″ and v‴ there."""
         at = self.locate(where)
         if at is None:
@@ -132,7 +136,7 @@ class PlaneFrame(Assembled):
         element, fraction = at
         length, turn = self._geometry()
         rows = self._spread(element, el.beam_strains(fraction, length[element]) @ turn[element])
-        return element, rows[:, self.nodes_and_supports().free]
+        return element, self.onto_model(rows)
 
     def strain_row(self, place: str) -> np.ndarray | jax.Array:
         """Strain along the axis at "e2@0.5,z=0.01": `ε = u′ − z v″`, z in m from the axis, positive to its left."""
@@ -166,7 +170,7 @@ class Frame2D(PlaneFrame):
         elements: pairs of node numbers; an element's axis points from the first to the second.
         modulus: N/m², Young's modulus E; one number, or one for each element (as are the next three).
         area: m², cross-section A.
-        inertia: m⁴, second moment I of the section about the axis of bending.
+        inertia: m⁴, second moment I of the section about the axis of bending; 0 for a bar with pinned ends.
         density: kg/m³.
         supports: {node: what it holds}: "fixed" (x, y, rotation), "pinned" (x, y), "roller" (y), or names such as
             ["x", "rotation"].
@@ -174,6 +178,9 @@ class Frame2D(PlaneFrame):
         damping: None, `Rayleigh`, `Modal`, or a matrix C in N s/m.
         attachments: laws between places, or between a place and the ground.
         mass_model: "consistent" (default) or "lumped" (half at each end; rotary inertia m L²/78).
+        names: names of the nodes, in their order, in place of their numbers ("12.x"); elements keep the numbers.
+        ties: `Tie`s: nodes that follow others, as on a rigid floor.
+        massless: directions ("rotation") or places ("3.y") without mass: they follow the others as in statics.
 
     Places are "3.x", "3.y", "3.rotation" at node 3, and "e2@0.5.x" at half the length of element 2. Strain is measured
     at "e2@0.5,z=0.01" (z m from the axis), forces at "e2@0.0.moment", ".shear" and ".axial". Ground motion acts along
@@ -189,7 +196,7 @@ class Frame2D(PlaneFrame):
     elements: tuple[tuple[int, int], ...] = eqx.field(static=True, converter=as_pairs)
     modulus: Parameter = parameter("Young's modulus E", "N/m^2", positive=True)
     area: Parameter = parameter("cross-section A", "m^2", positive=True)
-    inertia: Parameter = parameter("second moment I of the section", "m^4", positive=True)
+    inertia: Parameter = parameter("second moment I of the section", "m^4", positive=True, zero=True)
     density: Parameter = parameter("density", "kg/m^3", positive=True, zero=True)
     supports: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True, converter=as_supports, default=())
     masses: tuple[PointMass, ...] = eqx.field(converter=as_point_masses, default=())
@@ -198,6 +205,9 @@ class Frame2D(PlaneFrame):
     mass_model: str = eqx.field(
         static=True, converter=as_choice("mass model", "consistent", "lumped"), default="consistent"
     )
+    names: tuple[str, ...] = eqx.field(static=True, converter=as_names, default=())
+    ties: tuple[Tie, ...] = eqx.field(converter=as_ties, default=())
+    massless: tuple[str, ...] = eqx.field(static=True, converter=as_texts, default=())
     directions: ClassVar[tuple[str, ...]] = ("x", "y", "rotation")
     ground_direction: ClassVar[str] = "x"
 
@@ -205,7 +215,7 @@ class Frame2D(PlaneFrame):
         for i, point in enumerate(self.nodes):
             if len(point) != 2:
                 raise InputError(f"Node {i} of a plane frame needs x and y, not {len(point)} numbers.")
-        check_elements(self.coordinates(), self.connectivity(), "element")
+        check_elements(self.coordinates(), self.connectivity(), "element", self.joined_nodes())
         check_per_element(self, len(self.elements), "element", "modulus", "area", "inertia", "density")
         self.check_places()
 
@@ -217,4 +227,7 @@ class Frame2D(PlaneFrame):
 
     def nodes_and_supports(self) -> Nodes:
         kinds = {"fixed": ("x", "y", "rotation"), "pinned": ("x", "y"), "roller": ("y",)}
-        return Nodes(len(self.nodes), self.directions, self.supports, kinds, {})
+        return Nodes(
+            len(self.nodes), self.directions, self.supports, kinds, {}, (),
+            self.names, self.ties, self.nodes, self.massless,
+        )  # fmt: skip

@@ -29,7 +29,8 @@ def axis_of(axes: Mapping[str, str], word: str, owner: str) -> str:
         raise unknown_name("direction of ground motion", word, axes)
     named = [axis for axis in axes if axis and plain(axis) == plain(word)]
     kind, choices = kind_of(word), ", ".join(axes)
-    if named and (len(axes) > 2 or plain(word) not in ("x", "y", "z")):
+    plan = all(its_kind == "horizontal" for its_kind in axes.values())
+    if named and (plan or len(axes) > 2 or plain(word) not in ("x", "y", "z")):
         return named[0]
     if named and axes[named[0]] == "vertical" and kind == "horizontal":
         raise InputError(

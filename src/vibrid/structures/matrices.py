@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray
 
 
-def _as_influence(value):
+def as_influence(value):
     """One influence vector, or one for each direction, in a form that never changes; None stays None."""
     if isinstance(value, Mapping):
         value = tuple(value.items())
@@ -32,7 +32,7 @@ def _as_influence(value):
     return as_floats(value, "influence numbers")
 
 
-def _as_names(value) -> tuple[str, ...]:
+def as_names(value) -> tuple[str, ...]:
     return tuple(map(str, as_entries(value, "names")))
 
 
@@ -48,6 +48,8 @@ class Matrices(Structure):
         influence: (n,) displacement of each degree of freedom for a unit ground displacement; ones by default. For
             ground that moves in several directions one such list each: {"x": [1, 0], "y": [0, 1]}.
         names: names of the degrees of freedom; "0", "1", … by default.
+        influence_factor: of the influence of every degree of freedom in all directions, one number or one for each; 1
+            by default. To be identified where it is not known how far the ground carries a point.
     """
 
     mass: Parameter = parameter("mass matrix M", "kg")
@@ -55,9 +57,10 @@ class Matrices(Structure):
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
     attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
     influence: tuple[float, ...] | tuple[tuple[str, tuple[float, ...]], ...] | None = eqx.field(
-        static=True, default=None, converter=_as_influence
+        static=True, default=None, converter=as_influence
     )
-    names: tuple[str, ...] = eqx.field(static=True, default=(), converter=_as_names)
+    names: tuple[str, ...] = eqx.field(static=True, default=(), converter=as_names)
+    influence_factor: Parameter = parameter("factor of the influence", "", default=1.0)
 
     @classmethod
     @attached
@@ -69,6 +72,11 @@ class Matrices(Structure):
         n = self.mass.shape[0] if self.mass.ndim else 0
         if n == 0 or self.mass.shape not in ((n,), (n, n)) or self.stiffness.shape != (n, n):
             raise InputError(f"M has shape {self.mass.shape} and K {self.stiffness.shape}; both must be {n} by {n}.")
+        if self.influence_factor.shape not in ((), (n,)):
+            raise InputError(
+                f"'influence_factor' has shape {self.influence_factor.shape}; give one number, or one for each of the "
+                f"{n} degrees of freedom."
+            )
         self._check_mass()
         vectors = [(f"influence['{d}']" if d else "influence", v) for d, v in self._influences().items()]
         for what, value in (("names", self.names), *vectors):
@@ -92,6 +100,10 @@ class Matrices(Structure):
                 f"The mass matrix must be symmetric and positive definite; its smallest eigenvalue is {lowest:g} kg."
             )
 
+    @property
+    def size(self) -> int:
+        return self.mass.shape[0]
+
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return self.mass, self.stiffness
 
@@ -100,7 +112,9 @@ class Matrices(Structure):
         names = self.names or tuple(str(i) for i in range(n))
         if str(place) not in names:
             raise unknown_name("degree of freedom", place, names)
-        return np.eye(n)[names.index(str(place))]
+        row = np.zeros(n)
+        row[names.index(str(place))] = 1.0
+        return row
 
     def _influences(self) -> dict[str, tuple[float, ...]]:
         """The influence vector of each direction of ground motion; one without a name where it has one only."""
@@ -113,5 +127,8 @@ class Matrices(Structure):
     def ground_axes(self) -> dict[str, str]:
         return dict.fromkeys(self._influences(), "")
 
-    def ground(self, direction: str = "") -> np.ndarray:
-        return np.asarray(self._influences()[self.ground_axis(direction)])
+    def ground(self, direction: str = "") -> np.ndarray | jax.Array:
+        influence = np.asarray(self._influences()[self.ground_axis(direction)])
+        if isinstance(self.influence_factor, Tracer):
+            return influence * self.influence_factor
+        return influence * np.asarray(self.influence_factor)

@@ -41,6 +41,8 @@ class FrameMember(Parameterised):
         points: number of sections of the Gauss rules.
         hinges: m, plastic-hinge lengths at the first and last node; by default half the depth of the section.
         offsets: shares of the length between nodes that are rigid at the first and last node, inside the joints.
+        p_delta: whether its axial force N acts over the sway w of its ends, a force N w / L across it (the PDelta
+            transformation of OpenSees).
     """
 
     nodes: tuple[int, int] = eqx.field(static=True, converter=_ends)
@@ -50,6 +52,7 @@ class FrameMember(Parameterised):
     points: int = eqx.field(static=True, default=5)
     hinges: Parameter = parameter("plastic-hinge lengths at the two ends", "m", positive=True, default=np.nan)
     offsets: tuple[float, float] = eqx.field(static=True, converter=_pair, default=(0.0, 0.0))
+    p_delta: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         if np.shape(self.hinges) not in ((), (2,)):

@@ -15,10 +15,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.linalg import matvec
 from vibrid.laws.base import Law, Motion, refuse_without_rate
+from vibrid.structures.incidence import Entries, Incidence, IncidenceRow, incidence, rows_of
 
 if TYPE_CHECKING:
     from vibrid.structures.sensors import SensorArrays
@@ -64,7 +66,7 @@ class Model(eqx.Module):
     inverse_mass: jax.Array  # the same shape
     damping: jax.Array | None  # (n, n) N s/m
     stiffness: jax.Array | None  # (n, n) N/m
-    rows: jax.Array | None  # B: (r, n), each deformation once however many laws share it
+    incidence: Incidence | None  # the rows B, each deformation once however many laws share it
     groups: tuple[Group, ...]
     load_matrix: jax.Array  # L: (n, m)
     loads: tuple[tuple[str, str], ...] = eqx.field(static=True)  # (quantity, place or direction) of each input
@@ -91,6 +93,11 @@ class Model(eqx.Module):
         return self.times(self.load_matrix, u)
 
     @property
+    def rows(self) -> jax.Array | np.ndarray | None:
+        """B (r, n) as one matrix."""
+        return None if self.incidence is None else self.incidence.dense()
+
+    @property
     def mass_matrix(self) -> jax.Array:
         return jnp.diag(self.mass) if self.mass.ndim == 1 else self.mass
 
@@ -102,9 +109,9 @@ class Model(eqx.Module):
 
     def deformations(self, x: jax.Array, v: jax.Array) -> Motion:
         """Deformation and rate of every row."""
-        if self.rows is None:
+        if self.incidence is None:
             return Motion(jnp.zeros(0), jnp.zeros(0))
-        return Motion(self.times(self.rows, x), self.times(self.rows, v))
+        return Motion(self.incidence.deform(x, self.batched), self.incidence.deform(v, self.batched))
 
     def _group_forces(self, x, v, s) -> list:
         e, w = self.deformations(x, v)
@@ -129,11 +136,11 @@ class Model(eqx.Module):
             total = total + self.times(self.stiffness, x)
         if self.damping is not None:
             total = total + self.times(self.damping, v)
-        if self.rows is not None:
-            by_row = jnp.zeros(self.rows.shape[0])
+        if self.incidence is not None:
+            by_row = jnp.zeros(self.incidence.shape[0])
             for g, forces in zip(self.groups, self._group_forces(x, v, s), strict=True):
                 by_row = g.add(by_row, forces)
-            total = total + self.times(self.rows.T, by_row)
+            total = total + self.incidence.gather(by_row, self.batched)
         return total
 
     def rates(self, x: jax.Array, v: jax.Array, s: Any) -> Any:
@@ -150,7 +157,7 @@ class Model(eqx.Module):
 
     def advance(self, s: Any, before: PhasePoint, after: PhasePoint, dt: jax.Array | float) -> Any:
         """States after a step from the motion `before` = (x, v) to `after`; `s` is the committed state."""
-        if self.rows is None:
+        if self.incidence is None:
             return s
         b, a = self.deformations(*before), self.deformations(*after)
         return tuple(
@@ -183,7 +190,7 @@ class Model(eqx.Module):
             total = total + dx * self.stiffness
         if self.damping is not None:
             total = total + dv * self.damping
-        if self.rows is None:
+        if self.incidence is None:
             return total
         b, a = self.deformations(*before), self.deformations(*after)
         known = [None] * len(self.groups) if end is None else end
@@ -193,8 +200,7 @@ class Model(eqx.Module):
                 return law.slope(state, Motion(e0, w0), Motion(e1, w1), dt, dx, dv, there)
 
             k = jax.vmap(slope)(g.law, state, there, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w))
-            rows = self.rows[g.rows].reshape(g.count, g.components, n)
-            total = total + jnp.einsum("gan,gab,gbm->nm", rows, k.reshape(g.count, g.components, g.components), rows)
+            total = total + self.incidence.assemble(g.index, k.reshape(g.count, g.components, g.components))
         return total
 
     def acceleration(self, x: jax.Array, v: jax.Array, s: Any, u: jax.Array) -> jax.Array:
@@ -215,15 +221,14 @@ class Model(eqx.Module):
         n = self.size
         stiffness = jnp.zeros((n, n)) if self.stiffness is None else self.stiffness
         damping = jnp.zeros((n, n)) if self.damping is None else self.damping
-        if self.rows is None:
+        if self.incidence is None:
             return self.mass_matrix, damping, stiffness
         for g in self.groups:
-            rows = self.rows[g.rows].reshape(g.count, g.components, n)
             shape = (g.count, g.components, g.components)
             k = jax.vmap(lambda law: law.initial_stiffness())(g.law).reshape(shape)
             c = jax.vmap(lambda law: law.initial_damping())(g.law).reshape(shape)
-            stiffness = stiffness + jnp.einsum("gan,gab,gbm->nm", rows, k, rows)
-            damping = damping + jnp.einsum("gan,gab,gbm->nm", rows, c, rows)
+            stiffness = stiffness + self.incidence.assemble(g.index, k)
+            damping = damping + self.incidence.assemble(g.index, c)
         return self.mass_matrix, damping, stiffness
 
     @property
@@ -282,13 +287,17 @@ class Stack(NamedTuple):
     rows: np.ndarray  # (parts, components, n)
 
 
+Part: TypeAlias = tuple[str, Law, np.ndarray | Entries] | Stack
+"""(name, law, rows) of one part, or a stack of parts."""
+
+
 def stack_laws(
-    parts: Sequence[tuple[str, Law, np.ndarray] | Stack], size: int
-) -> tuple[jax.Array | None, tuple[Group, ...], tuple[tuple[str, int], ...]]:
+    parts: Sequence[Part], size: int
+) -> tuple[Incidence | None, tuple[Group, ...], tuple[tuple[str, int], ...]]:
     """Gather parts with laws of one type (and one structure) into groups.
 
-    `parts` are (name, law, rows) with rows of shape (components, n), or `Stack`s of them, each a group of its own.
-    Returns rows B, groups and part names.
+    `parts` are (name, law, rows) with rows of shape (components, n) or as `Entries`, or `Stack`s of them, each a group
+    of its own. Returns the rows B, groups and part names.
     """
     kinds: dict = {}
     for part in parts:
@@ -298,23 +307,34 @@ def stack_laws(
         name, law, rows = part
         shapes = tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(law))
         kinds.setdefault((jax.tree.structure(law), shapes), []).append((name, law, rows))
-    unique: dict[bytes, int] = {}
-    blocks, groups, names, place = [], [], [], 0
+    unique: dict[tuple, int] = {}
+    distinct: list[IncidenceRow] = []
+    groups, names, place = [], [], 0
     for members in kinds.values():
         index = []
         stacked = isinstance(members, Stack)
         each = zip(members.names, [members.law] * len(members.names), members.rows, strict=True) if stacked else members
-        for name, law, rows in each:
-            rows = np.ascontiguousarray(rows, dtype=float) + 0.0
-            if rows.shape != (law.components, size):
-                raise InputError(f"Part '{name}' needs {law.components} rows of {size} numbers, not {rows.shape}.")
+        for name, law, given in each:
+            rows = rows_of(given, size)
+            if rows is None or len(rows) != law.components:
+                raise InputError(f"Part '{name}' needs {law.components} rows of {size} numbers, not {np.shape(given)}.")
             names.append((name, place))
             place += law.components
             for row in rows:
-                if row.tobytes() not in unique:
-                    unique[row.tobytes()] = len(blocks)
-                    blocks.append(row)
-                index.append(unique[row.tobytes()])
-        law = members.law if stacked else jax.tree.map(lambda *leaves: jnp.stack(leaves), *[m[1] for m in members])
+                if row.key not in unique:
+                    unique[row.key] = len(distinct)
+                    distinct.append(row)
+                index.append(unique[row.key])
+        law = members.law if stacked else stacked_laws([m[1] for m in members])
         groups.append(Group(law, len(members.names) if stacked else len(members), tuple(index)))
-    return (jnp.asarray(np.stack(blocks)) if blocks else None), tuple(groups), tuple(names)
+    return (incidence(distinct, size) if distinct else None), tuple(groups), tuple(names)
+
+
+def stacked_laws(laws: Sequence[Law]) -> Law:
+    """Laws of one type as one law whose arrays have a leading axis; numbers that are known are stacked at once."""
+
+    def stack(*leaves):
+        known = not any(isinstance(leaf, Tracer) for leaf in leaves)
+        return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves])) if known else jnp.stack(leaves)
+
+    return jax.tree.map(stack, *laws)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -13,37 +15,40 @@ import scipy
 from jax.scipy.linalg import solve_triangular
 
 from vibrid.core.arguments import checked
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.core.shown import InNotebooks
 from vibrid.structures.base import Structure
+from vibrid.structures.lanczos import factor
+from vibrid.structures.modal_bulk import LinearBulk, uncoupled
+from vibrid.structures.sparse import SparseMatrices
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LARGE = 500
+"""Degrees of freedom from which few modes are found by Lanczos iterations."""
 _MOST_SHOWN = 20
 """Modes that are printed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Modes(InNotebooks):
-    """The modes of a structure about rest, lowest first; printing them gives a table.
+class Modes(InNotebooks, ABC):
+    """Modes, lowest first: computed (`StructureModes`) or measured (`vibrid.modal.MeasuredModes`).
+
+    Both are compared, paired (`pair_modes`) and drawn by the same functions.
 
     Fields
-        structure: the structure of these modes.
         frequencies: (k,) Hz, undamped.
         ratios: (k,) share of critical damping.
-        shapes: (n, k), scaled to unit modal mass: φᵀ M φ = 1.
-        participation: (k,) Γ = φᵀ M r for the direction of ground motion; √kg with this scaling.
-        effective_mass: (k,) kg, Γ²: the mass that moves with each mode.
-        moving_mass: kg, the sum over all modes, those not listed included.
-        poles: (k,) 1/s, −ζω + iω√(1 − ζ²), of the damped structure.
-        complex_shapes: (n, k) complex, where damping couples the modes; None where it does not (classical damping).
+        shapes: (n, k), real.
+        poles: (k,) 1/s, −ζω + iω√(1 − ζ²).
+        complex_shapes: (n, k) complex, where they are; None where shapes are real (classical damping).
     """
 
-    structure: Structure
     frequencies: np.ndarray
     ratios: np.ndarray
     shapes: np.ndarray
-    participation: np.ndarray
-    effective_mass: np.ndarray
-    moving_mass: float
     poles: np.ndarray
     complex_shapes: np.ndarray | None
 
@@ -61,8 +66,43 @@ class Modes(InNotebooks):
         """Whether damping leaves the undamped shapes as they are."""
         return self.complex_shapes is None
 
+    @property
+    @abstractmethod
+    def places(self) -> tuple[str, ...]:
+        """Names of places where the motion of the modes is known."""
+
+    @abstractmethod
     def at(self, place: str) -> np.ndarray:
         """(k,) motion of a place in each mode."""
+
+    @attached
+    def plot(self, other: Modes | None = None) -> Figure:
+        """Draw the shapes, those of other modes beside them; returns the figure."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StructureModes(Modes):
+    """The modes of a structure about rest; printing them gives a table.
+
+    Fields, beside those of `Modes`
+        shapes: (n, k), scaled to unit modal mass: φᵀ M φ = 1.
+        structure: the structure of these modes.
+        participation: (k,) Γ = φᵀ M r for the direction of ground motion; √kg with this scaling.
+        effective_mass: (k,) kg, Γ²: the mass that moves with each mode.
+        moving_mass: kg, the sum over all modes, those not listed included.
+    """
+
+    structure: Structure
+    participation: np.ndarray
+    effective_mass: np.ndarray
+    moving_mass: float
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        return self.structure.places()
+
+    def at(self, place: str) -> np.ndarray:
         return self.structure.row(place) @ self.shapes
 
     def __repr__(self) -> str:
@@ -93,12 +133,13 @@ class Modes(InNotebooks):
 
 
 @checked
-def modes(structure: Structure, count: int | None = None, direction: str = "") -> Modes:
+def modes(structure: Structure, count: int | None = None, direction: str = "") -> StructureModes:
     """The modes of small motions about rest, every law (attachments too) replaced by its first slope.
 
     Arguments
         structure: any structure.
-        count: how many, lowest first; all by default.
+        count: how many, lowest first; all by default. Few of a structure of 500 degrees of freedom or more are found by
+            Lanczos iterations, without the others.
         direction: of the ground motion for participation and effective mass; the structure's own by default.
 
     Where damping is classical, ζ = φᵀ C φ / 2ω. Where it couples the modes, the ratios come from the complex
@@ -108,6 +149,11 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
     Example
         >>> modes(ShearBuilding(masses=[1, 1], storeys=[Linear(40)] * 2, damping=Modal(0.02)))
     """
+    size = structure.size
+    if count is not None and count < size and (isinstance(structure, SparseMatrices) or count < size // 10):
+        few = _few_modes(structure, count, direction)
+        if few is not None:
+            return few
     mass, damping, stiffness, inertia = (np.asarray(a) for a in _about_rest(structure, direction))
     n = len(mass)
     count = n if count is None else count
@@ -120,20 +166,45 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
     ratios = np.diag(modal) / np.where(omega > 0, 2 * omega, np.inf)
     poles = omega * (-ratios + 1j * np.sqrt(np.maximum(1 - ratios**2, 0.0)))
     complex_shapes = None
-    if not _uncoupled(modal, values):
+    if not uncoupled(modal, values):
         ratios, poles, modal_shapes = _complex_modes(omega, modal, ratios, poles)
         complex_shapes = (shapes @ modal_shapes)[:, :count]
     participation = shapes.T @ inertia
-    return Modes(
-        structure,
-        omega[:count] / (2 * np.pi),
-        ratios[:count],
-        shapes[:, :count],
-        participation[:count],
-        participation[:count] ** 2,
-        float(np.sum(participation**2)),
-        poles[:count],
-        complex_shapes,
+    return StructureModes(
+        frequencies=omega[:count] / (2 * np.pi),
+        ratios=ratios[:count],
+        shapes=shapes[:, :count],
+        poles=poles[:count],
+        complex_shapes=complex_shapes,
+        structure=structure,
+        participation=participation[:count],
+        effective_mass=participation[:count] ** 2,
+        moving_mass=float(np.sum(participation**2)),
+    )
+
+
+def _few_modes(structure: Structure, count: int, direction: str) -> StructureModes | None:
+    """The lowest modes by Lanczos iterations; None where damping couples them, or where the structure is small."""
+    if structure.size < _LARGE:
+        return None
+    bulk = LinearBulk(structure, (("ground_acceleration", direction),))
+    values, shapes = bulk.modes(count)
+    rates = bulk.rates(values, shapes)
+    if rates is None:
+        return None
+    omega, inertia = np.sqrt(np.maximum(values, 0.0)), -bulk.load[:, 0]
+    ratios = rates / np.where(omega > 0, 2 * omega, np.inf)
+    participation = shapes.T @ inertia
+    return StructureModes(
+        frequencies=omega / (2 * np.pi),
+        ratios=ratios,
+        shapes=shapes,
+        poles=omega * (-ratios + 1j * np.sqrt(np.maximum(1 - ratios**2, 0.0))),
+        complex_shapes=None,
+        structure=structure,
+        participation=participation,
+        effective_mass=participation**2,
+        moving_mass=float(inertia @ factor(bulk.mass).solve(inertia)),
     )
 
 
@@ -142,14 +213,6 @@ def _about_rest(structure, direction):
     """M, C, K and M r."""
     model = structure.model((("ground_acceleration", direction),))
     return (*model.initial_matrices(), -model.load_matrix[:, 0])
-
-
-def _uncoupled(modal: np.ndarray, values: np.ndarray) -> bool:
-    """Whether modal damping is diagonal up to rounding, between modes of different frequency."""
-    apart = np.abs(values[:, None] - values) / np.maximum(np.maximum.outer(np.abs(values), np.abs(values)), 1e-300)
-    diagonal = np.abs(np.diag(modal))
-    allowed = 1e-6 * np.sqrt(np.outer(diagonal, diagonal)) + 1e3 * np.finfo(float).eps * np.abs(modal).max()
-    return bool(np.all(np.abs(modal - np.diag(np.diag(modal))) * apart <= allowed))
 
 
 def _complex_modes(omega, modal, ratios, poles):

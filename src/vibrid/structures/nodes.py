@@ -9,11 +9,45 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.parameters import Parameter, Parameterised, parameter
+
+
+class Tie(eqx.Module):
+    """A node that follows another one.
+
+    Arguments
+        node: the node that follows.
+        to: the node that it follows.
+        along: directions that follow ("x"); the others stay free.
+        rigid: whether it is joined by a rigid arm, so that a rotation of `to` moves it too; otherwise each direction
+            moves as the same direction of `to`.
+    """
+
+    node: str = eqx.field(static=True, converter=str)
+    to: str = eqx.field(static=True, converter=str)
+    along: tuple[str, ...] = eqx.field(static=True, converter=lambda v: (v,) if isinstance(v, str) else tuple(v))
+    rigid: bool = eqx.field(static=True, default=False)
+
+
+def as_ties(value: Iterable[Tie]) -> tuple[Tie, ...]:
+    ties = as_entries(value, "ties")
+    for item in ties:
+        if not isinstance(item, Tie):
+            raise InputError(f"A tie is written Tie(node, to, along=directions), not {item!r}.")
+    return ties
+
+
+def as_names(value: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(str(name) for name in as_entries(value, "names of nodes"))
+    for name in names:
+        if not name or "." in name or "@" in name or names.count(name) > 1:
+            raise InputError(f"'{name}' cannot name a node: names are different, not empty, and without '.' and '@'.")
+    return names
 
 
 class PointMass(Parameterised):
@@ -71,6 +105,11 @@ def as_pairs(value: Iterable[Sequence[int] | np.ndarray]) -> tuple[tuple[int, in
     return tuple((int(a), int(b)) for a, b in pairs)
 
 
+def as_texts(value: Iterable[str] | str) -> tuple[str, ...]:
+    """Words, one or several."""
+    return (value,) if isinstance(value, str) else tuple(map(str, as_entries(value, "words")))
+
+
 def as_choice(what: str, *choices: str) -> Callable[[str], str]:
     """A converter that accepts one of a few words."""
 
@@ -82,8 +121,9 @@ def as_choice(what: str, *choices: str) -> Callable[[str], str]:
     return convert
 
 
-def check_elements(coordinates: np.ndarray, elements: np.ndarray, kind: str) -> None:
-    """Refuse elements that name no node, have no length, or leave a node unconnected."""
+def check_elements(coordinates: np.ndarray, elements: np.ndarray, kind: str, joined: Iterable[int] = ()) -> None:
+    """Refuse elements that name no node, have no length, or leave a node unconnected; `joined` are nodes that ties or
+    attachments connect."""
     count = len(coordinates)
     if elements.size == 0:
         raise InputError(f"There is no {kind}; give at least one, as a pair of node numbers.")
@@ -93,7 +133,7 @@ def check_elements(coordinates: np.ndarray, elements: np.ndarray, kind: str) -> 
                 raise InputError(f"{kind.capitalize()} {i} ends at node {node}; nodes are numbered 0 to {count - 1}.")
         if np.linalg.norm(coordinates[b] - coordinates[a]) == 0:
             raise InputError(f"{kind.capitalize()} {i}, from node {a} to node {b}, has no length.")
-    alone = sorted(set(range(count)) - set(elements.ravel().tolist()))
+    alone = sorted(set(range(count)) - set(elements.ravel().tolist()) - set(joined))
     if alone:
         raise InputError(f"Node {alone[0]} belongs to no {kind}; remove it or connect it.")
 
@@ -111,7 +151,8 @@ class Nodes:
     """The degrees of freedom of a structure's nodes: `directions` at each node, numbered node by node.
 
     `kinds` states what "fixed", "pinned" and "roller" hold; `aliases` are further names of nodes ("tip"); `removed`
-    are directions that no node has.
+    are directions that no node has. `given_names` are names in place of the numbers; `ties` let nodes follow others
+    (rigid ones need the `coordinates`); `massless` are directions or places without mass.
     """
 
     count: int
@@ -120,6 +161,14 @@ class Nodes:
     kinds: Mapping[str, tuple[str, ...]]
     aliases: Mapping[str, int]
     removed: tuple[str, ...] = ()
+    given_names: tuple[str, ...] = ()
+    ties: tuple[Tie, ...] = ()
+    coordinates: tuple[tuple[float, ...], ...] = ()
+    massless: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.given_names and len(self.given_names) != self.count:
+            raise InputError(f"{len(self.given_names)} names were given for {self.count} nodes; give each node one.")
 
     @property
     def size(self) -> int:
@@ -127,8 +176,8 @@ class Nodes:
         return self.count * len(self.directions)
 
     @cached_property
-    def free(self) -> np.ndarray:
-        """The degrees of freedom that can move, in the numbering before supports."""
+    def held(self) -> np.ndarray:
+        """(nodes, directions): what the supports hold."""
         held = np.zeros((self.count, len(self.directions)), dtype=bool)
         for direction in self.removed:
             held[:, self.directions.index(direction)] = True
@@ -138,13 +187,108 @@ class Nodes:
                     if direction not in self.directions:
                         raise unknown_name("support", name, (*self.kinds, *self.directions))
                     held[self.number(node), self.directions.index(direction)] = True
-        if held.all():
+        return held
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """The degrees of freedom that can move, in the numbering before supports."""
+        held = self.held
+        follows = np.zeros_like(held)
+        for tie in self.ties:
+            for direction in tie.along:
+                if direction not in self.directions:
+                    raise unknown_name("direction", direction, self.directions)
+                at = self.number(tie.node), self.directions.index(direction)
+                if held[at] or follows[at]:
+                    raise InputError(
+                        f"'{tie.node}.{direction}' is tied to node {tie.to} and is held, or tied, already; do one."
+                    )
+                follows[at] = True
+        if (held | follows).all():
             raise InputError("The supports hold every degree of freedom; nothing can move.")
-        return np.flatnonzero(~held.ravel())
+        return np.flatnonzero(~(held | follows).ravel())
+
+    @cached_property
+    def following(self) -> np.ndarray:
+        """(size, free): the motion of every degree of freedom from the free ones."""
+        return self.chained[:, self.free]
+
+    @cached_property
+    def chained(self) -> np.ndarray:
+        """(size, size): the motion of every degree of freedom from those that follow none; ties may form a chain."""
+        whole = np.eye(self.size)
+        for tie in self.ties:
+            node, to = self.number(tie.node), self.number(tie.to)
+            rows, leading = self.rows(node), self.rows(to)
+            for direction in tie.along:
+                d = self.directions.index(direction)
+                row = leading[d].copy()
+                if tie.rigid and direction in ("x", "y") and "rotation" in self.directions:
+                    arm = np.subtract(self.coordinates[node], self.coordinates[to])
+                    row += (-arm[1] if direction == "x" else arm[0]) * leading[self.directions.index("rotation")]
+                whole[int(np.argmax(rows[d]))] = row
+        for _ in range(len(self.ties).bit_length()):  # a chain is at most as long as there are ties
+            whole = whole @ whole
+        return whole
+
+    def check_ties(self) -> None:
+        """Refuse ties that form a ring."""
+        leaders: dict[tuple[int, str], tuple[int, str]] = {}
+        for tie in self.ties:
+            leaders |= {(self.number(tie.node), along): (self.number(tie.to), along) for along in tie.along}
+        for first in leaders:
+            place, steps = first, 0
+            while place in leaders and steps <= len(leaders):
+                place, steps = leaders[place], steps + 1
+            if place in leaders:
+                raise InputError(
+                    f"Ties form a ring at node {first[0]} along {first[1]}: none of these nodes moves by itself; leave "
+                    "one tie out."
+                )
+
+    def onto_free(self, rows: np.ndarray) -> np.ndarray:
+        """Rows over all degrees of freedom as rows over the free ones."""
+        return rows @ self.following if self.ties else rows[..., self.free]
+
+    def over_free(self, matrix: jax.Array) -> jax.Array:
+        """A matrix over all degrees of freedom as one over the free ones."""
+        if self.ties:
+            return jnp.asarray(self.following.T) @ matrix @ self.following
+        return matrix[np.ix_(self.free, self.free)]
+
+    @cached_property
+    def light(self) -> np.ndarray:
+        """Places among the free degrees of freedom that have no mass."""
+        chosen = set()
+        for text in self.massless:
+            where, direction = ("", text) if text in self.directions else self.split(text)
+            if not direction:
+                raise InputError(
+                    f"'{text}' needs a direction: massless are directions, or places such as '3.rotation'."
+                )
+            own = None if not where else self.number(where)
+            k = len(self.directions)
+            chosen |= {
+                i
+                for i, dof in enumerate(self.free)
+                if self.directions[dof % k] == direction and own in (None, dof // k)
+            }
+        if len(chosen) == len(self.free):
+            raise InputError("Every degree of freedom is massless; nothing resists acceleration.")
+        return np.array(sorted(chosen), dtype=int)
+
+    @cached_property
+    def heavy(self) -> np.ndarray:
+        """Places among the free degrees of freedom that have mass: the coordinates of the model."""
+        return np.setdiff1d(np.arange(len(self.free)), self.light)
 
     def number(self, name: str) -> int:
         """The number of a node from its name."""
         text = str(name).strip()
+        if self.given_names:
+            if text not in self.given_names:
+                raise unknown_name("node", text, self.given_names)
+            return self.given_names.index(text)
         if text in self.aliases:
             return self.aliases[text]
         if text.isdigit() and int(text) < self.count:
@@ -181,6 +325,7 @@ class Nodes:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the free degrees of freedom: "1.lateral", "1.rotation", …"""
+        """Names of the free degrees of freedom with mass: "1.lateral", "1.rotation", …"""
         k = len(self.directions)
-        return tuple(f"{i // k}.{self.directions[i % k]}" for i in self.free)
+        called = self.given_names or tuple(map(str, range(self.count)))
+        return tuple(f"{called[i // k]}.{self.directions[i % k]}" for i in self.free[self.heavy])

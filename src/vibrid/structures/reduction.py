@@ -13,7 +13,6 @@ With kept (a) and other (o) degrees of freedom and the modes Φ of the whole:
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -23,34 +22,18 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from vibrid.core.arguments import Numbers, checked
+from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.laws.base import Law
 from vibrid.structures.base import GROUND, Structure
+from vibrid.structures.constants import ConstantArray
+from vibrid.structures.incidence import dense_incidence
 from vibrid.structures.model import Loads, Model
 
 if TYPE_CHECKING:
-    from vibrid.structures.model import Stack
+    from vibrid.structures.model import Part
 
 METHODS = ("guyan", "irs", "serep", "craig-bampton")
-
-
-class ConstantArray:
-    """An array that never changes, so that programs can be compiled for it."""
-
-    def __init__(self, values: Numbers) -> None:
-        self.values: np.ndarray = np.array(values, dtype=float)
-        self.values.flags.writeable = False
-        self._key = hashlib.sha256(self.values.tobytes()).digest(), self.values.shape
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ConstantArray) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __repr__(self) -> str:
-        return f"ConstantArray{self.values.shape}"
 
 
 class Reduced(Structure):
@@ -78,6 +61,10 @@ class Reduced(Structure):
         """Motion of the full structure from motion of this one: (…, r) to (…, n); displacement, velocity alike."""
         return q @ self.matrix.T
 
+    @property
+    def size(self) -> int:
+        return self.matrix.shape[1]
+
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         """M and K of the coordinates; the full structure's own laws stay laws."""
         t = jnp.asarray(self.matrix)
@@ -85,7 +72,7 @@ class Reduced(Structure):
         full = jnp.diag(mass) if mass.ndim == 1 else mass
         return t.T @ full @ t, None if stiffness is None else t.T @ stiffness @ t
 
-    def model(self, loads: Loads = GROUND, parts: Sequence[tuple[str, Law, np.ndarray] | Stack] | None = None) -> Model:
+    def model(self, loads: Loads = GROUND, parts: Sequence[Part] | None = None) -> Model:
         t = self.matrix
         full = self.full.model(loads, parts)
         mass = t.T @ full.mass_matrix @ t
@@ -95,7 +82,7 @@ class Reduced(Structure):
             inverse_mass=jnp.linalg.inv(mass),
             damping=None if full.damping is None else t.T @ full.damping @ t,
             stiffness=None if full.stiffness is None else t.T @ full.stiffness @ t,
-            rows=None if full.rows is None else full.rows @ t,
+            incidence=None if full.incidence is None else dense_incidence(full.incidence.dense() @ t),
             load_matrix=t.T @ full.load_matrix,
         )
 
@@ -129,7 +116,7 @@ class Reduced(Structure):
     def ground_inertia(self, direction: str = "") -> jax.Array:
         return jnp.asarray(self.matrix.T) @ self.full.ground_inertia(direction)
 
-    def carried(self, place: str, direction: str = "") -> float:
+    def carried(self, place: str, direction: str = "") -> np.ndarray | jax.Array:
         return self.full.carried(place, direction)
 
 

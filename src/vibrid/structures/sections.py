@@ -94,6 +94,61 @@ class ReinforcedSection(Parameterised):
         ]
 
 
+class FiberLayer(Parameterised):
+    """Fibres of one material in a section.
+
+    Arguments
+        material: a law of stress over strain.
+        heights, areas: m and m², of each fibre, heights above the axis of the member.
+    """
+
+    material: Law
+    heights: Parameter = parameter("height of each fibre above the axis", "m")
+    areas: Parameter = parameter("area of each fibre", "m^2", positive=True, zero=True)
+
+    def __check_init__(self) -> None:
+        if not isinstance(self.material, Material):
+            raise InputError(
+                f"The fibres of a section need a law of stress over strain (KentPark, MenegottoPinto), not "
+                f"{type(self.material).__name__}."
+            )
+        if np.ndim(self.areas) != 1 or np.shape(self.areas) != np.shape(self.heights):
+            raise InputError("Fibres need one height and one area each, as two lists of one length.")
+
+
+class FiberSection(Parameterised):
+    """A section given by its fibres, of any shape and any materials, bent in the plane of the frame.
+
+    Arguments
+        name: the name that members use.
+        fibres: `FiberLayer`s, one for each material.
+        density: kg/m³ of all fibres, for the member's own mass; 0 by default.
+    """
+
+    name: str = eqx.field(static=True, converter=str)
+    fibres: tuple[FiberLayer, ...] = eqx.field(converter=tuple)
+    density: Parameter = parameter("density", "kg/m^3", positive=True, default=0.0)
+
+    def __check_init__(self) -> None:
+        if not self.fibres:
+            raise InputError(f"Section '{self.name}' has no fibres.")
+        refuse_lists(self, f"Section '{self.name}'", "density")
+
+    @property
+    def area(self) -> jax.Array:
+        """m², of all fibres."""
+        return jnp.sum(jnp.concatenate([layer.areas for layer in self.fibres]))
+
+    @property
+    def depth(self) -> jax.Array:
+        """m, between the outermost fibres."""
+        return jnp.ptp(jnp.concatenate([layer.heights for layer in self.fibres]))
+
+    def layers(self) -> Any:
+        """(material, heights, areas) of the fibres of each material."""
+        return [(layer.material, layer.heights, layer.areas) for layer in self.fibres]
+
+
 class Fibres(eqx.Module):
     """Fibres of one type of material: parameters, heights (m) and areas (m²), one of each a fibre."""
 
@@ -102,20 +157,14 @@ class Fibres(eqx.Module):
     areas: jax.Array
 
 
-def gather_fibres(section: ReinforcedSection, counts: tuple[int, ...] = ()) -> tuple[Fibres, ...]:
-    """The fibres of a section, those of one type of material together so that they are one evaluation.
-
-    `counts` fills each type up to a number with fibres without area, so that different sections stack.
-    """
-    kinds: dict[str, Any] = {}
+def gather_fibres(section: ReinforcedSection | FiberSection) -> tuple[Fibres, ...]:
+    """The fibres of a section, those of one type of material together so that they are one evaluation."""
+    kinds: dict[Any, Any] = {}
     for material, heights, areas in section.layers():
         kinds.setdefault(jax.tree.structure(material), []).append((material, heights, areas))
     groups = []
-    for i, members in enumerate(kinds.values()):
+    for members in kinds.values():
         sizes = [len(heights) for _, heights, _ in members]
-        fill = counts[i] - sum(sizes) if counts else 0
-        members = [*members, (members[-1][0], jnp.zeros(fill), jnp.zeros(fill))] if fill else members
-        sizes = [*sizes, fill] if fill else sizes
 
         def spread(*leaves, sizes=sizes):
             return jnp.concatenate([jnp.broadcast_to(leaf, (n,)) for leaf, n in zip(leaves, sizes, strict=True)])
@@ -125,14 +174,31 @@ def gather_fibres(section: ReinforcedSection, counts: tuple[int, ...] = ()) -> t
     return tuple(groups)
 
 
-def stack_fibres(sections: tuple[ReinforcedSection, ...]) -> tuple[Fibres, ...]:
+def _filled(own: Fibres | None, other: Fibres, count: int) -> Fibres:
+    """Fibres filled up to a number with fibres without area; all of them where a section has none of this type."""
+    given = 0 if own is None else len(own.heights)
+    source = other if own is None else own
+
+    def fill(leaf):
+        return jnp.concatenate([leaf[:given], jnp.broadcast_to(leaf[-1], (count - given,))])
+
+    material = jax.tree.map(fill, source.material)
+    none = jnp.zeros(count - given)
+    sizes = [jnp.zeros(0)] * 2 if own is None else [own.heights, own.areas]
+    return Fibres(material, *(jnp.concatenate([numbers, none]) for numbers in sizes))
+
+
+def stack_fibres(sections: tuple[ReinforcedSection | FiberSection, ...]) -> tuple[Fibres, ...]:
     """The fibres of several sections with a leading axis over the sections, filled up to the same numbers."""
-    gathered = [gather_fibres(section) for section in sections]
-    kinds = {tuple(jax.tree.structure(kind.material) for kind in fibres) for fibres in gathered}
-    if len(kinds) > 1:
-        raise InputError("The sections of one frame need the same types of material in concrete, core and steel.")
-    counts = tuple(max(len(kind.heights) for kind in same) for same in zip(*gathered, strict=True))
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *[gather_fibres(section, counts) for section in sections])
+    gathered = [{jax.tree.structure(f.material): f for f in gather_fibres(section)} for section in sections]
+    kinds = {kind: fibres for own in reversed(gathered) for kind, fibres in own.items()}
+    order = list(dict.fromkeys(kind for own in gathered for kind in own))
+    stacked = []
+    for kind in order:
+        count = max(len(own[kind].heights) for own in gathered if kind in own)
+        same = [_filled(own.get(kind), kinds[kind], count) for own in gathered]
+        stacked.append(jax.tree.map(lambda *leaves: jnp.stack(leaves), *same))
+    return tuple(stacked)
 
 
 class SectionResponse(eqx.Module):

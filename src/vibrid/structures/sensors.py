@@ -119,11 +119,17 @@ def compile_sensors(structure: Structure, model: Model, sensors: Sequence[Sensor
     """The arrays that turn the motion of `model` (of `structure`) into the readings of `sensors`."""
     n, m, ny = model.size, model.load_matrix.shape[1], len(sensors)
     rows = {kind: np.zeros((ny, n)) for kind in ("displacement", "velocity", "acceleration")}
-    inputs = np.zeros((ny, m))
+    carried: list[list[Any]] = [[0.0] * m for _ in sensors]
+    apart = structure.moves_supports_apart(model.loads)
     force_rows = np.zeros((ny, sum(len(g.index) for g in model.groups)))
     traced = None
     for i, sensor in enumerate(sensors):
         q = sensor.quantity
+        if apart and q != "absolute_acceleration":
+            raise InputError(
+                f"Sensor '{sensor.label}': where supports move differently, {q} has a part that follows the "
+                "displacement of the supports, which accelerations do not give; use absolute_acceleration."
+            )
         if q == "displacement":
             rows["displacement"][i] = structure.row(sensor.place)
         elif q == "rotation":
@@ -132,7 +138,7 @@ def compile_sensors(structure: Structure, model: Model, sensors: Sequence[Sensor
             rows[q][i] = structure.row(sensor.place)
         elif q == "absolute_acceleration":
             rows["acceleration"][i] = structure.row(sensor.place)
-            inputs[i] = [
+            carried[i] = [
                 structure.carried(sensor.place, direction) if quantity == "ground_acceleration" else 0.0
                 for quantity, direction in model.loads
             ]
@@ -153,7 +159,7 @@ def compile_sensors(structure: Structure, model: Model, sensors: Sequence[Sensor
         displacement=use["displacement"],
         velocity=use["velocity"],
         acceleration=use["acceleration"],
-        inputs=jnp.asarray(inputs),
+        inputs=jnp.asarray(carried, float).reshape(ny, m),
         forces=use["forces"],
         gain=jnp.stack([jnp.asarray(s.gain) for s in sensors]),
         offset=jnp.stack([jnp.asarray(s.offset) for s in sensors]),

@@ -12,6 +12,7 @@ from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import Law, check_law
 from vibrid.structures.base import STRUCTURES, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.damping import Damping
+from vibrid.structures.incidence import Entries
 
 
 @STRUCTURES.register("shear-building")
@@ -54,27 +55,35 @@ class ShearBuilding(Structure):
     def floors(self) -> int:
         return len(self.storeys)
 
+    @property
+    def size(self) -> int:
+        return self.floors
+
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         return self.masses, None
 
-    def parts(self) -> list[tuple[str, Law, np.ndarray]]:
-        parts = [(f"storeys[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.storeys)]
-        if isinstance(self.damping, Law):
-            parts += [(f"damping[{i}]", self.damping, self._rows(self.damping, i)) for i in range(self.floors)]
-        elif isinstance(self.damping, tuple):
-            parts += [(f"damping[{i}]", law, self._rows(law, i)) for i, law in enumerate(self.damping)]
-        return parts
+    def parts(self) -> list[tuple[str, Law, Entries]]:
+        count = self.floors
+        named = [(f"storeys[{i}]", i, law) for i, law in enumerate(self.storeys)]
+        named += [(f"damping[{i}]", i, law) for i, law in enumerate(self._dampers())]
+        return [(name, law, _rows(i, law.components, count)) for name, i, law in named]
 
-    def _rows(self, law: Law, storey: int) -> np.ndarray:
-        """Drift of the storey, and the floor's displacement for laws with a second deformation."""
-        drift = self.drift_row(str(storey))
-        return np.stack([drift, self.row(str(storey))][: law.components])
+    def laws(self) -> list[Law]:
+        return [*self.storeys, *self._dampers(), *(a.law for a in self.attachments)]
+
+    def _dampers(self) -> tuple[Law, ...]:
+        """The damping law of every storey; none where the damping is of the whole building."""
+        if isinstance(self.damping, Law):
+            return (self.damping,) * self.floors
+        return self.damping if isinstance(self.damping, tuple) else ()
 
     def places(self) -> tuple[str, ...]:
         return tuple(str(floor) for floor in range(self.floors))
 
     def row(self, place: str) -> np.ndarray:
-        return np.eye(self.floors)[self._floor(place)]
+        row = np.zeros(self.floors)
+        row[self._floor(place)] = 1.0
+        return row
 
     def drift_row(self, place: str) -> np.ndarray:
         i = self._floor(place)
@@ -96,3 +105,10 @@ class ShearBuilding(Structure):
         raise InputError(
             f"'{place}' is not a floor of this building; they are numbered 0 to {self.floors - 1}, the last is 'roof'."
         )
+
+
+def _rows(floor: int, components: int, floors: int) -> Entries:
+    """The drift below a floor, and the displacement of the floor for laws that need both."""
+    columns = np.array([[floor, max(floor - 1, 0)], [floor, floor]])
+    weights = np.array([[1.0, -1.0 if floor else 0.0], [1.0, 0.0]])
+    return Entries(columns[:components], weights[:components], floors)

@@ -18,11 +18,15 @@ from vibrid.structures.damping import Damping
 from vibrid.structures.nodes import (
     Nodes,
     PointMass,
+    Tie,
     as_choice,
+    as_names,
     as_pairs,
     as_point_masses,
     as_points,
     as_supports,
+    as_texts,
+    as_ties,
     check_elements,
     check_per_element,
 )
@@ -44,6 +48,9 @@ class Truss(Assembled):
         damping: None, `Rayleigh`, `Modal`, or a matrix C in N s/m.
         attachments: laws between places, or between a place and the ground.
         mass_model: "consistent" (default) or "lumped" (half at each end).
+        names: names of the nodes, in their order, in place of their numbers ("12.x"); bars keep the numbers.
+        ties: `Tie`s: nodes that follow others.
+        massless: directions ("y") or places ("3.y") without mass: they follow the others as in statics.
 
     Places are a node and a direction: "4.y". Strain and element force (N, tension positive) are measured at the number
     of a bar: "7". Ground motion acts along "x" (default), "y" or "z".
@@ -66,13 +73,16 @@ class Truss(Assembled):
     mass_model: str = eqx.field(
         static=True, converter=as_choice("mass model", "consistent", "lumped"), default="consistent"
     )
+    names: tuple[str, ...] = eqx.field(static=True, converter=as_names, default=())
+    ties: tuple[Tie, ...] = eqx.field(converter=as_ties, default=())
+    massless: tuple[str, ...] = eqx.field(static=True, converter=as_texts, default=())
     ground_direction: ClassVar[str] = "x"
 
     def __check_init__(self) -> None:
         sizes = {len(point) for point in self.nodes}
         if sizes not in ({2}, {3}):
             raise InputError("The nodes of a truss need x and y, or x, y and z; the same for all.")
-        check_elements(np.array(self.nodes), self.connectivity(), "bar")
+        check_elements(np.array(self.nodes), self.connectivity(), "bar", self.joined_nodes())
         check_per_element(self, len(self.bars), "bar", "modulus", "area", "density")
         self.check_places()
 
@@ -89,7 +99,10 @@ class Truss(Assembled):
 
     def nodes_and_supports(self) -> Nodes:
         kinds = {"fixed": self.directions, "pinned": self.directions, "roller": self.directions[-1:]}
-        return Nodes(len(self.nodes), self.directions, self.supports, kinds, {})
+        return Nodes(
+            len(self.nodes), self.directions, self.supports, kinds, {}, (),
+            self.names, self.ties, self.nodes, self.massless,
+        )  # fmt: skip
 
     def _geometry(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths (bars,) and unit vectors (bars, k)."""
@@ -113,7 +126,7 @@ class Truss(Assembled):
         nodes = self.nodes_and_supports()
         row = np.zeros(nodes.size)
         row[nodes.dofs(self.connectivity()[[bar]])[0]] = np.concatenate([-direction[bar], direction[bar]]) / length[bar]
-        return row[nodes.free]
+        return self.onto_model(row)
 
     def force_row(self, place: str) -> np.ndarray | jax.Array:
         """Axial force of a bar in N, tension positive, by its number."""

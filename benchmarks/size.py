@@ -1,0 +1,193 @@
+"""Processor time of a step over the size of a structure: chains of Bouc–Wen storeys, and large linear structures.
+
+    python benchmarks/size.py                      # all parts
+    python benchmarks/size.py --part storeys       # or linear, sparse
+
+Times are of the processor (`time.process_time`), the smallest of several whole calls divided by the samples, so that a
+busy machine disturbs them less; a first call is that of a new process with an empty cache. Every size runs in a
+process of its own. The parts that ran before are kept in `results/size.json`; curves are in `results/size.svg`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from table import FOLDER, save
+
+import vibrid as vb
+from vibrid.papers.pages import machine
+from vibrid.simulation.excitation import drive
+from vibrid.simulation.in_modes import modal_motion
+
+STEP, SAMPLES = 0.005, 8000
+STOREYS, FULL, SPARSE = (5, 20, 50, 100, 200, 500), (200, 800, 2000), (20_000,)
+REPEATS = 4
+
+
+def motion(samples: int) -> vb.Record:
+    """Ground acceleration between 0.3 and 8 Hz that begins and ends at rest."""
+    rng, t = np.random.default_rng(0), np.arange(samples) * STEP
+    frequencies, phases = np.linspace(0.3, 8.0, 40), rng.uniform(0, 6.28, 40)
+    waves = np.sin(2 * np.pi * np.outer(t, frequencies) + phases).sum(axis=1)
+    values = 0.3 * waves * np.sin(np.pi * t / t[-1]) ** 2
+    return vb.Record(values, [vb.Channel("ground", "ground_acceleration")], step=STEP, name="benchmark motion")
+
+
+def storeys(count: int) -> vb.ShearBuilding:
+    laws = [vb.BoucWen(1e6 * (1 + 0.001 * i), 50.0, 50.0, post_yield_ratio=0.1) for i in range(count)]
+    return vb.ShearBuilding(masses=np.full(count, 1e3), storeys=laws, damping=vb.Viscous(2e3))
+
+
+def full(count: int) -> vb.Matrices:
+    stiffness = 2e6 * (2 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1))
+    return vb.Matrices(mass=np.full(count, 1e3), stiffness=stiffness, damping=vb.Rayleigh(0.1, 1e-4))
+
+
+def sparse(count: int) -> vb.SparseMatrices:
+    """A plane grid of masses and springs, held at one edge, twice as high as it is wide."""
+    wide = round(np.sqrt(count / 2))
+    path = lambda k: scipy.sparse.diags([2 * np.ones(k), -np.ones(k - 1), -np.ones(k - 1)], [0, 1, -1])  # noqa: E731
+    high = count // wide
+    ends = scipy.sparse.diags(np.r_[1.0, np.zeros(wide - 2), 1.0])
+    stiffness = scipy.sparse.kron(path(high), scipy.sparse.eye(wide))
+    stiffness = stiffness + scipy.sparse.kron(scipy.sparse.eye(high), path(wide) - ends)
+    return vb.SparseMatrices(mass=np.full(high * wide, 1e3), stiffness=8e7 * stiffness, damping=vb.Modal(0.02))
+
+
+def once(part: str, count: int) -> dict:
+    """One size, in this process."""
+    record = motion(SAMPLES)
+    places = (
+        np.linspace(0, count - 1, 10).astype(int) if part != "sparse" else np.linspace(0, count - 100, 10).astype(int)
+    )
+    sensors = vb.Sensors(acceleration=[str(p) for p in dict.fromkeys(places.tolist())])
+    made = {"storeys": storeys, "linear": full, "sparse": sparse}[part](count)
+
+    def job():
+        response = vb.simulate(made, record)
+        return response if part == "storeys" else (response, response.readings(sensors))
+
+    wall, begin = time.perf_counter(), time.process_time()
+    first = job()
+    found = {"first_s": time.process_time() - begin, "first_wall_s": time.perf_counter() - wall}
+    if part == "storeys":
+        times = [_seconds(job) for _ in range(REPEATS)]
+        found["step_us"] = 1e6 * min(times) / SAMPLES
+    else:
+        response = first[0]
+        system, driven = response.system, drive(response.inputs)
+        numbers = [jnp.asarray(part) for part in (system.values, system.rates, system.participation)]
+        rest = (jnp.zeros(system.count),) * 2
+
+        def again():
+            jax.block_until_ready(modal_motion(*numbers, driven, STEP, rest))
+            response.readings(sensors)
+
+        found["step_us"] = 1e6 * min(_seconds(again) for _ in range(REPEATS)) / SAMPLES
+        found |= {"modes": response.modal.count, "size": response.modal.size, "shares": response.modal.shares}
+    found["memory_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return found
+
+
+def _seconds(job) -> float:
+    begin = time.process_time()
+    job()
+    return time.process_time() - begin
+
+
+def measured(part: str, count: int) -> dict:
+    with tempfile.TemporaryDirectory() as cache:
+        own = os.environ | {"VIBRID_CACHE": cache}
+        command = [sys.executable, __file__, "--once", part, str(count)]
+        ran = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+        if ran.returncode:
+            raise SystemExit(ran.stderr)
+    found = json.loads(ran.stdout.splitlines()[-1])
+    print(part, count, found, flush=True)
+    return found
+
+
+def rows_of(all_: dict) -> list[dict]:
+    rows = []
+    chain = {int(n): own for n, own in all_.get("storeys", {}).items()}
+    for count, own in chain.items():
+        step, first = own["step_us"], own["first_s"]
+        rows.append({
+            "what": f"{count} Bouc–Wen storeys, Runge–Kutta 4: a step of a whole call",
+            "measured": f"{step:.1f} µs; first call {first:.1f} s",
+            "target": "≤ 30 µs, first call ≤ 4 s" if count == 200 else "",
+            "met": (step <= 30 and first <= 4) if count == 200 else None,
+            "note": f"first call {own['first_wall_s']:.1f} s by the clock",
+        })  # fmt: skip
+    if 5 in chain and 500 in chain:
+        exponent = np.log(chain[500]["step_us"] / chain[5]["step_us"]) / np.log(100)
+        rows.append({
+            "what": "growth exponent from 5 to 500 storeys", "measured": f"{exponent:.2f}", "target": "≤ 1.1",
+            "met": bool(exponent <= 1.1),
+        })  # fmt: skip
+    for part, limit in (("linear", {2000: 100.0}), ("sparse", {20_000: 2000.0})):
+        for count, own in all_.get(part, {}).items():
+            most = limit.get(int(count))
+            told = ", ".join(f"{name} {100 * share:.2g} %" for name, share in own["shares"].items())
+            rows.append({
+                "what": f"{own['size']} linear degrees of freedom ({part}), 10 outputs: a step, modes known",
+                "measured": f"{own['step_us']:.1f} µs in {own['modes']} modes",
+                "target": "" if most is None else f"≤ {most:g} µs" + (", ≤ 4 GiB" if part == "sparse" else ""),
+                "met": None if most is None else bool(own["step_us"] <= most and own["memory_gib"] <= 4),
+                "note": f"first call with modes and compilation {own['first_s']:.1f} s, {own['memory_gib']:.2f} GiB"
+                + (f"; stated error {told}" if told else "; exact"),
+            })  # fmt: skip
+    return rows
+
+
+def draw(all_: dict) -> None:
+    import matplotlib.pyplot as plt
+
+    plt.rcParams["svg.hashsalt"] = "vibrid"
+    figure, ax = plt.subplots(figsize=(6, 4), constrained_layout=True)
+    marks = {"storeys": ("Bouc–Wen storeys, whole call", "o-"), "linear": ("linear, all modes", "s-"),
+             "sparse": ("linear, sparse, lowest modes", "^")}  # fmt: skip
+    for part, (label, mark) in marks.items():
+        own = all_.get(part, {})
+        if own:
+            ax.loglog([int(n) for n in own], [o["step_us"] for o in own.values()], mark, label=label)
+    ax.set(xlabel="degrees of freedom", ylabel="processor time of a step in µs")
+    ax.grid(visible=True, which="both", alpha=0.3)
+    ax.legend()
+    figure.savefig(FOLDER / "results" / "size.svg", metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=("storeys", "linear", "sparse"))
+    parser.add_argument("--once", nargs=2)
+    parser.add_argument("--machine", default=None)
+    given = parser.parse_args()
+    if given.once:
+        print(json.dumps(once(given.once[0], int(given.once[1]))))
+        return
+    kept = FOLDER / "results" / "size.json"
+    all_ = json.loads(kept.read_text())["rows"][-1]["details"] if kept.exists() else {}
+    for part, sizes in (("storeys", STOREYS), ("linear", FULL), ("sparse", SPARSE)):
+        if given.part in (None, part):
+            all_[part] = {str(n): measured(part, n) for n in sizes}
+    rows = rows_of(all_)
+    rows[-1]["details"] = all_
+    command = "python benchmarks/size.py"
+    save("size", "Size: processor time of a step", command, given.machine or machine(), rows)
+    draw(all_)
+
+
+if __name__ == "__main__":
+    main()
