@@ -65,13 +65,13 @@ def row(what, measured, target="", met=None, note="", **details) -> dict:
 
 
 def history() -> np.ndarray:
-    """(steps, 8) inputs: motion, capacities and measurements of the tested device, as in a test."""
+    """(steps, 9) inputs: motion, capacities, measurements of the tested device and first force, as in a test."""
     rng, t = np.random.default_rng(0), np.arange(STEPS) / 256.0
     x = 0.01 * np.sin(2 * np.pi * 1.3 * t) * np.sin(2 * np.pi * 0.05 * t)
     v = np.gradient(x, 1 / 256.0)
     force = 1.5e4 * np.tanh(v / 0.02)
     companion = [force + 300 * rng.standard_normal(STEPS), x, 120 + 30 * np.tanh(v / 0.1), 120 - 30 * np.tanh(v / 0.1)]
-    return np.column_stack([x, v, np.full((STEPS, 2), 1.8e4), *companion])
+    return np.column_stack([x, v, np.full((STEPS, 2), 1.8e4), *companion, np.zeros(STEPS)])
 
 
 def models(u: np.ndarray) -> dict:

@@ -1,5 +1,7 @@
 """What is computed between two questions to a device outside: as C and by JAX, the same."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,6 +87,17 @@ def test_c_and_jax_make_the_same_test(network, plain):
     largest = np.abs(plain.devices.data).max(axis=0)
     np.testing.assert_allclose(fast.devices.data / largest, plain.devices.data / largest, atol=1e-5)
     np.testing.assert_allclose(fast.response.displacement, plain.response.displacement, atol=1e-5 * 0.02)
+
+
+def test_warnings_of_networks_come_while_the_test_runs(network, plain):
+    """The network was trained with 20 mm; here its training is said to have been smaller than the motion."""
+    small = np.abs(plain.devices["second.displacement"]).max() / 2
+    features = dataclasses.replace(network.features, displacement=float(small))
+    glimpses = []
+    result = run(dataclasses.replace(network, features=features, limits=network.limits), watch=glimpses.append)
+    time, x = result.devices.time, np.abs(result.devices["second.displacement"])
+    (said,) = [text for glimpse in glimpses for text in glimpse.warnings if "further than in its training" in text]
+    assert float(said.split(" s: ")[0]) == pytest.approx(time[np.argmax(x > 1.05 * small)], rel=1e-3)
 
 
 @pytest.mark.parametrize("way", ["none", "broken"])

@@ -9,9 +9,14 @@ import pytest
 
 import vibrid as vb
 from vibrid.core.errors import InputError
+from vibrid.hybrid.chain import Row
 from vibrid.hybrid.learned import MotionFeatures, NetworkDevice, conduct
 from vibrid.hybrid.learned.conduct import Conduct, refuse_unfit
+from vibrid.hybrid.learned.guard import Fault
+from vibrid.hybrid.learned.input_limits import InputLimits
+from vibrid.hybrid.learned.watch import GIVES
 from vibrid.hybrid.rehearsal.judgement import _giving
+from vibrid.hybrid.warnings import Warnings
 
 CAPACITY = 1e4
 
@@ -26,6 +31,7 @@ class Known(eqx.Module):
     rate: float = eqx.field(static=True, default=256.0)
     companion_sizes: tuple = eqx.field(static=True, default=())
     answer: None = None
+    limits: InputLimits = eqx.field(static=True, default=InputLimits(0.06, 0.6))
 
     def start(self, batch=()):
         return jnp.zeros(batch)
@@ -88,3 +94,32 @@ def test_energy_that_a_network_gave_in_a_test_is_told():
     (told,) = _giving(result(-2e4))
     given = np.pi * 2e4 * 2 * np.pi * 0.01**2 * 3
     assert float(told.message.split(" gave ")[1].split(" J")[0]) == pytest.approx(given, rel=0.05)
+
+
+def test_a_running_test_warns_when_it_happens():
+    """A dashpot that gives c A² ω (ωt/2 − sin 2ωt/4) until t, in blocks of a few samples as in a running test."""
+    t, amplitude, pace = np.arange(1, 2001) / 1000, 0.03, 2 * np.pi
+    x, force = amplitude * np.sin(pace * t), -2e4 * amplitude * pace * np.cos(pace * t)
+    flags = np.where(t > 1.5, float(Fault.FORCE | Fault.SIGNAL), 0.0)
+    quiet = SimpleNamespace(name="first", device=vb.hybrid.LawDevice(vb.Linear(1e6)))
+    watch, said = Warnings([quiet, part(Known())]), []
+    for here in np.split(np.arange(2000), [1, 7, 400, 1999]):
+        row = Row(x[here], x[here], x[here], force[here], flags[here, None])
+        said += watch.see(t[here], [row, row])
+    given = 2e4 * amplitude**2 * pace * (pace * t / 2 + np.sin(2 * pace * t) / 4)
+    allowed = GIVES * CAPACITY * np.maximum(np.maximum.accumulate(np.abs(x)), 0.05 * 0.02)
+    first = t[np.argmax(given > allowed)]
+    kinds = ("has given", "is moved", "gives")
+    energy, motion, strong = (next(text for text in said if f"'second' {kind}" in text) for kind in kinds)
+    assert float(energy.split(" s:")[0]) == pytest.approx(first, abs=0.002) and len(said) == 3
+    assert float(motion.split(" s:")[0]) == pytest.approx(t[np.argmax(np.abs(x) > 1.05 * 0.02)], abs=0.0011)
+    assert "further than in its training (20 mm)" in motion
+    assert strong.startswith("1.501 s: ") and "more than 1.5 times its capacity" in strong
+
+
+def test_nothing_is_said_of_a_network_that_behaves():
+    t = np.arange(1, 2001) / 1000
+    x = 0.02 * np.sin(2 * np.pi * t)
+    force = 2e5 * x + 2e4 * np.gradient(x, 0.001)
+    watch = Warnings([part(Known())])
+    assert watch.see(t, [Row(x, x, x, force, np.zeros((2000, 1)))]) == ()

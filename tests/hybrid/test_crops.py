@@ -12,8 +12,8 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.crops import Crops, _Tests
 from vibrid.hybrid.learned.histories import DeviceTest, stack
 from vibrid.hybrid.learned.passive import PassivePort
-from vibrid.hybrid.learned.recipes import Recipe, train_models
-from vibrid.hybrid.learned.samples import Setting
+from vibrid.hybrid.learned.recipes import Recipe, slack, steepest, train_models
+from vibrid.hybrid.learned.samples import DeviceSample, Setting
 from vibrid.laws.base import Motion
 
 RATE = 64.0
@@ -60,6 +60,35 @@ def test_play_operators_begin_where_the_device_is():
     features = [model.features.along(model.features.start(), *map(jnp.asarray, (d.sample.x[0], d.sample.v[0])))[0]
                 for d in (here, there)]  # fmt: skip
     assert np.allclose(*features, atol=2e-4)
+
+
+def test_the_first_force_says_where_a_device_stands_in_its_play():
+    tests = friction_tests()
+    features = SMALL.maker(tests)(jax.random.key(0)).features
+    first = 0.4 * features.stiffness * features.widths[-1]
+    still = jnp.full(5, 0.03), jnp.zeros(5)
+    seen, _ = features.along(features.start(), *still, first)
+    place = np.clip(first / features.stiffness / np.array(features.widths), -1.0, 1.0)
+    assert np.allclose(seen[:, -len(place) :], place, atol=1e-4) and 0.3 < place[-1] < place[0] == 1.0
+    _, now = features.step(features.start(), jnp.asarray(0.03), jnp.asarray(0.0), first)
+    assert np.allclose(now, seen[0], atol=1e-6)
+
+
+def test_the_stiffness_of_a_play_is_read_off_the_tests():
+    x = 0.02 * np.sin(np.linspace(0.0, 30.0, 4000))
+    force = 1e5 * x + 2e6 * np.sign(x) * np.maximum(np.abs(x) - 4e-3, 0.0)  # a soft play of 4 mm to either side
+    test = DeviceTest("play", x, np.gradient(x, 1 / RATE), force, np.zeros((len(x), 0)), (2e4, 2e4))
+    assert slack([test]) == pytest.approx(1e5, rel=0.02) and steepest([test]) == pytest.approx(2.1e6, rel=0.02)
+    assert slack([test._replace(x=np.zeros_like(x))]) == 0.0
+
+
+def test_the_capacity_is_an_input_over_that_of_the_training_tests():
+    tests = [t._replace(capacity=(c, c)) for t, c in zip(friction_tests(), (5e3, 1e4, 2e4), strict=True)]
+    model = SMALL.maker(tests)(jax.random.key(0))
+    assert model.capacity == pytest.approx(1e4)
+    sample = DeviceSample(jnp.zeros(()), jnp.zeros(()), jnp.zeros(0))
+    _, own = model.inputs(jnp.zeros(model.features.count), sample, Setting(jnp.asarray([2e4, 2e4]), jnp.asarray(9.0)))
+    assert np.allclose(own[-2:], [0.0, np.log(2.0)], atol=1e-6)
 
 
 def test_crops_are_pieces_of_tests_at_their_speed():

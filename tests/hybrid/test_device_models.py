@@ -306,12 +306,13 @@ def test_a_search_tries_the_whole_grid_and_orders_it(tests, saved, monkeypatch):
 
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
 def test_the_exported_step_is_the_model(saved, tests):
-    t = tests[2]._replace(force=np.zeros_like(tests[2].force))  # the first force of the loop is zero
-    step = CompiledStep(traced_model(saved.model))
-    rows = np.column_stack([t.x, t.v, np.full((len(t.x), 2), 2e4), t.companion])
-    found = np.array([step(row)[0] for row in rows])
-    (expected,) = forces(saved.model, [t])
-    np.testing.assert_allclose(found, expected, atol=1e-5 * 2e4)
+    for first in (0.0, 3e3):
+        t = tests[2]._replace(force=np.full_like(tests[2].force, first))
+        step = CompiledStep(traced_model(saved.model))
+        rows = np.column_stack([t.x, t.v, np.full((len(t.x), 2), 2e4), t.companion, t.force])
+        found = np.array([step(row)[0] for row in rows])
+        (expected,) = forces(saved.model, [t])
+        np.testing.assert_allclose(found, expected, atol=1e-5 * 2e4)
 
 
 def test_commands_train_evaluate_and_export(tmp_path):

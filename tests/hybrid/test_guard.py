@@ -52,11 +52,11 @@ MODELS = {
 
 
 def stream() -> np.ndarray:
-    """(samples, 6) inputs of a motion as in training, that goes on."""
+    """(samples, 7) inputs of a motion as in training, that goes on."""
     t = np.arange(SAMPLES) / RATE
     x = 0.01 * (np.sin(2 * np.pi * 1.7 * t) + 0.3 * np.sin(2 * np.pi * 4.1 * t))
     v = 0.01 * 2 * np.pi * (1.7 * np.cos(2 * np.pi * 1.7 * t) + 0.3 * 4.1 * np.cos(2 * np.pi * 4.1 * t))
-    return np.column_stack([x, v, np.full((SAMPLES, 2), CAPACITY), CAPACITY * np.tanh(v / 0.02), x])
+    return np.column_stack([x, v, np.full((SAMPLES, 2), CAPACITY), CAPACITY * np.tanh(v / 0.02), x, np.zeros(SAMPLES)])
 
 
 CLEAN = stream()
@@ -72,7 +72,7 @@ def back_after(model: DeviceModel) -> float:
 def expected_flags(model: DeviceModel, inputs) -> np.ndarray:
     """Flags by hand, without those of the force: one number after the other, as the document says."""
     limits, flags = model.limits, []
-    most = [limits.displacement, limits.velocity, None, None, *limits.signals]
+    most = [limits.displacement, limits.velocity, None, None, *limits.signals, np.inf]  # the last: first force
     kept, begun = 0.0, False
     for row in inputs:
         flag = Fault(0)
@@ -234,9 +234,9 @@ def test_as_an_fmu_it_gives_what_the_c_gives_faults_included(followers, tmp_path
     own.exitInitializationMode()
     found = []
     for i, row in enumerate(inputs):
-        own.setReal(list(range(6)), list(row))
+        own.setReal(list(range(7)), list(row))
         own.doStep(i / RATE, 1 / RATE)
-        found.append([own.getReal([6])[0], own.getInteger([0])[0]])
+        found.append([own.getReal([7])[0], own.getInteger([0])[0]])
     own.terminate()
     own.freeInstance()
     found, expected = np.array(found), followers.by_c(inputs)
@@ -269,13 +269,19 @@ def test_limits_follow_from_the_training_tests_and_stay_in_the_file(tmp_path):
 
 
 def test_a_hybrid_test_records_the_flags():
-    model = dataclasses.replace(made(uses_companion=False), limits=InputLimits(1e-4, 10.0))
+    model = dataclasses.replace(made(uses_companion=False), limits=InputLimits(1e-4, 10.0, (), 0.01))
     building = vb.ShearBuilding(masses=[1e4], storeys=[vb.Linear(4e6, 2e4)])
     modelled = vb.hybrid.Modelled(NetworkDevice(model, CAPACITY), at=0, name="damper")
     tested = vb.hybrid.Experimental(vb.hybrid.LawDevice(vb.Linear(1e5)), at=0, name="other")
     test = vb.hybrid.HybridTest(building, [tested], [modelled], rate=RATE)
-    result = test.run(vb.synthetic_motion(1, duration=2.0, rate=RATE, pga=2.0))
+    glimpses = []
+    result = test.run(vb.synthetic_motion(1, duration=2.0, rate=RATE, pga=2.0), glimpses.append)
     flags, moved = result.devices["damper.flags"].astype(int), np.abs(result.devices["damper.displacement"])
     assert ((flags & Fault.DISPLACEMENT > 0) == (moved > 1e-4)).all() and (moved > 1e-4).any()
     share = 100 * np.mean(flags > 0)
     assert f"network 'damper', {share:.2g} % of its samples: the displacement is beyond" in judge(result).reasons[0]
+    said, most = [text for glimpse in glimpses for text in glimpse.warnings], model.features.displacement
+    strong, time = flags & Fault.FORCE > 0, result.devices.time
+    expected = [time[there][0] for there in (moved > 1.05 * most, strong) if there.any()]
+    told = [float(text.split(" s: ")[0]) for text in said if "has given" not in text]
+    assert strong.any() and sorted(told) == pytest.approx(sorted(expected), abs=1e-3)

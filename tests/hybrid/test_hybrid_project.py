@@ -121,8 +121,11 @@ def test_the_view(write, capsys):
     with watching(plan.test, plan.watch, "a test") as view:
         for i in range(60):
             x, force = np.array([0.0, 1e-3 * np.sin(0.3 * i)]), np.array([1e3 * i, -5.0])
-            view(vb.hybrid.Glimpse(0.1 * (i + 1), x, force, i // 30, 60, i + 1))
-    said = capsys.readouterr().err.splitlines()[-1]
+            warnings = ("3.1 s: 'second' has given 2 J more than it took.",) if i == 30 else ()
+            view(vb.hybrid.Glimpse(0.1 * (i + 1), x, force, i // 30, 60, i + 1, warnings))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:-1].count("Warning, 3.1 s: 'second' has given 2 J more than it took.") == 1
+    said = lines[-1]
     assert said.startswith("6.00 s: roof") and "first_storey +59.00 kN" in said and said.endswith("1 late")
     (_, now, largest, line), tested, _ = view.rows()
     assert now.strip().endswith("mm") and largest == "1.00 mm" and len(line) == 48 and set(line) > {"▁", "█"}

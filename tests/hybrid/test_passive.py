@@ -127,11 +127,12 @@ def test_it_survives_its_file(saved, tmp_path):
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
 def test_its_c_and_onnx_follow_it(saved, tmp_path):
     test, model = test_of(7, 200), saved.model
-    inputs = np.column_stack([test.x, test.v, np.full((200, 2), CAPACITY)])
+    first = 0.1 * CAPACITY
+    inputs = np.column_stack([test.x, test.v, np.full((200, 2), CAPACITY), np.full(200, first)])
     step = compiled_model(model)
     found = [float(step(row)[0]) for row in inputs]
     sample = DeviceSample(jnp.asarray(test.x), jnp.asarray(test.v), jnp.zeros((200, 0)))
-    expected, _ = model.along(model.start(), sample, Setting(jnp.array([CAPACITY, CAPACITY]), jnp.zeros(())))
+    expected, _ = model.along(model.start(), sample, Setting(jnp.array([CAPACITY, CAPACITY]), jnp.asarray(first)))
     np.testing.assert_allclose(found, expected, atol=2e-3 * CAPACITY)
     assert traced_model(model) and write_model(saved, tmp_path / "device.onnx").files[0].exists()
 

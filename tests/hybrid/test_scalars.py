@@ -19,7 +19,11 @@ from examples import EXAMPLES
 
 pytestmark = pytest.mark.compat
 SINGLE = [name for name, (law, _) in EXAMPLES.items() if law.components == 1]
-COMPILED = ["iwan", "masing"]  # their states are arrays
+COMPILED = [
+    "bouc-wen-baber-noori", "giuffre-menegotto-pinto-fatigue", "iwan", "lead-rubber", "masing", "multilinear",
+    "pinching", "ramberg-osgood",
+]  # fmt: skip
+"""Laws whose states are arrays, or whose steps need more than scalars."""
 
 
 @pytest.mark.parametrize("name", SINGLE)

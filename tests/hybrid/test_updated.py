@@ -9,7 +9,8 @@ from scipy.integrate import solve_ivp
 import vibrid as vb
 from vibrid.hybrid.characterise import characterise
 from vibrid.hybrid.learned import DeviceTest, Recipe, ScaledLaw, along
-from vibrid.hybrid.updated import Smoothed, UpdatedLaw
+from vibrid.hybrid.smoothing import Smoothed
+from vibrid.hybrid.updated import UpdatedLaw
 
 RATE, DT = 512.0, 1 / 512
 LAW = vb.LuGre(4e6, 2e4, 2.3e4, 2.0e4, 2.4e4, 2.2e4, 0.025)

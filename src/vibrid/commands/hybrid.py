@@ -9,6 +9,7 @@ from vibrid.commands.hybrid_clock import clock
 from vibrid.commands.hybrid_evaluate import evaluate
 from vibrid.commands.hybrid_export import export
 from vibrid.commands.hybrid_fit_law import fit_law
+from vibrid.commands.hybrid_pairs import pairs
 from vibrid.commands.hybrid_rehearse import rehearse
 from vibrid.commands.hybrid_run import run
 from vibrid.commands.hybrid_serve import serve
@@ -28,6 +29,7 @@ hybrid.command("serve")(serve)
 hybrid.command("clear")(clear)
 hybrid.command("clock")(clock)
 hybrid.command("fit-law")(fit_law)
+hybrid.command("pairs")(pairs)
 hybrid.command("train")(train)
 hybrid.command("evaluate")(evaluate)
 hybrid.command("export")(export)

@@ -29,6 +29,11 @@ Unknowns = Annotated[
     list[str] | None,
     typer.Option("--unknown", help="A parameter to fit; all by default. May be repeated.", show_default=False),
 ]
+Follows = Annotated[
+    list[str] | None,
+    typer.Option("--follows", help="A parameter that follows the command; may be repeated.", show_default=False),
+]
+Powers = Annotated[int, typer.Option(help="Powers of the command in what follows it.", min=1)]
 LeftOut = Annotated[
     list[str] | None,
     typer.Option("--left-out", help="[SET-UP=]TEST to predict, not to fit; may be repeated.", show_default=False),
@@ -45,7 +50,8 @@ Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 
 def fit_law(
-    tests: Tests, law: LawName, unknown: Unknowns = None, offset: Offset = False, left_out: LeftOut = None,
+    tests: Tests, law: LawName, unknown: Unknowns = None, follows: Follows = None, powers: Powers = 1,
+    offset: Offset = False, left_out: LeftOut = None,
     rate: Rate = None, starts: Starts = 8, substeps: Substeps = None, figure: Figure = None, save: Save = None,
     csv: TableFile = None, as_json: Json = False, seed: Seed = 0, plugin: PluginFiles = None, trust: Trust = False,
 ) -> None:  # fmt: skip
@@ -53,7 +59,8 @@ def fit_law(
 
     A test is a record with channels of quantity imposed_displacement and element_force; imposed_velocity is used if
     present. Tests of one set-up (one capacity, one gap) are fitted together. In a training file a set-up is what tests
-    with the same `setup`, or else the same capacity, have in common; its validation tests are left out.
+    with the same `setup`, or else the same capacity, have in common; its validation tests are left out. Tests of a
+    semi-active device have a channel of quantity command, and --follows names the parameters that follow it.
 
     Example: vibrid hybrid fit-law "36 lb=sine.csv" "36 lb=kobe.csv" "80 lb=slow.csv" --law backlash --figure loops.png
     """
@@ -74,8 +81,8 @@ def fit_law(
         for name, (fitted, others) in setups.items():
             progress.stage(f"fitting {law} to {name}")
             made[name] = calibrate(
-                fitted, law, unknown, offset=offset, left_out=others, rate=rate, starts=starts,
-                substeps=substeps or "auto", key=seed, progress=progress,
+                fitted, law, unknown, follows=follows or (), powers=powers, offset=offset, left_out=others, rate=rate,
+                starts=starts, substeps=substeps or "auto", key=seed, progress=progress,
             )  # fmt: skip
     rows = [{"set_up": name} | row for name, one in made.items() for row in one.table()]
     with Delivery(quiet=as_json) as deliver:

@@ -18,6 +18,7 @@ Report = Annotated[Path | None, typer.Option(help="Write a report: .html.", show
 RealTimeWanted = Annotated[bool, typer.Option("--real-time", help="Run in real time; late steps are counted.")]
 NoC = Annotated[bool, typer.Option("--no-c", help="Compute steps with JAX even where they could be compiled as C.")]
 Accept = Annotated[bool, typer.Option("--accept", help="Run a network that is not fit for a closed loop.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show the test live on a local page, with a stop button.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -34,6 +35,7 @@ def run(
     unlimited: Unlimited = False,
     accept: Accept = False,
     trust: Trust = False,
+    watch: Watch = False,
     csv: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -55,6 +57,7 @@ def run(
     from vibrid.core.loops import compile_whole_loops
     from vibrid.hybrid.learned.conduct import refuse_unfit
     from vibrid.hybrid.stopping import DivergedTest
+    from vibrid.studio.beside import shown_in_browser
 
     compile_whole_loops()
     output.check_ending(report, (".html",))
@@ -74,14 +77,17 @@ def run(
     if test.is_numerical and (real_time or no_c or unlimited):
         option = "--real-time" if real_time else "--no-c" if no_c else "--unlimited"
         raise InputError(f"{option} is for tests with an external device; all devices of this test are computed.")
+    if test.is_numerical and watch:
+        raise InputError("--watch is for tests with an external device; this one is computed faster than one can look.")
     settings = (priority, tuple(core or ()), lock_memory)
     kept: list = []
-    outside = {} if test.is_numerical else _outside(plan, out, real_time, settings, kept)
+    outside = {} if test.is_numerical else _outside(plan, out, real_time, settings, kept, limits)
     if no_c:
         outside["in_c"] = False
     if not test.is_numerical:
         outside["unlimited"] = unlimited
-    with quiet_stdout(as_json), watching(test, place, loaded.title, as_json) as view:
+    page = shown_in_browser("hybrid", project, out, watch)
+    with quiet_stdout(as_json), page, watching(test, place, loaded.title, as_json) as view:
         try:
             result = test.run(excitation, view, limits=limits, **outside)
         except DivergedTest as diverged:
@@ -148,7 +154,7 @@ def _report(loaded, result, path: Path | None, files) -> None:
     write_hybrid_report(result, path, title=loaded.title, place=loaded.hybrid.watch, files=files)
 
 
-def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list) -> dict:
+def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: list, limits) -> dict:
     """Arguments of a test with an external device: clock, and a recorder (added to `kept` when it is made)."""
     from vibrid.hybrid import RealTime, Recorder, WallClock
 
@@ -157,13 +163,26 @@ def _outside(plan, out: Path | None, real_time: bool, settings: tuple, kept: lis
         arguments["clock"] = WallClock(1.0 / plan.test.rate, RealTime(*settings))
     if out is None:
         return arguments
-    path = out / "devices.h5"
+    path, known = out / "devices.h5", _limits_of_channels(plan.test, limits)
 
     def record(channels, step):
-        kept.append(Recorder(path, channels, step, when_full=plan.when_full, clock=arguments.get("clock")))
+        clock = arguments.get("clock")
+        kept.append(Recorder(path, channels, step, when_full=plan.when_full, clock=clock, limits=known))
         return kept[-1]
 
     return arguments | {"record": record}
+
+
+def _limits_of_channels(test, limits) -> dict[str, float]:
+    """The limits of displacement and force of every tested device, by the channels that they bound."""
+    from vibrid.hybrid.limits import NO_LIMIT
+    from vibrid.hybrid.stopping import limits_of
+
+    known = {}
+    for part, own in zip(test.parts, limits_of(test, limits), strict=True):
+        for what in ("displacement", "force") if own is not None else ():
+            known[f"{part.name}.{what}"] = getattr(own, what)
+    return {name: value for name, value in known.items() if value < NO_LIMIT}
 
 
 def print_summary(title: str, place: str, answer: dict) -> None:

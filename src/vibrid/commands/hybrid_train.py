@@ -27,6 +27,8 @@ def train(
 
     Example: vibrid hybrid train examples/device-training.toml --out damper.npz
     """
+    from dataclasses import replace
+
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
@@ -70,7 +72,8 @@ def train(
     with Delivery(quiet=as_json) as deliver:
         answer = {"file": str(out), "title": loaded.title, "models": rows}
         deliver.answer(lambda: output.print_json(answer) if as_json else _show(loaded, rows))
-        deliver.file(out, lambda: save_model(out, models[0]))
+        best = replace(models[0], facts={**models[0].facts, "devices": loaded.devices})
+        deliver.file(out, lambda: save_model(out, best))
     checkpoint.remove()  # kept where the model could not be saved: the same command resumes from it
 
 

@@ -48,7 +48,13 @@ class View:
         for i, force in enumerate(glimpse.forces):
             self.forces[i].append(force)
             self.peaks[i] = max(self.peaks[i], abs(float(force)))
+        for warning in glimpse.warnings:
+            self.tell(warning)
         self.show(glimpse)
+
+    def tell(self, warning: str) -> None:
+        """A warning, as soon as it is known."""
+        print(f"Warning, {warning}", file=sys.stderr, flush=True)
 
     def show(self, g: Glimpse) -> None:
         """Draw the current values."""
@@ -82,6 +88,11 @@ class LiveView(View):
 
         super().__init__(test, place, title)
         self.live = Live(console=Console(stderr=True), refresh_per_second=8)
+
+    def tell(self, warning: str) -> None:
+        from rich.text import Text
+
+        self.live.console.print(Text(f"Warning, {warning}", style="bold red"))  # above the panel, where it stays
 
     def show(self, g: Glimpse) -> None:
         from rich import box

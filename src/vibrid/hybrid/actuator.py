@@ -155,6 +155,7 @@ class BenchmarkMachine(LinearMachine):
     mass: Parameter = parameter("moving mass m", "kg", positive=True, default=29.12)
     damping: Parameter = parameter("damping of the specimen c", "N s/m", positive=True, zero=True, default=114.6)
     stiffness: Parameter = parameter("stiffness of the specimen k", "N/m", positive=True, zero=True, default=1.19e6)
+    gain: Parameter = parameter("gain of the command", "", positive=True, default=1.0)
 
     def polynomial(self) -> tuple[tuple[jax.Array, ...], jax.Array]:
         def times(p, q):
@@ -165,7 +166,7 @@ class BenchmarkMachine(LinearMachine):
         piston = times((self.leakage, one), (self.stiffness, self.damping, self.mass)).at[1].add(self.feedback)
         whole = times(valve, piston).at[0].add(self.valve_gain)
         whole = whole / whole[-1]
-        return tuple(whole[:-1]), self.valve_gain / self.mass
+        return tuple(whole[:-1]), self.gain * self.valve_gain / self.mass
 
 
 class MachineState(NamedTuple):

@@ -19,6 +19,7 @@ from vibrid.hybrid.prepare import make_plan, on_steps
 from vibrid.hybrid.result import Glimpse, HybridResult, device_record
 from vibrid.hybrid.stepwise import run_stepwise
 from vibrid.hybrid.stopping import DivergedTest, EarlyEnd, early_end, limits_of
+from vibrid.hybrid.warnings import Warnings
 from vibrid.records.record import Record
 from vibrid.simulation.alpha import MKRAlpha
 from vibrid.simulation.base import ExplicitIntegrator
@@ -133,7 +134,7 @@ class HybridTest:
         ends = np.stack([inputs[:-1], inputs[1:]], axis=1)
         count = len(ends)
         chunk = count if watch is None else -(-count // _GLIMPSES)
-        seen, rows = [], []
+        seen, rows, warned = [], [], Warnings(self.parts)
         for first in range(0, count, chunk):
             part = ends[first : first + chunk]
             done, short = first + len(part), chunk - len(part)
@@ -144,7 +145,9 @@ class HybridTest:
             rows.append(substeps)
             if watch is not None:
                 forces = np.array([row.force[-1, -1] for row in substeps])
-                watch(Glimpse(drive.time[done], moved[0][-1], forces, 0, count, done))
+                small = drive.time[first] + self.step / self.substeps * np.arange(1, len(part) * self.substeps + 1)
+                warnings = warned.see(small, jax.tree.map(_in_a_row, substeps))
+                watch(Glimpse(drive.time[done], moved[0][-1], forces, 0, count, done, warnings))
         seen = jax.tree.map(lambda start, *rest: np.concatenate([start[None], *rest]), first_seen, *seen)
         rows = jax.tree.map(lambda *leaves: _in_a_row(np.concatenate(leaves)), *rows)
         signals = [part.device.signal_names for part in self.parts]

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
@@ -32,6 +33,15 @@ class Companion(NamedTuple):
 
     motion: Motion
     reading: Reading
+
+
+class DeviceWatch(Protocol):
+    """Looks at a device while a test runs."""
+
+    def see(self, x: np.ndarray, force: np.ndarray, signals: np.ndarray) -> list[tuple[int, str]]:
+        """What happened in further substeps that a user should know at once: the number of the substep among them, and
+        the end of a sentence that begins with the device. Measured displacement (m), force (N) and signals."""
+        ...
 
 
 class LoopDevice(Parameterised):
@@ -61,6 +71,10 @@ class LoopDevice(Parameterised):
     def initial_damping(self) -> jax.Array | float:
         """N s/m at rest."""
         return jnp.zeros(())
+
+    def watch(self) -> DeviceWatch | None:
+        """What looks at it while a test runs, and warns; None for a device without warnings."""
+        return None
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ from vibrid.hybrid.device import LawDevice, LoopDevice
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Connection, Substructure
 from vibrid.laws.base import Law
+from vibrid.laws.commanded import Commanded
 from vibrid.records.motions.similitude import Similitude
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 def as_device(value: Law | LoopDevice | Substructure | Connection) -> Any:
     """The device of a law; devices, substructures and connections as they are."""
+    if isinstance(value.law if isinstance(value, LawDevice) else value, Commanded):
+        raise InputError(
+            "A law with a command needs a control in a hybrid test: SemiActive(law, OnOff(2.0)), in a project file "
+            '{kind = "semi-active", law = {…}, control = {on = 2.0}}.'
+        )
     if isinstance(value, Law):
         return LawDevice(value)
     if not isinstance(value, LoopDevice | Substructure | Connection):

@@ -12,7 +12,7 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +49,7 @@ class Recorder:
         clock: if given, a last channel `late` holds the number of whole steps by which each step was late.
         when_full: if the disk is full, "continue" the test, keeping rows in memory up to a limit, or "end" it (`add`
             raises `RecordingProblem`).
+        limits: of channels, in either direction, for those who watch the test.
 
     Example
         >>> with Recorder("test.h5", [Channel("roof", "displacement")], step=1 / 1024) as recorder:
@@ -57,13 +58,14 @@ class Recorder:
     """
 
     def __init__(self, path, channels: Sequence[Channel], step: float | None = None, name: str = "",
-                 when_full: str = "continue", clock: Clock | None = None):  # fmt: skip
+                 when_full: str = "continue", clock: Clock | None = None,
+                 limits: Mapping[str, float] | None = None):  # fmt: skip
         if when_full not in WHEN_FULL:
             raise InputError(f"When the disk is full a recorder can {' or '.join(WHEN_FULL)}, not '{when_full}'.")
         marks = () if clock is None else (Channel("late"),)
         self.path, self.channels, self.when_full = _free(Path(path)), (*channels, *marks), when_full
         self._clock, self._width = clock, len(tuple(channels))
-        self._journal = Journal(Path(f"{self.path}.journal"), self.channels, name or Path(path).stem, step)
+        self._journal = Journal(Path(f"{self.path}.journal"), self.channels, name or Path(path).stem, step, limits)
         self.rows = self.lost = 0
         self._notes: list[str] = []
         self.problem = ""

@@ -24,6 +24,7 @@ class Glimpse(NamedTuple):
     misses: int  # late steps so far
     steps: int  # of the whole test
     done: int
+    warnings: tuple[str, ...] = ()  # what happened to its devices since the last glimpse
 
 
 @dataclass(frozen=True, eq=False)

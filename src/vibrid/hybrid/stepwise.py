@@ -36,6 +36,7 @@ from vibrid.hybrid.stopping import (
     require_on_all,
 )
 from vibrid.hybrid.substructure import Connection, Substructure, stop_all
+from vibrid.hybrid.warnings import Warnings
 from vibrid.records.record import Channel, Record
 from vibrid.simulation.excitation import inputs_of, loads_of
 
@@ -154,6 +155,7 @@ class _Run:
         asked = 3 * outside
         shown = asked + self._columns()[-1]
         looked, at = time.monotonic(), float(drive.start)
+        warned, told = Warnings(self.test.parts), 0
         if self.clock is not None:
             self.clock.start()
         try:
@@ -178,7 +180,9 @@ class _Run:
                     looked = time.monotonic()
                     forces = self.rows[-1][self._columns()[:-1] + 3]
                     x = self.seen[-1][: self.plan.model.size]
-                    watch(Glimpse(drive.time[k + 1], x, forces, len(self.missed), steps, k + 1))
+                    when = float(drive.start) + small * np.arange(told + 1, len(self.rows) + 1)
+                    warnings, told = warned.see(when, self._device_rows(first=told)), len(self.rows)
+                    watch(Glimpse(drive.time[k + 1], x, forces, len(self.missed), steps, k + 1, warnings))
         except KeyboardInterrupt:
             return "stopped by Ctrl-C"
         except Tripped as trip:
@@ -241,9 +245,9 @@ class _Run:
         seen = jax.tree.map(lambda start, rest: np.concatenate([start[None], rest]), first, moved)
         return seen, self._device_rows(len(self.seen) * self.plan.substeps)
 
-    def _device_rows(self, count: int | None = None) -> tuple[Row, ...]:
-        """The rows of every device in the first `count` substeps."""
-        table, rows = np.stack(self.rows[:count]), []
+    def _device_rows(self, count: int | None = None, first: int = 0) -> tuple[Row, ...]:
+        """The rows of every device in the substeps from `first` on, up to `count`."""
+        table, rows = np.stack(self.rows[first:count]), []
         for begin, end in pairwise(self._columns()):
             target, command, measured, force = table[:, begin : begin + 4].T
             signals: Any = table[:, begin + 4 : end]

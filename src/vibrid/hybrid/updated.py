@@ -31,29 +31,13 @@ from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import SPECIMENS, Companion, LawState, LoopDevice, Reading
 from vibrid.hybrid.learned.answers import ScaledLaw
+from vibrid.hybrid.smoothing import Smoothed
 from vibrid.laws.base import Motion
 
 SHRINKING = 1.0 - 0.1 * np.arange(11)
 """γ: the values that are tried, from the largest."""
 SMALLEST = 1e-11
 """Smallest eigenvalue of P, relative to the sum of them all."""
-DAMPING = 0.7071
-"""Of the low-pass."""
-
-
-class Smoothed(NamedTuple):
-    """A signal behind a low-pass of second order: its value, its rate, and the last input."""
-
-    value: jax.Array
-    rate: jax.Array
-    input: jax.Array
-
-    def step(self, given, corner, dt) -> Smoothed:
-        """ẍ = ω² (u − x) − 2ζω ẋ over a step by the trapezoidal rule."""
-        w = 2.0 * jnp.pi * corner * dt
-        left, right = 1.0 + DAMPING * w + 0.25 * w**2, 1.0 - DAMPING * w - 0.25 * w**2
-        rate = (right * self.rate + 0.5 * w**2 / dt * (self.input + given - 2.0 * self.value)) / left
-        return Smoothed(self.value + 0.5 * dt * (self.rate + rate), rate, given)
 
 
 class UpdatedState(NamedTuple):

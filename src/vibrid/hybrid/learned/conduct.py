@@ -18,8 +18,9 @@ from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.samples import DeviceSample, Setting
+from vibrid.hybrid.learned.watch import GIVES, SMALL
 
-AMPLITUDES = (0.05, 0.2, 0.6, 1.0)
+AMPLITUDES = (SMALL, 0.2, 0.6, 1.0)
 """Of the largest displacement of the training tests; one more, `BEYOND`, is outside them."""
 BEYOND = 3.0
 FREQUENCIES = (0.3, 1.0, 3.0, 6.0)
@@ -27,10 +28,10 @@ FREQUENCIES = (0.3, 1.0, 3.0, 6.0)
 OFFSETS = (0.0, 0.5)
 """Of the largest displacement."""
 
-GIVES, CREEPS, WILD = 0.01, 0.02, 2.5
-"""Shares from which conduct is unfit: energy given in a cycle (of 4 capacities × amplitude) or over all (of capacity ×
-largest displacement), growth of the force in ten seconds of rest (of the capacity; a force may fade), and force (of the
-capacity)."""
+CREEPS, WILD = 0.02, 2.5
+"""Shares from which conduct is unfit: growth of the force in ten seconds of rest (of the capacity; a force may fade),
+and force (of the capacity). `GIVES` is that of energy given in a cycle (of 4 capacities × amplitude) or over all (of
+capacity × largest displacement)."""
 
 _CYCLES, _LATE, _RAMP, _REST = 6, 2, 1.0, 20.0  # cycles, those that count, s before them, s after them
 _FASTEST = 1.2  # of the largest velocity of the training tests
@@ -130,7 +131,7 @@ def conduct(model: DeviceModel, capacity) -> Conduct:
 def refuse_unfit(parts) -> None:
     """Refuse networks among the devices of a test that are not fit for a loop; passive ones are, by construction."""
     for part in parts:
-        device = part.device
+        device = getattr(part.device, "network", part.device)
         if not isinstance(device, NetworkDevice) or isinstance(device.model.answer, PassivePort):
             continue
         reasons = conduct(device.model, device.capacity).reasons

@@ -2,8 +2,8 @@
 
 A crop begins at the beginning of a test, anywhere, or around its strong motion. The play operators are those of the
 whole test; memories begin empty, so the first seconds of a crop inside a test do not count. Crops are varied: another
-speed, another strength, noise on the features. The first force of a test is told to half of them, so that a network may
-be used with it or without.
+speed, another strength, noise on the features. All begin with the force that was measured there; a network that was
+trained so is the better one also where that force is unknown and taken as zero.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vibrid.hybrid.learned.training import Fitting
 from vibrid.laws.base import Motion
 from vibrid.records.force_scores import STRONG
 
-_AT_FIRST, _STRONG, _TOLD = 0.25, 0.45, 0.5  # shares of crops
+_AT_FIRST, _STRONG = 0.25, 0.45  # shares of crops
 _SMALL = 0.7  # range of the force, in capacities, below which errors of a test count no more
 _RISE, _LAST = 0.01, 0.01  # share of the steps in which the learning rate rises; its end, over its largest
 
@@ -91,25 +91,22 @@ class Crops(eqx.Module):
     def _loss(self, trained: DeviceModel, tests: _Tests, key):
         """Mean square error of a batch of crops, over the range of the measured force of each test."""
         model = eqx.combine(trained, self.model)
-        choosing, warping, gaining, telling, shaking = jax.random.split(key, 5)
+        choosing, warping, gaining, shaking = jax.random.split(key, 4)
         normal = lambda key: jnp.clip(jax.random.normal(key, (self.batch,)), -2.0, 2.0)  # noqa: E731
         speed, gain = jnp.exp(self.warp * normal(warping)), jnp.exp(self.gain * normal(gaining))
         chosen, first = tests.drawn(choosing, self.batch, self.crop)
         sample, plays, force, counts = tests.cut(chosen, first, speed, self.crop)
         force = gain[:, None] * force
-        told = (first == 0) & jax.random.bernoulli(telling, _TOLD, (self.batch,))
         setting = jax.tree.map(lambda leaf: leaf[chosen], tests.histories.setting)
-        setting = setting._replace(
-            capacity=setting.capacity * gain[:, None], first_force=jnp.where(told, setting.first_force * gain, 0.0)
-        )
-        begin = jnp.where(first == 0, setting.first_force, force[:, 0])
+        begin = jnp.where(first == 0, gain * setting.first_force, force[:, 0])
+        setting = setting._replace(capacity=setting.capacity * gain[:, None], first_force=begin)
         counts = counts * ((first == 0)[:, None] | (jnp.arange(self.crop) >= self.warm_up))
         weight = 1.0 / jnp.maximum(gain * tests.histories.size[chosen], _SMALL * setting.capacity.mean(axis=1)) ** 2
-        predicted = self._forces(model, sample, plays, setting, begin, shaking)
+        predicted = self._forces(model, sample, plays, setting, shaking)
         missed = jnp.sum(weight[:, None] * counts * (predicted.T - force) ** 2)
         return missed / jnp.maximum(jnp.sum(counts), 1.0)
 
-    def _forces(self, model: DeviceModel, sample, plays, setting, begin, key):
+    def _forces(self, model: DeviceModel, sample, plays, setting, key):
         """(samples, batch)"""
         sample, plays = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), (sample, plays))
         seen = model.features.seen(plays, sample.x, sample.v)
@@ -120,9 +117,7 @@ class Crops(eqx.Module):
         network = cast(Modulators, model.network)
         outputs = network.along(network.start((self.batch,)), companion, own)[0]
         port = cast(PassivePort, model.answer)
-        return port.unlimited(
-            outputs, Motion(sample.x, sample.v), setting._replace(first_force=begin), 1.0 / model.rate
-        )
+        return port.unlimited(outputs, Motion(sample.x, sample.v), setting, 1.0 / model.rate)
 
 
 class _Tests:
@@ -131,7 +126,8 @@ class _Tests:
     def __init__(self, model: DeviceModel, histories: Histories, weights, strong: float):
         self.histories, self.weights = histories, weights
         x = jnp.moveaxis(jnp.asarray(histories.sample.x), 1, 0)
-        self.plays = jnp.moveaxis(model.features.plays(model.features.start((histories.tests,)), x), 0, 1)
+        begin = model.features.start((histories.tests,))
+        self.plays = jnp.moveaxis(model.features.plays(begin, x, histories.setting.first_force), 0, 1)
         self.lengths = jnp.sum(histories.counts > 0, axis=1)
         power = jnp.cumsum(histories.sample.v**2, axis=1)
         self.arrived = power / jnp.maximum(power[:, -1:], 1e-30)

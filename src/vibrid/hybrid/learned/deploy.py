@@ -23,6 +23,7 @@ OWN_INPUTS = (
     Port("capacity_positive", "N", "capacity for positive velocity"),
     Port("capacity_negative", "N", "capacity for negative velocity"),
 )
+FIRST_FORCE = Port("first_force", "N", "force before the first sample, 0 where it is unknown; the same in every step")
 FORCE = Port("force", "N")
 
 
@@ -39,6 +40,7 @@ def inputs_of(model: DeviceModel) -> list[Port]:
     return [
         *OWN_INPUTS,
         *(Port(f"companion_{i}", "", f"{name} of the tested device, SI") for i, name in enumerate(names)),
+        FIRST_FORCE,
     ]
 
 
@@ -50,9 +52,11 @@ def exported_start(model: DeviceModel) -> ExportState:
 def exported_step(model: DeviceModel, state: ExportState, inputs) -> tuple[jax.Array, ExportState]:
     """(force in N, flags) and the state after one sample of inputs, as in `inputs_of`, 64 bits."""
     capacity, faults = good_capacity(state.capacity, inputs[2:4])
-    sample = DeviceSample(inputs[0], inputs[1], inputs[4:])
-    guarded, force, own = GuardedModel(model).step(state.guarded, sample, Setting(capacity, jnp.zeros(())))
-    own[Fault.NOT_FINITE] |= faults[Fault.NOT_FINITE]
+    sample, first = DeviceSample(inputs[0], inputs[1], inputs[4:-1]), inputs[-1]
+    known = jnp.isfinite(first)
+    setting = Setting(capacity, jnp.where(known, first, 0.0))
+    guarded, force, own = GuardedModel(model).step(state.guarded, sample, setting)
+    own[Fault.NOT_FINITE] |= faults[Fault.NOT_FINITE] | ~known
     flags = flagged({**own, Fault.CAPACITY: faults[Fault.CAPACITY]})
     return jnp.stack([jnp.asarray(force, float), flags]), ExportState(guarded, capacity)
 

@@ -42,29 +42,29 @@ class MotionFeatures(eqx.Module):
     def start(self, batch: tuple[int, ...] = (), dtype=jnp.float32):
         return jnp.zeros((*batch, len(self.widths)), dtype)
 
-    def step(self, state, x, v) -> tuple[jax.Array, jax.Array]:
-        """New state and features (…, count) at displacement x and velocity v (…)."""
-        plays = self._before(state, x)
+    def step(self, state, x, v, first_force=0.0) -> tuple[jax.Array, jax.Array]:
+        """New state and features (…, count) at displacement x and velocity v (…), after a first force (…) in N."""
+        plays = self._before(state, x, first_force)
         plays = jnp.clip(plays, *self._limits(plays, x))
         return self._after(plays), self.seen(plays, x, v)
 
-    def along(self, state, x, v) -> tuple[jax.Array, jax.Array]:
+    def along(self, state, x, v, first_force=0.0) -> tuple[jax.Array, jax.Array]:
         """Features (samples, …, count) for x and v (samples, …), and the state after them."""
-        plays = self.plays(state, x)
+        plays = self.plays(state, x, first_force)
         return self.seen(plays, x, v), self._after(plays[-1])
 
-    def plays(self, state, x) -> jax.Array:
+    def plays(self, state, x, first_force=0.0) -> jax.Array:
         """The play operators (samples, …, widths) for x (samples, …).
 
         Two clips in a row are one clip, so those of all samples need no loop over them.
         """
-        first = self._before(state, x[0])
+        first = self._before(state, x[0], first_force)
         limits = jax.lax.associative_scan(
             lambda one, then: tuple(jnp.clip(x, *then) for x in one), self._limits(first, x)
         )
         return jnp.clip(first, *limits)
 
-    def _before(self, state, x) -> jax.Array:
+    def _before(self, state, x, first_force) -> jax.Array:
         """The play operators before a sample."""
         return state
 
@@ -89,8 +89,13 @@ class BoundedFeatures(MotionFeatures):
     """Bounded functions of velocity, and positions inside play operators: nothing grows beyond the training tests.
 
     The first is the velocity over the largest of the training tests, between −1 and 1. The displacement itself is not
-    among them, and play operators begin in their middle at the first sample: the device has no marked position.
+    among them: the device has no marked position. At the first sample a device stands in its play where its first
+    force says, (x − p_r) = first force / stiffness, in the middle where it has none.
+
+    stiffness: N/m, of the device while its force is small; 0 where every test begins in the middle.
     """
+
+    stiffness: float = eqx.field(static=True, default=0.0)
 
     @property
     def count(self) -> int:
@@ -99,8 +104,12 @@ class BoundedFeatures(MotionFeatures):
     def start(self, batch: tuple[int, ...] = (), dtype=jnp.float32):
         return jnp.zeros((*batch, len(self.widths) + 1), dtype)  # the last is 1 after the first sample
 
-    def _before(self, state, x) -> jax.Array:
-        return jnp.where(state[..., -1:] > 0, state[..., :-1], jnp.asarray(x, state.dtype)[..., None])
+    def _before(self, state, x, first_force) -> jax.Array:
+        r, x = jnp.asarray(self.widths, state.dtype), jnp.asarray(x, state.dtype)[..., None]
+        if self.stiffness:
+            placed = jnp.asarray(first_force, state.dtype)[..., None] / self.stiffness
+            x = x - jnp.clip(placed, -r, r)
+        return jnp.where(state[..., -1:] > 0, state[..., :-1], x)
 
     def _after(self, plays) -> jax.Array:
         return jnp.concatenate([plays, jnp.ones_like(plays, shape=(*plays.shape[:-1], 1))], axis=-1)

@@ -50,15 +50,17 @@ class SavedModel:
     stiffness: float = 0.0
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def device(self, rate: float, *capacity) -> NetworkDevice:
-        """As a device in a test with `rate` commands per second; `capacity`: N, one number or one per direction."""
+    def device(self, rate: float, *capacity, first_force: Any = 0.0) -> NetworkDevice:
+        """As a device in a test with `rate` commands per second; `capacity`: N, one number or one per direction;
+        `first_force`: N, before the test, where it is known."""
         every = rate / self.model.rate
         if every < 1 or abs(every - round(every)) > 1e-6:
             raise InputError(
                 f"The model was trained at {self.model.rate:g} Hz; a test needs a multiple of that, not {rate:g} Hz."
             )
         both = jnp.asarray(capacity[0] if len(capacity) == 1 else capacity, float)
-        return NetworkDevice(self.model, both, self.stiffness, round(every))
+        devices = int(self.facts.get("devices", 0))
+        return NetworkDevice(self.model, both, self.stiffness, round(every), first_force, devices)
 
 
 def save_model(path, saved: SavedModel) -> Path:
@@ -74,6 +76,7 @@ def save_model(path, saved: SavedModel) -> Path:
         "heard_names": list(model.companion_names),
         "heard_middles": list(model.companion_middles),
         "is_told": model.is_told,
+        "capacity": model.capacity,
         "limits": dataclasses.asdict(model.limits),
         "rate": model.rate,
         "stiffness": float(saved.stiffness),
@@ -116,7 +119,8 @@ def load_model(path) -> SavedModel:
         model = DeviceModel(
             seen, filled, _answer_of(about["answer"]), about["heard_sizes"], about["rate"],
             about["heard_names"], about["heard_middles"], about["is_told"],
-            **({"limits": InputLimits(**about["limits"])} if "limits" in about else {}),  # older files have none
+            capacity=about.get("capacity", 0.0),
+            **({"limits": InputLimits(**about["limits"])} if "limits" in about else {}),  # older files have neither
         )  # fmt: skip
         return SavedModel(model, about["stiffness"], about["facts"])
     except Exception as problem:  # the description can be wrong in any way

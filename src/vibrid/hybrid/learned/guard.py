@@ -40,7 +40,7 @@ class Fault(enum.IntFlag):
 
 
 _MEANINGS = {
-    Fault.NOT_FINITE: "an input is not a finite number: the last good one was used",
+    Fault.NOT_FINITE: "an input is not a finite number: the last good one was used, for a first force 0",
     Fault.DISPLACEMENT: "the displacement is beyond its limit: the last good one was used",
     Fault.VELOCITY: "the velocity or the change of the displacement is beyond the limit of velocity: it was limited",
     Fault.SIGNAL: "a signal of the tested device is beyond its limit: the last good one was used",

@@ -7,12 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.hybrid.device import LoopDevice, Reading
 from vibrid.hybrid.learned.guard import GuardedModel, flagged
 from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
+from vibrid.hybrid.learned.watch import NetworkWatch
 from vibrid.laws.base import Motion
 
 
@@ -33,12 +35,16 @@ class NetworkDevice(LoopDevice):
         every: commands of the test in one step of the model, e.g. 4 for a model of 256 Hz in a test of 1024 Hz; between
             them the last force is held. Integrators use the force at the end of a step only, so nothing is lost if a
             step of the structure is as long as one of the model.
+        first_force: N, before the test, where it is known.
+        devices: how many devices it was trained on; 0 where its file does not say.
     """
 
     model: DeviceModel
     capacity: Parameter = parameter("friction force of either direction", "N", positive=True)
     stiffness: Parameter = parameter("stiffness at rest", "N/m", positive=True, default=0.0)
     every: int = eqx.field(static=True, default=1)
+    first_force: Parameter = parameter("force before the test", "N", default=0.0)
+    devices: int = eqx.field(static=True, default=0)
 
     signal_names: ClassVar[tuple[str, ...]] = ("flags",)
     signal_units: ClassVar[tuple[str, ...]] = ("",)
@@ -52,13 +58,17 @@ class NetworkDevice(LoopDevice):
 
     @property
     def setting(self) -> Setting:
-        return Setting(jnp.broadcast_to(self.capacity, (2,)), jnp.zeros(()))
+        return Setting(jnp.broadcast_to(self.capacity, (2,)), jnp.asarray(self.first_force, float))
 
     def start(self) -> NetworkState:
         return NetworkState(GuardedModel(self.model).start(), jnp.zeros(()), jnp.zeros(()), jnp.zeros((), jnp.int32))
 
     def initial_stiffness(self):
         return self.stiffness
+
+    def watch(self) -> NetworkWatch:
+        capacity, first = float(np.mean(np.asarray(self.capacity))), float(self.first_force)
+        return NetworkWatch(capacity, self.model.features.displacement, self.model.limits.force, first)
 
     def trial(self, state: NetworkState, motion: Motion, companion, dt):
         sample = DeviceSample(motion.e, motion.w, self._signals(companion))

@@ -36,7 +36,8 @@ class DeviceModel(eqx.Module):
         rate: Hz.
         companion_names: names of those signals.
         companion_middles: values of the signals that count as zero; () for zero itself.
-        is_told: whether the ratio of the capacities and the first force are among the inputs.
+        is_told: whether the ratio of the capacities is among the inputs, and the capacity or the first force.
+        capacity: N, of an ordinary training test: the capacity over it is an input; 0 where the first force is.
         limits: of the inputs in a loop or an export; by default from the sizes of the training tests.
     """
 
@@ -49,6 +50,7 @@ class DeviceModel(eqx.Module):
     companion_middles: tuple[float, ...] = eqx.field(static=True, converter=tuple, default=())
     is_told: bool = eqx.field(static=True, default=True)
     limits: InputLimits = eqx.field(static=True, default=None)
+    capacity: float = eqx.field(static=True, default=0.0)
 
     def __post_init__(self):
         if self.limits is None:
@@ -61,7 +63,7 @@ class DeviceModel(eqx.Module):
 
     @staticmethod
     def own_inputs(features: MotionFeatures, is_told: bool = True) -> int:
-        """Features of the motion, the ratio of the two capacities, and the first force."""
+        """Features of the motion, the ratio of the two capacities, and the capacity or the first force."""
         return features.count + 2 * is_told
 
     def start(self, batch: tuple[int, ...] = ()) -> ModelState:
@@ -78,7 +80,8 @@ class DeviceModel(eqx.Module):
             return companion, seen.astype(kind)
         mean = setting.capacity.mean(axis=-1)
         ratio = jnp.log(setting.capacity[..., 0] / setting.capacity[..., 1])
-        fixed = jnp.stack([ratio, setting.first_force / mean], axis=-1)
+        size = jnp.log(mean / self.capacity) if self.capacity else setting.first_force / mean
+        fixed = jnp.stack([ratio, size], axis=-1)
         fixed = jnp.broadcast_to(fixed, (*seen.shape[:-1], 2))
         return companion, jnp.concatenate([seen, fixed], axis=-1).astype(kind)
 
@@ -86,7 +89,7 @@ class DeviceModel(eqx.Module):
         self, state: ModelState, sample: DeviceSample, setting: Setting, masks=None
     ) -> tuple[ModelState, jax.Array]:
         """State and force (…), N."""
-        plays, seen = self.features.step(state.plays, sample.x, sample.v)
+        plays, seen = self.features.step(state.plays, sample.x, sample.v, setting.first_force)
         memory, outputs = self.network.step(state.memory, *self.inputs(seen, sample, setting), masks)
         answer, force = self.answer.step(state.answer, outputs, Motion(sample.x, sample.v), setting, 1.0 / self.rate)
         return ModelState(plays, memory, answer), force
@@ -95,7 +98,7 @@ class DeviceModel(eqx.Module):
         self, state: ModelState, sample: DeviceSample, setting: Setting, masks=None
     ) -> tuple[jax.Array, ModelState]:
         """Forces (samples, …) for samples (samples, …), and the state after them: `step` many times, but faster."""
-        seen, plays = self.features.along(state.plays, sample.x, sample.v)
+        seen, plays = self.features.along(state.plays, sample.x, sample.v, setting.first_force)
         outputs, memory = self.network.along(state.memory, *self.inputs(seen, sample, setting), masks)
         motion = Motion(sample.x, sample.v)
         force, answer = self.answer.along(state.answer, outputs, motion, setting, 1.0 / self.rate)

@@ -21,14 +21,17 @@ class NetworkFile(LoopDevice):
         capacity: N, friction force that the pretension is set for.
         backwards: N, for the other direction where it differs.
         rate: Hz, commands of the test.
+        first_force: N, before the test, where it is known: from it the model knows where it stands in its play.
     """
 
     file: str = eqx.field(static=True)
     capacity: Parameter = parameter("friction force that the pretension is set for", "N", positive=True)
     backwards: Parameter = parameter("friction force of the other direction", "N", positive=True, default=0.0)
     rate: float = eqx.field(static=True, default=1024.0)
+    first_force: Parameter = parameter("force before the test", "N", default=0.0)
 
     def read(self, folder) -> NetworkDevice:
         """The model in the file, which is named relative to a folder."""
         saved = load_model(Path(folder) / self.file)
-        return saved.device(self.rate, self.capacity, self.backwards if self.backwards > 0 else self.capacity)
+        both = self.capacity, self.backwards if self.backwards > 0 else self.capacity
+        return saved.device(self.rate, *both, first_force=self.first_force)

@@ -33,6 +33,7 @@ NETWORKS = ("resonant", "passive", "lstm")
 _EPOCHS = ("epochs", "decay", "every", "stretch", "jitter", "turned", "doubt")
 _CROPS = ("steps", "crop", "warm_up", "shake", "warp", "gain")
 """Settings of the training of networks that are not passive, and of those that are."""
+_SLACK = 0.05  # of the capacity: a force that is small
 _TOGETHER = 50  # steps of a passive network between two checkpoints
 
 
@@ -152,8 +153,11 @@ class Recipe:
         if size == 0 or (sizes == 0).any():
             raise InputError("The tests do not move the device, or a signal of the tested device is constant.")
         widths = tuple((size * np.geomspace(0.01, 0.3, self.plays)).tolist()) if self.plays else ()
-        kind = BoundedFeatures if self.network == "passive" else MotionFeatures
-        features = kind(size, float(np.abs(v).max()), widths, self.sees_velocity, low)
+        motion = size, float(np.abs(v).max()), widths, self.sees_velocity, low
+        features, capacity = MotionFeatures(*motion), 0.0
+        if self.network == "passive":
+            features = BoundedFeatures(*motion, stiffness=slack(tests))
+            capacity = float(np.exp(np.mean(np.log([t.capacity for t in tests]))))
         answer = self._answer(np.concatenate([t.force for t in tests]), law, features)
         inputs = len(sizes), DeviceModel.own_inputs(features, not self.min_max), answer.outputs
         names = tuple(companion_names) if self.uses_companion else ()
@@ -173,7 +177,8 @@ class Recipe:
                 resonant = _given(encoded=self.encoded, count=self.oscillators, hidden=self.hidden)
                 network = ResonantNetwork.make(key, *inputs, self.rate, **resonant)
             return DeviceModel(
-                features, network, answer, sizes.tolist(), self.rate, names, middles, not self.min_max
+                features, network, answer, sizes.tolist(), self.rate, names, middles, not self.min_max,
+                capacity=capacity,
             )  # fmt: skip
 
         return make
@@ -294,16 +299,30 @@ def score_tests(model: DeviceModel, tests: Sequence[DeviceTest], told: bool = Tr
 
 def steepest(tests: Sequence[DeviceTest]) -> float:
     """N/m: the slope of force over displacement that one in a hundred of the moving samples exceeds."""
-    slopes = []
+    found = [np.abs(_slopes(t)[0]) for t in tests]
+    return float(np.percentile(np.concatenate(found), 99)) if any(map(len, found)) else 0.0
+
+
+def slack(tests: Sequence[DeviceTest]) -> float:
+    """N/m: the usual slope of force over displacement while the force is small; 0 where it never is."""
+    found = []
     for t in tests:
-        step = max(np.abs(t.x).max() / 50, 1e-12)  # noise does not count over such a way
-        last = 0
-        marks = [0]
-        for i in np.flatnonzero(np.abs(np.diff(t.x)) > 0):
-            if abs(t.x[i] - t.x[last]) > step:
-                marks.append(int(i))
-                last = i
-        x, f = t.x[marks], t.force[marks]
-        if len(marks) > 2:
-            slopes.append(np.abs(np.diff(f) / np.diff(x)))
-    return float(np.percentile(np.concatenate(slopes), 99)) if slopes else 0.0
+        slopes, force = _slopes(t)
+        found.append(slopes[np.abs(force) < _SLACK * np.mean(t.capacity)])
+    usual = [float(np.median(slopes)) for slopes in found if len(slopes)]
+    return max(float(np.median(usual)), 0.0) if usual else 0.0
+
+
+def _slopes(test: DeviceTest) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes of force over displacement in N/m, and the force in the middle of each."""
+    step = max(np.abs(test.x).max() / 50, 1e-12)  # noise does not count over such a way
+    last = 0
+    marks = [0]
+    for i in np.flatnonzero(np.abs(np.diff(test.x)) > 0):
+        if abs(test.x[i] - test.x[last]) > step:
+            marks.append(int(i))
+            last = i
+    x, f = test.x[marks], test.force[marks]
+    if len(marks) < 3:
+        return np.zeros(0), np.zeros(0)
+    return np.diff(f) / np.diff(x), (f[1:] + f[:-1]) / 2

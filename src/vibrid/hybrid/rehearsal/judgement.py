@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import scipy
 
 from vibrid.core.errors import InputError
-from vibrid.hybrid.learned.conduct import GIVES
 from vibrid.hybrid.learned.guard import Fault
 from vibrid.hybrid.learned.in_loop import NetworkDevice
+from vibrid.hybrid.learned.watch import FURTHER, GIVES
 from vibrid.hybrid.limits import SafetyLimits
+from vibrid.hybrid.listening.device import Listening
 from vibrid.hybrid.rehearsal.demands import Demand, demands, first_beyond
 from vibrid.hybrid.rehearsal.energy import energy_error, input_energy
 from vibrid.hybrid.result import HybridResult
 from vibrid.hybrid.tracking import Tracking
+
+OUT_OF_STEP = 5e-3
+"""s, lag between force and displacement of a tested device from which a test is judged with care."""
 
 
 class Readiness(IntEnum):
@@ -102,8 +107,8 @@ class Judgement:
 
 
 def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Criteria | None = None) -> Judgement:
-    """Judge a finished test by its own record: tracking, energy of the tracking errors, the use of its limits, and the
-    flags of its networks and the energy they gave."""
+    """Judge a finished test by its own record: tracking, energy of the tracking errors, the use of its limits, flags of
+    its networks, their motion beyond training and the energy they gave, and what was heard of tested devices."""
     criteria = criteria or Criteria()
     findings, devices = [], []
     if result.stopped:
@@ -124,7 +129,7 @@ def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Cr
             text = f"the tracking error of '{part.name}' brings in {100 * share:.1f} % of the input energy"
             findings.append(Reason(of_energy, text))
         devices.append(DeviceQuality(part.name, tracking, energy, share, max(of_tracking, of_energy)))
-    findings += [*_flagged(result), *_giving(result)]
+    findings += [*_flagged(result), *_beyond(result), *_giving(result), *_listening(result)]
     rows = demands(result, limits)
     first = first_beyond(rows)
     if first is not None:
@@ -138,12 +143,20 @@ def judge(result: HybridResult, limits: SafetyLimits | None = None, criteria: Cr
     return Judgement(tuple(findings), tuple(devices), tuple(rows))
 
 
+def _networks(result: HybridResult) -> list[tuple[Any, NetworkDevice]]:
+    """The parts with a network, and their networks: those of listening devices too."""
+    return [
+        (part, network)
+        for part in result.test.parts
+        for network in (part.device.network if isinstance(part.device, Listening) else part.device,)
+        if isinstance(network, NetworkDevice)
+    ]
+
+
 def _flagged(result: HybridResult) -> list[Reason]:
     """What networks had to leave out of their inputs."""
     found = []
-    for part in result.test.parts:
-        if not isinstance(part.device, NetworkDevice):
-            continue
+    for part, _ in _networks(result):
         flags = result.devices[f"{part.name}.flags"].astype(int)
         faults = Fault(int(np.bitwise_or.reduce(flags, initial=0)))
         if faults:
@@ -157,14 +170,49 @@ def _flagged(result: HybridResult) -> list[Reason]:
 def _giving(result: HybridResult) -> list[Reason]:
     """Networks that had given more energy than they took at some moment: a device without a drive never does."""
     found = []
-    for part in result.test.parts:
-        if not isinstance(part.device, NetworkDevice):
-            continue
+    for part, network in _networks(result):
         x, force = (result.devices[f"{part.name}.{what}"] for what in ("displacement", "force"))
         taken = scipy.integrate.cumulative_trapezoid(force, x)
         least = float(np.min(taken, initial=0.0))
-        if least < -GIVES * float(np.mean(np.asarray(part.device.capacity))) * float(np.abs(x).max()):
+        if least < -GIVES * float(np.mean(np.asarray(network.capacity))) * float(np.abs(x).max()):
             first = int(np.argmax(taken < 0.5 * least)) / result.devices.rate
             text = f"network '{part.name}' gave {-least:.3g} J more than it took, from {first:.4g} s on"
             found.append(Reason(Readiness.CARE, text))
     return found
+
+
+def _beyond(result: HybridResult) -> list[Reason]:
+    """Networks that were moved further than in any of their training tests."""
+    found = []
+    for part, network in _networks(result):
+        x, most = result.devices[f"{part.name}.displacement"], network.model.features.displacement
+        share = float(np.abs(x).max()) / most
+        if share > 1.0 + FURTHER:
+            text = f"network '{part.name}' was moved to {share:.3g} times the largest displacement of its training"
+            found.append(Reason(Readiness.CARE, f"{text} ({1e3 * most:.3g} mm)"))
+    return found
+
+
+def _listening(result: HybridResult) -> list[Reason]:
+    """Networks that cannot have learned to listen, and tested devices that did not say what was asked of them."""
+    found = [
+        f"network '{part.name}' uses measurements of a tested device, and is not known to have been trained on more "
+        "than one: it cannot have learned what another one means. Train it on many, or hand it estimates "
+        '(kind = "listening")'
+        for part, network in _networks(result)
+        if network.model.companion_sizes and network.devices < 2
+    ]
+    for part in result.test.modelled:
+        if not isinstance(part.device, Listening):
+            continue
+        slipped, lag = (float(result.devices[f"{part.name}.{name}"][-1]) for name in ("slipped", "lag"))
+        heard = f"'{part.name}' listens to '{part.companion}', which"
+        if slipped <= 0.0:
+            found.append(f"{heard} never slipped: nothing is known of its capacity and gap, and the law's were used")
+        elif abs(lag) > OUT_OF_STEP:
+            order = "after" if lag > 0 else "before"
+            found.append(
+                f"{heard} shows its force {1e3 * abs(lag):.2g} ms {order} its displacement: look for a filter or a "
+                "clock in one of the two channels"
+            )
+    return [Reason(Readiness.CARE, text) for text in found]
