@@ -1,10 +1,12 @@
 """Jobs of an item: computed side by side, stored one by one, resumed, and removed when the item is written."""
 
+import time
+
 import numpy as np
 import pytest
 
 from vibrid.papers import jobs
-from vibrid.papers.jobs import name_of, run_jobs
+from vibrid.papers.jobs import all_on_threads, name_of, on_threads, run_jobs
 from vibrid.papers.paper import Run
 
 
@@ -22,6 +24,7 @@ def run_in(folder) -> Run:
 
 
 def test_jobs_in_processes_of_their_own_keep_the_order(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
     monkeypatch.setattr(jobs, "cores", lambda: 2)
     run = run_in(tmp_path)
     results = run_jobs(run, square, [(3,), (1,), (2,)])
@@ -44,8 +47,33 @@ def test_a_call_that_failed_is_resumed(tmp_path, monkeypatch):
     assert again.reused, "its time is not that of a cold run"
 
 
+def test_a_job_that_fails_in_its_process_is_told(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(jobs, "cores", lambda: 2)
+    with pytest.raises(ValueError, match="four"):
+        run_jobs(run_in(tmp_path), square, [(4,), (3,)])
+
+
 def test_a_quick_run_stores_nothing(tmp_path):
     run = Run(quick=True)
     run.folder = tmp_path
     assert float(run_jobs(run, square, [(2,)])[0]["square"]) == 4.0
     assert not list(tmp_path.rglob("*.npz"))
+
+
+def test_threads_keep_the_order_and_compute_the_first_job_alone():
+    running, together = [], []
+
+    def called(number: int) -> int:
+        running.append(number)
+        together.append(len(running))
+        time.sleep(0.02 * (4 - number))
+        running.remove(number)
+        return number**2
+
+    assert all_on_threads(called, [(i,) for i in range(5)]) == [0, 1, 4, 9, 16]
+    assert together[0] == 1 and all_on_threads(called, []) == []
+    numbers = dict(on_threads(called, [(2,), (3,)]))
+    assert numbers == {0: 4, 1: 9}
+    with pytest.raises(ValueError, match="four"):
+        all_on_threads(lambda number: square(None, number), [(3,), (4,)])

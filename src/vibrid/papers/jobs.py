@@ -1,29 +1,32 @@
 """Independent jobs of an item: computed side by side, stored one by one, so that the same command resumes.
 
-A job is a function of a module, `make(run, *arguments)`, that returns arrays by name. Each process computes on one
-core. A finished job is stored under `unfinished` in the folder of the results until its item is written.
+A job is a function of a module, `make(run, *arguments)`, that returns arrays by name. Processes are those of a study
+(`vibrid.studies.engine_for`), one for every core; without the extra `cluster`, jobs are computed one after the other. A
+finished job is stored under `unfinished` in the folder of the results until its item is written. `on_threads` computes
+what shares memory, such as fits that several tables show, on the threads of a study in this process.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
-import signal
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vibrid.core.device import cores
 from vibrid.networks.checkpoint import Checkpoint
 from vibrid.papers.paper import Run
+from vibrid.studies.cluster import engine_for
+from vibrid.studies.engine import InProcess
 
 Arrays = dict[str, np.ndarray]
 Job = Callable[..., Arrays]
 
-_run: Run | None = None  # of a process of the pool: what its jobs share is computed once
+_run: Run | None = None  # of a process beside others: what its jobs share is computed once
 
 
 def run_jobs(run: Run, make: Job, jobs: list[tuple]) -> list[Arrays]:
@@ -33,7 +36,7 @@ def run_jobs(run: Run, make: Job, jobs: list[tuple]) -> list[Arrays]:
     missing = [job for job in jobs if job not in done]
     run.progress.stage(f"{make.__name__.replace('_', ' ')}: {len(missing)} jobs", len(missing))
     processes = min(cores(), len(missing))
-    if processes < 2 or run.quick:
+    if processes < 2 or run.quick or find_spec("distributed") is None:
         for i, job in enumerate(missing, 1):
             done[job] = _computed(run, make, job)
             run.progress.update(i, name_of(make, job))
@@ -70,35 +73,79 @@ def _computed(run: Run, make: Job, job: tuple) -> Arrays:
 
 
 def _side_by_side(run: Run, make: Job, jobs: list[tuple], processes: int) -> dict[tuple, Arrays]:
-    spawn = multiprocessing.get_context("spawn")
-    places = spawn.Queue()
-    for core in sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(processes):
-        places.put(core)
-    settings = (places, run.data, run.folder)
-    pool = ProcessPoolExecutor(processes, spawn, _begin, settings)
+    engine, done = engine_for("processes", processes), {}
     try:
-        futures = {pool.submit(_in_process, make, job): job for job in jobs}
-        done = {}
-        for i, future in enumerate(as_completed(futures), 1):
-            job = futures[future]
-            done[job] = future.result()
-            run.progress.update(i, name_of(make, job))
+        engine.begin(_Jobs(make, run.data, run.folder))
+        for batch, arrays in engine.results(_OneJob(job) for job in jobs):
+            if isinstance(arrays, Exception):
+                raise arrays
+            done[batch.job] = arrays
+            run.progress.update(len(done), name_of(make, batch.job))
         return done
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        engine.close()
 
 
-def _begin(places, data: Path | None, folder: Path | None) -> None:
-    """A process of the pool has one core of its own, and ends with Ctrl-C."""
-    global _run
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    core = places.get()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
-    _run = Run(data=data)
-    _run.folder = folder
+@dataclass(frozen=True)
+class _OneJob:
+    """A job as a batch of an engine."""
+
+    job: tuple
+    runs: np.ndarray = field(default_factory=lambda: np.zeros((1, 1), int))
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
+    size: int = 1
+    shape: tuple | None = None
 
 
-def _in_process(make: Job, job: tuple) -> Arrays:
-    assert _run is not None
-    return _computed(_run, make, job)
+@dataclass(frozen=True)
+class _Jobs:
+    """The jobs of one function as the program of an engine."""
+
+    make: Job
+    data: Path | None
+    folder: Path | None
+
+    def compute(self, batch: _OneJob) -> Arrays:
+        global _run
+        if _run is None:
+            _run = Run(data=self.data)
+            _run.folder = self.folder
+        return _computed(_run, self.make, batch.job)
+
+    def inputs(self, batch: _OneJob) -> Arrays:
+        return {}
+
+
+def on_threads(function: Callable[..., Any], jobs: Sequence[tuple]) -> Iterator[tuple[int, Any]]:
+    """The number of every job and `function(*job)`, as they come, on as many threads as there are cores.
+
+    The first job is computed alone: it compiles for the others.
+    """
+    engine = InProcess(cores())
+    try:
+        engine.begin(_OneFunction(function))
+        for batch, made in engine.results(_OneJob(job, np.array([[i]]), shape=()) for i, job in enumerate(jobs)):
+            if isinstance(made, Exception):
+                raise made
+            yield int(batch.runs[0, 0]), made["result"]
+    finally:
+        engine.close()
+
+
+def all_on_threads(function: Callable[..., Any], jobs: Sequence[tuple]) -> list:
+    """`function(*job)` of every job, in their order; see `on_threads`."""
+    found = dict(on_threads(function, jobs))
+    return [found[i] for i in range(len(jobs))]
+
+
+@dataclass(frozen=True)
+class _OneFunction:
+    """A function as the program of an engine."""
+
+    function: Callable[..., Any]
+
+    def compute(self, batch: _OneJob) -> dict[str, Any]:
+        return {"result": self.function(*batch.job)}
+
+    def inputs(self, batch: _OneJob) -> Arrays:
+        return {}

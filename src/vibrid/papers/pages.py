@@ -59,7 +59,7 @@ def made_again(name: str, wanted: dict[str, list[str]] | None = None, out: Path 
         seconds = time.perf_counter() - started
         facts = facts_of(paper, item, outcome, seconds, run.quick) | {
             "cold": not run.reused,
-            "speed": round(speed(), 1),
+            "speed": float(f"{speed():.3g}"),
         }
         facts["canaries"] = canaries_of(paper, item.label, run)
         yield Made(paper, Path(out) / name, facts, outcome.figure)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from vibrid.core.device import on_processor
 from vibrid.core.progress import Progress
 from vibrid.hybrid.actuator import Actuator, SecondOrder
 from vibrid.hybrid.ats import AdaptiveTimeSeries
+from vibrid.papers.jobs import on_threads
 from vibrid.papers.paper import Paper
 from vibrid.records.motions.synthetic import synthetic_motion
 from vibrid.records.record import Record
@@ -35,17 +34,15 @@ def trained_folder() -> Path:
 def side_by_side(function, jobs: list[tuple], progress: Progress) -> list:
     """`function(*job)` of every job, on as many threads as there are cores: each test is one compiled program."""
 
-    def run_job(job):
+    def run_job(*job):
         with on_processor():
             return function(*job)
 
-    results = []
-    first = [run_job(jobs[0])] if jobs else []  # the first job compiles the program
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, result in enumerate(itertools.chain(first, pool.map(run_job, jobs[1:]))):
-            results.append(result)
-            progress.update(done + 1)
-    return results
+    results = {}
+    for number, result in on_threads(run_job, jobs):
+        results[number] = result
+        progress.update(len(results))
+    return [results[number] for number in range(len(jobs))]
 
 
 def substitute(seconds: float = 28.0) -> Record:

@@ -8,7 +8,6 @@ else runs on the processor.
 from __future__ import annotations
 
 import dataclasses
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 
@@ -17,6 +16,7 @@ import numpy as np
 from vibrid.core.device import accelerated, cores, on_processor
 from vibrid.identification import PIDynNet, identify
 from vibrid.identification.diagnostics import correlation
+from vibrid.papers.jobs import all_on_threads
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
 from vibrid.papers.pidynnet.paper import NETWORKS, PAPER, PRINTED, bound_of, data_of, response_of
@@ -227,9 +227,7 @@ def coverage(run: Run, system: str) -> Outcome:
     def fit_of_key(key: int):
         return trained(run, PIDynNet(seeds=2, **few_steps(run)), case, measured(case, response, 0.05, key))
 
-    with ThreadPoolExecutor(cores()) as pool:
-        fits = [fit_of_key(0), *pool.map(fit_of_key, range(1, trials))]  # the first compiles for all others
-    for fit in fits:
+    for fit in all_on_threads(fit_of_key, [(key,) for key in range(trials)]):
         low, high = fit.interval()[:t].T
         off = np.abs(fit.estimate - case.truth)[:t]
         inside.append((low <= case.truth[:t]) & (case.truth[:t] <= high))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from vibrid.core.device import cores, on_processor
+from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError
 from vibrid.identification import Identification, TrajectoryFit, UnscentedKalman, WeakCollocation, identify
+from vibrid.papers.jobs import all_on_threads
 from vibrid.papers.paper import Paper, Run
 from vibrid.papers.pidynnet.systems import (
     PRINTED_PERIOD,
@@ -104,8 +104,7 @@ def fit_of(run: Run, system: str, motion: str, rate: float, noise: float, key: i
 def fits_side_by_side(run: Run, system: str, motion: str, rate: float, jobs) -> None:
     """Fits of (noise, key, method) on all cores, stored for the tables that use them."""
     run.once(response_of, system, motion, rate)
-    with ThreadPoolExecutor(cores()) as pool:
-        list(pool.map(lambda job: run.once(fit_of, system, motion, rate, *job), jobs))
+    all_on_threads(lambda *job: run.once(fit_of, system, motion, rate, *job), jobs)
 
 
 _TIMED = 2  # fits that run alone, for their seconds

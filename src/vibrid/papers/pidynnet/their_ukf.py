@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
-from vibrid.core.device import cores, on_processor
+from vibrid.core.device import on_processor
 from vibrid.identification import UnscentedKalman, identify
+from vibrid.papers.jobs import all_on_threads
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.conditions import MOTION, known
 from vibrid.papers.pidynnet.paper import PAPER, PRINTED_VALUES, response_of
@@ -60,8 +59,7 @@ def their_ukf(run: Run) -> Outcome:
             **{f"printed {i}": f"{case.labels[k]} {printed[k]:+.2g} %" for i, k in enumerate(shown, 1)},
         }  # fmt: skip
 
-    with ThreadPoolExecutor(max(cores() // 2, 1)) as pool:
-        rows = list(pool.map(filtered, jobs))
+    rows = all_on_threads(filtered, [(job,) for job in jobs])
     note = (
         f"Kobe record, {RATE:g} Hz, no noise, c(0) known, the same first guess. The paper gives neither the "
         "covariances of its filter, nor its first guess, nor whether its model has the evolution of the damping. "

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 
-from vibrid.core.device import cores
 from vibrid.identification import PIDynNet
 from vibrid.identification.diagnostics import correlation
+from vibrid.papers.jobs import on_threads
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.figures import histogram_of_correlations, share_check, unseen
 from vibrid.papers.pidynnet.networks import fit_of_network
@@ -34,17 +33,15 @@ def fine_tuning(run: Run, system: str) -> Outcome:
         return same, correlation(true, fit.predict(motion).displacement[:, 0]), tuned.seconds
 
     run.progress.stage(f"fine-tuning {system}", len(motions))
-    scores = [compared(motions[0])]  # it compiles for all others
-    pool = ThreadPoolExecutor(cores())
+    scores: dict[int, tuple] = {}
     try:
-        for score in pool.map(compared, motions[1:]):
-            scores.append(score)
+        for number, score in on_threads(compared, [(motion,) for motion in motions]):
+            scores[number] = score
             run.progress.update(len(scores), f"correlation {score[0]:.4f}")
     except KeyboardInterrupt:  # after Ctrl-C the finished motions are used
-        pass
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-    by_tuning, simulated, seconds = zip(*scores, strict=True)
+        if not scores:
+            raise
+    by_tuning, simulated, seconds = zip(*(scores[number] for number in sorted(scores)), strict=True)
     share, other = (float(np.mean(np.array(v) >= 0.95)) for v in (by_tuning, simulated))
     rows = [{"motions": len(by_tuning), "fine-tuning: share ≥ 0.95 (%)": 100 * share,
              "smallest": float(np.min(by_tuning)), "simulation: share ≥ 0.95 (%)": 100 * other,

@@ -1,0 +1,28 @@
+"""Public benchmarks: problems, data and scores that others published, with rules that are fixed before the test data
+are read. They are registered by name and imported when asked for, as the papers are."""
+
+from vibrid.papers.public.benchmark import (
+    BENCHMARKS,
+    Benchmark,
+    BenchmarkTrial,
+    DataFile,
+    PublishedScore,
+    load_benchmark,
+)
+from vibrid.papers.public.ledger import Ledger
+from vibrid.papers.public.pages import scored, write_public_page
+
+BENCHMARKS.announce("bouc-wen", "vibrid.papers.public.bouc_wen.entries:BENCHMARK")
+BENCHMARKS.announce("rths", "vibrid.papers.public.rths.entries:BENCHMARK")
+
+__all__ = [
+    "BENCHMARKS",
+    "Benchmark",
+    "BenchmarkTrial",
+    "DataFile",
+    "Ledger",
+    "PublishedScore",
+    "load_benchmark",
+    "scored",
+    "write_public_page",
+]

@@ -1,0 +1,1 @@
+"""The benchmark control problem for real-time hybrid simulation (Silva et al. 2020)."""
