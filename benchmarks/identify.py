@@ -138,15 +138,14 @@ def coverage(file, seeds: int = 50) -> list[dict]:
     for name in SYSTEMS:
         case = Case(name, ground_motion(file, 100.0))
         for noise in (0.025, 0.05):
-            bound, errors, ratios, hits, seconds = case.bound(noise), [], [], [], []
-            for key in range(seeds):
-                fit = case.fit(vb.TrajectoryFit(), noise, key)
-                errors.append(case.error(fit))
-                ratios.append((fit.estimate - case.true_values) / bound)
-                low, high = fit.interval().T
-                hits.append((low <= case.true_values) & (case.true_values <= high))
-                seconds.append(fit.seconds)
-            ratio, covered = float(np.sqrt(np.mean(np.square(ratios)))), float(np.mean(hits))
+            records = [case.data(noise, key).replace(name=f"noise {key}") for key in range(seeds)]
+            fits = vb.studies.Fits(case.unknown, data="measured", substeps=1)
+            study = vb.study(case.guess, records, fits=fits, keep=["estimates", "intervals", "seconds"])
+            data = study.run(engine=vb.studies.InProcess(1)).squeeze("seed")  # one at a time: seconds are kept
+            estimates, interval, seconds = data.estimate.values, data.interval.values, data.seconds.values
+            errors = 100 * np.mean(np.abs(estimates / case.true_values - 1), axis=1)
+            ratio = float(np.sqrt(np.mean(((estimates - case.true_values) / case.bound(noise)) ** 2)))
+            covered = float(np.mean((interval[..., 0] <= case.true_values) & (case.true_values <= interval[..., 1])))
             mean, target = float(np.mean(errors)), TARGETS[name][noise]
             rows.append(
                 {

@@ -99,7 +99,7 @@ def load_opensees():
         return None
 
 
-def opensees_bouc_wen(ops, masses, stiffness, shape, damping, ground, step, explicit=False):
+def opensees_bouc_wen(ops, masses, stiffness, shape, damping, ground, step, explicit=False, post_yield_ratio=0.0):
     """Build the Bouc–Wen chain; the returned function is one `analyze` call over the whole motion.
 
     Implicit: Newmark with Newton. Explicit: KR-α with ρ∞ = 1, one linear solve a step.
@@ -111,7 +111,7 @@ def opensees_bouc_wen(ops, masses, stiffness, shape, damping, ground, step, expl
     for i, (m, k) in enumerate(zip(masses, stiffness, strict=True)):
         ops.node(i + 1, 0.0)
         ops.mass(i + 1, m)
-        ops.uniaxialMaterial("BoucWen", 100 + i, 0.0, k, *shape, 1.0, 0.0, 0.0, 0.0)
+        ops.uniaxialMaterial("BoucWen", 100 + i, post_yield_ratio, k, *shape, 1.0, 0.0, 0.0, 0.0)
         ops.uniaxialMaterial("Elastic", 200 + i, 0.0, damping)
         ops.uniaxialMaterial("Parallel", 300 + i, 100 + i, 200 + i)
         ops.element("zeroLength", i, i, i + 1, "-mat", 300 + i, "-dir", 1, "-doRayleigh", 0)

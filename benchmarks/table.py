@@ -9,7 +9,10 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def save(name: str, title: str, command: str, machine: str, rows: list[dict]) -> None:
-    """Write a benchmark's rows (what, measured, target, met, note, details) and update its section of the page."""
+    """Write a benchmark's rows (what, measured, target, met, note, details) and update its section of the page.
+
+    A row measured on another machine than the last names it (`machine`).
+    """
     (FOLDER / "results").mkdir(exist_ok=True)
     table = {"title": title, "command": command, "machine": machine, "date": date.today().isoformat(), "rows": rows}
     (FOLDER / "results" / f"{name}.json").write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
@@ -28,6 +31,8 @@ def markdown(table: dict) -> str:
     lines = [f"## {table['title']}", "", f"`{table['command']}` on {table['machine']}, {table['date']}.", ""]
     lines += ["| what | measured | target | | note |", "|---|---|---|---|---|"]
     for row in table["rows"]:
-        cells = (row["what"], row["measured"], row["target"], marks[row["met"]], row.get("note", ""))
+        note, machine = row.get("note", ""), row.get("machine", table["machine"])
+        note += "" if machine == table["machine"] else f"{note and '; '}on {machine}"
+        cells = (row["what"], row["measured"], row["target"], marks[row["met"]], note)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

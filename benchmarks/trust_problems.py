@@ -2,13 +2,17 @@
 
     python benchmarks/trust_problems.py --part problems --progress fits.jsonl   # goes on where it stopped
     python benchmarks/trust_problems.py --part methods --row ukf --fits 5
+    python benchmarks/trust_problems.py --part motion --fits 5
     python benchmarks/trust_problems.py --part ranks --share 1/2 --progress ranks-1.jsonl
     python benchmarks/trust_problems.py --part costs
 
 problems: `vb.identify` as it is, on ten problems with white noise of 3 to 5 % of each channel.
 methods: the other methods that give intervals, on three of these problems.
+motion: methods that need the whole motion, on three problems; also how many intervals hold where nothing is called
+wrong.
 ranks: true values drawn from the prior; their ranks among samples of `Bayes` must be uniform.
-costs: the time that the checks of a result take, over that of the fit; refits that a finding triggers are not counted.
+costs: the processor's time that the checks of a result take, over that of the fit; refits that a finding triggers are
+not counted.
 
 The problems stand in `trust_structures.py`, their simulators in `trust_simulators.py` and `trust.py`.
 `--seed` draws other parameters, motions and noise levels of the problems; `--fits` counts seeds of the noise. Files of
@@ -31,12 +35,18 @@ import numpy as np
 from scipy.stats import chisquare
 from trust import STEP, linear_accelerations, shaking
 from trust_lines import Lines, coverage, share
-from trust_structures import GROUND, PROBLEMS, Problem, problem
+from trust_structures import GROUND, PROBLEMS, Problem, cubic_whole, problem, whole
 
 import vibrid as vb
 from vibrid.identification.checks import numbers, time_step
 
 OTHER_METHODS = ("ekf", "ukf", "weak-collocation", "global", "noisy-input", "bayes")
+WITH_WHOLE_MOTION = ("least-squares", "sparse", "siva", "online-masing")
+OF_WHOLE_MOTION = {
+    "two storeys": whole(2),
+    "three storeys": whole(3),
+    "cubic storey": cubic_whole,
+}
 OF_METHODS = ("shear building, partial sensors", "Bouc–Wen storeys", "cubic storey")
 TIMED = (
     "shear building, partial sensors",
@@ -46,7 +56,7 @@ TIMED = (
     "plane frame",
     "beam",
 )
-DEFAULTS = {"problems": 20, "methods": 67, "ranks": 100, "costs": 1}
+DEFAULTS = {"problems": 20, "methods": 67, "motion": 17, "ranks": 100, "costs": 5}
 """So many of a row that there are 200 fits of all problems, and of each method."""
 EXCITATION = 0.03
 """Noise of the measured excitation for `noisy-input`, over its standard deviation."""
@@ -76,6 +86,29 @@ def one_fit(posed: Problem, seed: int, method: str | None = None, excitation: fl
         "said": sorted({finding.name for finding in fit.checks}),
         "seconds": round(time.perf_counter() - started, 2),
     }
+
+
+def motion_jobs(seed: int, fits: int) -> list[Job]:
+    """Methods that need the whole motion, and answer another question than least squares of the readings."""
+    posed = {name: make(seed) for name, make in OF_WHOLE_MOTION.items()}
+    return [
+        Job(
+            f"{method}, {name}",
+            noise,
+            lambda name=name, noise=noise, method=method: one_fit(posed[name], noise, method),
+        )
+        for method in WITH_WHOLE_MOTION
+        for name in posed
+        for noise in range(fits)
+    ]
+
+
+def coverage_unless_told(name: str, lines: Sequence[dict]) -> dict:
+    """`coverage`, and that of the fits alone that call nothing wrong."""
+    silent = [line for line in lines if "failed" not in line and line["fits"]]
+    inside = np.concatenate([f["inside"] for f in silent]) if silent else np.zeros(0)
+    row = coverage(name, lines) | {"fits_that_call_nothing_wrong": len(silent), "their_intervals": len(inside)}
+    return row | {"their_coverage": round(float(inside.mean()), 4) if silent else None}
 
 
 def problem_jobs(seed: int, fits: int) -> list[Job]:
@@ -163,37 +196,44 @@ class Refits:
 
     def _clocked(self, function: Callable) -> Callable:
         def clocked(*given):
-            started = time.perf_counter()
+            started = time.process_time()
             answer = function(*given)
-            self.seconds += time.perf_counter() - started
+            self.seconds += time.process_time() - started
             return answer
 
         return clocked
 
 
-def timed(name: str, seed: int, checks: str, warm: int) -> list[tuple[float, float]]:
-    """Seconds of the first call in this process and of the following ones, each with another noise; and those of them
-    that refits took."""
+def timed(name: str, seed: int, kinds: Sequence[str], calls: int) -> list[tuple[float, float]]:
+    """Seconds of the processor of every call, with checks of these kinds in turn, each round with another noise; and
+    those of them that refits took."""
     posed, refits, found = problem(name, seed), Refits(), []
-    for noise in range(1 + warm):
+    for noise in range(calls):
         records = posed.records(noise)
-        refits.seconds, started = 0.0, time.perf_counter()
-        vb.identify(posed.guess, records, posed.unknown, sensors=posed.sensors, checks=checks)
-        found.append((round(time.perf_counter() - started, 3), round(refits.seconds, 3)))
+        for checks in kinds:
+            refits.seconds, started = 0.0, time.process_time()
+            vb.identify(posed.guess, records, posed.unknown, sensors=posed.sensors, checks=checks)
+            found.append((round(time.process_time() - started, 3), round(refits.seconds, 3)))
     return found
 
 
+def in_a_process(name: str, seed: int, checks: str, calls: int) -> list[list[float]]:
+    """`timed` in a process of its own without compiled programs."""
+    command = [sys.executable, __file__, "--timed", name, checks, "--seed", str(seed), "--fits", str(calls)]
+    environment = os.environ | {"VIBRID_CACHE": "off"}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
 def one_cost(name: str, seed: int, warm: int) -> dict:
-    """Times of one problem with and without checks, each in a process of its own without compiled programs."""
-    line: dict = {}
-    for checks in ("none", "all"):
-        command = [sys.executable, __file__, "--timed", name, checks, "--seed", str(seed), "--fits", str(warm)]
-        ended = subprocess.run(
-            command, env=os.environ | {"VIBRID_CACHE": "off"}, capture_output=True, text=True, check=True
-        )
-        cold, *later = json.loads(ended.stdout.splitlines()[-1])
-        line[checks] = {"cold": cold[0], "warm": round(float(np.median([whole for whole, _ in later])), 3)}
-        line["refits"] = {"cold": cold[1], "warm": round(float(np.median([part for _, part in later])), 3)}
+    """Times of one problem with and without checks: cold, each in a process of its own, and warm, in turn in one."""
+    line: dict = {kind: {} for kind in ("none", "all", "refits")}
+    [[line["none"]["cold"], _]], [[line["all"]["cold"], line["refits"]["cold"]]] = (
+        in_a_process(name, seed, checks, 1) for checks in ("none", "all")
+    )
+    later = np.array(in_a_process(name, seed, "none,all", 1 + warm)[2:])
+    medians = np.median(later.reshape(warm, 2, 2), axis=0).round(3)
+    line["none"]["warm"], line["all"]["warm"], line["refits"]["warm"] = map(float, medians.ravel()[[0, 2, 3]])
     for kind in ("cold", "warm"):
         line[f"extra_{kind}"] = round((line["all"][kind] - line["refits"][kind]) / line["none"][kind] - 1, 3)
     return line
@@ -210,6 +250,7 @@ def costs(name: str, lines: Sequence[dict]) -> dict:
 PARTS: dict[str, tuple[Callable[[int, int], list[Job]], Callable[[str, Sequence[dict]], dict]]] = {
     "problems": (problem_jobs, coverage),
     "methods": (method_jobs, coverage),
+    "motion": (motion_jobs, coverage_unless_told),
     "ranks": (rank_jobs, uniformity),
     "costs": (cost_jobs, costs),
 }
@@ -253,7 +294,7 @@ def main() -> None:
     parser.add_argument(
         "--fits",
         type=int,
-        help="seeds of the noise of each row (problems 20, methods 67); rankings (100); warm calls of the costs (1)",
+        help="noise seeds of a row (problems 20, methods 67, motion 17); rankings (100); warm calls, costs (5)",
     )
     parser.add_argument("--seed", type=int, default=0, help="draws the problems")
     parser.add_argument("--share", type=share, default=(1, 1), help="make only the k-th of n parts: k/n")
@@ -263,7 +304,7 @@ def main() -> None:
     parser.add_argument("--timed", nargs=2, metavar=("PROBLEM", "CHECKS"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.timed:
-        print(json.dumps(timed(given.timed[0], given.seed, given.timed[1], given.fits)))
+        print(json.dumps(timed(given.timed[0], given.seed, given.timed[1].split(","), given.fits)))
         return
     table = run(given)
     for row in table:

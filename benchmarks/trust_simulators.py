@@ -15,6 +15,12 @@ from trust import STEP, chain
 
 def linear_motion(mass, damping, stiffness, load, drive) -> tuple[np.ndarray, np.ndarray]:
     """Displacements and accelerations of M a + C v + K x = load · drive(t), straight lines between the samples."""
+    states, accelerations = linear_states(mass, damping, stiffness, load, drive)
+    return states[:, : len(mass)], accelerations
+
+
+def linear_states(mass, damping, stiffness, load, drive) -> tuple[np.ndarray, np.ndarray]:
+    """Displacements beside velocities, and accelerations, of the same."""
     n = len(mass)
     forces, push = -np.linalg.solve(mass, np.hstack([stiffness, damping])), np.linalg.solve(mass, load)
     system = np.zeros((2 * n + 2, 2 * n + 2))
@@ -24,11 +30,17 @@ def linear_motion(mass, damping, stiffness, load, drive) -> tuple[np.ndarray, np
     states = np.zeros((len(drive), 2 * n))
     for i, slope in enumerate(np.diff(drive)):
         states[i + 1] = e[:, : 2 * n] @ states[i] + e[:, 2 * n] * drive[i] + e[:, 2 * n + 1] * slope
-    return states[:, :n], states @ forces.T + np.outer(drive, push)
+    return states, states @ forces.T + np.outer(drive, push)
 
 
 def cubic_motion(masses, stiffness, cubic, damping, ground) -> tuple[np.ndarray, np.ndarray]:
     """Displacements and absolute accelerations of storeys with cubic springs, by SciPy from sample to sample."""
+    states, felt = cubic_states(masses, stiffness, cubic, damping, ground)
+    return states[:, : len(masses)], felt
+
+
+def cubic_states(masses, stiffness, cubic, damping, ground) -> tuple[np.ndarray, np.ndarray]:
+    """Displacements beside velocities, and absolute accelerations, of the same."""
     n = len(masses)
 
     def absolute(state):
@@ -44,7 +56,7 @@ def cubic_motion(masses, stiffness, cubic, damping, ground) -> tuple[np.ndarray,
 
         found = scipy.integrate.solve_ivp(rate, (0, STEP), states[i], "DOP853", rtol=1e-9, atol=1e-12, t_eval=[STEP])
         states[i + 1] = found.y[:, -1]
-    return states[:, :n], np.array([absolute(state) for state in states])
+    return states, np.array([absolute(state) for state in states])
 
 
 def bilinear_accelerations(masses, stiffness, damping, limit, ratio, ground) -> np.ndarray:

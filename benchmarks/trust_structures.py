@@ -9,8 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.integrate
 import scipy.linalg
-from trust import SAMPLES, STEP, hysteretic_case, linear_accelerations, shaking
-from trust_simulators import assembled, bar, bending, bilinear_accelerations, cubic_motion, linear_motion, member
+from trust import SAMPLES, STEP, chain, hysteretic_case, linear_accelerations, shaking
+from trust_simulators import (
+    assembled,
+    bar,
+    bending,
+    bilinear_accelerations,
+    cubic_motion,
+    cubic_states,
+    linear_motion,
+    linear_states,
+    member,
+)
 
 import vibrid as vb
 
@@ -108,6 +118,40 @@ def cubic(seed: int) -> Problem:
     sensors = vb.Sensors(absolute_acceleration=[0, 1], displacement=[1])
     clean = np.column_stack([felt, moved[:, 1]])
     return Problem(guess, unknown, true, sensors, [GROUND], [(ground, clean)], level)
+
+
+def whole(storeys: int) -> Callable[[int], Problem]:
+    """Linear storeys with displacement, velocity and acceleration of every floor."""
+
+    def made(seed: int) -> Problem:
+        rng, level = random(40 + storeys, seed)
+        stiffness, damping = rng.uniform(14e6, 30e6, storeys), rng.uniform(50e3, 150e3)
+        ground, masses = shaking(rng, 3.0), np.full(storeys, 20e3)
+        dashpots = chain(np.full(storeys, damping))
+        states, moved = linear_states(np.diag(masses), dashpots, chain(stiffness), -masses, ground)
+        guess = vb.ShearBuilding(masses, [vb.Linear(20e6)] * storeys, damping=vb.Viscous(100e3))
+        true, clean = np.append(stiffness, damping), np.column_stack([states, moved + ground[:, None]])
+        unknown = ["storeys[*].stiffness", "damping.damping"]
+        return Problem(guess, unknown, true, _everything(storeys), [GROUND], [(ground, clean)], level)
+
+    return made
+
+
+def cubic_whole(seed: int) -> Problem:
+    """A storey with a cubic spring below a linear one, with the whole motion of both floors."""
+    rng, level = random(44, seed)
+    stiffness, damping = rng.uniform(14e6, 26e6, 2), rng.uniform(60e3, 120e3)
+    hardening, ground = rng.uniform(2e10, 6e10), shaking(rng, 4.0)
+    states, felt = cubic_states(np.full(2, 20e3), stiffness, np.array([hardening, 0.0]), damping, ground)
+    guess = vb.ShearBuilding([20e3] * 2, [vb.Cubic(20e6, 4e10), vb.Linear(20e6)], damping=vb.Viscous(100e3))
+    unknown = ["storeys[0].stiffness", "storeys[0].cubic", "storeys[1].stiffness", "damping.damping"]
+    true = np.array([stiffness[0], hardening, stiffness[1], damping])
+    return Problem(guess, unknown, true, _everything(2), [GROUND], [(ground, np.column_stack([states, felt]))], level)
+
+
+def _everything(floors: int) -> vb.Sensors:
+    each = list(range(floors))
+    return vb.Sensors(displacement=each, velocity=each, absolute_acceleration=each)
 
 
 def truss(seed: int) -> Problem:

@@ -184,6 +184,17 @@ def run(*words):
     return made
 
 
+def test_unknowns_that_the_tests_cannot_identify_are_said_to_spoil_the_judgement(folder):
+    """A spring has no hysteresis: nothing is known of the loops of a Bouc–Wen law."""
+    words = ("soft0.csv", "--law", "bouc-wen", "--starts", "1", "--substeps", "1")
+    told = json.loads(run(*words, "--json").stdout)["set_ups"]["tests"]
+    weak = [row["name"] for row in told["parameters"] if not row["identifiable"]]
+    (said,) = [text for text in told["warnings"] if "by the whiteness of the residuals alone" in text]
+    assert weak and f"the data do not identify {', '.join(weak[:4])}. Fix these" in said
+    plain = json.loads(run("soft0.csv", "--law", "linear", "--starts", "1", "--json").stdout)["set_ups"]["tests"]
+    assert not any("whiteness" in text for text in plain["warnings"])
+
+
 def test_the_command_fits_every_set_up(folder):
     made = run(
         "A=soft0.csv", "B=hard0.csv", "--left-out", "A=soft1.csv", "--law", "linear", "--starts", "1",

@@ -56,7 +56,7 @@ def test_online_steps_equal_the_offline_run(problem, method):
     step = eqx.filter_jit(method.step)
     belief = method.init(problem)
     d = problem.data[0]
-    belief = method._update(
+    belief, _ = method._updated(
         problem,
         belief,
         vb.identification.Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step),

@@ -21,6 +21,7 @@ from identification.small import (
     two,
 )
 from vibrid.core.progress import Progress
+from vibrid.identification.methods import trajectory
 from vibrid.identification.methods.trajectory import astray, unlikelihood
 
 
@@ -187,3 +188,9 @@ def test_a_second_minimum_is_told():
     assert min(np.abs(fit.estimate / truth - 1).max(), np.abs(fit.estimate / mirror - 1).max()) < 0.02
     assert min(np.abs(found / truth - 1).max(), np.abs(found / mirror - 1).max()) < 0.02
     assert np.abs(found - fit.estimate).max() > 5
+
+
+def test_derivatives_that_are_not_finite_are_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(trajectory, "gauss_newton", lambda *_: (None, None, np.full((1, 4, 4), np.nan)))
+    with pytest.raises(vb.VibridError, match="not finite at the best values"):
+        vb.identify(TWO_GUESS, two(0.02), TWO_UNKNOWN)

@@ -3,6 +3,9 @@
 from vibrid.identification.archive import load_identification
 from vibrid.identification.calibrate import Calibration, calibrate
 from vibrid.identification.compare import Comparison, compare
+from vibrid.identification.cyclic import CyclicFit, fit_cyclic
+from vibrid.identification.cyclic_comparison import CyclicComparison, compare_cyclic
+from vibrid.identification.cyclic_tests import as_cyclic_test
 from vibrid.identification.identify import identify
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.find import find_loads
@@ -15,6 +18,7 @@ from vibrid.identification.methods import (
     GlobalSearch,
     JointLoads,
     LeastSquares,
+    ModalFit,
     NoisyInputFit,
     OnlineMasing,
     OnlineRecall,
@@ -24,6 +28,7 @@ from vibrid.identification.methods import (
     UnscentedKalman,
     WeakCollocation,
 )
+from vibrid.identification.modal_result import ModalIdentification
 from vibrid.identification.prediction import Prediction
 from vibrid.identification.problem import make_problem
 from vibrid.identification.quantities import Quantity
@@ -37,6 +42,8 @@ __all__ = [
     "Bayes",
     "Calibration",
     "Comparison",
+    "CyclicComparison",
+    "CyclicFit",
     "ExtendedKalman",
     "GlobalSearch",
     "Identification",
@@ -44,6 +51,8 @@ __all__ = [
     "LeastSquares",
     "LoadEstimate",
     "Method",
+    "ModalFit",
+    "ModalIdentification",
     "NoisyInputFit",
     "OnlineMasing",
     "OnlineRecall",
@@ -60,9 +69,12 @@ __all__ = [
     "UnscentedKalman",
     "Validation",
     "WeakCollocation",
+    "as_cyclic_test",
     "calibrate",
     "compare",
+    "compare_cyclic",
     "find_loads",
+    "fit_cyclic",
     "identify",
     "load_identification",
     "make_problem",

@@ -17,6 +17,7 @@ from vibrid.core.registry import PACKAGE
 from vibrid.identification.archive_file import Columns, read_stored, write_stored
 from vibrid.identification.archive_formats import Arrays
 from vibrid.identification.archive_layout import entry_of
+from vibrid.identification.archive_modes import arrays_of_modes, result_of_modes, text_of_modes
 from vibrid.identification.archive_shapes import check_shapes
 from vibrid.identification.diagnostics import ChannelFit
 from vibrid.identification.display import checked_units
@@ -24,6 +25,7 @@ from vibrid.identification.experiment import Experiment, Initial, Load
 from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate, Weights
 from vibrid.identification.method import METHODS
+from vibrid.identification.modal_result import ModalIdentification
 from vibrid.identification.other_answers import OtherAnswer
 from vibrid.identification.problem import Data, Problem
 from vibrid.identification.result import Identification
@@ -77,7 +79,10 @@ def _text(fit: Identification) -> dict[str, Any]:
         "files": [vars(file) for file in fit.files],
         "checks": [vars(finding) for finding in fit.checks],
         "display_units": fit.display_units,
+        "started_from": fit.started_from,
     }
+    if isinstance(fit, ModalIdentification):
+        text |= text_of_modes(fit)
     return {**text, "plugins": [*_named_by(text), *_method_of(fit.method)]}
 
 
@@ -141,7 +146,7 @@ def _arrays(fit: Identification) -> Arrays:
         arrays |= {f"loads/{i}/{k}": getattr(load, k) for k in ("time", "values")}
         arrays[f"loads/{i}/standard_deviation"] = load.deviation
         arrays |= {f"loads/{i}/{k}": getattr(load.weights, k) for k in ("noise", "spread", "first")}
-    return arrays
+    return arrays | arrays_of_modes(fit) if isinstance(fit, ModalIdentification) else arrays
 
 
 def _columns(fit: Identification, arrays: Arrays) -> Columns:
@@ -192,7 +197,7 @@ def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
         *(arrays[f"limits/{k}"] for k in _LIMIT_ARRAYS),
         inseparable=tuple(text["inseparable"]),
     )
-    return Identification(
+    fit = Identification(
         problem=problem,
         free=arrays["parameters/free"],
         free_covariance=arrays.get("parameters/free_covariance"),
@@ -207,8 +212,10 @@ def _rebuild(text: dict[str, Any], arrays: dict[str, Any]) -> Identification:
         other_answers=_answers(arrays),
         checks=tuple(_known(Finding, f) for f in text.get("checks", ())),
         display_units=checked_units(text["display_units"], problem.unknowns.names, problem.unknowns.units),
+        started_from=str(text.get("started_from", "")),  # early files have none
         **{key: _tuples(text[key]) for key in _PLAIN},
     )
+    return result_of_modes(fit, text, arrays) if "modes" in text else fit
 
 
 def _problem(text: dict[str, Any], arrays: dict[str, Any]) -> Problem:

@@ -68,6 +68,18 @@ LAYOUT: dict[str, Entry] = {
     "loads/N/noise": Entry("standard deviation of the readings, as used to estimate the loads", "sensors", OWN),
     "loads/N/spread": Entry("standard deviation of the innovations of the loads", "loads", OWN),
     "loads/N/first": Entry("standard deviation of the loads before the record", "loads", OWN),
+    "modes/frequencies": Entry("measured frequencies", unit="Hz"),
+    "modes/ratios": Entry("measured damping ratios; NaN where none is known"),
+    "modes/shapes": Entry("rows: places; measured shapes of unit length, one column for each mode"),
+    "modes/poles": Entry("rows: modes; real and imaginary part of their poles", unit="1/s"),
+    "modes/complex_shapes": Entry("places, modes, real and imaginary part; where shapes are complex"),
+    "modes/frequency_deviations": Entry("standard deviations; NaN where none is known", unit="Hz"),
+    "modes/ratio_deviations": Entry("standard deviations of the damping ratios"),
+    "modes/shape_deviations": Entry("rows: places; standard deviations of the shapes"),
+    "modes/covariances": Entry("of frequency, damping ratio and shape of every mode"),
+    "modes/motion": Entry("rows: places; their motion per unit of each degree of freedom"),
+    "modes/whitening": Entry("of every mode: the matrix that turns errors of frequency and shape into residuals"),
+    "modes/misfit": Entry("squared, whitened residuals of every mode"),
 }  # fmt: skip
 """Names of datasets (N: the number of a record, from 0); other names in `history/` are specific to a method."""
 

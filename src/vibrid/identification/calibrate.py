@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 SPREAD = 0.7
 """Standard deviation of ln θ of the further starts."""
+GROWTH = 0.5
+"""First guess of the change of a parameter at the largest command, over its value without one."""
 FORCE, OFFSET = "force", "force offset"
 
 
@@ -101,7 +103,9 @@ def calibrate(
     law: Law | str,
     unknown: str | Sequence[str | Unknown] | None = None,
     *,
-    offset: bool = False,
+    follows: str | Sequence[str] = (),
+    powers: int = 1,
+    offset: bool | float = False,
     by_test: bool = False,
     left_out: list[Record] | None = None,
     rate: float | None = None,
@@ -122,7 +126,11 @@ def calibrate(
             parallel. The first guesses then follow from the measured loops.
         unknown: parameters of the law, "stiffness" or "laws[0].beta"; all of them by default. The zero of the
             displacement may be added, "loads[0].offset".
-        offset: a constant of the measured force is unknown too: the zero of its sensor, the gas of a damper.
+        follows: parameters of the law, "slip_positive", that follow the command of a semi-active device: the law is
+            then the base of a `Commanded` one. The tests need a channel of quantity command, and several commands.
+        powers: of the command in their polynomials.
+        offset: a constant of the measured force is unknown too: the zero of its sensor, the gas of a damper. A number
+            is its first guess, in N.
         by_test: every test has noise of its own, found with the parameters, so that tests with small forces count as
             much as those with large ones; otherwise one for all.
         left_out: tests that are predicted and scored, but not fitted.
@@ -146,14 +154,18 @@ def calibrate(
             raise InputError(f"The {what} of a calibration is a positive frequency in Hz, not {value:g}.")
     used = [_prepared(record, rate, corner) for record in records]
     others = [_prepared(record, rate, corner) for record in left_out or []]
-    middle = float(np.mean([np.nanpercentile(r[FORCE], (2, 98)).mean() for r in used])) if offset else 0.0
+    constant = offset is not False
+    middle = float(np.mean([np.nanpercentile(r[FORCE], (2, 98)).mean() for r in used])) if offset is True else offset
     loop = LoopSizes.of([(r["x"], r["v"], r[FORCE] - middle) for r in used])
-    device = Device(_with_guesses(law, loop))
-    unknowns = _unknowns(device.law, unknown, loop)
+    guessed = _with_guesses(law, loop)
+    if follows:
+        guessed = _following(guessed, follows, powers, used)
+    device = Device(guessed)
+    unknowns = _unknowns(device.law, unknown, loop, _largest_command(used), any(map(_is_switched, used)))
     channels = [f"{FORCE} {i + 1}" for i in range(len(used))] if by_test and len(used) > 1 else [FORCE]
     data = used if channels == [FORCE] else [_with_own_force(r, channels, i) for i, r in enumerate(used)]
-    sensors = [Sensor("element_force", Device.place, offset=middle, name=name) for name in channels]
-    if offset:
+    sensors = [Sensor("element_force", Device.place, offset=float(middle), name=name) for name in channels]
+    if constant:
         places = [f"sensors[{i}].offset" for i in range(len(sensors))]
         unknowns.append(Unknown(places, name=OFFSET, scale=loop.force, tied=True))
     settings: dict[str, Any] = {"sensors": sensors, "key": key, "checks": checks, "progress": progress}
@@ -167,6 +179,7 @@ def calibrate(
         fit = identify(fit.structure, data, near, TrajectoryFit(segments=1), substeps=finer, **settings)
         error = _step_error(fit, used)
     warnings = () if error < ALLOWED else (_too_long(error, fit.problem.substeps),)
+    warnings += _not_followed(device.law, used)
     trials = [_scored(fit, record, fitted) for group, fitted in ((used, True), (others, False)) for record in group]
     return Calibration(fit, tuple(trials), error, warnings)
 
@@ -209,6 +222,47 @@ def _with_guesses(law: Law | str, loop: LoopSizes) -> Law:
     return law
 
 
+def _following(law: Law, follows: str | Sequence[str], powers: int, tests: Sequence[Record]) -> Commanded:
+    """The law with parameters that follow a command, of which nothing is known but its size."""
+    if isinstance(law, Commanded):
+        raise InputError("The law follows a command already: `follows` is for the law without one.")
+    if powers < 1:
+        raise InputError(f"A polynomial of the command has at least one power, not {powers}.")
+    paths_of = [follows] if isinstance(follows, str) else list(follows)
+    if not all("command" in test.names for test in tests):
+        raise InputError("A parameter can follow a command only if all tests have a channel of quantity command.")
+    commands, largest = np.concatenate([test["command"] for test in tests]), _largest_command(tests)
+    if not np.nanmax(commands) > np.nanmin(commands):
+        raise InputError(f"All tests have the same command, {largest:g}: what follows it cannot be found from them.")
+    first = np.zeros((len(paths_of), powers))
+    first[:, 0] = GROWTH / largest
+    return Commanded(law, paths_of, first)
+
+
+def _largest_command(tests: Sequence[Record]) -> float:
+    """V, of all tests; 0 where none has a command."""
+    return max((float(np.nanmax(np.abs(test["command"]))) for test in tests if "command" in test.names), default=0.0)
+
+
+def _is_switched(test: Record) -> bool:
+    """Whether the command changes during a test."""
+    return "command" in test.names and bool(np.ptp(test["command"][np.isfinite(test["command"])]) > 0)
+
+
+def _not_followed(law: Law, tests: Sequence[Record]) -> tuple[str, ...]:
+    """A warning where the command of the tests changes and the law does not follow it."""
+    commands = [test["command"] for test in tests if "command" in test.names]
+    if isinstance(law, Commanded) or not commands:
+        return ()
+    low, high = min(map(np.nanmin, commands)), max(map(np.nanmax, commands))
+    if not high > low:
+        return ()
+    return (
+        f"The command of the tests goes from {low:g} to {high:g}, and this law does not follow it: name the parameters "
+        "that do (`follows`), or fit tests of one command.",
+    )
+
+
 def _refuse_other_kinds(kind: type[Law], name: str) -> None:
     if kind.components != 1 and not issubclass(kind, Commanded):
         raise InputError(f"'{name}' has {kind.components} deformations; a law with one can be fitted to a device test.")
@@ -216,15 +270,24 @@ def _refuse_other_kinds(kind: type[Law], name: str) -> None:
         raise InputError(f"'{name}' is a law of stress over strain, not of force over displacement.")
 
 
-def _unknowns(law: Law, unknown: str | Sequence[str | Unknown] | None, loop: LoopSizes) -> list[Unknown]:
-    """Unknowns of the experiment; without any given, all parameters of the law that have a finite value."""
+def _unknowns(
+    law: Law, unknown: str | Sequence[str | Unknown] | None, loop: LoopSizes, command: float, changes: bool
+) -> list[Unknown]:
+    """Unknowns of the experiment; without any given, all parameters of the law that have a finite value.
+
+    command: V, the largest; 0 without any. changes: whether it changes during a test.
+    """
     own = dict(parameters_of(law))
+    if unknown is None and isinstance(law, Commanded) and not changes:
+        own.pop("lag", None)  # a constant command does not show it
     entries = list(own) if unknown is None else [unknown] if isinstance(unknown, str) else list(unknown)
     made = []
     for entry in entries:
         entry = Unknown(entry) if isinstance(entry, str) else entry
         if isinstance(entry.path, str) and entry.path in own:
             scale = entry.scale or (_size(own[entry.path], loop) if not paths.get(law, entry.path) else None)
+            if scale is None and command and entry.path.startswith("gains[") and not paths.get(law, entry.path):
+                scale = command ** -(1.0 + int(entry.path.rpartition("[")[2].rstrip("]")))
             entry = dataclasses.replace(entry, path=f"law.{entry.path}", name=entry.name or entry.path, scale=scale)
         made.append(entry)
     return made

@@ -53,7 +53,9 @@ class Comparison(InNotebooks):
     @property
     def bound(self) -> np.ndarray:
         """The Cramér–Rao bound, from the result that fits best."""
-        best = min(self.results.values(), key=lambda r: float(np.mean([f.relative for f in r.fits])))
+        best = min(
+            self.results.values(), key=lambda r: float(np.mean([f.relative for f in r.fits])) if r.fits else np.inf
+        )
         return best.limits.bound
 
     @property

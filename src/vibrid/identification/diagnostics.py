@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from vibrid.identification.problem import Problem
 
 
+ESTIMATE = "method"
+"""Name of a finding about the estimate of a method, not about the model."""
+
 LOWER_LIMIT = "Because the model does not fit, treat ± 2σ as a lower limit of the uncertainty."
 
 
@@ -134,6 +137,9 @@ def verdict(fits: list[ChannelFit], negligible: float = 2e-3, findings: Sequence
     more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
     constant = ", ".join(f.name for f in bad if abs(f.constant) > 0.5)
     offset = f" In {constant} most of the residual is a constant: name its offset as unknown." if constant else ""
+    wrong = {finding.name for finding in findings if finding.verdict == WRONG}
+    if wrong == {ESTIMATE}:
+        return False, f"With this estimate residuals are not noise in {named}{more}."
     said = f"The model does not fit: residuals are not noise in {named}{more}.{offset}"
     if cause:
         return False, f"{said} Correct what is named first, then fit again: the estimates do not hold."

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core import native
 from vibrid.core.arguments import Array
 from vibrid.core.interrupts import listening
 from vibrid.core.progress import SILENT, Progress
@@ -67,16 +68,16 @@ class Descent:
         }
 
 
-@eqx.filter_jit
+def _readings(problem: Problem, free: Array) -> tuple[jax.Array, ...]:
+    return tuple(problem.predict(free, i) for i in range(len(problem.data)))
+
+
+_readings_and_slopes = native.jacobian(_readings)
+
+
 def readings_and_slopes(problem: Problem, free: Array):
     """Predicted readings (nt, ny) of every record at φ, and their derivatives (nt, ny, p)."""
-
-    def predicted(phi):
-        readings = tuple(problem.predict(phi, i) for i in range(len(problem.data)))
-        return readings, readings
-
-    slopes, readings = jax.jacfwd(predicted, has_aux=True)(free)
-    return readings, slopes
+    return _readings_and_slopes(problem, free)
 
 
 def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: int = 8):

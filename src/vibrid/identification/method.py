@@ -55,6 +55,7 @@ class Method(eqx.Module):
     independent_of: ClassVar[frozenset[str]] = frozenset()
     uncertainty: ClassVar[bool] = True  # whether the result has a covariance or samples
     online: ClassVar[bool] = False
+    from_modes: ClassVar[bool] = False  # whether it fits measured modes, which it finds in records without excitation
     retired: ClassVar[dict[str, str]] = {}  # arguments that are no longer there, and the message for each
 
     def __new__(cls, *positional: Any, **named: Any) -> Self:
@@ -132,10 +133,16 @@ class Sequential(Method):
 
 
 def refuse_impossible(problem: Problem, method: Method) -> None:
-    """Refuse a problem that the method cannot solve, with the reason and the methods that can."""
+    """Refuse a problem of records that the method cannot solve, with the reason and the methods that can."""
+    if method.from_modes:
+        raise Refusal(
+            f"{type(method).__name__} fits modes, and finds them in ambient vibration: these records have an "
+            "excitation, which 'trajectory' and others use."
+        )
     missing = sorted(problem.needs - method.abilities)
     if missing:
-        able = [name for name in METHODS if problem.needs <= METHODS[name].abilities]
+        known = {name: METHODS[name] for name in METHODS}
+        able = [name for name, other in known.items() if problem.needs <= other.abilities and not other.from_modes]
         reasons = "; ".join(NEEDS[need] for need in missing)
         others = f"Methods that can: {', '.join(able)}." if able else "No method can solve all of it at once."
         raise Refusal(f"{type(method).__name__} cannot solve this problem: {reasons}. {others}")

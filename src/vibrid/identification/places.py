@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from vibrid.core import paths
 
@@ -33,6 +34,7 @@ KINDS = {
 """The kind of every parameter of sensors, measured excitations and initial states, such as `sensors[0].gain`."""
 
 
+@lru_cache(maxsize=1024)
 def kind_of(place: str) -> PlaceKind:
     """The kind of a concrete path from the experiment."""
     root, *rest = paths.parse(place)

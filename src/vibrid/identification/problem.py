@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core import native
 from vibrid.core.arguments import Array, checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
@@ -365,7 +366,7 @@ def completed(problem: Problem) -> Problem:
     return dataclasses.replace(problem, needs=needs_of(problem))
 
 
-@eqx.filter_jit
+@native.jit
 def predict(problem: Problem, free: Array, record: int) -> jax.Array:
     """Compiled `problem.predict`."""
     return problem.predict(free, record)

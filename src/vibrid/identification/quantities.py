@@ -59,9 +59,9 @@ def quantities(fit: Identification) -> list[Quantity]:
     covariance = _covariance(fit)
     made: list[Quantity] = []
     with on_processor():
-        if structure.model(problem.data[0].loads).size <= MOST_FREEDOMS:
+        if structure.model(problem.data[0].loads if problem.data else ()).size <= MOST_FREEDOMS:
             made += _propagated(fit.free, covariance, lambda phi: _of_modes(_experiment(problem, phi).structure))
-        if isinstance(structure, ShearBuilding):
+        if isinstance(structure, ShearBuilding) and problem.data:  # a fit to modes has no records
             made += _propagated(fit.free, covariance, _Peaks(problem, fit.free))
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,6 +76,7 @@ class Identification(InNotebooks):
     other_answers: tuple[OtherAnswer, ...] = ()  # others that explain the readings as well, the most likely first
     checks: tuple[Finding, ...] = ()  # what the checks of the result found, the most important first
     display_units: dict[str, str] = field(default_factory=dict)  # by name, where results are shown in another unit
+    started_from: str = ""  # a message: the first guess that led to this answer, where it was not the one given
 
     # -- numbers -----------------------------------------------------------------------------------------------
 
@@ -256,7 +258,8 @@ class Identification(InNotebooks):
             for r in self.table()
         ]
         causes = self._causes
-        notes = [*self.judgement[len(causes) :], *filter(None, [self.certificate]), *self.warnings]
+        warnings = [textwrap.fill(warning, 120) for warning in self.warnings]
+        notes = [*self.judgement[len(causes) :], *filter(None, [self.started_from, self.certificate]), *warnings]
         ending = " (cut short)" if self.cut_short else ""
         loads = [str(estimate) for estimate in self.loads]
         return "\n".join([*causes, f"{self.method}: {self.seconds:.2f} s{ending}", head, *rows, *loads, *notes])

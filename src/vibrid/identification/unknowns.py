@@ -144,12 +144,12 @@ class UnknownSet(eqx.Module):
 
     def _limits(self, bounds: np.ndarray, none: float) -> np.ndarray:
         """Bounds of θ as limits of φ; `none` where there is none."""
-        limits = np.full(len(self), none)
+        limits, start, scale = np.full(len(self), none), np.asarray(self.start), np.asarray(self.scale)
         for i, kind in enumerate(self.kinds):
             if kind == "log" and bounds[i] > 0.0:
-                limits[i] = np.log(bounds[i] / float(self.start[i]))
+                limits[i] = np.log(bounds[i] / start[i])
             elif kind == "linear" and np.isfinite(bounds[i]):
-                limits[i] = (bounds[i] - float(self.start[i])) / float(self.scale[i])
+                limits[i] = (bounds[i] - start[i]) / scale[i]
         return limits
 
     def named(self, patterns: Iterable[str]) -> np.ndarray:

@@ -31,6 +31,7 @@ _LAGS = (0, 1, 2, 4, 8)
 _SHIFTS = 16
 _CLEARLY = 1.5  # times what causes of other times explain at most
 _STEADY = 2  # a constant and a drift
+_INVISIBLE = 0.005  # share of the residual below which no model of the noise notices them
 _NOTICED = 0.05  # share of the residual below which these two do no harm
 _OTHERS = 8  # signals of other channels
 _SAME = 1e-8  # share of a column outside the others below which it adds nothing
@@ -48,7 +49,9 @@ def noise_about_trend(here: LinearReadings) -> NoiseModel:
         time = np.linspace(-1.0, 1.0, min(len(r), MOST_SAMPLES))
         for c in range(r.shape[1]):
             r[:, c] = _without(r[:, c], np.stack([np.ones_like(time), time], axis=1))
-    return _modelled(here, cleaned)
+    powers = ([np.sum(r * r, axis=0) for r in part] for part in (here.residuals, cleaned))
+    removed = max(np.max(1.0 - after / (before + 1e-300)) for before, after in zip(*powers, strict=True))
+    return noise_at(here) if removed < _INVISIBLE else _modelled(here, cleaned)
 
 
 def tested_fits(fits: Sequence[ChannelFit], here: LinearReadings, movable: np.ndarray) -> list[ChannelFit]:

@@ -19,8 +19,9 @@ import scipy
 from vibrid.core.findings import WRONG, Finding
 from vibrid.identification.checks.dependence import noise_at
 from vibrid.identification.checks.noise import NoiseModel
+from vibrid.identification.checks.work import around
 from vibrid.identification.input_noise import LEAST, input_size
-from vibrid.identification.levenberg import LinearReadings, linearised
+from vibrid.identification.levenberg import LinearReadings
 from vibrid.identification.problem import Problem, predict
 from vibrid.simulation.excitation import drive
 
@@ -75,7 +76,7 @@ def noise_of_inputs(fit: Identification) -> InputNoise | None:
     problem = fit.problem
     if not applies(problem):
         return None
-    here = linearised(problem, fit.free)
+    here = around(fit)
     noise = noise_at(here)
     if noise.is_white:
         return None

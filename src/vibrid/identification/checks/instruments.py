@@ -29,6 +29,7 @@ _GROSS = 2.5  # a factor between reading and prediction that no first guess expl
 _FROM_AFAR = 40  # iterations from the first guess
 _REFINED = 4  # times that a factor and a delay are read again
 _AS_LATE = 0.25  # samples; a smaller delay is not reported
+_SAME_SIZE = 0.01  # change of a factor below which it is none
 EXCHANGED = "exchanged"
 
 
@@ -234,6 +235,8 @@ def _accepted(problem: Problem, before: Refit, after: Refit, hypothesis: Hypothe
     """Whether a hypothesis explains the misfit of its channels and makes the readings far more likely."""
     if not hypothesis.channels or after.unlikelihood > before.unlikelihood - _CLEARLY:
         return False
+    if not hypothesis.exchanged and all(_is_nothing(c) for c in hypothesis.corrections.values()):
+        return False  # a descent that went on, no fault
     share = _explained(before, after, hypothesis)
     if hypothesis.name in ("channel", "size", "excitation"):
         first = next(iter(hypothesis.corrections.values()))
@@ -242,6 +245,11 @@ def _accepted(problem: Problem, before: Refit, after: Refit, hypothesis: Hypothe
         if small and not named:  # a factor that no unit explains: only where nothing else is wrong
             return after.model_fits and share > 0.2
     return share > _MOSTLY or (after.model_fits and share > 0.2)
+
+
+def _is_nothing(correction: Correction) -> bool:
+    """Whether a correction changes next to nothing."""
+    return abs(correction.gain - 1.0) < _SAME_SIZE and not correction.delay and correction.added is None
 
 
 def _named(problem: Problem, hypothesis: Hypothesis) -> bool:

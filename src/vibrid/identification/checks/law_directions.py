@@ -1,13 +1,14 @@
 """What a small force beside a storey does to the readings of a building, to first order.
 
-For a building of linear laws the force follows from the predicted drift of its storey, and its effect from transfer
-functions: nothing of the fit is compiled again. For others the laws are added to the building, and the simulation is
-differentiated by their size.
+The force follows from the predicted drift of its storey. Its effect on a building of linear laws follows from transfer
+functions: nothing of the fit is compiled again. For others the simulation is differentiated along the forces.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from functools import lru_cache
+from math import comb
 from typing import cast
 
 import equinox as eqx
@@ -19,16 +20,14 @@ from vibrid.identification.checks.transfer import transfer
 from vibrid.identification.checks.work import first_model
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.problem import Problem
-from vibrid.laws import Bilinear, BoucWen, Cubic, Linear, NonlinearViscous
+from vibrid.laws import Bilinear, BoucWen, Cubic, NonlinearViscous
 from vibrid.laws.base import Law, Motion
-from vibrid.simulation.simulate import default_integrator
-from vibrid.structures.base import Attachment
-from vibrid.structures.model import Loads
+from vibrid.simulation.excitation import Drive, drive
+from vibrid.structures.model import Loads, Model
 from vibrid.structures.sensors import Sensors
 from vibrid.structures.shear import ShearBuilding
 
 KINDS = ("hysteresis", "hardening", "friction", "damping")
-_SPRING = "spring"
 _SLIP = 0.02  # deformation, over the largest, at which the imagined friction slips
 _FADED = 10.0  # e^−this is left of a motion when its transform begins again
 _FINE = 4  # steps of a law per sample
@@ -57,15 +56,38 @@ def directions(problem: Problem, free: np.ndarray) -> tuple[list[tuple[str, int]
     return kinds, [np.asarray(part) * there for part, there in zip(made, present, strict=True)]
 
 
-def small_laws(e: float, v: float) -> dict[str, Law]:
-    """Laws with a force of about 1 N at a deformation of e m and a velocity of v m/s; the last is not tested."""
+def small_laws(e, v) -> dict[str, Law]:
+    """Laws with a force of about 1 N at deformations e (m) and velocities v (m/s), one of each or several."""
     return {
         "hysteresis": BoucWen(1.0 / e, beta=1.0 / e, gamma=1.0 / e),
         "hardening": Cubic(1.0 / e, 1.0 / e**3),
         "friction": Bilinear(1.0 / (_SLIP * e), _SLIP * e, 0.0),
         "damping": NonlinearViscous(1.0 / v**0.5, 0.5),
-        _SPRING: Linear(1.0 / e),
     }
+
+
+@lru_cache(maxsize=16)
+def _drift_sensors(floors: int) -> Sensors:
+    with jax.ensure_compile_time_eval():  # they are kept: no numbers of a function that is being traced
+        return Sensors(drift=list(range(floors)), drift_velocity=list(range(floors))).noiseless()
+
+
+class _Laws:
+    """Small laws of every storey, sized by the largest drifts and drift velocities (samples, 2 × storeys)."""
+
+    def __init__(self, motion: np.ndarray):
+        self.size = 0.5 * np.abs(motion).max(axis=0) + 1e-300
+        self.storeys = motion.shape[1] // 2
+        self.laws = small_laws(self.size[: self.storeys], self.size[self.storeys :])
+
+    def forces(self, motion: np.ndarray, step: float) -> list[np.ndarray]:
+        """(samples, storeys) of every kind along a motion; hysteresis and hardening without the linear spring that the
+        storey has."""
+        n = self.storeys
+        of_kind = [_forces(_stacked(self.laws[kind], n), motion, step) for kind in KINDS]
+        for kind in ("hysteresis", "hardening"):
+            of_kind[KINDS.index(kind)] -= motion[:, :n] / self.size[:n]
+        return of_kind
 
 
 # -- by transfer functions ---------------------------------------------------------------------------------------------
@@ -73,19 +95,14 @@ def small_laws(e: float, v: float) -> dict[str, Law]:
 
 def _by_transfer(problem: Problem, experiment: Experiment) -> list[np.ndarray]:
     structure = cast("ShearBuilding", experiment.structure)
-    n = structure.floors
-    drifts = Sensors(drift=list(range(n)), drift_velocity=list(range(n)))
-    watched = dataclasses.replace(experiment, sensors=tuple(drifts.noiseless()))
-    moved, size = [], np.zeros(0)
+    watched = dataclasses.replace(experiment, sensors=tuple(_drift_sensors(structure.floors)))
+    moved, laws = [], None
     for data in problem.data:
         inputs, window = np.asarray(data.drive.samples), _Window(data.samples, data.step)
         motion = window.response(inputs, np.asarray(_over_inputs(watched, data.loads, window.s)))
-        size = size if size.size else 0.5 * np.abs(motion).max(axis=0) + 1e-300  # of the first record
-        laws = [small_laws(float(size[i]), float(size[n + i])) for i in range(n)]
-        of_kind = [_forces(_stacked([each[kind] for each in laws]), motion, data.step) for kind in KINDS]
-        of_kind[KINDS.index("hysteresis")] -= motion[:, :n] / size[:n]  # without its initial stiffness
-        of_kind[KINDS.index("hardening")] -= motion[:, :n] / size[:n]
+        laws = laws or _Laws(motion)  # of the first record
         over = np.asarray(_over_storeys(experiment, data.loads, window.s))
+        of_kind = laws.forces(motion, data.step)
         moved.append(np.concatenate([window.responses(force, over) for force in of_kind], axis=2))
     return moved
 
@@ -123,15 +140,21 @@ def _over_inputs(experiment: Experiment, loads: Loads, s):
 @eqx.filter_jit
 def _over_storeys(experiment: Experiment, loads: Loads, s):
     """Readings over a force in each storey, which pulls its floors together as that of a stretched spring does."""
+    model = experiment.structure.model(loads)
+    return transfer(experiment, loads, s, along=-_drift_rows(experiment, model).T)
+
+
+def _drift_rows(experiment: Experiment, model: Model) -> jax.Array:
+    """(storeys, degrees of freedom): drifts over displacements."""
     structure = cast("ShearBuilding", experiment.structure)
-    model = structure.model(loads)
-    rows = structure.sensor_arrays(model, tuple(Sensors(drift=list(range(structure.floors))))).displacement
+    rows = structure.sensor_arrays(model, tuple(_drift_sensors(structure.floors))[: structure.floors]).displacement
     assert rows is not None
-    return transfer(experiment, loads, s, along=-rows.T)
+    return rows
 
 
-def _stacked(laws: list[Law]) -> Law:
-    return jax.tree.map(lambda *values: jnp.stack([jnp.asarray(v, float) for v in values]), *laws)
+def _stacked(laws: Law, count: int) -> Law:
+    """All numbers of the laws as arrays (count,)."""
+    return jax.tree.map(lambda values: jnp.broadcast_to(jnp.asarray(values, float), (count,)), laws)
 
 
 @eqx.filter_jit
@@ -174,61 +197,63 @@ def _forces(laws: Law, motion: np.ndarray, step: float) -> np.ndarray:
 
 
 def _by_simulation(problem: Problem, experiment: Experiment, free: np.ndarray) -> list[np.ndarray]:
-    structure = cast("ShearBuilding", experiment.structure)
-    kinds, added = [], []
-    for i, (e, v) in enumerate(_deformations(problem, free)):
-        for kind, law in small_laws(e, v).items():
-            kinds.append((kind, i))
-            added.append(Attachment(law, str(i), str(i - 1) if i else None))
-    extended = dataclasses.replace(structure, attachments=(*structure.attachments, *added))
-    integrator = default_integrator(extended, problem.hold)
-    larger = dataclasses.replace(
-        problem, experiment=dataclasses.replace(problem.experiment, structure=extended), integrator=integrator
+    floors = cast("ShearBuilding", experiment.structure).floors
+    moved, laws = [], None
+    for i, data in enumerate(problem.data):
+        motion = np.asarray(_drifts(problem, jnp.asarray(free), i, floors))
+        laws = laws or _Laws(motion)  # of the first record
+        forces = drive(np.concatenate(laws.forces(motion, data.step), axis=1), "cubic")
+        moved.append(np.asarray(_moved(problem, experiment, i, forces)))
+    return moved
+
+
+@eqx.filter_jit
+def _drifts(problem: Problem, free, record: int, floors: int):
+    return problem.read_by(free, _drift_sensors(floors), record)
+
+
+def largest_drift(problem: Problem, free: np.ndarray, record: int, storey: int) -> float:
+    """Largest deformation of a storey in a record, in m."""
+    floors = cast("ShearBuilding", problem.experiment.structure).floors
+    motion = np.asarray(_drifts(problem, jnp.asarray(free), record, floors))
+    return float(np.abs(motion[:, storey]).max())
+
+
+@eqx.filter_jit
+def _moved(problem: Problem, experiment: Experiment, record: int, forces: Drive):
+    """(samples, sensors, forces): change of the readings for every force (kinds × storeys)."""
+    data, structure = problem.data[record], cast("ShearBuilding", experiment.structure)
+    rows = _drift_rows(experiment, structure.model(data.loads))
+    loads = (*data.loads, *(("load", place) for place in structure.places()))
+    driven, shifted = problem.driven(experiment, data), dataclasses.replace(experiment, loads=())
+    forces = _in_pieces(forces, driven.pieces)
+
+    def readings(sizes):
+        def on_floors(values):
+            storeys = (sizes * values).reshape(*values.shape[:-1], -1, structure.floors).sum(axis=-2)
+            return -storeys @ rows
+
+        larger = dataclasses.replace(data, drive=_beside(driven, jax.tree.map(on_floors, forces)), loads=loads)
+        return problem.predict_data(shifted, larger, record)
+
+    return jax.jacfwd(readings)(jnp.zeros(forces.samples.shape[1]))
+
+
+def _in_pieces(driven: Drive, pieces: int) -> Drive:
+    """Inputs of one piece from sample to sample in several."""
+    powers = driven.coefficients.shape[2]
+    begins = np.arange(pieces) / pieces
+    shift = np.array(
+        [[[comb(k, p) * b ** max(k - p, 0) / pieces**p for k in range(powers)] for p in range(powers)] for b in begins]
+    )  # of (b + t/pieces)^k, by powers of t
+    return Drive(driven.samples, jnp.einsum("jpk,nkm->njpm", shift, driven.coefficients[:, 0]))
+
+
+def _beside(one: Drive, two: Drive) -> Drive:
+    """All inputs of both."""
+    powers = max(part.coefficients.shape[2] for part in (one, two))
+    padded = (
+        jnp.pad(part.coefficients, ((0, 0), (0, 0), (0, powers - part.coefficients.shape[2]), (0, 0)))
+        for part in (one, two)
     )
-    moved = _moved(larger, dataclasses.replace(experiment, structure=extended), len(structure.attachments))
-    # hysteresis without its initial stiffness: what it takes away from an elastic storey
-    tested = [kinds.index((kind, storey)) for kind in KINDS for storey in range(structure.floors)]
-    less = np.eye(len(kinds))
-    for q, (kind, storey) in enumerate(kinds):
-        if kind == "hysteresis":
-            less[kinds.index((_SPRING, storey)), q] = -1.0
-    return [np.asarray(part) @ less[:, tested] for part in moved]
-
-
-def _scaled(law: Law, factor) -> Law:
-    """The law with its force multiplied; the linear part of a hardening spring stays out of it."""
-    if isinstance(law, Cubic):
-        return eqx.tree_at(lambda q: (q.stiffness, q.cubic), law, (0.0 * law.stiffness, factor * law.cubic))
-    if isinstance(law, NonlinearViscous):
-        return eqx.tree_at(lambda q: q.coefficient, law, factor * law.coefficient)
-    assert isinstance(law, BoucWen | Bilinear | Linear)
-    return eqx.tree_at(lambda q: q.stiffness, law, factor * law.stiffness)
-
-
-@eqx.filter_jit
-def _moved(problem: Problem, experiment, present: int):
-    structure = experiment.structure
-    count = len(structure.attachments) - present
-
-    def readings(factors):
-        changed = [
-            dataclasses.replace(a, law=_scaled(a.law, factors[i]))
-            for i, a in enumerate(structure.attachments[present:])
-        ]
-        made = eqx.tree_at(lambda s: s.attachments[present:], structure, tuple(changed))
-        with_it = dataclasses.replace(experiment, structure=made)
-        return tuple(problem.predict_data(with_it, d, i) for i, d in enumerate(problem.data))
-
-    return jax.jacfwd(readings)(jnp.zeros(count))
-
-
-@eqx.filter_jit
-def _drifts(problem: Problem, free, floors: int):
-    return problem.read_by(free, Sensors(drift=list(range(floors)), drift_velocity=list(range(floors))))
-
-
-def _deformations(problem: Problem, free: np.ndarray) -> list[tuple[float, float]]:
-    """Half the largest drift and drift velocity of every storey in the first record."""
-    n = cast("ShearBuilding", problem.experiment.structure).floors
-    largest = 0.5 * np.abs(np.asarray(_drifts(problem, jnp.asarray(free), n))).max(axis=0) + 1e-300
-    return [(float(largest[i]), float(largest[n + i])) for i in range(n)]
+    return Drive(jnp.concatenate([one.samples, two.samples], axis=1), jnp.concatenate(list(padded), axis=3))

@@ -8,7 +8,7 @@ general test of residuals misses a weak hysteresis that such a directed one find
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +18,10 @@ from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.checks.again import movable
 from vibrid.identification.checks.dependence import noise_about_trend, orthonormal
 from vibrid.identification.checks.input_noise import InputNoise
-from vibrid.identification.checks.law_directions import directions, is_linear
+from vibrid.identification.checks.law_directions import directions, is_linear, largest_drift
 from vibrid.identification.checks.scores import left_over
+from vibrid.identification.checks.work import around, forget
 from vibrid.identification.conclude import covariance_of
-from vibrid.identification.levenberg import linearised
 from vibrid.structures.shear import ShearBuilding
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ the noise is white."""
 
 BIASED = 1.0
 """Standard deviations of an unknown from which a bias by a missing law makes a result wrong."""
+
+TOLD = 25.0
+"""Noncentrality along a tested direction from which a law is told nearly always (`benchmarks/laws.py`)."""
 
 GROSS = 0.5
 """Relative misfit above which no small force is its cause."""
@@ -61,6 +64,7 @@ class LawScore:
         held_out: drop of χ² in each half of the readings with the size from the other half.
         explains: drop over that of all such forces together.
         bias: of every unknown without it, in standard deviations.
+        left: what the force explains of the whitened readings of every record, (nt, ny); of the likeliest alone.
     """
 
     kind: str
@@ -69,6 +73,7 @@ class LawScore:
     held_out: float
     explains: float
     bias: np.ndarray
+    left: tuple[np.ndarray, ...] = ()
 
 
 def missing_laws(fit: Identification) -> list[Finding]:
@@ -88,17 +93,46 @@ def missing_laws(fit: Identification) -> list[Finding]:
     other = f" (or {WORDS[rival.kind].split(' (')[0]} in `storeys[{rival.storey}]`)" if rival else ""
     said = (
         f"`storeys[{best.storey}]` lacks {WORDS[best.kind]}{other}: it explains {100 * best.explains:.0f} % of what "
-        f"such laws could, also on readings that were held out. Without it estimates are biased by up to {bias:.2g} "
-        f"standard deviations ({fit.names[worst]})."
+        f"such laws could, also on readings that were held out, {_where(fit, best)}. Without it estimates are biased "
+        f"by up to {bias:.2g} standard deviations ({fit.names[worst]})."
     )
-    numbers = {"drop": float(best.drop), "bias": bias}
+    each = {f"bias of {name}": float(value) for name, value in zip(fit.names, best.bias, strict=True)}
+    numbers = {"drop": float(best.drop), "bias": bias} | each
     verdict = WRONG if bias > BIASED else ODD
     return [Finding(NAME, verdict, said, f"storeys[{best.storey}]", best.explains, numbers)]
 
 
+def possible_bias(fit: Identification) -> dict[str, float]:
+    """How far the weakest law that is told nearly always (a noncentrality of `TOLD` along its direction), beside the
+    worst storey, moves every unknown, in standard deviations: so much bias may be there unseen. Empty where laws were
+    not looked for by transfer functions."""
+    if fit.convergence.get("checks") != "all" or "input_noise" in fit.convergence or fit.free_covariance is None:
+        return {}
+    if not is_tested(fit) or not is_linear(fit.problem, fit.free):
+        return {}
+    try:
+        scores = law_scores(fit)
+    finally:
+        forget()
+    each = [np.abs(score.bias) * np.sqrt(TOLD / max(score.drop, 1e-300)) for score in scores]
+    return dict(zip(fit.names, np.max(each, axis=0).tolist(), strict=True)) if each else {}
+
+
+def _where(fit: Identification, score: LawScore) -> str:
+    """When, at which frequency and at which deformation a force acts, in words."""
+    record = int(np.argmax([np.sum(part**2) for part in score.left]))
+    left, step = score.left[record], fit.problem.data[record].step
+    reached = np.cumsum(np.sum(left**2, axis=1))
+    first, last = (step * int(np.searchsorted(reached, share * reached[-1])) for share in (0.1, 0.9))
+    power = np.sum(np.abs(np.fft.rfft(left, axis=0)) ** 2, axis=1)
+    frequency = float(np.fft.rfftfreq(len(left), step)[1:][np.argmax(power[1:])])
+    drift = 1e3 * largest_drift(fit.problem, fit.free, record, score.storey)
+    return f"most of it from {first:.2g} to {last:.2g} s around {frequency:.2g} Hz, with drifts up to {drift:.2g} mm"
+
+
 def stands_beside(fit: Identification, noise: InputNoise) -> bool:
     """Whether a law is still missing where noise of the excitation explains what it can."""
-    here, keep = linearised(fit.problem, fit.free), movable(fit)
+    here, keep = around(fit), movable(fit)
     basis = orthonormal(noise.whitened(here.slopes[0][:, :, keep]))
     r, tried = (
         part - basis @ (basis.T @ part)
@@ -122,7 +156,7 @@ def is_tested(fit: Identification) -> bool:
 
 def law_scores(fit: Identification) -> list[LawScore]:
     """All small forces that the unknowns do not explain, the most likely first."""
-    here, keep = linearised(fit.problem, fit.free), movable(fit)
+    here, keep = around(fit), movable(fit)
     noise = noise_about_trend(here)
     left = left_over(here, noise, keep)
     kinds, moved = directions(fit.problem, fit.free)
@@ -146,7 +180,18 @@ def law_scores(fit: Identification) -> list[LawScore]:
         drop, held_out = along**2 / power, _held_out(rest, left.residual, first)
         explains = min(drop / left.size / max(together, 1e-300), 1.0)
         found.append(LawScore(kind, storey, drop / usual, held_out / usual, explains, bias))
-    return sorted(found, key=lambda score: -score.drop)
+    found.sort(key=lambda score: -score.drop)
+    for first in found[:1]:
+        rest = outside[first.kind, first.storey][1]
+        explained = float(rest @ left.residual) / float(rest @ rest) * rest
+        found[0] = replace(first, left=_of_records(explained, shapes))
+    return found
+
+
+def _of_records(values: np.ndarray, shapes: list[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
+    """All readings in a row, as (nt, ny) of every record."""
+    ends = np.cumsum([samples * channels for samples, channels in shapes])
+    return tuple(part.reshape(shape) for part, shape in zip(np.split(values, ends[:-1]), shapes, strict=True))
 
 
 def _usual(direction: np.ndarray, r: np.ndarray, shapes: list[tuple[int, ...]]) -> float:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vibrid.core.findings import KNOWN, Finding
-from vibrid.identification.checks.again import is_minimum, movable, with_noise
+from vibrid.core.findings import KNOWN, WRONG, Finding
+from vibrid.identification.checks.again import distance_to_minimum, is_minimum, movable, with_noise
 from vibrid.identification.checks.covariance import normal_equations, robust_covariance
 from vibrid.identification.checks.dependence import noise_at, tested_fits
 from vibrid.identification.checks.noise import NoiseModel, white_noise
 from vibrid.identification.checks.time_step import check_hold, check_time_step, with_steps_needed
+from vibrid.identification.checks.work import around, keep_around
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
-from vibrid.identification.levenberg import LinearReadings, linearised
+from vibrid.identification.levenberg import LinearReadings
 
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
@@ -25,6 +27,13 @@ WORTH = 0.9
 
 EXACT = 1e-6
 """Residuals over signal below which the readings are without noise: rounding is not modelled."""
+
+NEAR = 1.0
+"""Standard deviations from the least squares of the readings within which the noise is judged by what is left over:
+what the unknowns can explain of it is projected out."""
+
+TOO_NARROW = 1.1
+"""Widening of an interval by the noise as it is from which it is told that a method does not count it."""
 
 ROUNDS = 3
 MOST_NUMBERS = 2e8
@@ -36,24 +45,47 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
 
     Where the estimate is not the least squares of the readings (samples of a posterior, a filter), nothing of it is
     changed: an error of the time step, or of the input between samples, is told, and the steps that it takes where the
-    caller left them open: `identify` then calls the method again.
+    caller left them open: `identify` then calls the method again. Noise that it does not count is told.
     """
     size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
     modelled = "input_noise" in fit.convergence  # the noise is what the method says
     if fit.free_covariance is None or not len(fit.names) or size > MOST_NUMBERS or modelled:
         return fit
-    here = linearised(fit.problem, fit.free)
+    here = around(fit)
     is_least_squares = fit.samples is None and is_minimum(fit, here)
-    if max(f.relative for f in fit.fits) < EXACT or not (is_least_squares or verdict(fit.fits)[0]):
+    if max(f.relative for f in fit.fits) < EXACT:
+        return fit
+    is_near = not is_least_squares and distance_to_minimum(fit, here) < NEAR
+    if is_near:
+        fit = _judged(fit, here)
+    elif not is_least_squares:
+        fit = _by_whiteness(fit)
+    if not (is_least_squares or verdict(fit.fits)[0]):
         return fit
     movable_by = may_change if is_least_squares else ()
     fit, here, step = check_time_step(fit, here, noise_at(here), "substeps" in movable_by)
     fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in movable_by)
     if not is_least_squares:
         step = [with_steps_needed(fit, finding) for finding in step] if "substeps" in may_change else step
-        return fit.replace(checks=(*fit.checks, *step, *hold))
+        noise = _not_counted(fit, here) if is_near else []
+        return fit.replace(checks=(*fit.checks, *step, *hold, *noise))
+    keep_around(here)
     fit, noise = _with_noise_as_it_is(fit, here)
     return fit.replace(checks=(*fit.checks, *step, *hold, *noise))
+
+
+def _by_whiteness(fit: Identification) -> Identification:
+    """A descent whose answer is no clear minimum, with the sentence that its residuals were not tested as usual."""
+    if fit.samples is not None or "projected_gradient" not in fit.convergence:
+        return fit  # methods that are no descents have tests of their own
+    unseen = [name for name, seen in zip(fit.names, fit.limits.identifiable, strict=True) if not seen]
+    why = f", because the data do not identify {', '.join(unseen[:4])}" if unseen else ""
+    todo = "Fix these, or give them priors, and fit again" if unseen else "Give another first guess, and fit again"
+    said = (
+        "Whether the model fits was judged by the whiteness of the residuals alone: about the estimate the misfit has "
+        f"no clear minimum{why}. {todo}."
+    )
+    return fit.replace(warnings=(*fit.warnings, said))
 
 
 def _with_noise_as_it_is(fit: Identification, here: LinearReadings) -> tuple[Identification, list[Finding]]:
@@ -61,9 +93,8 @@ def _with_noise_as_it_is(fit: Identification, here: LinearReadings) -> tuple[Ide
     fit = _judged(fit, here)
     if noise.is_white:
         return fit, []
-    plain = white_noise(fit.noise, [np.asarray(d.present) for d in fit.problem.data], fit.problem.data[0].step)
     keep = movable(fit)
-    robust = robust_covariance(here, plain, keep)
+    robust = robust_covariance(here, _plain(fit), keep)
     if verdict(fit.fits)[0] and _narrowing(here, noise, robust, keep) < WORTH:
         for _ in range(ROUNDS):
             before = fit.free
@@ -72,6 +103,7 @@ def _with_noise_as_it_is(fit: Identification, here: LinearReadings) -> tuple[Ide
             noise = noise_at(here)
             if np.max(moved, initial=0.0) < 0.05:
                 break
+        keep_around(here)
         fit = _judged(fit, here)
         told = "weighed accordingly"
     else:
@@ -79,6 +111,27 @@ def _with_noise_as_it_is(fit: Identification, here: LinearReadings) -> tuple[Ide
         covariance[np.ix_(keep, keep)] = robust[np.ix_(keep, keep)]
         fit, told = fit.replace(free_covariance=covariance), "counted in the intervals"
     return fit, _in_words(fit, noise, told) if verdict(fit.fits)[0] else []  # a misfit is not noise
+
+
+def _not_counted(fit: Identification, here: LinearReadings) -> list[Finding]:
+    """That the intervals of a method which assumes independent noise of constant size are too narrow."""
+    noise = noise_at(here)
+    if noise.is_white or not verdict(fit.fits)[0]:
+        return []
+    keep = movable(fit)
+    robust = np.diag(robust_covariance(here, _plain(fit), keep))[keep]
+    _, _, normal = here.normal_equations(fit.noise)
+    assumed = np.diag(covariance_of(normal, ~keep))[keep]
+    wider = float(np.sqrt(np.max(robust / np.maximum(assumed, 1e-300), initial=0.0)))
+    if wider < TOO_NARROW:
+        return []
+    told = f"which {fit.method} does not count: its intervals are up to {wider:.2g} times too narrow"
+    return [replace(found, verdict=WRONG) for found in _in_words(fit, noise, told)]
+
+
+def _plain(fit: Identification) -> NoiseModel:
+    """The noise that a fit assumes by default."""
+    return white_noise(fit.noise, [np.asarray(d.present) for d in fit.problem.data], fit.problem.data[0].step)
 
 
 def _judged(fit: Identification, here: LinearReadings) -> Identification:

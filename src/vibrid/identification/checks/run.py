@@ -10,7 +10,8 @@ import numpy as np
 from vibrid.core.device import on_processor
 from vibrid.core.findings import KNOWN, WRONG, Finding
 from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.checks.consistency import checked_filter
+from vibrid.identification.checks.calibration import with_calibration_told
+from vibrid.identification.checks.consistency import checked_filter, contradicted, most_likely
 from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.input_noise import noise_of_inputs
 from vibrid.identification.checks.instruments import exchanged_channels, instrument_faults
@@ -22,8 +23,8 @@ from vibrid.identification.checks.resampled import allow_for_resampling
 from vibrid.identification.checks.small_faults import MOSTLY, small_faults
 from vibrid.identification.checks.time_step import HOLD
 from vibrid.identification.checks.uniqueness import ANOTHER, checked_answers
-from vibrid.identification.checks.work import first_model, is_costly
-from vibrid.identification.diagnostics import verdict
+from vibrid.identification.checks.work import first_model, forget, is_costly
+from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
 from vibrid.records.record import Record
 from vibrid.records.resample import interpolation_error
 
@@ -48,9 +49,10 @@ def checked_result(
     The time step and the input between samples are checked first, then the noise; a result that is the least squares
     of the readings is fitted again where one of them asks for it. Faults that the recorded values show by themselves
     are always told; no other cause is looked for where one of them is wrong. Faults of instruments are looked for where
-    the model does not fit; the damping of modes always. Of a result with unknown loads, which explain any reading, and
-    of a model whose simulation takes long (fibres, hundreds of degrees of freedom) only the recorded values are
-    checked. A result that was cut short is not checked. A check that fails costs no result.
+    the model does not fit; the damping of modes always. They are sought at the most likely values, also where a method
+    answers another question: what it leaves over is its own doing. Of a result with unknown loads, which explain any
+    reading, and of a model whose simulation takes long (fibres, hundreds of degrees of freedom) only the recorded
+    values are checked. A result that was cut short is not checked. A check that fails costs no result.
 
     may_change: what the caller left open, of "substeps" and "hold".
     """
@@ -65,8 +67,13 @@ def checked_result(
             return fit.replace(checks=(*recorded, *fit.checks), convergence=fit.convergence | {"checks": RECORDED})
         progress.stage("checking the result")
         with on_processor():
-            fit = checked_numbers(checked_answers(checked_filter(fit)), may_change)
-            found = _causes(fit, resampled, recorded)
+            fit = checked_answers(checked_filter(fit))
+            least = None if _is_wrong(recorded) else most_likely(fit)
+            fit = checked_numbers(fit, may_change)
+            least = fit if least is None else checked_numbers(least, may_change)
+            own, found = contradicted(fit, least), _causes(least, resampled, recorded)
+            if own:
+                fit = fit.replace(warnings=tuple(note for note in fit.warnings if note != LOWER_LIMIT))
             if not verdict(fit.fits)[0] and is_costly(fit.problem) and not _is_wrong(recorded):
                 fit = fit.replace(warnings=(*fit.warnings, NOT_SOUGHT))
     except KeyboardInterrupt:
@@ -74,11 +81,14 @@ def checked_result(
     except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
         reason = f"{type(problem).__name__}: {problem}"[:200]
         return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
+    finally:
+        forget()
     if _is_wrong(found):  # the doubts are those of wrong readings
         fit = fit.replace(checks=tuple(f for f in fit.checks if f.name != HOLD or f.verdict == KNOWN))
         if not verdict(fit.fits)[0]:  # and so are the answers
             fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
-    return fit.replace(checks=(*found, *fit.checks), convergence=fit.convergence | {"checks": "all"})
+    fit = fit.replace(checks=(*found, *own, *fit.checks), convergence=fit.convergence | {"checks": "all"})
+    return with_calibration_told(fit)
 
 
 def _is_wrong(found: Collection[Finding]) -> bool:

@@ -18,6 +18,7 @@ from vibrid.identification.checks.again import movable
 from vibrid.identification.checks.dependence import noise_about_trend, tested_fits
 from vibrid.identification.checks.refit import Correction, refit
 from vibrid.identification.checks.scores import FaultScore, scored
+from vibrid.identification.checks.work import around
 from vibrid.identification.diagnostics import verdict
 from vibrid.identification.levenberg import linearised
 from vibrid.records.channel import QUANTITIES
@@ -66,7 +67,7 @@ def small_faults(fit: Identification) -> list[Finding]:
 def _confirmed(fit: Identification, keep: np.ndarray, present: dict[int, Correction]) -> _Fault | None:
     """The most likely fault beside those that are there; of several that are about as likely, each is tried."""
     start = refit(fit.problem, fit.free, present) if present else None
-    here = linearised(start.problem, start.free) if start else linearised(fit.problem, fit.free)
+    here = linearised(start.problem, start.free) if start else around(fit)
     scores, together = scored(here, noise_about_trend(here), keep)
     if not scores or scores[0].drop < LEAST:
         return None

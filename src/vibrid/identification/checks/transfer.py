@@ -23,9 +23,9 @@ SHIFT = 0.25
 """Real part of s, over the first natural frequency."""
 
 FEWEST_POINTS, MOST_POINTS = 8, 24
-"""Number of complex frequencies: as many as a transfer function of a structure has coefficients, within these."""
+"""Complex frequencies: as many as a transfer function has coefficients, or twice the unknowns, within these."""
 
-AT_ONCE = 8  # starts
+AT_ONCE = 16  # starts
 SETTLED = 1e-5
 """Last step of a search, relative."""
 _SILENT = 1e-9  # of the largest: a reading that does not follow an input
@@ -96,12 +96,12 @@ class AboutRest(eqx.Module):
         if not omega.size:
             return np.zeros(0, complex)
         top = min(1.15 * omega[-1], max(np.pi / self.step, 2.0 * omega[0]))
-        return SHIFT * omega[0] + 1j * np.linspace(0.2 * omega[0], top, points_of(omega.size))
+        return SHIFT * omega[0] + 1j * np.linspace(0.2 * omega[0], top, points_of(omega.size, len(free)))
 
 
-def points_of(size: int) -> int:
-    """Number of complex frequencies for a structure of so many degrees of freedom."""
-    return int(np.clip(2 * size + 2, FEWEST_POINTS, MOST_POINTS))
+def points_of(size: int, unknowns: int) -> int:
+    """Number of complex frequencies for so many degrees of freedom and unknowns."""
+    return int(np.clip(2 * min(size, unknowns) + 2, FEWEST_POINTS, MOST_POINTS))
 
 
 @eqx.filter_jit

@@ -172,7 +172,7 @@ def starts_of(problem: Problem) -> int:
     n, inputs, unknowns = model.size, model.load_matrix.shape[1], len(problem.unknowns)
     if not inputs or not unknowns:
         return 0
-    each = 4 * points_of(n) * (SCOUTING + REFINING) * (unknowns * n**2 * inputs + n**3)
+    each = 4 * points_of(n, unknowns) * (SCOUTING + REFINING) * (unknowns * n**2 * inputs + n**3)
     starts = int(min(STARTS, OF_EACH * unknowns, MOST_WORK / each))
     return starts if starts >= FEWEST else 0
 

@@ -11,7 +11,7 @@ from vibrid.core.digits import with_uncertainty
 from vibrid.core.findings import ODD, WRONG, Finding
 from vibrid.identification.checks.again import fitted_again, is_minimum
 from vibrid.identification.checks.twins import EQUAL, Twin, answers_of, find_twins
-from vibrid.identification.levenberg import linearised
+from vibrid.identification.checks.work import around
 from vibrid.identification.other_answers import OtherAnswer
 from vibrid.structures.sensors import Sensor
 
@@ -46,7 +46,7 @@ def checked_answers(fit: Identification) -> Identification:
 
 
 def _is_least_squares(fit: Identification) -> bool:
-    return fit.samples is None and is_minimum(fit, linearised(fit.problem, fit.free))
+    return fit.samples is None and is_minimum(fit, around(fit))
 
 
 def _finding(fit: Identification, twin: Twin, answer: OtherAnswer) -> Finding:

@@ -1,10 +1,11 @@
-"""One method per file, each registered under its name in project files and commands."""
+"""One method per file, registered under its name in project files and commands."""
 
 from vibrid.identification.methods.bayes import Bayes
 from vibrid.identification.methods.global_search import GlobalSearch
 from vibrid.identification.methods.joint import JointLoads
 from vibrid.identification.methods.kalman import ExtendedKalman, UnscentedKalman
 from vibrid.identification.methods.least_squares import LeastSquares, SparseRegression
+from vibrid.identification.methods.modal_fit import ModalFit
 from vibrid.identification.methods.noisy_input import NoisyInputFit
 from vibrid.identification.methods.online_masing import OnlineMasing
 from vibrid.identification.methods.online_recall import OnlineRecall
@@ -20,6 +21,7 @@ __all__ = [
     "GlobalSearch",
     "JointLoads",
     "LeastSquares",
+    "ModalFit",
     "NoisyInputFit",
     "OnlineMasing",
     "OnlineRecall",

@@ -16,6 +16,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification import augmented
 from vibrid.identification.conclude import conclude
+from vibrid.identification.diagnostics import autocorrelation
 from vibrid.identification.method import METHODS, Sample, Sequential
 from vibrid.identification.problem import Problem
 
@@ -43,6 +44,8 @@ class _Pass(NamedTuple):
     deviations: np.ndarray  # (samples, p), physical
     innovation: np.ndarray  # (ny,) rms of reading − prediction, after the first third
     smallest_root: float
+    innovation_size: float = 1.0  # largest rms over its expected value of a stretch, after the first third
+    innovation_correlation: float = 0.0  # largest rms autocorrelation of a sensor, after the first third
 
 
 class _Kalman(Sequential):
@@ -92,9 +95,13 @@ class _Kalman(Sequential):
 
     def step(self, problem: Problem, state: Belief, sample: Sample) -> Belief:
         """Advance to the next sample and update with its readings."""
+        return self._stepped(problem, state, sample)[0]
+
+    def _stepped(self, problem: Problem, state: Belief, sample: Sample) -> tuple[Belief, jax.Array]:
+        """The state at the next sample, and how much its readings surprise (see `_updated`)."""
         root_drift = jnp.diag(state.drift * jnp.sqrt(sample.dt))
         mean, root = self._predict(problem, state.mean, state.root, sample, root_drift)
-        return self._update(problem, state._replace(mean=mean, root=root), sample)
+        return self._updated(problem, state._replace(mean=mean, root=root), sample)
 
     def estimate(self, problem: Problem, state: Belief) -> tuple[jax.Array, jax.Array]:
         """Values and standard deviations of the unknowns, physical."""
@@ -132,7 +139,11 @@ class _Kalman(Sequential):
                 "estimate": np.asarray(jax.vmap(problem.unknowns.to_physical)(jnp.asarray(last.path))),
                 "deviation": last.deviations,
             },
-            convergence={"smallest_root": last.smallest_root},
+            convergence={
+                "smallest_root": last.smallest_root,
+                "innovation_size": last.innovation_size,
+                "innovation_correlation": last.innovation_correlation,
+            },
             seed=key,
             cut_short=cut_short,
         )
@@ -141,22 +152,26 @@ class _Kalman(Sequential):
         """One pass through all records; the estimate of the unknowns is carried from one to the next."""
         p, start, root = len(problem.unknowns), jnp.asarray(augmented.at_priors(problem, free)), None
         paths, bands, squares, counts, smallest = [], [], 0.0, 0.0, 0.0
+        sizes, correlations = [1.0], [0.0]
         covariance = np.zeros((p, p))
         for r in range(len(problem.data)):
             single = dataclasses.replace(problem, data=(problem.data[r],))  # with the loads of this record
             belief = _first_belief(self, single, start, jnp.asarray(noise), r, root)
-            belief, (path, band, innovation, present) = _filter(self, single, belief)
+            belief, (path, band, innovation, surprise, present) = _filter(self, single, belief)
             start, root = belief.mean[-p:], belief.root
             paths.append(np.asarray(path))
             bands.append(np.asarray(band))
             late = slice(present.shape[0] // 3, None)  # the first third is for convergence
             squares = squares + np.sum(np.asarray(innovation**2 * present)[late], axis=0)
             counts = counts + np.sum(np.asarray(present)[late], axis=0)
+            size, correlation = _consistency(np.asarray(surprise)[late], np.asarray(present)[late])
+            sizes, correlations = [*sizes, size], [*correlations, correlation]
             progress.update(r + 1)
             covariance = np.asarray(root.T @ root)[-p:, -p:]
             smallest = float(jnp.min(jnp.abs(jnp.diag(root))))
         rms = np.sqrt(squares / np.maximum(counts, 1.0))
-        return _Pass(np.asarray(start), covariance, np.concatenate(paths), np.concatenate(bands), rms, smallest)
+        whole = np.concatenate(paths), np.concatenate(bands)
+        return _Pass(np.asarray(start), covariance, *whole, rms, smallest, max(sizes), max(correlations))
 
     # -- square roots --------------------------------------------------------------------------------------------
 
@@ -167,10 +182,11 @@ class _Kalman(Sequential):
         """Weighted deviations of state (m, nz) and readings (m, ny) about their means, and the mean reading."""
         raise NotImplementedError
 
-    def _update(self, problem, belief: Belief, sample: Sample) -> Belief:
+    def _updated(self, problem, belief: Belief, sample: Sample) -> tuple[Belief, jax.Array]:
         """The square-root Joseph form: the new root is the triangle of `[dZ − dY Kᵀ; R^½ Kᵀ]`.
 
-        It is a product Rᵀ R for any gain K, so it stays positive definite. A missing reading has no weight.
+        It is a product Rᵀ R for any gain K, so it stays positive definite. A missing reading has no weight. Beside it
+        the innovations (ny,) as independent numbers, which are of unit size if the filter is right.
         """
         dz, dy, predicted = self._predicted_readings(problem, belief.mean, belief.root, sample)
         dy = dy * sample.present
@@ -179,7 +195,9 @@ class _Kalman(Sequential):
         gain = jax.scipy.linalg.cho_solve((inner, True), scaled.T @ dz)  # (ny, nz), of readings over their noise
         innovation = (sample.readings - predicted) * sample.present
         root = jnp.linalg.qr(jnp.concatenate([dz - scaled @ gain, gain]), mode="r")
-        return belief._replace(mean=belief.mean + (innovation / belief.noise) @ gain, root=root, innovation=innovation)
+        surprise = jax.scipy.linalg.solve_triangular(inner, innovation / belief.noise, lower=True)
+        mean = belief.mean + (innovation / belief.noise) @ gain
+        return belief._replace(mean=mean, root=root, innovation=innovation), surprise
 
 
 @METHODS.register("ukf")
@@ -280,23 +298,39 @@ def _first_belief(method, problem, free, noise, record, root=None) -> Belief:
     return Belief(mean, first_root, noise, drift, jnp.zeros_like(noise))
 
 
+_STRETCHES = 8  # of a record, in each of which innovations have their expected size
+
+
+def _consistency(surprise: np.ndarray, present: np.ndarray) -> tuple[float, float]:
+    """Largest rms of innovations (nt, ny) of unit size in a stretch, and largest rms autocorrelation of a sensor."""
+    if len(surprise) < 20 * _STRETCHES or not np.isfinite(surprise).all():
+        return 1.0, 0.0
+    stretches = zip(np.array_split(surprise, _STRETCHES), np.array_split(present, _STRETCHES), strict=True)
+    size = max(float(np.sqrt(np.sum(e**2) / max(m.sum(), 1.0))) for e, m in stretches)
+    each = [autocorrelation(e, m) for e, m in zip(surprise.T, present.T, strict=True) if m.sum() > 20]
+    return size, max(each, default=0.0)
+
+
 @eqx.filter_jit
 def _filter(method, problem, belief: Belief):
-    """Run over the record of a problem: final state, and φ, deviations, innovations and masks at every sample."""
+    """Run over the record of a problem: final state, and φ, deviations, innovations, the same as independent numbers of
+    unit size, and masks at every sample."""
     d = problem.data[0]
     p = len(problem.unknowns)
-    belief = method._update(
+    belief, _ = method._updated(
         problem, belief, Sample(d.readings[0], d.present[0], d.drive.samples[0], d.drive.samples[0], d.step)
     )
 
     def body(belief, row):
         readings, present, before, inputs, between = row
-        belief = method.step(problem, belief, Sample(readings, present, before, inputs, d.step, between))
+        sample = Sample(readings, present, before, inputs, d.step, between)
+        belief, surprise = method._stepped(problem, belief, sample)
         sd = jnp.sqrt(jnp.sum(belief.root[:, -p:] ** 2, axis=0))
         return belief, (
             belief.mean[-p:],
             sd * jnp.abs(problem.unknowns.slope(belief.mean[-p:])),
             belief.innovation,
+            surprise,
             present,
         )
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import as_entries
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, Refusal
 from vibrid.core.interrupts import finishing
 from vibrid.core.progress import SILENT
 from vibrid.identification.conclude import (
@@ -146,6 +146,11 @@ class TrajectoryFit(Method):
             best = descent.free[descent.best]
             history += descent.history
         _, _, normal = gauss_newton(problem, jnp.asarray(best)[None], jnp.asarray(noise))
+        if not np.isfinite(normal).all():
+            raise Refusal(
+                "The prediction or its derivative is not finite at the best values that were found: the simulation "
+                "overflows there. Give another first guess, narrower bounds, more substeps or another law."
+            )
         covariance = covariance_of(np.asarray(normal)[0], descent.side[descent.best] != 0)
         best, covariance = _with_noise(problem, best, covariance, noise)
         return conclude(
@@ -178,14 +183,20 @@ class TrajectoryFit(Method):
         )
 
 
-def astray(fit: Identification) -> bool:
-    """Whether a descent seems to have ended in a wrong minimum, and multiple shooting can be tried."""
+def went_astray(fit: Identification) -> bool:
+    """Whether a descent seems to have ended in a wrong minimum."""
     if verdict(fit.fits)[0]:
         return False
-    problem, start = fit.problem, np.asarray(fit.problem.unknowns.start)
+    start = np.asarray(fit.problem.unknowns.start)
     ratio = np.abs(fit.estimate[start != 0] / start[start != 0])
-    far = np.any((ratio > _FAR) | (ratio < 1.0 / _FAR))
-    if not far and not any(f.relative > _POOR for f in fit.fits):
+    far = bool(np.any((ratio > _FAR) | (ratio < 1.0 / _FAR)))
+    return far or any(f.relative > _POOR for f in fit.fits)
+
+
+def astray(fit: Identification) -> bool:
+    """Whether a descent seems to have ended in a wrong minimum, and multiple shooting can be tried."""
+    problem = fit.problem
+    if not went_astray(fit):
         return False
     model = problem.experiment.structure.model(problem.data[0].loads)
     states = 2 * model.size + flat_start(model).size

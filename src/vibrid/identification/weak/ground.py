@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vibrid.core.errors import Refusal
 from vibrid.identification.problem import Problem
 
 
@@ -58,6 +59,16 @@ def ground_of(problem: Problem, record: int = 0) -> Ground:
     """The motion of the ground of one record of a problem."""
     data = problem.data[record]
     structure = problem.experiment.structure
+    if structure.moves_supports_apart(data.loads):
+        raise Refusal(
+            "Methods that use the absolute displacement need a ground that moves as one; this record moves supports "
+            "differently. Use 'least-squares' or another method that simulates."
+        )
+    if any("incidence" in place or "influence_factor" in place for own in problem.unknowns.places for place in own):
+        raise Refusal(
+            "Methods that use the absolute displacement do not find the angle of incidence or the influence of the "
+            "ground; use 'least-squares' or another method that simulates."
+        )
     n = structure.model(data.loads).size
     carried = np.array(
         [np.asarray(structure.ground(place)) if quantity == "ground_acceleration" else np.zeros(n)
