@@ -1,6 +1,11 @@
 # make demo         creates .venv and runs the main job on an embedded example
 # make test         creates .venv and runs the tests
 # make lint         checks rules and format of the code (ruff), and its types (basedpyright)
+# make docs         builds the site of the documentation in build/site: its pages are run, every link is checked
+# make docs-all     the same with the pages that take long
+# make docs-quick   the same, with the first tutorial alone run
+# make docs-serve   shows the site that was built, on this machine
+# make docs-offline packs the site into one file that is read without a network
 # make docs-check   checks links and examples of the documentation
 # make test-compat  runs the tests marked `compat` on the lowest and on the newest versions of Python and every library
 # make test-matrix  runs all tests on all supported versions
@@ -15,7 +20,8 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/locked.txt
 
-.PHONY: demo test lint lock package test-compat test-matrix figures docs-check clean
+.PHONY: demo test lint lock package test-compat test-matrix figures docs docs-all docs-quick docs-serve docs-offline \
+  docs-check clean
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -33,6 +39,7 @@ $(VENV)/installed-%: $(VENV)/installed pyproject.toml requirements/locked.txt
 
 demo: $(VENV)/installed
 	$(BIN)/vibrid demo
+	@echo "The same in a browser: $(BIN)/pip install -e '.[studio]', then $(BIN)/vibrid studio (docs/studio.md)."
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -49,13 +56,28 @@ test-matrix:
 docs-check: $(VENV)/installed-test
 	$(BIN)/python -m pytest tests/commands/test_documents.py
 
+docs: $(VENV)/installed-docs
+	$(BIN)/python docs/site/build.py
+
+docs-all: $(VENV)/installed-docs
+	$(BIN)/python docs/site/build.py --all
+
+docs-quick: $(VENV)/installed-docs
+	$(BIN)/python docs/site/build.py --quick
+
+docs-serve:
+	$(BIN)/python docs/site/build.py --serve
+
+docs-offline: $(VENV)/installed-docs
+	$(BIN)/python docs/site/build.py --archive
+
 lint: $(VENV)/installed-lint
-	$(BIN)/ruff check src tests examples benchmarks
-	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check src tests examples benchmarks docs/site docs/gallery docs/notebooks
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 lock: $(VENV)/installed-matrix
-	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --extra test --extra lint --extra package \
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --extra test --extra lint --extra package --extra docs \
 	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/locked.txt
 
 package: $(VENV)/installed-package

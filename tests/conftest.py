@@ -8,6 +8,8 @@ import pytest
 
 import vibrid as vb
 
+os.environ.setdefault("VIBRID_NATIVE", "strict")  # a fault of the native loops is not hidden by going back to XLA
+
 
 def shared_data_folder() -> Path:
     """The folder of real records: beside the repository, or where VIBRID_SHARED_DATA says."""

@@ -93,6 +93,24 @@ MEASURING = {
     "Initial": {"displacement": [0.1], "velocity": [0.0]},
     "free_vibration": {"duration": 1.0, "rate": 50.0},
 }
+LONG = np.arange(3000) * 0.02
+DECAYS = np.exp(-0.1 * LONG) * [np.sin(9 * LONG), np.cos(20 * LONG)]
+NOISE = 1e-3 * np.random.default_rng(0).standard_normal((3000, 2))
+RINGING = vb.Record(DECAYS.T @ [[1.0, 0.6], [0.8, -1.0]] + NOISE, [vb.Channel("a"), vb.Channel("b")], step=0.02)
+TWO = vb.modes(vb.ShearBuilding([1.0, 1.0], [vb.Linear(40.0)] * 2))
+MODES = {
+    "fdd": {"data": RINGING, "channels": ["a", "b"], "highest": 10.0, "length": 256, "peaks": [1.43], "alike": 0.8},
+    "era": {"data": RINGING, "channels": ["a", "b"], "highest": 10.0, "order": 8, "lags": 20},
+    "measured_modes": {
+        "frequencies": [1.0, 2.0],
+        "shapes": [[1.0, 1.0], [1.0, -1.0]],
+        "places": ["0", "1"],
+        "ratios": 0.01,
+        "frequency_deviations": 0.01,
+        "shape_deviations": 0.01,
+    },
+    "pair_modes": {"first": TWO, "second": TWO, "places": None},
+}
 RECORDS = {
     "response_spectrum": {"record": GROUND, "periods": [0.5, 1.0], "damping": 0.05, "channel": "ground", "substeps": 1},
     "response_history": {"record": GROUND, "period": 0.5, "damping": 0.05, "channel": "ground"},
@@ -187,6 +205,21 @@ STUDYING = {
         "substeps": 1,
         "key": 0,
     },
+    "Fits": {
+        "unknown": ["storeys[0].stiffness"],
+        "method": "trajectory",
+        "laws": {"same": BUILDING},
+        "sensors": {"all": SENSORS},
+        "data": "simulated",
+        "noise": 0.1,
+        "seeds": [0, 1],
+        "every": 2,
+        "hold": "linear",
+        "substeps": 1,
+        "hold_out": 0.1,
+        "checks": "none",
+        "confidence": 0.9,
+    },
     "Gaussian": {"mean": 1.0, "deviation": 0.1},
     "LogNormal": {"median": 1.0, "dispersion": 0.1},
     "Uniform": {"low": 1.0, "high": 2.0},
@@ -221,8 +254,8 @@ def told(function, arguments: dict) -> None:
         assert len(str(problem).split()) > 3, f"not a sentence: {problem}"
 
 
-WORKS = LAWS | STRUCTURES | MEASURING | RECORDS | MOVING | IDENTIFYING | STUDYING
-ROOMS = (vb.records, vb.laws, vb.structures, vb.simulation, vb.identification, vb.studies)
+WORKS = LAWS | STRUCTURES | MEASURING | MODES | RECORDS | MOVING | IDENTIFYING | STUDYING
+ROOMS = (vb.records, vb.laws, vb.structures, vb.simulation, vb.modal, vb.identification, vb.studies)
 PUBLIC = {name: getattr(room, name) for room in ROOMS for name in room.__all__}
 CASES = {name: (PUBLIC[name], works) for name, works in WORKS.items()}
 CASES |= {f"Record.{name}": (getattr(GROUND, name), works) for name, works in OPERATIONS.items()}

@@ -48,5 +48,5 @@ def test_no_other_licence_hides_in_the_package():
 
 def test_the_picture_of_the_packages_is_the_order_that_is_held():
     drawn = runpy.run_path(str(ROOT / "docs" / "figures" / "packages.py"))
-    assert [name for name, _, _ in drawn["PACKAGES"]] == [*ROOMS[:-1], "commands, cli"]
+    assert [name for name, _, _ in drawn["PACKAGES"]] == [*ROOMS[:-1], "commands, studio"]
     assert (ROOT / "docs" / "figures" / "packages.svg").read_text(encoding="utf-8") == drawn["picture"]()

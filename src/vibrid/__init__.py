@@ -13,10 +13,13 @@ from vibrid.core.version import __version__ as __version__
 from vibrid.report.attached import attach_report as _attach_report
 
 if _typing.TYPE_CHECKING:
+    from vibrid import bridge as bridge
     from vibrid import core as core
     from vibrid import hybrid as hybrid
     from vibrid import identification as identification
     from vibrid import laws as laws
+    from vibrid import modal as modal
+    from vibrid import monitor as monitor
     from vibrid import networks as networks
     from vibrid import papers as papers
     from vibrid import project as project
@@ -24,6 +27,7 @@ if _typing.TYPE_CHECKING:
     from vibrid import simulation as simulation
     from vibrid import structures as structures
     from vibrid import studies as studies
+    from vibrid.bridge import from_opensees, to_opensees
     from vibrid.core import (
         Divergence,
         FileProblem,
@@ -49,6 +53,7 @@ if _typing.TYPE_CHECKING:
         Identification,
         JointLoads,
         LeastSquares,
+        ModalFit,
         NoisyInputFit,
         OnlineMasing,
         OnlineRecall,
@@ -84,6 +89,7 @@ if _typing.TYPE_CHECKING:
         Thermostat,
         Viscous,
     )
+    from vibrid.modal import ssi
     from vibrid.records import (
         Channel,
         Record,
@@ -114,15 +120,18 @@ if _typing.TYPE_CHECKING:
         Device,
         FiberFrame,
         Frame2D,
+        FrameLine,
         FrameMember,
         Matrices,
         Modal,
         PointMass,
         Rayleigh,
         ReinforcedSection,
+        RigidFloorBuilding,
         Sensor,
         Sensors,
         ShearBuilding,
+        SparseMatrices,
         Truss,
         modes,
         reduce,
@@ -154,6 +163,7 @@ __all__ = [
     "FiberFrame",
     "FileProblem",
     "Frame2D",
+    "FrameLine",
     "FrameMember",
     "GlobalSearch",
     "HybridResult",
@@ -175,6 +185,7 @@ __all__ = [
     "Maxwell",
     "MenegottoPinto",
     "Modal",
+    "ModalFit",
     "Modelled",
     "Newmark",
     "NoisyInputFit",
@@ -190,10 +201,12 @@ __all__ = [
     "Refusal",
     "ReinforcedSection",
     "Response",
+    "RigidFloorBuilding",
     "RungeKutta4",
     "Sensor",
     "Sensors",
     "ShearBuilding",
+    "SparseMatrices",
     "SparseRegression",
     "Thermostat",
     "TrajectoryFit",
@@ -207,6 +220,7 @@ __all__ = [
     "calibrate",
     "compare",
     "find_loads",
+    "from_opensees",
     "identify",
     "impose",
     "load_identification",
@@ -219,15 +233,17 @@ __all__ = [
     "response_spectrum",
     "simulate",
     "simulate_many",
+    "ssi",
     "study",
     "synthetic_motion",
+    "to_opensees",
     "write_csv",
     "write_hdf5",
 ]
 
 _PACKAGES = (
-    "core", "records", "laws", "structures", "simulation", "networks", "identification", "hybrid", "studies", "papers",
-    "project",
+    "core", "records", "laws", "structures", "simulation", "modal", "networks", "identification", "hybrid", "studies",
+    "monitor", "papers", "project", "bridge",
 )  # fmt: skip
 _NAMES_OF_PACKAGES = {
     "core": """
@@ -241,15 +257,19 @@ _NAMES_OF_PACKAGES = {
         NonlinearViscous Parallel Polynomial Thermostat Viscous
     """,
     "structures": """
-        Attachment Beam ColumnTest Device FiberFrame Frame2D FrameMember Matrices Modal PointMass Rayleigh
-        ReinforcedSection Sensor Sensors ShearBuilding Truss modes reduce
+        Attachment Beam ColumnTest Device FiberFrame Frame2D FrameLine FrameMember Matrices Modal PointMass
+        Rayleigh ReinforcedSection RigidFloorBuilding Sensor Sensors ShearBuilding SparseMatrices Truss modes
+        reduce
     """,
     "simulation": """
         CentralDifference ExactLinear Initial KRAlpha MKRAlpha Newmark Response RungeKutta4 pushover
         simulate simulate_many
     """,
+    "modal": """
+        ssi
+    """,
     "identification": """
-        SIVA Bayes ExtendedKalman GlobalSearch Identification JointLoads LeastSquares NoisyInputFit
+        SIVA Bayes ExtendedKalman GlobalSearch Identification JointLoads LeastSquares ModalFit NoisyInputFit
         OnlineMasing OnlineRecall PIDynNet SparseRegression TrajectoryFit Unknown UnknownLoad UnscentedKalman
         WeakCollocation calibrate compare find_loads identify load_identification place_sensors
     """,
@@ -258,6 +278,9 @@ _NAMES_OF_PACKAGES = {
     """,
     "studies": """
         study
+    """,
+    "bridge": """
+        from_opensees to_opensees
     """,
 }
 _PACKAGE_OF = {name: package for package, names in _NAMES_OF_PACKAGES.items() for name in names.split()}

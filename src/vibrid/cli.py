@@ -14,22 +14,29 @@ import typer
 from typer.core import TyperGroup
 
 from vibrid.commands import (
+    benchmark,
+    bridge,
     check,
+    cyclic,
     demo,
     doctor,
     hybrid,
     identify,
     init,
     loads,
+    modal,
     motions,
     new,
     online,
     plugins,
+    predict,
     records,
     reproduce,
     schema,
     simulate,
+    studio,
     study,
+    track,
 )
 from vibrid.commands.delivery import discard_stdout
 from vibrid.commands.options import JsonMayNameAFile
@@ -109,14 +116,21 @@ app.command("check")(check.check)
 app.command("identify", cls=JsonMayNameAFile)(identify.identify)
 app.command("online")(online.online)
 app.command("compare")(identify.compare)
-app.command("predict")(identify.predict)
+app.command("predict")(predict.predict)
 app.command("loads")(loads.loads)
+app.add_typer(bridge.import_group, name="import")
+app.add_typer(bridge.export_group, name="export")
+app.command("cyclic")(cyclic.cyclic)
+app.command("modal")(modal.modal)
+app.command("track")(track.track)
 app.command("spectrum")(records.spectrum)
 app.add_typer(records.record, name="record")
 app.add_typer(motions.motions, name="motions")
 app.add_typer(hybrid.hybrid, name="hybrid")
 app.add_typer(study.study, name="study")
+app.command("studio")(studio.studio)
 app.command("reproduce")(reproduce.reproduce)
+app.command("benchmark")(benchmark.benchmark)
 app.command("schema")(schema.schema)
 app.command("new")(new.new)
 app.add_typer(plugins.plugins, name="plugins")

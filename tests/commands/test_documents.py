@@ -78,7 +78,7 @@ def test_every_name_is_in_the_documents():
         fields = [f.name for f in dataclasses.fields(vb.structures.STRUCTURES[name])]
         (row,) = [line for line in reference.splitlines() if line.startswith(f"| `{name}` |")]
         assert [f for f in fields if f"`{f}`" not in row] == []
-    methods = (ROOT / "README.md").read_text(encoding="utf-8")
+    methods = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     known = vb.identification.METHODS
     general = [name for name in known if not known[name].__module__.startswith("vibrid.papers.")]
     assert [name for name in general if f"`{name}`" not in methods] == []

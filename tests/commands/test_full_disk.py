@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -82,6 +83,13 @@ class Stand:
         vars(self).update(own)
 
 
+@dataclass
+class Model:
+    """A trained model."""
+
+    facts: dict
+
+
 @pytest.fixture
 def stand_ins(monkeypatch, fit, folder):
     """Long computations are over at once; each of them prints, as some library does."""
@@ -126,7 +134,7 @@ def stand_ins(monkeypatch, fit, folder):
     monkeypatch.setattr(vb.hybrid, "DeviceSubstructure", lambda *_: moved)
     # networks
     scores = {"nrmse": 0.02, "strong": np.nan}
-    model = Stand(facts={"scores": scores, "recipe": {"network": "passive"}, "seed": 0})
+    model = Model({"scores": scores, "recipe": {"network": "passive"}, "seed": 0})
 
     def train(*_, checkpoint, **__):
         checkpoint.keep({"w": np.zeros(3)})
@@ -134,7 +142,7 @@ def stand_ins(monkeypatch, fit, folder):
 
     tests = Stand(
         training=[], validation=[], law=None, recipe=Stand(rate=1.0), fit_law=(), companion_names=(), loop=None,
-        laws=(), left_out=(),
+        laws=(), left_out=(), devices=1,
     )  # fmt: skip
     tests.title = "network"
     monkeypatch.setattr("vibrid.project.training.load_training", lambda p, trust: tests)

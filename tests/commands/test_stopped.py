@@ -137,6 +137,8 @@ COMMANDS = {
     "online": ("online p.toml --from test.csv", {"--out": "a.csv", "--state": "a.npz"}),
     "hybrid run": ("hybrid run p.toml", {"--report": "a.html"}),
     "hybrid fit-law": ("hybrid fit-law test.csv --law linear", {"--save": "a.h5", "--figure": "a.png"}),
+    "cyclic": ("cyclic test.csv --law linear", {"--save": "a.h5", "--figure": "a.png", "--report": "a.html"}),
+    "modal": ("modal test.csv", {"--figure": "a.png", "--report": "a.html"}),
     "hybrid train": ("hybrid train p.toml", {"--out": "a.npz"}),
 }
 

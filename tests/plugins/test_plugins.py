@@ -62,6 +62,19 @@ def test_an_entry_point_may_be_a_function(distribution):
     assert "acme-later" in vb.laws.LAWS
 
 
+def test_a_law_of_an_installed_plugin_appears_in_the_studio_by_itself(distribution, tmp_path):
+    from vibrid.studio.calculating import Desk
+
+    distribution("acme-laws", "1.2", "springs = acme_on_a_page", acme_on_a_page=law("acme-seen"))
+    offered = next(entry for entry in Desk().answer({"what": "schema"})["law"] if entry["name"] == "acme-seen")
+    assert [(p["name"], p["unit"], p["required"], p["plain"]) for p in offered["parameters"]] == [
+        ("stiffness", "N/m", True, True)
+    ]
+    (tmp_path / "p.toml").write_text(PROJECT.replace('plugins = ["mine.py"]', "").replace('"mine"', '"acme-seen"'))
+    said = Desk().answer({"what": "describe", "project": str(tmp_path / "p.toml")})
+    assert "acme-seen" in said["sketch"]["items"][-1]["label"]
+
+
 def test_a_law_of_an_installed_plugin_is_known_to_project_files(distribution, project):
     distribution("acme-laws", "1.2", "springs = acme_for_projects", acme_for_projects=law("mine"))
     project.write_text(PROJECT.replace('plugins = ["mine.py"]', ""))

@@ -126,6 +126,16 @@ def test_units_of_channels_are_checked_with_everything_else(project):
     assert [p.keys[-1] for p in caught.value.problems] == ["masses", "unit", "noise"]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "mistakes"), [("[1e3, 1e9]", ["stiffness"]), ('["1 kN/m", "3 kN"]', ["stiffness", "bounds"])]
+)
+def test_a_first_guess_is_not_judged_where_its_number_could_not_be_read(project, bounds, mistakes):
+    unknown = f'{SYNTHETIC}\n[[unknown]]\npath = "storeys[0].stiffness"\nbounds = {bounds}'
+    with pytest.raises(ProjectProblem) as caught:
+        project(None, a=(STOREYS, STOREYS.replace("40.0", '"40 kg"')), b=(SYNTHETIC, unknown))
+    assert [p.keys[-1] for p in caught.value.problems] == mistakes
+
+
 def test_a_record_in_place_of_a_project_is_told(tmp_path):
     path = tmp_path / "measured.csv"
     path.write_text("time [s],roof [mm]\n0.0,1.0\n")

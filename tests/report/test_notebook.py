@@ -9,7 +9,7 @@ import pytest
 import xarray
 
 import vibrid as vb
-from vibrid.report.notebook import degrees_of_freedom
+from vibrid.report.modal_plots import degrees_of_freedom
 
 SENSORS = vb.Sensors(displacement=[0, 1], acceleration=[1])
 

@@ -34,6 +34,13 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the resul
     compiler = found["c_compiler"]
     works = f"{compiler['path']} works" if not compiler["problem"] else compiler["problem"]
     typer.echo(f"C compiler: {works}")
+    loops = found["time_loops"]
+    typer.echo(f"Time loops: by XLA; {loops['problem']}" if loops["problem"] else "Time loops: machine code by LLVM")
+    live = found["opensees"]
+    state = f"cannot be imported: {live['problem']}" if live["problem"] else "works"
+    absent = "OpenSeesPy: not installed; `vibrid import opensees` does not need it"
+    typer.echo(f"OpenSeesPy {live['version']} {state}" if live["version"] else absent)
+    typer.echo(f"Tcl for OpenSees scripts: {found['tcl'] or 'none in this Python; install tkinter (python3-tk)'}")
     for problem in found["problems"]:
         typer.echo(problem)
     cache = found["cache"]
@@ -46,12 +53,13 @@ def examine() -> dict:
     import jax
 
     from vibrid.commands.imports import compiler_problem
+    from vibrid.core import native
     from vibrid.core.precision import cache_folder
 
     needed, extras = _requirements()
     versions = {"python": platform.python_version(), "vibrid": __version__}
     versions |= {name: _version(name) or "missing" for name in needed}
-    broken = _broken([*needed, *(p for packages in extras.values() for p in packages)])
+    broken = _broken([*needed, *(p for packages in extras.values() for p in packages), "openseespy"])
     folder = cache_folder()
     files = [f for f in folder.rglob("*") if f.is_file()] if folder is not None and folder.is_dir() else []
     compiler, problem = compiler_problem()
@@ -61,7 +69,10 @@ def examine() -> dict:
         "precision": "64-bit" if jax.dtypes.canonicalize_dtype(float).itemsize == 8 else "32-bit",
         "devices": _devices(),
         "extras": {name: _extra(name, packages, broken) for name, packages in extras.items()},
+        "time_loops": {"native": not native.why_not(), "problem": native.why_not()},
         "c_compiler": {"path": compiler, "problem": problem},
+        "opensees": {"version": _version("openseespy"), "problem": broken.get("openseespy", "")},
+        "tcl": _tcl(),
         "problems": [f"{name} is installed and cannot be imported: {why}." for name, why in broken.items()],
         "cache": {"folder": None if folder is None else str(folder), "files": len(files), "bytes": _size(files)},
     }
@@ -75,6 +86,15 @@ def _devices() -> list[dict]:
         return [{"name": str(d), "platform": str(d.platform)} for d in jax.devices()]
     except RuntimeError as problem:  # JAX_PLATFORMS names something that is not there
         return [{"name": f"none ({problem})".splitlines()[0], "platform": ""}]
+
+
+def _tcl() -> str | None:
+    """The version of Python's own Tcl interpreter; None where it has none."""
+    try:
+        import tkinter
+    except ImportError:
+        return None
+    return str(tkinter.Tcl().eval("info patchlevel"))
 
 
 def _broken(packages: list[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`vibrid identify`, `vibrid compare` and `vibrid predict`: identification from measured files."""
+"""`vibrid identify` and `vibrid compare`: identification from measured files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from vibrid.commands.options import Json, TableFile
-from vibrid.commands.trust import PluginFiles, Trust, consent, run_plugins
+from vibrid.commands.trust import Trust, consent
 from vibrid.core.files import write_text
 from vibrid.core.writable import check_writable
 
@@ -32,6 +32,13 @@ Repair = Annotated[
     bool, typer.Option("--repair", help="Fit again with the faults of instruments that are found explained.")
 ]
 Checks = Annotated[str, typer.Option("--checks", help="all, or none: the answer of the method as it is.")]
+StartFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--start", help="given, or auto: look for a first guess in the records; by default the project's.",
+        show_default=False,
+    ),
+]  # fmt: skip
 HoldOut = Annotated[float, typer.Option(help="Share at the end of each record that is scored instead of fitted.")]
 MOST_LINES = 12
 """Unknowns that are listed in the first answer, before its checks."""
@@ -41,6 +48,7 @@ def identify(
     project: ProjectFile,
     data: DataFiles = None,
     method: MethodName = None,
+    start: StartFrom = None,
     validate: ValidateFile = None,
     report: ReportFile = None,
     json_file: JsonFile = None,
@@ -72,7 +80,7 @@ def identify(
         loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
         told = None if quiet else _print_first_answer
-        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out, checks, told)
+        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out, checks, told, start)
         fit = _repaired(fit, progress, quiet) if repair else fit
     with Delivery(quiet) as deliver:
         if not quiet:
@@ -80,7 +88,7 @@ def identify(
             deliver.answer(lambda: typer.echo("\n" + "\n".join(map(str, fit.quantities()))))
         deliver.result(save, fit.save)
         output.deliver_table(deliver, csv, fit.table())
-        scored = _checks(fit, others, deliver, quiet)
+        scored = validations(fit, others, deliver, quiet)
         if quiet:
             deliver.answer(lambda: output.print_json(answer_of(fit, scored)))
         if not quiet and json_file is not None:
@@ -107,7 +115,7 @@ def _repaired(fit, progress, quiet: bool):
         return fit
 
 
-def _checks(fit, records, deliver, quiet: bool) -> list:
+def validations(fit, records, deliver, quiet: bool) -> list:
     """Validations on records that were not used, printed as they are made."""
     from vibrid.commands.delivery import quiet_stdout
 
@@ -183,106 +191,13 @@ def compare(
         raise typer.Exit(1)
 
 
-ResultFile = Annotated[
-    Path, typer.Argument(metavar="RESULT.h5", help="Result file of `vibrid identify --save`.", show_default=False)
-]
-MotionFile = Annotated[Path, typer.Argument(metavar="RECORD", help="Excitation to predict for.", show_default=False)]
-Out = Annotated[Path | None, typer.Option(help="Write the predicted readings: .csv, .h5 or .nc.", show_default=False)]
-
-
-PredictionPlot = Annotated[
-    Path | None, typer.Option("--plot", help="Draw the prediction with its band: .png, .pdf or .svg.")
-]
-Drive = Annotated[
-    str, typer.Option("--drive", help="Excitation channels of a record with several: NS, or with directions NS=x,UD=y.")
-]
-
-
-def predict(
-    result: ResultFile,
-    record: MotionFile,
-    out: Out = None,
-    plot: PredictionPlot = None,
-    csv: TableFile = None,
-    drive: Drive = "",
-    plugin: PluginFiles = None,
-    as_json: Json = False,
-) -> None:
-    """Predict the response of an identified structure to another excitation; compared with the record's own readings
-    where it has some.
-
-    The ± 2σ of a peak, and the band of the picture, come from the uncertainty of the identified parameters.
-
-    Example: vibrid predict frame.h5 RSN182.AT2 --out predicted.csv --plot predicted.png
-    """
-    import vibrid as vb
-    from vibrid.commands import output
-    from vibrid.commands.delivery import Delivery
-    from vibrid.commands.progress import terminal_progress
-    from vibrid.core.inputs import InputFile
-    from vibrid.report.save import save_figure
-
-    output.check_ending(out, (".csv", ".h5", ".hdf5", ".nc"))
-    output.check_ending(plot, (".png", ".pdf", ".svg"))
-    output.check_table_file(csv)
-    with terminal_progress(quiet=as_json) as progress:
-        progress.stage("reading")
-        run_plugins(plugin)
-        fit, motion = vb.load_identification(result), vb.read_record(record)
-        read = output.inputs(InputFile.at(result, "result"), *motion.files)
-        if drive:
-            pairs = (channel.partition("=") for channel in drive.split(","))
-            motion = motion.driven_by({name: direction for name, _, direction in pairs})
-        progress.stage("compiling and predicting")
-        readings = fit.predict(motion).measure(vb.Sensors(fit.experiment.sensors).noiseless())
-        measured = set(readings.names) & set(motion.names) - {
-            c.name for c in motion.channels if c.quantity in vb.records.EXCITATIONS
-        }
-        prediction = fit.predict_readings(motion)
-        rows = output.peaks(readings, {})
-        for row, more in zip((r for r in rows if r["name"] in prediction.names), prediction.table(), strict=True):
-            row |= {key: more[key] for key in ("standard_deviation", "measured_peak", "relative_error")}
-    with Delivery(quiet=as_json) as deliver:
-        if not as_json:
-            deliver.answer(lambda: _print_prediction(motion.name, rows))
-        checks = _checks(fit, [motion] if measured else [], deliver, as_json)
-        if as_json:
-            scores = [{"relative_error": c.relative_error, "correlation": c.correlation} for c in checks]
-            files = [str(file) for file in (out, plot, csv) if file is not None]
-            content = {"channels": rows, "validation": scores[0] if scores else None, "files": files}
-            content["inputs"] = read
-            deliver.answer(lambda: output.print_json(content))
-        deliver.result(out, lambda path: output.write_record(readings, path))
-        output.deliver_table(deliver, csv, rows)
-        deliver.file(plot, lambda: save_figure(prediction.plot(), plot))
-
-
-def _print_prediction(name: str, rows: list[dict]) -> None:
-    """The peaks of the predicted readings, with ± 2σ from the parameters, beside the measured ones."""
-    from vibrid.commands.output import print_table
-    from vibrid.core.digits import with_uncertainty
-
-    shown = []
-    for r in rows:
-        value, band = with_uncertainty(r["peak"], 2 * r.get("standard_deviation", float("nan")))
-        measured, error = r.get("measured_peak"), r.get("relative_error")
-        shown.append(
-            [
-                r["name"],
-                value,
-                band or "-",
-                f"{r['time_of_peak']:.2f} s",
-                "-" if measured is None else f"{measured:.4g}",
-                "-" if error is None else f"{100 * error:.2g} %",
-                r["unit"] or "-",
-            ]
-        )
-    headings = ["channel", "peak", "± 2σ", "at", "measured peak", "error / signal", "unit"]
-    print_table(f"Prediction for '{name}'", headings, shown, right=headings[1:-1])
-
-
 def answer_of(fit, checks) -> dict:
     """The documented JSON result: parameters, scores, warnings, provenance."""
+    from vibrid.core.device import on_processor
+    from vibrid.identification.checks.laws import possible_bias
+
+    with on_processor():
+        unseen = possible_bias(fit)
     return {
         "method": fit.method,
         "settings": fit.settings,
@@ -290,8 +205,10 @@ def answer_of(fit, checks) -> dict:
         "quantities": [vars(quantity) for quantity in fit.quantities()],
         "fits": fit.model_fits,
         "findings": [vars(finding) for finding in fit.checks],
+        "possible_bias": unseen,
         "verdict": fit.verdict,
         "certificate": fit.certificate or None,
+        "started_from": fit.started_from or None,
         "warnings": list(fit.warnings),
         "channels": [vars(f) for f in fit.fits],
         "held_out": fit.held_out,
@@ -363,7 +280,9 @@ def _first_line(row: dict, units: dict[str, str]) -> str:
     return f"  {row['name']}: {text}{', at bound' if row['at_bound'] else ''}"
 
 
-def _identify(loaded, records, method, progress, seed: int, hold_out: float, checks: str = "all", told=None):
+def _identify(
+    loaded, records, method, progress, seed: int, hold_out: float, checks: str = "all", told=None, start=None
+):
     """The result in the units of the project; `told` is called with it before it is checked."""
     import vibrid as vb
 
@@ -375,6 +294,7 @@ def _identify(loaded, records, method, progress, seed: int, hold_out: float, che
         records,
         loaded.unknown,
         method,
+        start=start or loaded.start,
         sensors=loaded.sensors,
         initial=loaded.initial or None,
         hold_out=hold_out,

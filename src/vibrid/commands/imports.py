@@ -24,6 +24,10 @@ os.dup2(2, 1)
 for name in sys.argv[1:]:
     output.write(json.dumps([name, None]) + "\\n")
     try:
+        if name == "openseespy.opensees":
+            from vibrid.bridge.live import load_bundled
+
+            load_bundled()
         importlib.import_module(name)
         problem = ""
     except BaseException as error:

@@ -100,7 +100,7 @@ def project_text(draft: ProjectDraft) -> str:
         "# resample = 100.0  # samples per second",
         "",
         "[method]",
-        'name = "trajectory"  # README.md lists the others',
+        'name = "trajectory"  # docs/commands.md lists the others',
     ]
     return "\n".join(parts) + "\n"
 

@@ -24,6 +24,7 @@ Wait = Annotated[
     typer.Option(help="Seconds to wait for the first sample, or inf; by default --timeout.", show_default=False),
 ]
 Every = Annotated[int, typer.Option(help="Samples between recorded estimates.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show the estimates live on a local page, with a stop button.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 
@@ -41,6 +42,7 @@ def online(
     every: Every = 10,
     seed: Seed = 0,
     trust: Trust = False,
+    watch: Watch = False,
     as_json: Json = False,
 ) -> None:
     """Identify while the test runs: reads samples, shows the parameters with ± 2σ, and saves its state.
@@ -56,6 +58,7 @@ def online(
     from vibrid.commands.output import check_ending, print_json
     from vibrid.core.errors import InputError
     from vibrid.project import load_project
+    from vibrid.studio.beside import shown_in_browser
 
     check_ending(out, (".csv", ".csv"))
     check_ending(state, (".npz", ".npz"))
@@ -71,7 +74,7 @@ def online(
     session = OnlineSession(loaded, columns, samples, _method(loaded, method), seed, out, state, every)
     if resume:
         session.resume()
-    with quiet_stdout(as_json):
+    with quiet_stdout(as_json), shown_in_browser("online", project, out, watch):
         ended = session.run()
     with Delivery(quiet=as_json) as deliver:
         if as_json:

@@ -61,6 +61,11 @@ def read_files(path: Path, reading: dict[str, Any]) -> list:
     """The records of a file, with the options of the command line."""
     from vibrid.records import read_records
 
+    return read_records(path, **arguments(reading))
+
+
+def arguments(reading: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `read_records` that the options of the command line are."""
     given = dict(reading)
     for name in ("units", "quantities"):
         parts = listed(given.get(name))
@@ -68,7 +73,7 @@ def read_files(path: Path, reading: dict[str, Any]) -> list:
     for name in ("columns", "drop"):
         given[name] = listed(given.get(name))
     given["missing"] = _numbers(given.get("missing"))
-    return read_records(path, **given)
+    return given
 
 
 def listed(text: str | None) -> list[str] | None:

@@ -15,9 +15,16 @@ from vibrid.commands.delivery import Delivery, quiet_stdout
 from vibrid.commands.options import TableFile
 from vibrid.commands.output import check_ending, check_table_file, deliver_table, print_json
 from vibrid.commands.reading import decided, read_files, with_reading
+from vibrid.commands.receive import receive
+from vibrid.commands.records_events import events
+from vibrid.commands.records_together import rotate, synchronise
 from vibrid.core.errors import InputError
 
-record = typer.Typer(no_args_is_help=True, help="Show, convert and plot measured records.")
+record = typer.Typer(no_args_is_help=True, help="Show, convert, plot and receive measured records.")
+record.command("events")(events)
+record.command("receive")(receive)
+record.command("rotate")(rotate)
+record.command("synchronise")(synchronise)
 
 Files = Annotated[list[Path], typer.Argument(help="Files of any known format.", show_default=False)]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)]
@@ -37,6 +44,7 @@ def period_range(text: str) -> tuple[float, float]:
 def _summary(r) -> dict:
     import numpy as np
 
+    from vibrid.records.clock import utc_text
     from vibrid.records.intensity import intensity
 
     channels = []
@@ -64,6 +72,8 @@ def _summary(r) -> dict:
         "samples": len(r),
         "step": r.step,
         "duration": r.duration,
+        "start": None if r.utc is None else utc_text(r.utc),
+        "clock": None if r.clock is None else r.clock.as_dict(),
         "channels": channels,
         "history": list(r.history),
     }
@@ -95,6 +105,10 @@ def _print_summaries(found: list[dict]) -> None:
     for entry in found:
         rate = f"{1 / entry['step']:g} Hz" if entry["step"] else "uneven sampling"
         typer.echo(f"{entry['name']}: {entry['samples']} samples, {rate}, {entry['duration']:g} s")
+        if entry["start"] is not None:
+            source, known = entry["clock"]["source"], entry["clock"]["uncertainty"]
+            within = "" if known is None else f" ± {known:g} s"
+            typer.echo(f"  from {entry['start']}{within}{f' ({source})' if source else ''}")
         for c in entry["channels"]:
             peak = "no values" if c["peak"] is None else f"peak {c['peak']:.4g} {c['unit']}".rstrip()
             gaps = f", {c['missing']} missing" if c["missing"] else ""

@@ -83,7 +83,7 @@ def reproduce(
             for made in made_again(paper, wanted, out, Run(quick, data, progress)):
                 facts.append(made.facts)
                 if not as_json:
-                    deliver.answer(lambda made=made: _show(made.facts))
+                    deliver.answer(lambda made=made: show_item(made.facts))
                 output.deliver_table(deliver, csv, made.facts["rows"])
                 if not deliver.work(f"'{made.facts['item']}' was not written", made.write) and not as_json:
                     deliver.answer(lambda made=made: output.print_json(made.facts))  # so that it is not lost
@@ -158,7 +158,7 @@ def _check(names: list[str], out: Path, data: Path | None, as_json: bool) -> Non
         raise typer.Exit(1)
 
 
-def _show(made: dict) -> None:
+def show_item(made: dict) -> None:
     """The rows of an item as a table, its checks and their results, and its note."""
     from vibrid.commands.output import print_table
     from vibrid.papers.pages import MARKS, cell

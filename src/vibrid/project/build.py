@@ -191,8 +191,10 @@ def make_unknowns(
     notes: Notes,
     excitation: ExcitationTable | None = None,
     left_out: Collection[str] = (),
+    numbers_known: bool = True,
 ):
-    """The unknowns, each checked against the experiment; those of tables that were `left_out` are not judged."""
+    """The unknowns, each checked against the experiment; those of tables that were `left_out` are not judged, and no
+    first guess where the numbers of the structure are not known."""
     if not tables:
         return ()
     experiment = _stand_in(tables, structure, sensors, excitation)
@@ -219,10 +221,11 @@ def make_unknowns(
             continue
         path = table.path if isinstance(table.path, str) else tuple(table.path)
         unknown = Unknown(path, tied=table.tied, name=table.name, **values)
-        with notes.at("unknown", i):
-            compile_unknowns(experiment, [unknown])
+        if numbers_known:
+            with notes.at("unknown", i):
+                compile_unknowns(experiment, [unknown])
         unknowns.append(unknown)
-    if len(unknowns) == len(tables) and len(notes.problems) == first:
+    if numbers_known and len(unknowns) == len(tables) and len(notes.problems) == first:
         with notes.at("unknown"):
             compile_unknowns(experiment, unknowns)
     return tuple(unknowns)

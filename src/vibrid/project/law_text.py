@@ -32,12 +32,14 @@ def _values(owner: Any) -> dict[str, Any]:
     values = {}
     for f in dataclasses.fields(owner):
         value = getattr(owner, f.name)
-        if f.metadata.get("static") and f.name != "capacity":
+        if f.metadata.get("static") and f.name not in ("capacity", "follows"):
             continue
-        if f.default is not dataclasses.MISSING and np.array_equal(value, f.default):
+        if f.default is not dataclasses.MISSING and np.array_equal(value, f.default, equal_nan=True):
             continue
         if "parameter" in f.metadata or f.metadata.get("static"):
             values[f.name] = np.asarray(value).tolist()
+        elif isinstance(value, Law):
+            values[f.name] = law_table(value)
         else:
             values[f.name] = {"kind": DISTRIBUTIONS.name_of(type(value))} | _values(value)
     return values

@@ -22,6 +22,7 @@ class TestTable(Section):
     capacity: Any = Field(description="friction force that the pretension is set for, or one for each direction")
     use: Literal["training", "validation"] = "training"
     setup: str = Field(default="", description="name of the set-up, for `vibrid hybrid fit-law`; else its capacity")
+    device: str = Field(default="", description="name of the device that was tested, where there are several")
     group: str = Field(default="", description="tests of one group are left out together; by default each by itself")
     weight: float = Field(default=1.0, ge=0.0, allow_inf_nan=False, description="how much it counts in the training")
 

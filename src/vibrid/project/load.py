@@ -29,6 +29,7 @@ from vibrid.project.repair import draft_of
 from vibrid.project.section import Section
 from vibrid.project.sections import ProjectTable
 from vibrid.project.study import make_plan
+from vibrid.project.study_fits import make_fits
 from vibrid.project.tables import project_file
 
 AnyTable = TypeVar("AnyTable", bound=Section)
@@ -53,7 +54,7 @@ def load_project(path, trust: bool = False) -> Project:
     draft = draft_of(data, project_file)
     notes, project = Notes(), None
     if draft.table is not None:
-        project = _project(path, draft.table, notes, draft.left_out)
+        project = _project(path, draft.table, notes, draft.left_out, draft.numbers_known)
     draft.add(notes.problems)
     if draft.mistakes or project is None:
         raise ProjectProblem(path, text, draft.mistakes)
@@ -103,9 +104,9 @@ def _text(path: Path) -> str:
         raise FileProblem(path, f"it cannot be read ({problem.strerror}).") from None
 
 
-def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str]) -> Project | None:
+def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str], numbers_known: bool) -> Project | None:
     """The project of a table; `left_out` are tables of the file that could not be judged, so that what refers to them
-    is not judged either."""
+    is not judged either. numbers_known: whether those of the structure are those of the file."""
     settings = table.simulation
     integrator = settings.integrator and make(settings.integrator, ("simulation", "integrator"), notes)
     method = table.method and make(table.method, ("method",), notes)
@@ -121,10 +122,21 @@ def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str]) 
     if "sensors" in left_out or (sensors is None and len(notes.problems) > before):
         left_out = left_out | {"sensors"}
     initial = make_initial(table.initial, structure, notes)
-    unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation, left_out)
+    unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation, left_out, numbers_known)
     unknown += make_unknown_loads(table.unknown_loads, structure, notes)
     hybrid = make_hybrid(table.hybrid, structure, path.parent, notes) if table.hybrid is not None else None
+    simulation = Simulation(
+        integrator,
+        settings.hold,
+        settings.substeps,
+        settings.noise,
+        settings.seed,
+        frozenset(settings.model_fields_set),
+    )
     study = make_plan(table.study, structure, notes) if table.study is not None else None
+    if study is not None and study.table.fits is not None:
+        fits = make_fits(study.table.fits, structure, sensors, unknown, simulation, method, notes)
+        study.arguments["fits"] = fits
     return Project(
         path=path,
         title=table.title or path.stem,
@@ -133,14 +145,8 @@ def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str]) 
         initial=initial,
         unknown=unknown,
         method=method,
-        simulation=Simulation(
-            integrator,
-            settings.hold,
-            settings.substeps,
-            settings.noise,
-            settings.seed,
-            frozenset(settings.model_fields_set),
-        ),
+        start=table.start,
+        simulation=simulation,
         units=units,
         excitation_table=table.excitation,
         records_table=table.records,

@@ -145,6 +145,17 @@ class TableMaker:
                 return self.parts[hint]
         return hint
 
+    def by_keys(self, classes: list[type]):
+        """Tables that are told apart by their keys: the class that has most of them; the first where several have."""
+        keys = {cls.__name__: {f.name for f in dataclasses.fields(cls)} for cls in classes}
+        tagged = tuple(Annotated[self.translate(cls), Tag(f"<{cls.__name__}>")] for cls in classes)
+
+        def which(value):
+            given = set(value) if isinstance(value, dict) else set()
+            return f"<{max(keys, key=lambda name: len(given & keys[name]))}>"
+
+        return Annotated[_either(tagged), Discriminator(which)]
+
     @staticmethod
     def is_mapping(hint) -> bool:
         """Whether a tuple holds pairs of a name and a value: in TOML a table, {0 = "fixed"}."""
@@ -158,6 +169,9 @@ class TableMaker:
         """Members distinguished by the shape of the value: a law, a damping, a list of laws, or a plain value."""
         tables = {base: self.choices[base] for base in self.told_apart if base in members}
         lists = [m for m in members if typing.get_origin(m) in (tuple, list) and self.is_table(typing.get_args(m)[0])]
+        classes = [m for m in members if isinstance(m, type) and dataclasses.is_dataclass(m)]
+        if not tables and len(classes) > 1:
+            return self.by_keys(classes)
         if not tables:
             return _either(self.translate(m) for m in members)
         tagged = [Annotated[choice, Tag(f"<{base.__name__}>")] for base, choice in tables.items()]

@@ -21,6 +21,7 @@ from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensors
+from vibrid.studies.fit_study import FitStudy
 from vibrid.studies.study import Study
 
 
@@ -69,6 +70,7 @@ class Project:
     study_plan: StudyPlan | None = None
     initial: tuple[Initial, ...] = ()
     files: tuple[InputFile, ...] = ()  # the project file, and the files that were read with it
+    start: str = "given"  # the argument of `vibrid.identify`
     given: GivenUnits = field(default_factory=GivenUnits)  # units of its numbers, to answer in the same
 
     @property
@@ -107,7 +109,7 @@ class Project:
         """The measured files that the project names for validation."""
         return [self.read(self.beside(part.file), part.start, part.end) for part in self.records_table.validation]
 
-    def study(self, skip_unreadable: bool = False) -> tuple[Study, tuple[str, ...]]:
+    def study(self, skip_unreadable: bool = False) -> tuple[Study | FitStudy, tuple[str, ...]]:
         """The study of the project with its motions read, and what is wrong with motions that were left out."""
         if self.study_plan is None:
             raise FileProblem(self.path, "it describes no study; add a [study] table with motions and what varies.")

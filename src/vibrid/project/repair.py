@@ -33,6 +33,11 @@ class Draft:
     guessed: set[str] = field(default_factory=set)  # tables repaired in a way that may cause mistakes of its own
     left_out: set[str] = field(default_factory=set)  # tables, or lists with entries, that could not be repaired
 
+    @property
+    def numbers_known(self) -> bool:
+        """Whether the numbers of the structure are those of the file."""
+        return not any(mistake.keys[:1] == ("structure",) for mistake in self.mistakes)
+
     def add(self, found: list[Mistake]) -> None:
         """Note mistakes of the repaired copy at their places in the file, but for those that a repair may cause."""
         before = {mistake.keys for mistake in self.mistakes}

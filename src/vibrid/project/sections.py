@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from vibrid.hybrid.recorder import WHEN_FULL
+from vibrid.identification.auto_start import STARTS
 from vibrid.project.quantities import ChannelUnit, Number, OfTheQuantity, OneOf
 from vibrid.project.section import Plugins, Section, Text
 from vibrid.project.serving import LimitsTable
@@ -282,6 +283,9 @@ class ProjectTable(Section):
     unknown: list[UnknownTable] = Field(default=[], max_length=1000, description="parameters to be identified")
     unknown_loads: list[UnknownLoadTable] = Field(default=[], max_length=100, description="loads to be identified")
     method: Any = None
+    start: Annotated[str, OneOf(STARTS)] = Field(
+        default="given", description="first guess: that of the file, or auto: looked for in the records"
+    )
     simulation: Any = None
     hybrid: Any = None
     study: Any = None

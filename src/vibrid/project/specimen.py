@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, create_model
 
 from vibrid.core.errors import FileProblem
-from vibrid.hybrid.device import SPECIMENS, LoopDevice
+from vibrid.hybrid.device import SPECIMENS, LawDevice, LoopDevice
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.substructure import Connection
 from vibrid.hybrid.wire.listener import Listener
@@ -77,6 +77,6 @@ def load_specimen(path, trust: bool = False) -> Specimen:
         watchdog = Watchdog(table.serve.watchdog, table.serve.when_silent, table.serve.ramp_velocity)
     if notes.problems:
         raise ProjectProblem(path, text, notes.problems)
-    if getattr(getattr(device, "law", None), "components", 1) != 1:
+    if isinstance(device, LawDevice) and device.law.components != 1:
         raise FileProblem(path, "a served device has one deformation; this law has several.")
     return Specimen(path, table.title or path.stem, device, table.serve, limits, table.record, watchdog)

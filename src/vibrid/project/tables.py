@@ -13,14 +13,14 @@ from vibrid.hybrid.device import SPECIMENS, LoopDevice
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Experimental, Modelled
 from vibrid.identification import METHODS
-from vibrid.laws.base import LAWS
+from vibrid.laws.base import LAWS, Law
 from vibrid.laws.distributions import DISTRIBUTIONS
 from vibrid.project import sections
 from vibrid.project.law_tables import maker_of_laws
 from vibrid.project.maker import TableMaker
 from vibrid.project.section import Section
 from vibrid.project.serving import LimitsTable
-from vibrid.project.study_tables import StudyTable
+from vibrid.project.study_tables import FitsTable, LawTable, RunLawTable, StudyTable
 from vibrid.simulation.base import INTEGRATORS
 from vibrid.structures.base import STRUCTURES
 from vibrid.structures.damping import DAMPINGS, Damping
@@ -56,11 +56,32 @@ def _project_file(plugins: bool, known) -> type[sections.ProjectTable]:
         "simulation": (simulation, Field(default_factory=simulation, description="how the response is computed")),
         "method": (method | None, Field(None, description="the identification method")),
         "hybrid": (hybrid | None, Field(None, description="a hybrid test of the structure with devices")),
-        "study": (StudyTable | None, Field(None, description="many runs over motions, levels and parameters")),
+        "study": (_study_table(maker, method) | None, Field(None, description="many runs, or many fits")),
     }
     model = create_model("ProjectFile", __base__=sections.ProjectTable, **fields)
     model.__doc__ = "A vibrid project file."
     return model
+
+
+def _study_table(maker: TableMaker, method) -> type[Section]:
+    """The table of a study, with every registered law and method in its fits."""
+    law: dict[str, Any] = {"law": (maker.choices[Law] | None, Field(None, description="that is fitted there"))}
+    laws = create_model("LawTable", __base__=LawTable, **law)
+    fits: dict[str, Any] = {
+        "methods": (
+            list[method] | dict[str, method],
+            Field([], max_length=1000, description="methods, or methods by name; that of the project when not given"),
+        ),
+        "laws": (list[laws], Field([], max_length=1000, description="laws that are fitted in place of others")),
+    }
+    table = create_model("FitsTable", __base__=FitsTable, **fits)
+    moving: dict[str, Any] = {"law": (maker.choices[Law] | None, Field(None, description="that stands there"))}
+    others = create_model("RunLawTable", __base__=RunLawTable, **moving)
+    given: dict[str, Any] = {
+        "laws": (list[others], Field([], max_length=1000, description="laws in place of others, a dimension `law`")),
+        "fits": (table | None, Field(None, description="fits, instead of responses")),
+    }
+    return create_model("StudyTable", __base__=StudyTable, **given)
 
 
 def _hybrid_table(maker: TableMaker, integrator, specimens: dict, dynamics: dict, compensators: dict) -> type[Section]:

@@ -52,6 +52,7 @@ class Training:
     loop: Loop | None
     laws: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # groups of training tests that became validation tests, for there were none
+    devices: int = 1  # that were tested
 
 
 def training_file(plugins: bool = False) -> type[TrainingTable]:
@@ -102,7 +103,7 @@ def load_training(path, trust: bool = False) -> Training:
         validation = [test for test, group in zip(training, groups, strict=True) if group in left_out]
         training = [test for test, group in zip(training, groups, strict=True) if group not in left_out]
     content = recipe, law, tuple(table.fit_law), training, validation, companion, loop, tuple(table.laws), left_out
-    return Training(table.title or path.stem, *content)
+    return Training(table.title or path.stem, *content, devices=len({entry.device for entry in table.tests}))
 
 
 def left_out_groups(groups: Sequence[str]) -> tuple[str, ...]:

@@ -29,8 +29,20 @@ def attach_report() -> None:
     attach("vibrid.records.spectra:ResponseSpectrum", plot="vibrid.report.record_plots:plot_spectrum")
     attach("vibrid.records.fourier:Wavelet", plot="vibrid.report.record_plots:plot_wavelet")
     attach("vibrid.records.motions.select:Suite", plot="vibrid.report.record_plots:plot_suite")
+    attach("vibrid.structures.modes:Modes", plot="vibrid.report.modal_plots:plot_modes")
+    attach("vibrid.modal.measured:MeasuredModes", report="vibrid.report.modal_report:write_modal_report")
+    attach(
+        "vibrid.identification.modal_result:ModalIdentification",
+        plot="vibrid.report.modal_report:plot_modal_fit",
+        report="vibrid.report.modal_report:write_modal_fit_report",
+    )
     attach("vibrid.identification.loads.estimate:LoadEstimate", plot="vibrid.report.load_plots:plot_loads")
     attach("vibrid.identification.calibrate:Calibration", plot="vibrid.report.device_plots:plot_calibration")
+    attach(
+        "vibrid.identification.cyclic:CyclicFit",
+        plot="vibrid.report.cyclic_plots:plot_cyclic",
+        report="vibrid.report.cyclic_report:write_cyclic_report",
+    )
     attach("vibrid.identification.compare:Comparison", plot="vibrid.report.identification_plots:plot_comparison")
     attach("vibrid.studies.fragility:Fragility", plot="vibrid.report.study_plots:plot_fragility")
     attach("vibrid.identification.prediction:Prediction", plot="vibrid.report.prediction_plots:plot_prediction")

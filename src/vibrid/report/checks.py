@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from vibrid.core.findings import KNOWN, ODD, WRONG
+from vibrid.identification.checks.calibration import calibration_in_words
 from vibrid.identification.checks.consistency import FILTERS
 from vibrid.identification.checks.input_noise import applies
-from vibrid.identification.checks.laws import is_tested
+from vibrid.identification.checks.laws import is_tested, possible_bias
 from vibrid.identification.checks.recorded import NAMES
 from vibrid.identification.checks.run import NOT_SOUGHT, RECORDED
 from vibrid.identification.checks.twins import starts_of
@@ -26,7 +27,8 @@ QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("memory", "growing", "bursts", "outliers", "shared")),
     ("Is damping right in every mode?", ("damping",)),
     ("Does a storey lack a law (hysteresis, hardening, friction)?", ("law",)),
-    ("Did a filter end at the most likely values?", ("filter",)),
+    ("Did a filter end at the most likely values, and do its innovations agree with its intervals?", ("filter",)),
+    ("Do the intervals of the method hold the most likely values?", ("method",)),
 )  # fmt: skip
 _MEANING = {WRONG: badge(False, no="to be cured"), ODD: badge(False, no="worth a look"), KNOWN: badge(True, "counted")}
 
@@ -43,12 +45,21 @@ def checks_section(fit: Identification) -> Html:
         none = badge(True, "nothing found") if asked.get(names[0], True) else "not asked"
         rows += found or [[question, none, ""]]
     rows += [["Other", _MEANING[f.verdict], f.sentence] for f in fit.checks if f.name not in told]
+    if said := calibration_in_words(fit):
+        rows.append(["What would a sensor that is not quite calibrated do?", "not counted", said])
+    if unseen := possible_bias(fit):
+        rows.append(["What could a law that is too weak to be told do?", "not counted", _unseen_in_words(unseen)])
     note = (
         "Each question was put to the readings themselves. “Counted” means that estimates and intervals allow for what "
         "was found; “to be cured” that they do not hold before it is put right; “not asked” that the question does not "
         "apply to this result or would have taken too long."
     )
     return Html(paragraph(note, "note") + table(["question", "", "found"], rows))
+
+
+def _unseen_in_words(unseen: dict[str, float]) -> str:
+    each = ", ".join(f"{name} by {value:.2g}" for name, value in unseen.items())
+    return f"The weakest that is told nearly always, in the worst storey, moves {each} standard deviations."
 
 
 def _asked(fit: Identification) -> dict[str, bool]:

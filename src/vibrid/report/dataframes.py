@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,14 @@ from vibrid.hybrid.result import HybridResult
 from vibrid.identification.compare import Comparison
 from vibrid.identification.prediction import Prediction
 from vibrid.identification.result import Identification, Validation
+from vibrid.modal.measured import MeasuredModes
 from vibrid.records.channel import Channel
 from vibrid.records.record import Record
 from vibrid.report.inputs import structure_rows
-from vibrid.report.notebook import degrees_of_freedom
+from vibrid.report.modal_plots import degrees_of_freedom, names_of_rows
 from vibrid.simulation.response import Response
 from vibrid.structures.base import Structure
-from vibrid.structures.modes import Modes
+from vibrid.structures.modes import Modes, StructureModes
 
 if TYPE_CHECKING:
     import pandas
@@ -60,6 +62,8 @@ def _record_dataset(xarray, record: Record):
     }  # fmt: skip
     made = xarray.Dataset(variables, coords={"time": ("time", record.time, {"units": "s"})})
     made.attrs = {"name": record.name, "history": "\n".join(record.history)}
+    if record.clock is not None:
+        made.attrs["clock"] = json.dumps(record.clock.as_dict())  # a text, so that netCDF files can hold it
     return made
 
 
@@ -68,7 +72,8 @@ def _attributes(record: Record) -> dict[str, Any]:
         c.name: {"unit": c.unit, "quantity": c.quantity, "location": c.location, "direction": c.direction}
         for c in record.channels
     }
-    return {"name": record.name, "channels": channels, "history": list(record.history)}
+    about = {"name": record.name, "channels": channels, "history": list(record.history)}
+    return about if record.clock is None else about | {"clock": record.clock.as_dict()}
 
 
 # -- structures and results ----------------------------------------------------------------------------------------
@@ -146,23 +151,28 @@ def _comparison_dataset(xarray, comparison: Comparison):
 
 
 def _modes_frame(pandas, modes: Modes):
-    columns = {
-        "frequency": modes.frequencies, "period": modes.periods, "damping_ratio": modes.ratios,
-        "participation": modes.participation, "effective_mass": modes.effective_mass,
-    }  # fmt: skip
+    columns = {"frequency": modes.frequencies, "period": modes.periods, "damping_ratio": modes.ratios}
+    if isinstance(modes, StructureModes):
+        columns |= {"participation": modes.participation, "effective_mass": modes.effective_mass}
+    if isinstance(modes, MeasuredModes):
+        columns |= {"frequency_deviation": modes.frequency_deviations, "damping_deviation": modes.ratio_deviations}
     return pandas.DataFrame(columns, index=pandas.RangeIndex(1, len(modes) + 1, name="mode"))
 
 
 def _modes_dataset(xarray, modes: Modes):
-    count = np.arange(1, len(modes) + 1)
-    names = degrees_of_freedom(modes.structure, modes.shapes.shape[0])
+    rows = "degree_of_freedom" if isinstance(modes, StructureModes) else "place"
     variables = {
         "frequency": ("mode", modes.frequencies, {"units": "Hz"}),
         "damping_ratio": ("mode", modes.ratios),
-        "effective_mass": ("mode", modes.effective_mass, {"units": "kg"}),
-        "shape": (("degree_of_freedom", "mode"), modes.shapes),
+        "shape": ((rows, "mode"), modes.shapes),
     }
-    return xarray.Dataset(variables, coords={"mode": count, "degree_of_freedom": names})
+    if isinstance(modes, StructureModes):
+        variables["effective_mass"] = ("mode", modes.effective_mass, {"units": "kg"})
+    if isinstance(modes, MeasuredModes):
+        variables["frequency_deviation"] = ("mode", modes.frequency_deviations, {"units": "Hz"})
+        variables["damping_deviation"] = ("mode", modes.ratio_deviations)
+        variables["shape_deviation"] = ((rows, "mode"), modes.shape_deviations)
+    return xarray.Dataset(variables, coords={"mode": np.arange(1, len(modes) + 1), rows: names_of_rows(modes)})
 
 
 def _hybrid_dataset(xarray, result: HybridResult):

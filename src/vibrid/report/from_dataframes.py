@@ -13,6 +13,7 @@ from vibrid.identification.compare import Comparison
 from vibrid.identification.prediction import Prediction
 from vibrid.identification.result import Identification, Validation
 from vibrid.records.channel import Channel
+from vibrid.records.clock import UtcClock, clock_of_text
 from vibrid.records.record import Record
 from vibrid.records.units import parse_unit, to_si, unit_for
 from vibrid.report.inputs import structure_rows
@@ -32,7 +33,7 @@ _INSTEAD: dict[type, str] = {
     Comparison: "it consists of fits; `vb.compare` makes one",
     Prediction: "it rests on a fit; `fit.predict_readings` makes one",
     Validation: "it rests on a fit; `fit.validate` makes one",
-    Modes: "they are those of a structure; `vb.modes` computes them",
+    Modes: "`vb.modes` computes those of a structure, `vb.modal.measured_modes` takes a table of measured ones",
     Structure: "matrices make a `vb.Matrices`, with `vb.Matrices.from_xarray`; a table of parameters changes a "
     "structure, with `structure.from_pandas`",
 }
@@ -116,9 +117,13 @@ def record_from_pandas(
     data = np.column_stack([_numbers(frame[c], c) for c in frame.columns]) if len(frame.columns) else np.zeros((0, 0))
     about = {str(c): dict(known.get(c, {})) for c in frame.columns}
     history = tuple(frame.attrs.get("history", ())) or ("from a table of pandas",)
-    return _made(
-        cls, _seconds(frame.index), data, about, units, quantities, name or frame.attrs.get("name", ""), history
-    )
+    index: Any = frame.index
+    clock = UtcClock.from_dict(frame.attrs.get("clock"))
+    if getattr(index, "tz", None) is not None:  # dates with a zone
+        index = index.tz_convert("UTC").tz_localize(None)
+        clock = UtcClock(np.asarray(index)[0], "dates in the table") if len(index) else None
+    title = name or frame.attrs.get("name", "")
+    return _made(cls, _seconds(index), data, about, units, quantities, title, history, clock)
 
 
 def record_from_xarray(
@@ -140,10 +145,11 @@ def record_from_xarray(
                  ("quantity", "location", "direction")}} for v in chosen}  # fmt: skip
     history = tuple(filter(None, str(dataset.attrs.get("history", "")).split("\n"))) or ("from a dataset of xarray",)
     title = name or str(dataset.attrs.get("name", ""))
-    return _made(cls, _seconds(dataset["time"].values), data, about, units, quantities, title, history)
+    clock = clock_of_text(dataset.attrs.get("clock"))
+    return _made(cls, _seconds(dataset["time"].values), data, about, units, quantities, title, history, clock)
 
 
-def _made(cls, time, data, about, units, quantities, name, history) -> Record:
+def _made(cls, time, data, about, units, quantities, name, history, clock) -> Record:
     for kind, given in (("units", units), ("quantities", quantities)):
         for column in given or {}:
             if column not in about:
@@ -160,7 +166,7 @@ def _made(cls, time, data, about, units, quantities, name, history) -> Record:
     steps = np.diff(time)
     even = len(steps) > 0 and np.allclose(steps, steps[0], rtol=_UNEVEN, atol=0.0)
     sampling = {"step": float((time[-1] - time[0]) / len(steps)), "start": float(time[0])} if even else {"times": time}
-    return cls(data, tuple(channels), name=name, history=history, **sampling)
+    return cls(data, tuple(channels), name=name, history=history, clock=clock, **sampling)
 
 
 def _numbers(column, name) -> np.ndarray:

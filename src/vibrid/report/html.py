@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from vibrid.core.files import write_text
 from vibrid.identification.compare import Comparison
 from vibrid.identification.result import Identification, Validation
 from vibrid.report import sections as parts
+from vibrid.report.band_section import bands_section
 from vibrid.report.checks import checks_section
 from vibrid.report.embed import interactive_data, script_json
 from vibrid.report.signals import traces_of, traces_of_validation
 from vibrid.report.summary import summary_section
-from vibrid.report.words import bullets, counted, escape, paragraph
+from vibrid.report.words import Html, bullets, counted, escape, paragraph
 
 _HERE = Path(__file__).parent
 
@@ -27,6 +29,7 @@ def write_report(
     validation: Validation | None = None,
     title: str | None = None,
     comparison: Comparison | None = None,
+    bands: Any = None,
 ) -> Path:
     """Write the report of an identification; the file is written completely or not at all.
 
@@ -35,15 +38,24 @@ def write_report(
         validation: from `fit.validate(record)`; shown in its own section.
         title: the heading; by default it names the structure.
         comparison: from `compare(...)`; shown in its own section.
+        bands: the dataset of `study(fit, motions).run()`, or its `response_bands`; shown in its own section.
 
     The file contains its figures, its data and the script of the interactive plot. It needs no network.
     """
-    page = report_page(fit, validation=validation, title=title, comparison=comparison)
+    page = report_page(fit, validation=validation, title=title, comparison=comparison, bands=bands)
     return write_text(path, page)
 
 
-def report_page(fit: Identification, *, validation=None, title=None, comparison=None) -> str:
-    """The text of the page."""
+def report_page(
+    fit: Identification,
+    *,
+    validation=None,
+    title=None,
+    comparison=None,
+    bands=None,
+    own: tuple[str, str, Callable[[parts.Figures], Html]] | None = None,
+) -> str:
+    """The text of the page; own: anchor, heading and maker of a section of a special kind of identification."""
     figure = parts.Figures()
     title = title or f"Identification of a {_spaced(type(fit.problem.experiment.structure).__name__)}"
     sections = [
@@ -52,6 +64,8 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
         ("parameters", "Parameters", parts.parameters_section(fit, figure)),
         ("checks", "Checks", checks_section(fit)),
     ]
+    if own is not None:
+        sections.append((own[0], own[1], own[2](figure)))
     if fit.loads:
         sections.append(("loads", "Loads", parts.loads_section(fit, figure)))
     sections += [
@@ -64,6 +78,8 @@ def report_page(fit: Identification, *, validation=None, title=None, comparison=
     ]
     if validation is not None:
         sections.append(("validation", "Validation", parts.validation_section(validation, figure)))
+    if bands is not None:
+        sections.append(("bands", "Other motions", bands_section(bands, figure)))
     if comparison is not None:
         sections.append(("comparison", "Comparison of methods", parts.comparison_section(comparison, figure)))
     sections.append(("provenance", "Provenance", parts.provenance_section(fit, validation)))

@@ -13,20 +13,22 @@ from vibrid.hybrid.result import HybridResult
 from vibrid.identification.compare import Comparison
 from vibrid.identification.prediction import Prediction
 from vibrid.identification.result import Identification, Validation
+from vibrid.modal.measured import MeasuredModes
 from vibrid.records.record import Record
 from vibrid.report.embed import png_html
 from vibrid.report.hybrid_plots import history_figure
 from vibrid.report.identification_plots import plot_comparison, plot_intervals, plot_validation
 from vibrid.report.inputs import structure_rows
+from vibrid.report.modal_plots import degrees_of_freedom, plot_modes
 from vibrid.report.prediction_plots import plot_prediction
 from vibrid.report.record_plots import plot_record
 from vibrid.report.sections import agreement_table, estimates_table
 from vibrid.report.structure_drawing import draw_structure
-from vibrid.report.style import grid_of, label, new_figure, readable_unit, styled
+from vibrid.report.style import label, new_figure, readable_unit, styled
 from vibrid.report.words import Html, badge, bullets, escape, number, paragraph, percent, table, unit
 from vibrid.simulation.response import Response
 from vibrid.structures.base import Structure
-from vibrid.structures.modes import Modes
+from vibrid.structures.modes import StructureModes
 
 MOST_ROWS = 20
 MOST_PANELS = 6
@@ -91,13 +93,6 @@ def _figure(axes) -> Figure:
     return np.atleast_1d(np.asarray(axes, dtype=object)).ravel()[0].figure
 
 
-def degrees_of_freedom(structure: Structure, count: int) -> list[str]:
-    """Names of the degrees of freedom; numbers where the structure has none."""
-    names = getattr(structure, "degrees_of_freedom", None)
-    names = names() if callable(names) else names
-    return [str(n) for n in names] if names is not None and len(names) == count else [str(i) for i in range(count)]
-
-
 def _response(response: Response) -> Shown:
     names = degrees_of_freedom(response.structure, response.displacement.shape[1])
     peaks = [
@@ -144,31 +139,24 @@ def _comparison(comparison: Comparison) -> Shown:
     return f"{len(comparison.results)} methods on the same data", lambda: plot_comparison(comparison), text
 
 
-def _modes(modes: Modes) -> Shown:
+def _modes(modes: StructureModes) -> Shown:
     share = modes.effective_mass / (modes.moving_mass or 1.0)
     columns = zip(modes.frequencies, modes.periods, modes.ratios, share, strict=True)
     rows = [[i, number(f), number(t), percent(z, 3), percent(m, 3)] for i, (f, t, z, m) in enumerate(columns, 1)]
     headings = ["mode", "frequency [Hz]", "period [s]", "damping ratio", "effective mass"]
     title = f"{len(modes)} modes of a {type(modes.structure).__name__}"
-    return title, lambda: modes_figure(modes), _first(headings, rows, numbers=(1, 2, 3, 4))
+    return title, lambda: plot_modes(modes), _first(headings, rows, numbers=(1, 2, 3, 4))
 
 
-def modes_figure(modes: Modes) -> Figure:
-    """The shapes of the first modes over the degrees of freedom, each scaled to 1."""
-    count = min(len(modes), MOST_PANELS)
-    names = degrees_of_freedom(modes.structure, modes.shapes.shape[0])
-    figure, axes = grid_of(count, 3, width=8.0, height=1.9)
-    with styled():
-        for i, ax in enumerate(axes):
-            shape = modes.shapes[:, i] / np.abs(modes.shapes[:, i]).max()
-            ax.plot(shape, np.arange(len(shape)), "o-", markersize=3)
-            ax.axvline(0.0, color="#6b7680", linewidth=0.7)
-            ax.set_title(f"mode {i + 1}: {modes.frequencies[i]:.3g} Hz")
-            if len(names) <= 12:
-                ax.set_yticks(range(len(names)), names)
-            ax.set_xlim(-1.15, 1.15)
-            ax.set_ylabel("degree of freedom")
-    return figure
+def _measured_modes(modes: MeasuredModes) -> Shown:
+    rows = [
+        [r["mode"], number(r["frequency"], 5), number(2 * r["frequency_deviation"], 2), percent(r["damping_ratio"], 3),
+         percent(2 * r["damping_deviation"], 2)]
+        for r in modes.table()
+    ]  # fmt: skip
+    headings = ["mode", "frequency [Hz]", "± 2σ", "damping ratio", "± 2σ"]
+    title = f"{len(modes)} modes from {len(modes.channels)} channels by {modes.method}"
+    return title, lambda: plot_modes(modes), _first(headings, rows, numbers=(1, 2, 3, 4))
 
 
 def _hybrid(result: HybridResult) -> Shown:
@@ -225,7 +213,8 @@ _KINDS: dict[type, Callable[[Any], Shown]] = {
     Response: _response,
     Identification: _identification,
     Comparison: _comparison,
-    Modes: _modes,
+    StructureModes: _modes,
+    MeasuredModes: _measured_modes,
     HybridResult: _hybrid,
     Validation: _validation,
     Prediction: _prediction,

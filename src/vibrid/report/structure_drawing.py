@@ -24,10 +24,12 @@ from vibrid.report.drawing_symbols import (
     spring,
 )
 from vibrid.report.nodes_drawing import draw_nodes
+from vibrid.report.plan_drawing import draw_plan
 from vibrid.report.style import INK, new_axes, styled
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.damping import Damping
 from vibrid.structures.device import ImposedTest
+from vibrid.structures.rigid_floors import RigidFloorBuilding
 from vibrid.structures.shear import ShearBuilding
 
 GROUND = (("ground_acceleration", ""),)
@@ -48,6 +50,8 @@ def draw_structure(structure, ax=None, *, sensors: Iterable = (), unknown: Itera
         ax = new_axes(*_size(structure)) if ax is None else ax
         if isinstance(structure, ShearBuilding):
             _shear_building(ax, structure, sensors, unknown, loads)
+        elif isinstance(structure, RigidFloorBuilding):
+            draw_plan(ax, structure, sensors, owners(unknown, "lines"), unknown, loads)
         elif isinstance(structure, ImposedTest):
             _device(ax, structure, sensors, unknown)
         elif isinstance(structure, Assembled):
@@ -62,6 +66,8 @@ def draw_structure(structure, ax=None, *, sensors: Iterable = (), unknown: Itera
 def _size(structure) -> tuple[float, float]:
     if isinstance(structure, ShearBuilding):
         return 5.6, min(1.8 + 0.75 * structure.floors, 7.0)
+    if isinstance(structure, RigidFloorBuilding):
+        return 6.4, 5.2
     return (5.6, 2.4) if isinstance(structure, ImposedTest) else (8.0, 3.4)
 
 

@@ -1,4 +1,4 @@
-"""Figures of studies: fragility curves, stripes, and the curves of incremental dynamic analysis."""
+"""Figures of studies of runs: fragility curves, stripes, and the curves of incremental dynamic analysis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.records.units import STANDARD_GRAVITY
 from vibrid.report.style import CYCLE, new_axes, new_figure, styled
-from vibrid.studies.fragility import Fragility
+from vibrid.studies.fragility import Fragility, refuse_mixture
 from vibrid.studies.kept import COLLAPSED, DIVERGED, STANDS
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def plot_stripes(data: xarray.Dataset, variable: str = "peak_storey_drift", ax: 
         raise unknown_name("variable of the study", variable, map(str, data.data_vars))
     if "level" not in data.variables:
         raise InputError("Stripes need a study with levels of intensity.")
+    refuse_mixture(data)
     ax = new_axes() if ax is None else ax
     inside = [dim for dim in data[variable].dims if dim not in data.outcome.dims]
     largest = data[variable].max(inside)
@@ -66,26 +67,6 @@ def plot_stripes(data: xarray.Dataset, variable: str = "peak_storey_drift", ax: 
     own = data[variable].attrs.get("units", "")
     name = str(data["level"].attrs.get("long_name", "level"))
     ax.set(xlabel=f"{words} [{own}]", ylabel=f"{name}{f' [{unit}]' if unit else ''}", xlim=(0, edge), ylim=(0, None))
-    return ax
-
-
-def plot_bands(bands: xarray.Dataset, variable: str = "peak_storey_drift", ax: Any = None) -> Any:
-    """The median and the band of the largest value of a variable under every motion (see `response_bands`)."""
-    if variable not in bands.data_vars:
-        raise unknown_name("variable of the study", variable, map(str, bands.data_vars))
-    ax = new_axes() if ax is None else ax
-    inside = [dim for dim in bands[variable].dims if dim not in ("band", "motion")]
-    low, middle, high = (bands[variable].sel(band=name).max(inside).values for name in ("low", "median", "high"))
-    names, places = [str(name) for name in bands.motion.values], np.arange(bands.sizes["motion"])
-    ax.errorbar(places, middle, [middle - low, high - middle], fmt="o", ms=4, capsize=3, color=CYCLE[0])
-    few = len(names) <= 20
-    ax.set_xticks(places if few else [])
-    ax.set_xticklabels(names if few else [], rotation=30, ha="right")
-    words, unit = variable.removeprefix("peak_").replace("_", " "), bands[variable].attrs.get("units", "")
-    ax.set_xlim(-0.5, len(places) - 0.5)
-    share = f"{100 * bands.attrs['confidence']:.0f} % of the samples"
-    ax.set(ylabel=f"largest {words} [{unit}]", xlabel="" if few else "motions", ylim=(0, None))
-    ax.set_title(f"median, and {share}", loc="left")
     return ax
 
 
