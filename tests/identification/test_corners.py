@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vibrid.identification.corners import sampled, widened
+from vibrid.identification.corners import MOST, sampled, widened
 
 COUNT = 400
 
@@ -14,10 +14,10 @@ def squares_of(log_likelihood, size):
 
 
 def test_a_quadratic_misfit_gives_the_covariance_of_the_slopes():
-    true = np.array([[4.0, 1.8], [1.8, 1.0]])
+    true = np.array([[0.04, 0.018], [0.018, 0.01]])
     inverse, estimate = np.linalg.inv(true), np.array([3.0, -1.0])
     misfit = squares_of(lambda row: -0.5 * (row - estimate) @ inverse @ (row - estimate), 2)
-    for first in (true, 0.1 * true, np.diag([20.0, 0.2])):  # also from a poor first covariance
+    for first in (true, 0.1 * true, np.diag([0.2, 0.002])):  # also from a poor first covariance
         made = sampled(misfit, estimate, first, COUNT, np.random.default_rng(0))
         assert made.covariance == pytest.approx(true, rel=0.25)
         assert made.gain == 0.0 and np.array_equal(made.best, estimate)
@@ -41,12 +41,15 @@ def test_an_estimate_beside_the_best_place():
 
 def test_what_is_held_or_not_finite():
     """An unknown at its bound stays there; places where the law has no force do not count."""
-    misfit = squares_of(lambda row: -0.5 * row[0] ** 2 if row[0] > 0 else np.nan, 1)
-    first = np.diag([1.0, 0.0])
-    made = sampled(misfit, np.array([0.5, 7.0]), first, COUNT, np.random.default_rng(3))
+    size = 0.1
+    misfit = squares_of(lambda row: -0.5 * (row[0] / size) ** 2 if row[0] > 0 else np.nan, 1)
+    first = np.diag([size**2, 0.0])
+    made = sampled(misfit, np.array([0.5 * size, 7.0]), first, COUNT, np.random.default_rng(3))
     assert made.best[1] == 7.0 and np.all(made.covariance[1] == 0.0)
     half = np.sqrt(2.0 / np.pi)  # mean of |normal|
-    assert made.covariance[0, 0] == pytest.approx(1.0 - 2.0 * 0.5 * half + 0.25, rel=0.25)
+    assert made.covariance[0, 0] == pytest.approx(size**2 * (1.0 - 2.0 * 0.5 * half + 0.25), rel=0.25)
+    unknown = sampled(misfit, np.array([0.5 * size, 7.0]), np.diag([MOST**2, 0.0]), COUNT, np.random.default_rng(3))
+    assert np.array_equal(unknown.covariance, np.diag([MOST**2, 0.0]))  # what data do not determine is not sampled
     none = sampled(misfit, np.array([0.5, 7.0]), 0.0 * first, COUNT, np.random.default_rng(3))
     assert none.gain == 0.0 and not none.covariance.any()
 

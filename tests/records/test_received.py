@@ -1,14 +1,18 @@
 """Streams of SeedLink and MQTT as files: whole spans, gaps, connections that are lost, kills."""
 
+import json
 import shutil
 import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from vibrid.cli import app
 from vibrid.core.errors import InputError
 from vibrid.records import Channel, Record, UtcClock, join, read_record
 from vibrid.records.streams import seedlink
@@ -147,6 +151,18 @@ def test_seedlink_goes_on_after_a_lost_connection(tmp_path, monkeypatch):
     later = Received(tmp_path, span=10.0)
     assert later.sequences == {"XX_BRDG": f"{len(packets) - 1:06X}"}
     later.close()
+
+
+def test_the_command_says_what_it_received(tmp_path, monkeypatch):
+    packets = [Message(p, "XX_BRDG", f"{i:06X}") for i, p in enumerate(mseed("HNZ", 0.0, counts(25.0)))]
+    monkeypatch.setattr(seedlink, "packets", lambda *_: iter(packets))
+    words = ["record", "receive", "seedlink://server/XX_BRDG", "--to", str(tmp_path), "--span", "10", "--json"]
+    made = CliRunner().invoke(app, words)
+    assert made.exit_code == 0, made.stderr
+    found = json.loads(made.stdout)
+    assert [Path(file) for file in found["files"]] == sorted(tmp_path.glob("*.h5"))
+    assert [len(read_record(file)) for file in found["files"]] == [1000, 1000]
+    assert found["messages"] == len(packets) and found["unfinished"] > 0 and found["late"] == 0
 
 
 def test_seedlink_refusals():

@@ -265,7 +265,7 @@ def test_a_live_hybrid_test_is_watched_and_stopped(browser, studios, specimen):
     visitor.button("Run it in real time").click()
     page.wait_for_selector(".job.running")
     visitor.step("Live")
-    page.wait_for_function("() => Number(document.querySelector('#live-note').dataset.rows) > 1500")
+    page.wait_for_function("() => Number(document.querySelector('#live-note')?.dataset.rows) > 1500")
     assert "no emergency stop" in page.inner_text("#panel")
     assert page.locator("#live-plots canvas").count() == 4  # displacement, tracking error, force, loop
     shares = page.locator("#live-values td:last-child").all_inner_texts()
@@ -302,10 +302,10 @@ def test_estimates_are_watched_with_their_deviations(browser, studios):
         for i in range(40):
             with table.open("a") as stream:
                 stream.write(f"{0.1 * i},{4e6 + 1e6 / (1 + i)},{2e6 / (1 + i)}\n")
-        page.wait_for_function("() => document.querySelector('#live-note').dataset.rows === '40'")
+        page.wait_for_function("() => document.querySelector('#live-note')?.dataset.rows === '40'")
         assert page.locator("#live-values tbody tr").all_inner_texts() == ["law.stiffness\t4.025e+6\t1.000e+5"]
         page.reload()  # a page that opens here, as that of --watch does
-        page.wait_for_function("() => document.querySelector('#live-note').dataset.rows === '40'")
+        page.wait_for_function("() => document.querySelector('#live-note')?.dataset.rows === '40'")
         title = page.locator("#live-plots .u-title")
         assert title.inner_text() == "law.stiffness ± 2σ"
         page.click("#theme")

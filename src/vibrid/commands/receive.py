@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vibrid.commands.reading import arguments, with_reading
+from vibrid.commands.output import print_json
 from vibrid.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def receive(
     seconds: Annotated[float | None, typer.Option(help="End after so long; at Ctrl-C by default.")] = None,
     client: Annotated[str, typer.Option(help="MQTT: name by which the broker keeps what comes meanwhile.")] = "vibrid",
     user: Annotated[str | None, typer.Option(help="MQTT: user; the password stands in VIBRID_PASSWORD.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print, at the end, what was received as JSON.")] = False,
     reading: Any = None,
 ) -> None:
     """Write what a server of seismic data (SeedLink) or a broker (MQTT) sends as files of equal spans, for
@@ -63,6 +65,16 @@ def receive(
         typer.echo("Ended. What is in no file yet is kept; the same command goes on.", err=True)
     finally:
         received.close()
+    if as_json:
+        print_json(
+            {
+                "folder": to,
+                "files": received.written,
+                "messages": received.messages,
+                "unfinished": received.unfinished,
+                "late": received.late,
+            }
+        )
 
 
 def _messages(kind: str, host: str, port: int | None, path: str, received: Received, client: str,

@@ -64,9 +64,14 @@ class Received:
         self._layout, self._tell = layout or Layout(), tell
         self.sequences: dict[str, str] = {}
         """Station → number of its last message."""
+        self.written: list[Path] = []
+        """Files written by this run."""
+        self.messages = 0
+        """Messages taken in by this run."""
+        self.late = 0
+        """Messages that came when their file was written."""
         self._pending: list[tuple[Message, list[Record]]] = []
         self._ends: dict[str, int] = {}
-        self._late = 0
         self._resume()
 
     def add(self, message: Message) -> int:
@@ -75,6 +80,7 @@ class Received:
         if not self._taken(message):
             return 0
         self._journal.append(entry)
+        self.messages += 1
         return self.settle()
 
     def settle(self, final: bool = False) -> int:
@@ -92,6 +98,11 @@ class Received:
         if count:
             self._rewrite()
         return count
+
+    @property
+    def unfinished(self) -> int:
+        """Messages that are in the journal, and not all of them in a file."""
+        return len(self._pending)
 
     def close(self) -> None:
         """Close the journal; what is in it is taken up by the next run."""
@@ -132,9 +143,9 @@ class Received:
         while rest is not None and self._path(start := _start(rest) // self._span * self._span).exists():
             _, rest = _split(rest, start + self._span)
         if rest is None:
-            self._late += 1
-            if self._late in (1, 10, 100) or self._late % 1000 == 0:
-                self._tell(f"{self._late} message(s) came when their file was written, and were left out.")
+            self.late += 1
+            if self.late in (1, 10, 100) or self.late % 1000 == 0:
+                self._tell(f"{self.late} message(s) came when their file was written, and were left out.")
         return rest
 
     # -- files -------------------------------------------------------------------------------------------------
@@ -166,6 +177,7 @@ class Received:
                 self._tell(f"'{own.name}' is there already; what came again for it was left out.")
                 continue
             write_hdf5(record, own)
+            self.written.append(own)
         self._tell(f"{path.name}: {len(channels)} channel(s)")
 
     # -- journal -----------------------------------------------------------------------------------------------
