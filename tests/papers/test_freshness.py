@@ -41,6 +41,22 @@ def test_a_changed_number_is_named(toy, tmp_path):
     assert check_results(toy, folder, Run())[0].broken == ("two is not computed any more",)
 
 
+def test_a_number_of_the_result_is_a_canary_itself(toy, tmp_path):
+    reproduce("toy", out=tmp_path)
+    folder = tmp_path / "toy"
+    file = folder / "table-2.json"
+    toy.canary("table-2")(lambda run: {"3.0|three": (3.0, 1e-6)})
+    assert [(r.label, r.checked, r.broken) for r in check_results(toy, folder, Run())][1] == ("table-2", 1, ())
+    toy.canary("table-2")(lambda run: {"3.0|three": (3.1, 1e-6), "4.0|three": (4.0, 1e-6)})
+    assert check_results(toy, folder, Run())[1].broken == (
+        "3.0|three was 3 and is 3.1", "4.0|three is not in the result",
+    )  # fmt: skip
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(facts | {"command": "vibrid reproduce toy --table 2 --quick"}), encoding="utf-8")
+    said = CliRunner().invoke(app, ["reproduce", "toy", "--check", "--out", str(tmp_path)])
+    assert said.exit_code == 1 and "toy table-2 no longer holds: it was made by" in said.output
+
+
 def test_a_folder_without_results_is_refused(toy, tmp_path):
     said = CliRunner().invoke(app, ["reproduce", "toy", "--check", "--out", str(tmp_path)])
     assert said.exit_code != 0 and "There are no results" in f"{said.output}{said.exception}"

@@ -1,5 +1,6 @@
 """Jobs of an item: computed side by side, stored one by one, resumed, and removed when the item is written."""
 
+import threading
 import time
 
 import numpy as np
@@ -33,6 +34,21 @@ def test_jobs_in_processes_of_their_own_keep_the_order(tmp_path, monkeypatch):
     assert not run.reused
     run.end_item()
     assert not list(tmp_path.rglob("*.npz"))
+
+
+def test_without_dask_jobs_are_threads_of_this_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(jobs, "cores", lambda: 2)
+    monkeypatch.setattr(jobs, "find_spec", lambda name: None)
+    run, together = run_in(tmp_path), threading.Barrier(2, timeout=60)
+    results = run_jobs(run, met, [(together, 3), (together, 1)])
+    assert [float(r["number"]) for r in results] == [3.0, 1.0]
+    with pytest.raises(ValueError, match="four"):
+        run_jobs(run_in(tmp_path), square, [(4,), (3,)])
+
+
+def met(run, together: threading.Barrier, number: int) -> dict:
+    together.wait()
+    return {"number": np.array(float(number))}
 
 
 def test_a_call_that_failed_is_resumed(tmp_path, monkeypatch):

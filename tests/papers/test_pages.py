@@ -11,7 +11,7 @@ import pytest
 
 from vibrid.core.errors import InputError
 from vibrid.papers import PAPERS, Check, Claim, Outcome, Paper, load_paper
-from vibrid.papers.pages import Made, facts_of
+from vibrid.papers.pages import EARLIER, Made, facts_of
 from vibrid.papers.verdict import NOT_MADE, WITHHELD, Results, verdict_table
 from vibrid.report.save import LARGEST_PICTURE, small_png
 
@@ -28,7 +28,7 @@ def small_paper() -> Paper:
     return paper
 
 
-def test_verdicts_stand_at_the_top_with_numbers_from_the_files(tmp_path):
+def test_the_picture_and_the_verdicts_stand_at_the_top_with_numbers_from_the_files(tmp_path):
     paper = small_paper()
     claim = Claim(
         "Table 1: 0.2 %",
@@ -44,7 +44,26 @@ def test_verdicts_stand_at_the_top_with_numbers_from_the_files(tmp_path):
     assert row in page.splitlines()
     assert f"| Table 9 | 0.0346 % | {NOT_MADE} % | – | – | {WITHHELD} |" in page.splitlines()
     assert page.count("![figure-1](figure-1.png)") == 1
-    assert page.index(row) < page.index("![figure-1]") < page.index("## Figure 1")
+    assert page.index("![figure-1]") < page.index(row) < page.index("## Figure 1")
+
+
+def test_a_result_of_another_command_has_no_numbers_in_the_verdicts(tmp_path):
+    paper = small_paper()
+    paper.judge([Claim("Table 1", "reproduces", published="{figure-1|EI_1|error (%)} %")])
+    for command, cells in (
+        (paper.facts["command"], "| 0.0346 % | – | – | – | reproduces |"),
+        (f"{paper.facts['command']} --quick", f"| {NOT_MADE} % | – | – | – | {WITHHELD} |"),
+    ):
+        Made(paper, tmp_path, paper.facts | {"command": command}).write()
+        page = (tmp_path / "README.md").read_text(encoding="utf-8")
+        assert f"| Table 1 {cells}" in page and (EARLIER in page) == command.endswith("--quick")
+
+
+def test_a_row_is_named_by_several_columns(tmp_path):
+    rows = [{"model": "a", "of": n, "error (%)": value} for n, value in ((1, 0.5), (2, 0.25))]
+    (tmp_path / "table-3.json").write_text(json.dumps({"rows": rows, "checks": []}), encoding="utf-8")
+    assert Results(tmp_path).fill("{table-3|a & of=2|error (%)}, {table-3|a|error (%)}") == "0.25, 0.5"
+    assert Results(tmp_path).value("table-3", "a & of=3", "error (%)") is None
 
 
 def test_an_unknown_verdict_is_refused():
@@ -78,7 +97,7 @@ def test_committed_pages(name):
     """The page shows the verdicts as the committed results give them, and every picture of it is there and small."""
     paper, folder = load_paper(name), COMMITTED / name
     page = (folder / "README.md").read_text(encoding="utf-8")
-    for line in verdict_table(paper.claims, Results(folder)):
+    for line in verdict_table(paper.claims, paper.results(folder)):
         assert line in page
     assert not paper.head or (folder / f"{paper.head}.png").exists()
     for label in re.findall(r"!\[.*?\]\((.*?)\.png\)", page):

@@ -34,6 +34,7 @@ def test_a_finished_training_is_read_back_and_not_repeated(tmp_path, monkeypatch
     run.folder = tmp_path
     method = PIDynNetAsPublished(**SHORT)
     first = conditions.stored(run, "small", small(), record, method)
+    assert not run.reused
     assert [f.name for f in (tmp_path / "unfinished").iterdir()] == ["small.h5"]  # no checkpoint is left
     assert first.history["motion"].shape == (401, 2, 3)  # x, v and z of both initialisations at 100 Hz
     np.testing.assert_allclose(first.history["motion"][:, 0, 0], first.history["response"][:, 0], rtol=1e-5, atol=1e-7)
@@ -41,6 +42,7 @@ def test_a_finished_training_is_read_back_and_not_repeated(tmp_path, monkeypatch
     np.testing.assert_allclose(first.history["motion_time"], 0.02 * np.arange(401))
     monkeypatch.setattr(conditions, "identify", lambda *_: pytest.fail("trained again"))
     again = conditions.stored(run, "small", small(), record, method)
+    assert run.reused, "its time is not that of a cold run"
     np.testing.assert_array_equal(again.history["traces"], first.history["traces"])
     assert again.convergence["iterations"] == first.convergence["iterations"]
     with pytest.raises(VibridError, match="other settings or other data"):

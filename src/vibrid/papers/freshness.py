@@ -1,7 +1,9 @@
 """Freshness: whether stored results still hold, by a few numbers that are cheap to recompute (canaries).
 
 An item registers a function, `@PAPER.canary("table-2")`, that returns `{name: (value, relative tolerance)}`. The
-numbers are stored with the result under "canaries"; `vibrid reproduce --check` computes them again and compares.
+numbers are stored with the result under "canaries"; `vibrid reproduce --check` computes them again and compares. A name
+`row|column` (as in a claim, see `verdict`) is a number of the result itself, which need not be stored. A result that
+another command has made than the one that makes the item now does not hold either.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from pathlib import Path
 
 from vibrid.core.errors import Refusal
 from vibrid.core.version import __version__
-from vibrid.papers.paper import Paper, Run
+from vibrid.papers.paper import Item, Paper, Run
+from vibrid.papers.verdict import Results, made_otherwise
 
 
 def versions() -> dict[str, str]:
@@ -48,24 +51,33 @@ class Freshness:
 def check_results(paper: Paper, folder: Path | str, run: Run) -> list[Freshness]:
     """Recompute the canaries of every result of a paper in its folder."""
     return [
-        _checked(paper, item.label, json.loads(file.read_text(encoding="utf-8")), run)
+        _checked(paper, item, json.loads(file.read_text(encoding="utf-8")), run, Path(folder))
         for item in paper.items
         if (file := Path(folder) / f"{item.label}.json").exists()
     ]
 
 
-def _checked(paper: Paper, label: str, facts: dict, run: Run) -> Freshness:
-    stored = facts.get("canaries", {})
-    if not stored:
-        return Freshness(label, 0)
+def _checked(paper: Paper, item: Item, facts: dict, run: Run, folder: Path) -> Freshness:
+    if made_otherwise(facts, paper.command_of(item)):
+        made = f"it was made by `{facts.get('command')}`, and the item is made by `{paper.command_of(item)}`"
+        return Freshness(item.label, 1, (made,))
     try:
-        now = canaries_of(paper, label, run)
+        now = canaries_of(paper, item.label, run)
     except Refusal:  # the item needs real records, and no folder was given
-        return Freshness(label, 0)
-    broken = []
-    for name, canary in stored.items():
+        return Freshness(item.label, 0)
+    stored, broken = _stored(item.label, facts, now, folder), []
+    for name, value in stored.items():
         if name not in now:
             broken.append(f"{name} is not computed any more")
-        elif not abs(now[name]["value"] - canary["value"]) <= canary["tolerance"] * abs(canary["value"]):
-            broken.append(f"{name} was {canary['value']:.8g} and is {now[name]['value']:.8g}")
-    return Freshness(label, len(stored), tuple(broken))
+        elif value is None:
+            broken.append(f"{name} is not in the result")
+        elif not abs(now[name]["value"] - value) <= now[name]["tolerance"] * abs(value):
+            broken.append(f"{name} was {value:.8g} and is {now[name]['value']:.8g}")
+    return Freshness(item.label, len(stored), tuple(broken))
+
+
+def _stored(label: str, facts: dict, now: dict, folder: Path) -> dict[str, float | None]:
+    """The canaries that were stored with a result, and the numbers of its rows that are canaries."""
+    results = Results(folder)
+    of_rows = {name: results.value(label, *name.rsplit("|", 1)) for name in now if "|" in name}
+    return of_rows | {name: canary["value"] for name, canary in facts.get("canaries", {}).items()}

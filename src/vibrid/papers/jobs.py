@@ -1,7 +1,7 @@
 """Independent jobs of an item: computed side by side, stored one by one, so that the same command resumes.
 
 A job is a function of a module, `make(run, *arguments)`, that returns arrays by name. Processes are those of a study
-(`vibrid.studies.engine_for`), one for every core; without the extra `cluster`, jobs are computed one after the other. A
+(`vibrid.studies.engine_for`), one for every core; without the extra `cluster` they are threads of this process. A
 finished job is stored under `unfinished` in the folder of the results until its item is written. `on_threads` computes
 what shares memory, such as fits that several tables show, on the threads of a study in this process.
 """
@@ -36,7 +36,7 @@ def run_jobs(run: Run, make: Job, jobs: list[tuple]) -> list[Arrays]:
     missing = [job for job in jobs if job not in done]
     run.progress.stage(f"{make.__name__.replace('_', ' ')}: {len(missing)} jobs", len(missing))
     processes = min(cores(), len(missing))
-    if processes < 2 or run.quick or find_spec("distributed") is None:
+    if processes < 2 or run.quick:
         for i, job in enumerate(missing, 1):
             done[job] = _computed(run, make, job)
             run.progress.update(i, name_of(make, job))
@@ -73,9 +73,10 @@ def _computed(run: Run, make: Job, job: tuple) -> Arrays:
 
 
 def _side_by_side(run: Run, make: Job, jobs: list[tuple], processes: int) -> dict[tuple, Arrays]:
-    engine, done = engine_for("processes", processes), {}
+    apart, done = find_spec("distributed") is not None, {}
+    engine = engine_for("processes", processes) if apart else InProcess(processes)
     try:
-        engine.begin(_Jobs(make, run.data, run.folder))
+        engine.begin(_Jobs(make, run.data, run.folder) if apart else _JobsHere(make, run))
         for batch, arrays in engine.results(_OneJob(job) for job in jobs):
             if isinstance(arrays, Exception):
                 raise arrays
@@ -111,6 +112,20 @@ class _Jobs:
             _run = Run(data=self.data)
             _run.folder = self.folder
         return _computed(_run, self.make, batch.job)
+
+    def inputs(self, batch: _OneJob) -> Arrays:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class _JobsHere:
+    """The jobs of one function as the program of an engine in this process, with what the run has computed."""
+
+    make: Job
+    run: Run
+
+    def compute(self, batch: _OneJob) -> Arrays:
+        return _computed(self.run, self.make, batch.job)
 
     def inputs(self, batch: _OneJob) -> Arrays:
         return {}

@@ -18,11 +18,12 @@ from vibrid.core.version import __version__
 from vibrid.papers.forecast import forecast, speed, spoken
 from vibrid.papers.freshness import canaries_of, versions
 from vibrid.papers.paper import Item, Paper, Run, load_paper
-from vibrid.papers.verdict import Results, verdict_table
+from vibrid.papers.verdict import made_otherwise, verdict_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+EARLIER = "**Made by an earlier form of this item or by a quick run: not used in the table of verdicts.**"
 MARKS = {True: "met", False: "**missed**", None: ""}
 
 
@@ -103,9 +104,7 @@ def facts_of(paper: Paper, item: Item, outcome, seconds: float, quick: bool) -> 
         "paper": paper.name,
         "item": item.label,
         "title": item.title,
-        "command": f"vibrid reproduce {paper.name} --{item.kind} {item.name}"
-        + (" --data FOLDER" if item.real_data else "")
-        + (" --quick" if quick else ""),
+        "command": paper.command_of(item) + (" --quick" if quick else ""),
         "machine": machine(),
         "date": date.today().isoformat(),
         "version": __version__,
@@ -135,14 +134,16 @@ def machine() -> str:
 
 
 def page(paper: Paper, folder: Path) -> str:
-    """The page of a paper from the files in `folder`: verdicts, first picture, then the items in the paper's order."""
+    """The page of a paper from the files in `folder`: first picture, verdicts, then the items in the paper's order."""
     lines = [f"# {paper.name}", "", paper.citation, ""]
-    lines += verdict_table(paper.claims, Results(folder))
     lines += picture_line(folder, paper.head) if paper.head else []
+    lines += verdict_table(paper.claims, paper.results(folder))
     for item in paper.items:
         file = folder / f"{item.label}.json"
         if file.exists():
             facts = json.loads(file.read_text(encoding="utf-8"))
+            if made_otherwise(facts, paper.command_of(item)):
+                facts["note"] = f"{facts['note']} {EARLIER}".strip()
             lines += section(facts, [] if item.label == paper.head else picture_line(folder, item.label))
     return "\n".join(lines)
 

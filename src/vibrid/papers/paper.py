@@ -11,7 +11,7 @@ from vibrid.core.errors import InputError, Refusal, unknown_name
 from vibrid.core.files import make_folder
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
-from vibrid.papers.verdict import Claim
+from vibrid.papers.verdict import Claim, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -99,6 +99,14 @@ class Paper:
     def study(self, name: str, title: str, real_data: bool = False, part: str = ""):
         """An item that the paper does not have: an alternative method, real data, a limit."""
         return self._add("study", name, title, real_data, part)
+
+    def command_of(self, item: Item) -> str:
+        """The command that makes an item."""
+        return f"vibrid reproduce {self.name} --{item.kind} {item.name}" + (" --data FOLDER" if item.real_data else "")
+
+    def results(self, folder: Path) -> Results:
+        """Its results in a folder, as the table of verdicts reads them."""
+        return Results(folder, {item.label: self.command_of(item) for item in self.items})
 
     def _add(self, kind, name, title, real_data, part):
         def keep(make):

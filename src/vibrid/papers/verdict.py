@@ -2,8 +2,8 @@
 
 Claims contain no typed numbers: a field `{item|row|column|format}` names a result, and its number is read from the
 JSON file of that item when the page is written. `row` is the value of the row's first column, or `#n`, the row's
-number from 0; `check: …` names a check by the beginning of its text; the format of a
-number is Python's, `.3g` unless given.
+number from 0; values of other columns may follow, ` & column=value`; `check: …` names a check by the beginning of its
+text; the format of a number is Python's, `.3g` unless given.
 
 Example
     Claim("Table 2: error of EI₁ 0.225 %", "reproduces", published="{table-2|EI_1 (N m²)|as published (%)} %")
@@ -83,10 +83,15 @@ class Results:
     """The JSON files of a paper's results in a folder, from which the numbers of claims are read.
 
     A missing number is written as "(not made)"; `missing` lists these fields.
+
+    Arguments
+        commands: what makes each item, by label. A result that another command has made, of an earlier form of the item
+            or a quick run, has no numbers here.
     """
 
-    def __init__(self, folder: Path | str):
+    def __init__(self, folder: Path | str, commands: dict[str, str] | None = None):
         self.folder = Path(folder)
+        self.commands = commands or {}
         self.missing: list[str] = []
         self._read: dict[str, dict | None] = {}
 
@@ -112,7 +117,10 @@ class Results:
         elif row.startswith("#"):
             named = facts["rows"][int(row[1:]) :]
         else:
-            named = [r for r in facts["rows"] if r and str(next(iter(r.values()))) == row]
+            first, *others = row.split(" & ")
+            named = [r for r in facts["rows"] if r and str(next(iter(r.values()))) == first]
+            for name, value in (other.split("=", 1) for other in others):
+                named = [r for r in named if str(r.get(name)) == value]
         return named[0].get(column) if named else None
 
     def rows(self, item: str) -> list[dict]:
@@ -123,8 +131,14 @@ class Results:
     def _facts(self, item: str) -> dict | None:
         if item not in self._read:
             file = self.folder / f"{item}.json"
-            self._read[item] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+            facts = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+            self._read[item] = None if facts is None or made_otherwise(facts, self.commands.get(item)) else facts
         return self._read[item]
+
+
+def made_otherwise(facts: dict, command: str | None) -> bool:
+    """Whether a result was made by another command than the one that makes its item now."""
+    return command is not None and facts.get("command") != command
 
 
 def verdict_table(claims: list[Claim], results: Results) -> list[str]:

@@ -56,6 +56,7 @@ def stored(run: Run, name: str, case: System, record: Record, method: Method) ->
         method = dataclasses.replace(method, checkpoint=resume)
     file = None if resume is None else Path(resume).with_suffix(".h5")
     if file is not None and file.exists():
+        run.reused = True  # the time of the item is then not that of a cold run
         return _read_back(file, case, record, method)
     run.progress.stage(f"{type(method).__name__} on {case.name}: {name}")
     networks = type(method).__module__.startswith("vibrid.papers")  # recipes are trained on the accelerator
