@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vibrid.commands.reading import arguments, with_reading
 from vibrid.commands.output import print_json
+from vibrid.commands.reading import arguments, with_reading
 from vibrid.core.errors import InputError
 
 if TYPE_CHECKING:
