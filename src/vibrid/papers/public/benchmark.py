@@ -14,10 +14,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.inputs import InputFile
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.registry import Registry
+from vibrid.networks.checkpoint import Checkpoint
 from vibrid.papers.paper import Paper, Run
 from vibrid.papers.public.ledger import Ledger
 
@@ -127,6 +130,20 @@ class BenchmarkTrial(Run):
     def file(self, wanted: DataFile) -> Path:
         """A file of the user's folder, checked."""
         return wanted.find(self.data)
+
+    def resumed(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The arrays of a part of an entry: made now, or stored by the same command that was interrupted."""
+        path = self.checkpoint(f"{self.entry}-{name}")
+        if path is None:
+            return make()
+        self.stored.add(Path(path))
+        stored = Checkpoint(path).load()
+        if stored is not None and str(stored[0].get("settings")) == self._settings:
+            self.reused = True
+            return stored[0]
+        arrays = make() | {"settings": np.array(self._settings)}
+        Checkpoint(path).keep(arrays)
+        return arrays
 
     def test(self, part: str, open_part: Callable[[], Any]) -> Any:
         """The data of a test part; the reading is written down first."""

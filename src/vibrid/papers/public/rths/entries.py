@@ -12,6 +12,8 @@ from vibrid.papers.public.rths.compensators import MAKERS, made
 from vibrid.records.readers import read_record
 
 OURS = "model-based (ours)"
+_CRITERIA = tuple(f"J{i}" for i in range(1, 10))
+_COLUMNS = (*_CRITERIA, "force, kN", "stable plants", "worst J2, plants", "worst J4, plants")
 _SOURCE = "It is a record of the NGA-West2 database (https://ngawest2.berkeley.edu)."
 MOTIONS = {
     "El Centro 1940": DataFile(
@@ -57,31 +59,16 @@ def ground_of(trial: BenchmarkTrial, name: str) -> np.ndarray:
 def compensators(trial: BenchmarkTrial) -> Outcome:
     settings = trial.settings
     motions = {name: trial.test(name, lambda name=name: ground_of(trial, name)) for name in MOTIONS}
-    plants = perturbed_plants(settings["plants"], settings["plant_seed"])
     references = {
         (case, name): np.asarray(reference_of(case, ground)) for case in CASES for name, ground in motions.items()
     }
     rows = []
-    for label in MAKERS:
-        compensator = made(label, settings["compensators"][label])
-        for case in CASES:
-            trial.progress.stage(f"{label}, case {case}")
-            first, ground = next(iter(motions.items()))
-            others = [criteria(r, references[case, first]) for r in perturbed_runs(case, ground, compensator, plants)]
-            runs = {n: control_run(case, g, compensator) for n, g in motions.items()}
-            found = {n: criteria(run, references[case, n]) for n, run in runs.items()}
-            force = max(float(np.abs(np.asarray(run.force)).max()) for run in runs.values())
-            worst = {j: max(values[j] for values in found.values()) for j in next(iter(found.values()))}
-            worst["J1"] = max((values["J1"] for values in found.values()), key=abs)
+    for number, label in enumerate(MAKERS):
+        found = trial.resumed(f"compensator-{number}", lambda label=label: _table(trial, label, motions, references))
+        for case, values in zip(CASES, found["values"], strict=True):
+            numbers = dict(zip(_COLUMNS, map(float, values), strict=True))
             rows.append(
-                {"compensator": label, "case": case}
-                | {j: float(f"{value:.4g}") for j, value in worst.items()}
-                | {
-                    "force, kN": float(f"{force / 1e3:.3g}"),
-                    "stable plants": sum(bool(np.isfinite(o["J2"]) and o["J2"] < 100) for o in others),
-                    "worst J2, plants": float(f"{max(o['J2'] for o in others):.4g}"),
-                    "worst J4, plants": float(f"{max(o['J4'] for o in others):.4g}"),
-                }
+                {"compensator": label, "case": case} | numbers | {"stable plants": int(numbers["stable plants"])}
             )
     return Outcome(
         rows,
@@ -91,6 +78,27 @@ def compensators(trial: BenchmarkTrial) -> Outcome:
         "rms), which no compensator can remove; J6 to J9 do not. "
         "The largest force is not limited in the loop: 8900 N is the actuator's limit.",
     )
+
+
+def _table(trial: BenchmarkTrial, label: str, motions: dict, references: dict) -> dict[str, np.ndarray]:
+    """The numbers of a compensator: a row for every case."""
+    settings = trial.settings
+    plants = perturbed_plants(settings["plants"], settings["plant_seed"])
+    compensator, rows = made(label, settings["compensators"][label]), []
+    for case in CASES:
+        trial.progress.stage(f"{label}, case {case}")
+        first, ground = next(iter(motions.items()))
+        others = [criteria(r, references[case, first]) for r in perturbed_runs(case, ground, compensator, plants)]
+        runs = {n: control_run(case, g, compensator) for n, g in motions.items()}
+        found = {n: criteria(run, references[case, n]) for n, run in runs.items()}
+        worst = {j: max(values[j] for values in found.values()) for j in _CRITERIA}
+        worst["J1"] = max((values["J1"] for values in found.values()), key=abs)
+        force = max(float(np.abs(np.asarray(run.force)).max()) for run in runs.values())
+        stable = sum(bool(np.isfinite(o["J2"]) and o["J2"] < 100) for o in others)
+        numbers = [f"{worst[j]:.4g}" for j in _CRITERIA] + [f"{force / 1e3:.3g}", stable]
+        numbers += [f"{max(o[j] for o in others):.4g}" for j in ("J2", "J4")]
+        rows.append([float(number) for number in numbers])
+    return {"values": np.array(rows)}
 
 
 def _checks(rows: list[dict], plants: int) -> list[Check]:
