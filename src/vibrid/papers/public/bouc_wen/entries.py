@@ -61,6 +61,11 @@ def public_training(trial: BenchmarkTrial) -> tuple[np.ndarray, np.ndarray]:
     return u[:PERIOD], y.reshape(-1, PERIOD).mean(axis=0)
 
 
+def public_test(trial: BenchmarkTrial) -> tuple[np.ndarray, np.ndarray]:
+    """The file of the multisine test; to be called by `trial.test` alone."""
+    return _arrays(trial.file(TEST))
+
+
 def own_training(trial: BenchmarkTrial) -> tuple[np.ndarray, np.ndarray]:
     recipe = trial.settings["realisation"]
     u, y = realisation.training(recipe["training"], recipe["periods"], recipe["noise_rms"])
@@ -72,7 +77,7 @@ def test_parts(trial: BenchmarkTrial, public: bool) -> dict[str, tuple[np.ndarra
     seed = trial.settings["realisation"]["test"]
     parts = {}
     if public:
-        parts[PUBLIC_MULTISINE] = (*trial.test(PUBLIC_MULTISINE, lambda: _arrays(trial.file(TEST))), True)
+        parts[PUBLIC_MULTISINE] = (*trial.test(PUBLIC_MULTISINE, lambda: public_test(trial)), True)
     else:
         made = trial.test(OWN_MULTISINE, lambda: realisation.multisine_test(seed))
         parts[OWN_MULTISINE] = (*made, True)

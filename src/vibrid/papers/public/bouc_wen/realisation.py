@@ -106,9 +106,9 @@ def training(seed: int, periods: int = 5, noise_rms: float = 8e-6) -> tuple[np.n
     return u[::FINER], y + noise(seed + 1, y.size, noise_rms).reshape(y.shape)
 
 
-def multisine_test(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def multisine_test(seed: int, rms: float = 50.0) -> tuple[np.ndarray, np.ndarray]:
     """Force (N) and displacement (m) of one period in the steady state, without noise."""
-    u = multisine(seed)
+    u = multisine(seed, rms)
     return u[::FINER], periods_of(Oscillator(), u, 1)[0]
 
 
