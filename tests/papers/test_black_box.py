@@ -41,32 +41,23 @@ def test_monomials_are_all_of_the_degrees():
     assert len(monomials(4, 2, 3)) == 10 + 20
 
 
+LEARNT = {"pysindy": 0.2, "narx": 0.15, "recurrent": 0.4, "state-space": 0.05}  # 1: the mean alone
+
+
 @pytest.mark.parametrize("name", METHODS)
-def test_a_box_learns_and_its_free_run_is_the_same_again(name, series):
-    """The free run of its parameters has the error that the training told; training lowers it."""
+def test_a_box_learns_and_runs_freely(name, series):
+    """A short training lowers the error; the free run has the error that the training told, and sees no later input."""
     method, setting = METHODS[name], SETTINGS[name]
-    short = method.train(setting, series, 0, Budget(100.0, 0))
-    trained = method.train(setting, series, 0, Budget(100.0, 25))
-    assert np.isfinite(trained.vector).all() and trained.vector.ndim == 1
-    run = method.run(setting, series, trained.vector[None], series.scaled(series.u * series.input_unit[1] +
-                                                                          series.input_unit[0]))[0]  # fmt: skip
+    trained = method.train(setting, series, 0, Budget(100.0, 25 if name == "state-space" else 500))
+    assert np.isfinite(trained.vector).all() and trained.validation < LEARNT[name]
+    measured = series.u * series.input_unit[1] + series.input_unit[0]
+    run, other = (
+        method.run(setting, series, trained.vector[None], series.scaled(u))[0]
+        for u in (measured, np.where(np.arange(len(measured)) < 300, measured, 0.0))
+    )
     assert series.validation(run) == pytest.approx(trained.validation, rel=1e-6)
-    if name == "pysindy":  # it has no descent
-        assert trained.validation < 0.2
-    else:
-        assert trained.validation < short.validation
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_free_runs_do_not_see_the_output(name, series):
-    """The output at a time depends on no later input, and on no measured output."""
-    method, setting = METHODS[name], SETTINGS[name]
-    vector = method.train(setting, series, 1, Budget(100.0, 0)).vector[None]
-    u = jnp.asarray(series.u)
-    other = u.at[300:].set(0.0)
-    runs = [method.run(setting, series, vector, each)[0] for each in (u, other)]
-    np.testing.assert_array_equal(runs[0][:300], runs[1][:300])
-    assert np.abs(runs[0][300:] - runs[1][300:]).max() > 1e-3
+    np.testing.assert_array_equal(run[:300], other[:300])
+    assert np.abs(run[300:] - other[300:]).max() > 1e-3
 
 
 def test_the_best_setting_is_trained_from_every_seed():
