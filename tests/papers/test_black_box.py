@@ -60,14 +60,17 @@ def test_a_box_learns_and_runs_freely(name, series):
     assert np.abs(run[300:] - other[300:]).max() > 1e-3
 
 
-def test_the_best_setting_is_trained_from_every_seed():
+def test_the_best_setting_is_trained_from_every_seed(series):
     class Toy:
         name = "toy"
+
+        def run(self, setting, series, vectors, u):
+            raise AssertionError("nothing runs freely while it is tuned")
 
         def train(self, setting, series, seed, budget):
             return TrainedBox(np.array([setting["x"], seed]), abs(setting["x"] - 2.0) + 0.1 * seed, 1.0, 1)
 
-    found = tuned(Toy(), [{"x": 1.0}, {"x": 2.0}, {"x": 3.5}], None, [0, 1, 2], Budget(1.0))
+    found = tuned(Toy(), [{"x": 1.0}, {"x": 2.0}, {"x": 3.5}], series, [0, 1, 2], Budget(1.0))
     assert found["setting"] == 1 and found["tried"].tolist() == [1.0, 0.0, 1.5]
     assert found["vectors"].tolist() == [[2.0, 0.0], [2.0, 1.0], [2.0, 2.0]]
 

@@ -62,7 +62,7 @@ def by_levenberg(
         if not np.all(np.isfinite(normal)):
             break
         scale = np.diag(normal) + 1e-9 * np.trace(normal) / len(slope)
-        lower = False
+        lower, trial, then = False, vector, now
         while not lower and damping < 1e12:
             trial = vector - jnp.asarray(np.linalg.solve(normal + damping * np.diag(scale), slope))
             then = _squares(errors(trial))

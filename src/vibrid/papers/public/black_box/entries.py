@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vibrid.core import paths
 from vibrid.papers.paper import Check, Outcome
 from vibrid.papers.public.benchmark import Benchmark, BenchmarkTrial, load_benchmark
 from vibrid.papers.public.black_box.picture import draw_boxes
@@ -13,7 +14,15 @@ from vibrid.papers.public.black_box.series import Budget, Series
 from vibrid.papers.public.black_box.tuning import METHODS, tuned
 from vibrid.papers.public.bouc_wen import realisation
 from vibrid.papers.public.bouc_wen.entries import OWN_SWEEP, PUBLIC_MULTISINE, public_test, public_training
-from vibrid.papers.public.bouc_wen.fitting import Stopwatch, bouc_wen_of, fit_bouc_wen, free_run, guess
+from vibrid.papers.public.bouc_wen.fitting import (
+    BOUC_WEN,
+    MASS_AND_DAMPING,
+    Stopwatch,
+    bouc_wen_of,
+    fit_bouc_wen,
+    free_run,
+    guess,
+)
 
 TWICE = "multisine of twice the force, own realisation"
 GREY = "vibrid, the law given"
@@ -69,14 +78,10 @@ def law_fits(trial: BenchmarkTrial, u: np.ndarray, y: np.ndarray) -> dict[str, n
         watch = Stopwatch()
         fit = fit_bouc_wen(settings, u, y, guess(seed, settings["guess_factor"]))
         found["seconds"].append(watch.read()[1])
-        building = fit.structure
-        law = building.storeys[0]
-        k, share, n = float(law.stiffness), float(law.post_yield_ratio), float(law.exponent)
+        m, c, k, beta, gamma, n, share = (float(paths.get(fit.structure, n)) for n in (*MASS_AND_DAMPING, *BOUC_WEN))
         alpha = (1.0 - share) * k
         unit = alpha ** (1.0 - n)
-        found["vectors"].append(
-            [building.masses[0], building.damping.damping, share * k, alpha, 1.0, law.beta * unit, law.gamma * unit, n]
-        )
+        found["vectors"].append([m, c, share * k, alpha, 1.0, beta * unit, gamma * unit, n])
     return {name: np.array(values, float) for name, values in found.items()}
 
 

@@ -54,12 +54,13 @@ def _along(cell: str, parameters: Any, u: jax.Array) -> jax.Array:
     """(samples, batch) outputs of inputs (samples, batch)."""
     layer, head = parameters
     x = u[..., None]
-    hidden = layer.along(layer.start(u.shape[1:]), x)[0] if cell == "lstm" else _gated(*layer, x)
+    hidden = layer.along(layer.start(u.shape[1:]), x)[0] if cell == "lstm" else _gated(layer, x)
     return jnp.concatenate([hidden, x], axis=-1) @ head
 
 
-def _gated(weights: jax.Array, bias: jax.Array, x: jax.Array) -> jax.Array:
+def _gated(layer: tuple[jax.Array, jax.Array], x: jax.Array) -> jax.Array:
     """Hidden states of a GRU: h ← (1 − z) n + z h, n = tanh(x W + r (h U))."""
+    weights, bias = layer
     width = bias.shape[0] // 3
     inner = weights[1:]
 

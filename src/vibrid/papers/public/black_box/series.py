@@ -33,8 +33,8 @@ class Series:
     def of(cls, u: np.ndarray, y: np.ndarray, washout: int, share: float) -> Series:
         """Of a record: the last `1 − share` of it chooses between settings."""
         units = [(float(v.mean()), float(v.std())) for v in (u, y)]
-        scaled = [(v - mean) / size for v, (mean, size) in zip((u, y), units, strict=True)]
-        return cls(*scaled, washout, washout + round(share * (len(u) - washout)), units[0], units[1])
+        driven, seen = ((v - mean) / size for v, (mean, size) in zip((u, y), units, strict=True))
+        return cls(driven, seen, washout, washout + round(share * (len(u) - washout)), units[0], units[1])
 
     @classmethod
     def periodic(cls, u: np.ndarray, y: np.ndarray, washout: int, share: float) -> Series:
