@@ -88,13 +88,45 @@ def test_every_method_has_four_settings_and_the_same_budget():
     assert len(settings["seeds"]) == 10 and settings["twice"]["rms"] == 2 * 50.0
 
 
-def test_errors_and_rows_by_part():
-    """A law that was fitted exactly has the error of its integration alone; a row has medians and worst values."""
-    u, y = realisation.multisine_test(5, 100.0)
-    p = realisation.Oscillator()
-    unit = p.beta * np.array([p.gamma, p.delta])  # with β = 1 and ν = 1
-    found = {"vectors": np.array([[p.m, p.c, p.k, p.alpha, 1.0, *unit, p.nu]]), "seconds": np.array([1.0])}
-    errors = entries.law_errors(found, {"twice": (u, y, True)})
-    assert errors["twice"][0] < 0.1
+class Silent:
+    """A box that answers nothing: its error is the motion itself."""
+
+    name = "silent"
+
+    def train(self, setting, series, seed, budget):
+        return TrainedBox(np.zeros(3), 1.0, 0.5, 1)
+
+    def run(self, setting, series, vectors, u):
+        return np.zeros((len(vectors), len(u)))
+
+
+def test_the_table_of_the_entry(monkeypatch):
+    """Everything is trained before a test part is read, once; a law that was fitted exactly has almost no error, a
+    model without an answer that of the motion."""
+    data, p = realisation.multisine_test(5), realisation.Oscillator()
+    trial = BenchmarkTrial(load_benchmark("black-box"), quick=True)
+    trial.settings["methods"] = {"silent": [{"lags": 2}, {"lags": 3}]}
+    exact = np.array([p.m, p.c, p.k, p.alpha, 1.0, p.beta * p.gamma, p.beta * p.delta, p.nu])  # ν is 1: β may be 1
+
+    def law_fits(trial, u, y):
+        assert not trial.ledger.reads
+        return {"vectors": np.stack([exact, exact]), "seconds": np.ones(2)}
+
+    for name, other in {
+        "METHODS": {"silent": Silent()}, "public_training": lambda trial: data, "public_test": lambda trial: data,
+        "law_fits": law_fits,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(entries, name, other)
+    made = entries.methods(trial)
+    assert [r["part"] for r in trial.ledger.reads] == [entries.PUBLIC_MULTISINE, entries.TWICE]
+    silent, law = made.rows
+    for part in (entries.PUBLIC_MULTISINE, entries.TWICE):
+        assert law[f"{part}, worst"] < 0.1 and silent[f"{part}, median"] == pytest.approx(100.0, abs=0.5)
+    assert silent["setting"] == "lags 2" and silent["parameters"] == 3 and law["parameters"] == 7
+    assert len(made.checks) == 2 and "(silent)" in made.checks[0].measured and made.figure is not None
+
+
+def test_a_row_counts_the_runs_that_diverged():
+    found = {"seconds": np.array([1.0, 2.0])}
     row = entries._row("a", found, 7, {"p": [1.0, 2.0, 400.0], "q": [np.inf, 2.0, 3.0]}, {"lags": 2})
-    assert row["p, median"] == 2.0 and row["p, worst"] == 400.0 and row["diverged"] == 2 and row["setting"] == "lags 2"
+    assert row["p, median"] == 2.0 and row["p, worst"] == 400.0 and row["diverged"] == 2
