@@ -100,6 +100,34 @@ def test_a_file_that_is_missing_or_another_is_refused(toy, tmp_path):
     assert named.exit_code == 1 and "Ask Someone" in named.output
 
 
+def test_an_entry_goes_on_where_it_was_interrupted(toy, tmp_path):
+    """Parts that were finished under the same settings are read; of other settings they are made again."""
+    made = []
+
+    @toy.entry("long", "Of two parts")
+    def long(trial):
+        def part(number):
+            if number == 2 and made == [1]:
+                raise InputError("The machine was turned off.")
+            made.append(number)
+            return {"value": np.array(10.0 * number)}
+
+        values = [float(trial.resumed(f"part-{n}", lambda n=n: part(n))["value"]) for n in (1, 2)]
+        return Outcome([{"what": "x", "values": sum(values)}])
+
+    assert run("toy", "--entry", "long", "--out", tmp_path).exit_code == 1
+    made.append(0)
+    done = run("toy", "--entry", "long", "--out", tmp_path)
+    assert done.exit_code == 0 and made == [1, 0, 2], done.output
+    facts = json.loads((tmp_path / "public" / "toy" / "entry-long.json").read_text())
+    assert facts["rows"][0]["values"] == 30.0 and not list((tmp_path / "public" / "toy" / "unfinished").iterdir())
+    made.clear()
+    assert run("toy", "--entry", "long", "--out", tmp_path).exit_code == 1  # stores part 1 again
+    made[:] = [0]
+    toy.settings_text = lambda: b"seeds = []"
+    assert run("toy", "--entry", "long", "--out", tmp_path).exit_code == 0 and made == [0, 1, 2]
+
+
 def test_the_list(toy):
     assert "--entry filed  From a file  (needs --data)" in run().output
     listed = {b["benchmark"]: b for b in json.loads(run("--json").output)}
