@@ -131,8 +131,8 @@ def _by_chance(basis: np.ndarray, r: np.ndarray) -> list[float]:
 
     Noise whose spectrum has an empty band is not quite whitened; more of it then falls on signals by chance.
     """
-    shifts = np.linspace(0.1, 0.9, _SHIFTS) * len(r)
-    earlier = np.stack([np.roll(r, -int(shift)) for shift in shifts], axis=1)  # as causes that are so much later
+    firsts, twice = np.linspace(0.1, 0.9, _SHIFTS) * len(r), np.concatenate([r, r])
+    earlier = np.stack([twice[int(first) :][: len(r)] for first in firsts], axis=1)  # as if causes were so much later
     return np.sum((basis.T @ earlier) ** 2, axis=0).tolist()
 
 

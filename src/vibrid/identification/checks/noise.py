@@ -28,6 +28,7 @@ SPOILT = 0.2
 _WIDTHS = (10, 25, 60)  # samples over which a size that changes with time is averaged
 _GROWTH = 10.0 ** np.linspace(-2, 3, 11)  # share of noise that grows with the signal, to be tried
 _TAILS = [(degrees, spread) for degrees in (2.0, 3.0, 5.0, 8.0) for spread in (0.4, 0.6, 0.75, 0.9)]
+_SURELY = 1.5  # times what autocovariances explain, if that is still too little for any order
 _FEW, _MANY = 2, 8  # orders; with more than the last it is asked first how many are worth trying
 _AT_ONCE = 2_000_000  # numbers of several versions of the residuals at once
 _LONG = 40  # samples of the filter with a floor
@@ -293,6 +294,9 @@ def _worth(residuals, count, longest: int) -> int:
     spectra = [np.fft.rfft(r, 2 * r.shape[1]) for r in residuals]
     covariance = sum(np.fft.irfft(np.abs(part) ** 2)[:, : longest + 1] for part in spectra)
     left, chosen = covariance[:, 0] + 1e-300, 0
+    together = np.cumsum((covariance[:, 1:] / left[:, None]) ** 2, axis=1)
+    if np.all(_SURELY * count * together < np.log(max(count, 2)) * np.arange(1, longest + 1)):
+        return 2
     polynomial, zero = np.ones((len(left), 1)), np.zeros((len(left), 1))
     least = count * np.log(left)
     for order in range(1, longest + 1):
