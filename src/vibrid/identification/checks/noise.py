@@ -292,7 +292,7 @@ def _worth(residuals, count, longest: int) -> int:
     """Orders to be tried by Burg's recursion: all, or two more than twice the few that the equations of Yule and Walker
     choose, which take the autocovariances alone."""
     spectra = [np.fft.rfft(r, 2 * r.shape[1]) for r in residuals]
-    covariance = sum(np.fft.irfft(np.abs(part) ** 2)[:, : longest + 1] for part in spectra)
+    covariance = np.sum([np.fft.irfft(np.abs(part) ** 2)[:, : longest + 1] for part in spectra], axis=0)
     left, chosen = covariance[:, 0] + 1e-300, 0
     together = np.cumsum((covariance[:, 1:] / left[:, None]) ** 2, axis=1)
     if np.all(_SURELY * count * together < np.log(max(count, 2)) * np.arange(1, longest + 1)):
