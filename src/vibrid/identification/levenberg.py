@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -104,7 +105,7 @@ class LinearReadings:
     predictions: list[np.ndarray]
     slopes: list[np.ndarray]
 
-    @property
+    @cached_property
     def residuals(self) -> list[np.ndarray]:
         """Measured − predicted; zero where a sample is missing."""
         pairs = zip(self.problem.data, self.predictions, strict=True)
@@ -112,6 +113,10 @@ class LinearReadings:
 
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of the priors, and their derivatives."""
+        return self._prior
+
+    @cached_property
+    def _prior(self) -> tuple[np.ndarray, np.ndarray]:
         free, unknowns = jnp.asarray(self.free), self.problem.unknowns
         return np.asarray(unknowns.prior_residual(free)), np.asarray(unknowns.prior_slope(free))
 

@@ -97,10 +97,16 @@ class Problem(eqx.Module):
         return dataclasses.replace(
             self,
             integrator=default_integrator(self.experiment.structure, hold) if exact else self.integrator,
-            data=tuple(dataclasses.replace(d, drive=drive(d.drive.samples, hold, substeps)) for d in self.data),
+            data=tuple(dataclasses.replace(d, drive=self._between(d.drive, hold, substeps)) for d in self.data),
             hold=hold,
             substeps=substeps,
         )
+
+    def _between(self, driven: Drive, hold: str, substeps: int) -> Drive:
+        """Inputs with another assumption about what is between the samples, or other steps."""
+        if hold == self.hold and hold != "band-limited":  # the only pieces that follow the steps
+            return driven
+        return drive(np.asarray(driven.samples), hold, substeps)
 
     def predict(self, free: Array, record: int = 0) -> jax.Array:
         """(nt, ny): predicted readings with the unknowns at θ(φ)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import equinox as eqx
 import jax
@@ -96,11 +97,15 @@ def _upsample(known: np.ndarray, factor: int) -> np.ndarray:
     the first and last dozens of samples are right for motions that begin and end gently.
     """
     longer = np.pad(known, ((_FILTER, _FILTER), (0, 0)), mode="reflect", reflect_type="odd")
-    window = scipy.signal.firwin(2 * _FILTER * factor + 1, 1.0 / factor, window=("kaiser", 12.0))
-    fine = scipy.signal.resample_poly(longer, factor, 1, axis=0, window=window)
+    fine = scipy.signal.resample_poly(longer, factor, 1, axis=0, window=_window(factor))
     fine = fine[_FILTER * factor : (_FILTER + len(known) - 1) * factor + 1]
     fine[::factor] = known
     return fine
+
+
+@lru_cache(maxsize=8)
+def _window(factor: int) -> np.ndarray:
+    return scipy.signal.firwin(2 * _FILTER * factor + 1, 1.0 / factor, window=("kaiser", 12.0))
 
 
 @checked

@@ -17,8 +17,8 @@ from vibrid.core.device import on_processor
 from vibrid.core.errors import VibridError
 from vibrid.identification.checks.again import movable
 from vibrid.identification.checks.numbers import MOST_NUMBERS
+from vibrid.identification.checks.work import around, forget
 from vibrid.identification.conclude import covariance_of
-from vibrid.identification.levenberg import linearised
 from vibrid.structures.device import ImposedTest
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ ERROR = 0.01
 def moved_by_calibration(fit: Identification, error: float = ERROR) -> np.ndarray:
     """(channels, unknowns): how far such an error of every channel moves every estimate, in its standard deviations;
     NaN where an unknown is held or has no deviation."""
-    here, keep = linearised(fit.problem, fit.free), movable(fit)
+    here, keep = around(fit), movable(fit)
     _, _, normal = here.normal_equations(fit.noise)
     inverse = covariance_of(normal[np.ix_(keep, keep)])
     found = np.full((len(fit.problem.sensors), len(fit.names)), np.nan)
@@ -61,6 +61,8 @@ def calibration_in_words(fit: Identification, least: float = 0.0) -> str:
         moved = np.where(gains, np.nan, np.abs(moved_by_calibration(fit)))
     except VibridError:  # a law of a plugin that is not there
         return ""
+    finally:
+        forget()
     if not np.nanmax(moved, initial=-1.0) >= least:
         return ""
     channel, unknown = np.unravel_index(np.nanargmax(moved), moved.shape)

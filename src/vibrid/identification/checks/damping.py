@@ -19,12 +19,17 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import ndtri
 
+from vibrid.core import native
 from vibrid.core.findings import WRONG, Finding
+from vibrid.identification.checks.work import around
 from vibrid.identification.diagnostics import autocorrelation, verdict
+from vibrid.identification.experiment import Experiment
 from vibrid.identification.problem import Problem
+from vibrid.identification.unknowns import UnknownSet
 from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, run
 from vibrid.structures.damping import Damping
+from vibrid.structures.model import Loads
 
 if TYPE_CHECKING:
     from vibrid.identification.result import Identification
@@ -120,13 +125,19 @@ class _Extension:
 
 
 def _modes(problem: Problem, free: np.ndarray) -> _Modes:
-    structure = problem.unknowns.apply(problem.experiment, jnp.asarray(free)).structure
-    mass, damping, stiffness = (np.asarray(a) for a in structure.model(problem.data[0].loads).initial_matrices())
+    mass, damping, stiffness = map(
+        np.asarray, _matrices(problem.unknowns, problem.experiment, problem.data[0].loads, free)
+    )
     values, shapes = eigh(stiffness, mass)
     chosen = np.flatnonzero(values > 1e-9 * values.max())[:MOST_MODES]
     omega, shapes = np.sqrt(values[chosen]), shapes[:, chosen]
     ratios = np.einsum("ik,ij,jk->k", shapes, damping, shapes) / (2 * omega)
     return _Modes(mass @ shapes, omega, ratios)
+
+
+@eqx.filter_jit
+def _matrices(unknowns: UnknownSet, experiment: Experiment, loads: Loads, free):
+    return unknowns.apply(experiment, jnp.asarray(free)).structure.model(loads).initial_matrices()
 
 
 def _extended(fit: Identification, modes: _Modes) -> _Extension | None:
@@ -139,8 +150,8 @@ def _extended(fit: Identification, modes: _Modes) -> _Extension | None:
     point = np.concatenate([fit.free, np.zeros(count)])
     costs: list[float] = []
     best = point, np.zeros(count), np.zeros(0)
-    for _ in range(STEPS):
-        slopes, readings = _slopes(problem, point, modes)
+    for step in range(STEPS):
+        slopes, readings = _slopes(problem, point, modes) if step else _first_slopes(fit, modes)
         residual = ((measured - readings) * weights).reshape(-1)
         cost = float(residual @ residual)
         if not np.isfinite(cost) or (costs and cost > costs[-1]):
@@ -179,22 +190,36 @@ def _deviations(inverse: np.ndarray, columns: np.ndarray, residual: np.ndarray, 
     return np.sqrt(np.maximum(variance, plain)) + 1e-300
 
 
+def _first_slopes(fit: Identification, modes: _Modes) -> tuple[np.ndarray, np.ndarray]:
+    """`_slopes` at the estimate, where those of the unknowns are known already."""
+    here, count = around(fit), len(modes.omega)
+    point = np.concatenate([fit.free, np.zeros(count)])
+    steps = _STEP * np.eye(len(point))[-count:]
+    after, before = np.split(_readings_at(fit.problem, modes, point + steps, point - steps), 2)
+    ratios = np.moveaxis((after - before) / (2 * _STEP), 0, -1)
+    return np.concatenate([np.concatenate(here.slopes), ratios], axis=-1), np.concatenate(here.predictions)
+
+
 def _slopes(problem: Problem, point: np.ndarray, modes: _Modes) -> tuple[np.ndarray, np.ndarray]:
     """d(reading)/d(φ, ζ) (samples of all records, sensors, p + k) by central differences, and the readings.
 
     Differences need the simulation alone to be compiled, not its derivatives.
     """
     steps = _STEP * np.eye(len(point))
-    around = np.concatenate([point + steps, point - steps, point[None]])
-    after, before, here = np.split(
-        np.asarray(_all_readings(problem, around, modes.inertia, modes.omega)), [len(point), 2 * len(point)]
-    )
+    found = _readings_at(problem, modes, point + steps, point - steps, point[None])
+    after, before, here = np.split(found, [len(point), 2 * len(point)])
     return np.moveaxis((after - before) / (2 * _STEP), 0, -1), here[0]
 
 
-@eqx.filter_jit
-def _all_readings(problem: Problem, points, inertia, omega) -> jax.Array:
-    return jax.vmap(lambda point: _readings(problem, point, inertia, omega))(points)
+def _readings_at(problem: Problem, modes: _Modes, *points: np.ndarray) -> np.ndarray:
+    """(points, samples of all records, sensors)."""
+    return np.asarray(_all_readings((problem, modes.inertia, modes.omega), np.concatenate(points)))
+
+
+@native.batch
+def _all_readings(shared, point) -> jax.Array:
+    problem, inertia, omega = shared
+    return _readings(problem, point, inertia, omega)
 
 
 def _readings(problem: Problem, point, inertia, omega) -> jax.Array:

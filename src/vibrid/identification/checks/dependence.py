@@ -131,8 +131,9 @@ def _by_chance(basis: np.ndarray, r: np.ndarray) -> list[float]:
 
     Noise whose spectrum has an empty band is not quite whitened; more of it then falls on signals by chance.
     """
-    shifts = np.linspace(0.1, 0.9, _SHIFTS) * len(r)
-    return [float(np.sum((np.roll(basis, int(shift), axis=0).T @ r) ** 2)) for shift in shifts]
+    firsts, twice = np.linspace(0.1, 0.9, _SHIFTS) * len(r), np.concatenate([r, r])
+    earlier = np.stack([twice[int(first) :][: len(r)] for first in firsts], axis=1)  # as if causes were so much later
+    return np.sum((basis.T @ earlier) ** 2, axis=0).tolist()
 
 
 def _causes(here: LinearReadings, record: int, channel: int) -> np.ndarray:
@@ -146,7 +147,8 @@ def _causes(here: LinearReadings, record: int, channel: int) -> np.ndarray:
         columns += [np.concatenate([np.zeros(lag), u[: len(u) - lag]]) for lag in _LAGS]
     y = signals[:, channel]
     moved = np.cumsum(y - y.mean()) * step
-    moved = moved - np.polynomial.Polynomial.fit(time, moved, 2)(time)
+    trend = np.stack([columns[0], time, time**2], axis=1)
+    moved = moved - trend @ np.linalg.solve(trend.T @ trend, trend.T @ moved)
     for q in (y, np.gradient(y, step), moved):
         q = q / (np.sqrt(np.mean(q * q)) + 1e-300)
         columns += [q, q * np.abs(q), q**3]
@@ -160,5 +162,7 @@ def orthonormal(columns: np.ndarray) -> np.ndarray:
     size = np.linalg.norm(columns, axis=0)
     if not np.any(size > 0):
         return np.zeros((len(columns), 0))
-    vectors, values, _ = np.linalg.svd(columns[:, size > 0] / size[size > 0], full_matrices=False)
-    return vectors[:, values > np.sqrt(_SAME) * values.max(initial=0.0)]
+    scaled = columns[:, size > 0] / size[size > 0]
+    squares, directions = np.linalg.eigh(scaled.T @ scaled)
+    kept = squares > _SAME * squares[-1]
+    return scaled @ (directions[:, kept] / np.sqrt(squares[kept]))

@@ -132,10 +132,13 @@ def _fitted(spectra: np.ndarray, transfer: np.ndarray, noise: np.ndarray) -> tup
     def value(logs):
         return _unlikelihood(spectra, _matrix(logs, shared))
 
+    def both(logs):
+        return _unlikelihood_and_slope(spectra, transfer, logs, _matrix(logs, shared))
+
     starts = [np.log([*(part * noise), share]) for part, share in ((0.9, 3e-3), (0.6, 2e-2), (0.3, 1e-1))]
     first = min(starts, key=value)
     limits = [(np.log(1e-3 * n), np.log(1.5 * n)) for n in noise] + [(np.log(LEAST), 0.0)]
-    found = scipy.optimize.minimize(value, first, method="L-BFGS-B", bounds=limits)
+    found = scipy.optimize.minimize(both, first, method="L-BFGS-B", bounds=limits, jac=True)
     return float(found.fun), np.exp(found.x)
 
 
@@ -148,6 +151,17 @@ def _unlikelihood(spectra: np.ndarray, matrices: np.ndarray) -> float:
     root = np.linalg.cholesky(matrices)
     size = 2.0 * np.sum(np.log(np.diagonal(root, axis1=1, axis2=2).real))
     return float(size + np.sum(np.abs(np.linalg.solve(root, spectra[:, :, None])) ** 2))
+
+
+def _unlikelihood_and_slope(spectra, transfer, logs: np.ndarray, matrices: np.ndarray) -> tuple[float, np.ndarray]:
+    """Whittle's likelihood with its derivatives by the logarithms of the sizes."""
+    inverse = np.linalg.inv(matrices)
+    solved = np.einsum("fij,fj->fi", inverse, spectra)
+    value = np.sum(np.linalg.slogdet(matrices)[1]) + np.sum((spectra.conj() * solved).real)
+    own = np.sum(np.diagonal(inverse, axis1=1, axis2=2).real - np.abs(solved) ** 2, axis=0)
+    through = np.sum((transfer.conj() * (inverse @ transfer)).real)
+    common = through - np.sum(np.abs(np.einsum("fim,fi->fm", transfer.conj(), solved)) ** 2)
+    return float(value), 2.0 * np.exp(2.0 * logs) * np.append(own, common)
 
 
 def _of_channels(noise: NoiseModel, here: LinearReadings) -> float:

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core import native
 from vibrid.identification.checks.transfer import transfer
 from vibrid.identification.checks.work import first_model
 from vibrid.identification.experiment import Experiment
@@ -94,14 +95,12 @@ class _Laws:
 
 
 def _by_transfer(problem: Problem, experiment: Experiment) -> list[np.ndarray]:
-    structure = cast("ShearBuilding", experiment.structure)
-    watched = dataclasses.replace(experiment, sensors=tuple(_drift_sensors(structure.floors)))
     moved, laws = [], None
     for data in problem.data:
         inputs, window = np.asarray(data.drive.samples), _Window(data.samples, data.step)
-        motion = window.response(inputs, np.asarray(_over_inputs(watched, data.loads, window.s)))
+        over_inputs, over = map(np.asarray, _over_both(experiment, data.loads, window.s))
+        motion = window.response(inputs, over_inputs)
         laws = laws or _Laws(motion)  # of the first record
-        over = np.asarray(_over_storeys(experiment, data.loads, window.s))
         of_kind = laws.forces(motion, data.step)
         moved.append(np.concatenate([window.responses(force, over) for force in of_kind], axis=2))
     return moved
@@ -133,15 +132,13 @@ class _Window:
 
 
 @eqx.filter_jit
-def _over_inputs(experiment: Experiment, loads: Loads, s):
-    return transfer(experiment, loads, s)
-
-
-@eqx.filter_jit
-def _over_storeys(experiment: Experiment, loads: Loads, s):
-    """Readings over a force in each storey, which pulls its floors together as that of a stretched spring does."""
+def _over_both(experiment: Experiment, loads: Loads, s):
+    """Drifts of all storeys and their rates over the inputs; and readings over a force in each storey, which pulls its
+    floors together as that of a stretched spring does."""
     model = experiment.structure.model(loads)
-    return transfer(experiment, loads, s, along=-_drift_rows(experiment, model).T)
+    floors = cast("ShearBuilding", experiment.structure).floors
+    watched = dataclasses.replace(experiment, sensors=tuple(_drift_sensors(floors)))
+    return transfer(watched, loads, s), transfer(experiment, loads, s, along=-_drift_rows(experiment, model).T)
 
 
 def _drift_rows(experiment: Experiment, model: Model) -> jax.Array:
@@ -157,7 +154,7 @@ def _stacked(laws: Law, count: int) -> Law:
     return jax.tree.map(lambda values: jnp.broadcast_to(jnp.asarray(values, float), (count,)), laws)
 
 
-@eqx.filter_jit
+@native.jit
 def _along(laws: Law, e, w, step):
     """(samples, laws): forces along deformations and rates; the path between samples is the cubic through both."""
 
@@ -219,24 +216,26 @@ def largest_drift(problem: Problem, free: np.ndarray, record: int, storey: int) 
     return float(np.abs(motion[:, storey]).max())
 
 
-@eqx.filter_jit
 def _moved(problem: Problem, experiment: Experiment, record: int, forces: Drive):
     """(samples, sensors, forces): change of the readings for every force (kinds × storeys)."""
+    return _readings_beside(problem, experiment, record, forces, jnp.zeros(forces.samples.shape[1]))[1]
+
+
+@native.jacobian
+def _readings_beside(problem: Problem, experiment: Experiment, record: int, forces: Drive, sizes):
+    """(samples, sensors): readings with forces of these sizes in the storeys."""
     data, structure = problem.data[record], cast("ShearBuilding", experiment.structure)
     rows = _drift_rows(experiment, structure.model(data.loads))
     loads = (*data.loads, *(("load", place) for place in structure.places()))
     driven, shifted = problem.driven(experiment, data), dataclasses.replace(experiment, loads=())
     forces = _in_pieces(forces, driven.pieces)
 
-    def readings(sizes):
-        def on_floors(values):
-            storeys = (sizes * values).reshape(*values.shape[:-1], -1, structure.floors).sum(axis=-2)
-            return -storeys @ rows
+    def on_floors(values):
+        storeys = (sizes * values).reshape(*values.shape[:-1], -1, structure.floors).sum(axis=-2)
+        return -storeys @ rows
 
-        larger = dataclasses.replace(data, drive=_beside(driven, jax.tree.map(on_floors, forces)), loads=loads)
-        return problem.predict_data(shifted, larger, record)
-
-    return jax.jacfwd(readings)(jnp.zeros(forces.samples.shape[1]))
+    larger = dataclasses.replace(data, drive=_beside(driven, jax.tree.map(on_floors, forces)), loads=loads)
+    return problem.predict_data(shifted, larger, record)
 
 
 def _in_pieces(driven: Drive, pieces: int) -> Drive:

@@ -83,7 +83,7 @@ def missing_laws(fit: Identification) -> list[Finding]:
     suspect = max(f.excess for f in fit.fits) > SUSPECT or not all(f.white for f in fit.fits)
     if not suspect and not is_linear(fit.problem, fit.free):
         return []
-    scores = law_scores(fit)
+    scores = law_scores(fit, likely=True)
     if not scores or scores[0].held_out <= 0.0 or scores[0].drop < _threshold(len(scores)):
         return []
     best = scores[0]
@@ -154,38 +154,37 @@ def is_tested(fit: Identification) -> bool:
     return isinstance(structure, ShearBuilding) and structure.floors <= MOST_STOREYS and not fit.problem.delays
 
 
-def law_scores(fit: Identification) -> list[LawScore]:
-    """All small forces that the unknowns do not explain, the most likely first."""
+def law_scores(fit: Identification, likely: bool = False) -> list[LawScore]:
+    """All small forces that the unknowns do not explain, the most likely first; none where only those that are likely
+    are asked for, and the noise by chance explains as much as the best of them."""
     here, keep = around(fit), movable(fit)
     noise = noise_about_trend(here)
     left = left_over(here, noise, keep)
     kinds, moved = directions(fit.problem, fit.free)
+    tried = np.concatenate([noise.whitened(i, part).reshape(-1, len(kinds)) for i, part in enumerate(moved)])
+    outside = tried - left.basis @ (left.basis.T @ tried)
+    powers, along = np.sum(outside**2, axis=0), outside.T @ left.residual
+    seen = left.are_outside(powers, np.sum(tried**2, axis=0))
+    drops = along[seen] ** 2 / powers[seen]
+    if likely and not np.max(drops, initial=0.0) >= _threshold(len(drops)) * left.size:
+        return []
     inverse = covariance_of(left.known.T @ left.known)
     deviation = np.sqrt(np.diag(inverse))
     shapes = [d.readings.shape for d in fit.problem.data]
-    first = np.concatenate([np.repeat(_every_second(n), channels) for n, channels in shapes])
-    outside = {}
-    for q, kind in enumerate(kinds):
-        d = np.concatenate([noise.whitened(i, part[:, :, q]).reshape(-1) for i, part in enumerate(moved)])
-        rest = left.outside(d)
-        if rest is not None:
-            outside[kind] = d, rest
-    together = left.explained([rest for _, rest in outside.values()])
+    halves = np.concatenate([np.repeat(_every_second(n), channels) for n, channels in shapes])
+    together = left.explained([outside[:, q] for q in np.flatnonzero(seen)])
     found = []
-    for (kind, storey), (d, rest) in outside.items():
-        power, along = float(rest @ rest), float(rest @ left.residual)
-        usual = max(_usual(rest, left.residual - along / power * rest, shapes), left.size)
+    for q in np.flatnonzero(seen):
+        rest, size = outside[:, q], along[q] / powers[q]
+        usual = max(_usual(rest, left.residual - size * rest, shapes), left.size)
         bias = np.zeros(len(fit.names))
-        bias[keep] = along / power * (inverse @ (left.known.T @ d)) / deviation
-        drop, held_out = along**2 / power, _held_out(rest, left.residual, first)
+        bias[keep] = size * (inverse @ (left.known.T @ tried[:, q])) / deviation
+        drop, held_out = float(along[q] * size), _held_out(rest, left.residual, halves)
         explains = min(drop / left.size / max(together, 1e-300), 1.0)
-        found.append(LawScore(kind, storey, drop / usual, held_out / usual, explains, bias))
-    found.sort(key=lambda score: -score.drop)
-    for first in found[:1]:
-        rest = outside[first.kind, first.storey][1]
-        explained = float(rest @ left.residual) / float(rest @ rest) * rest
-        found[0] = replace(first, left=_of_records(explained, shapes))
-    return found
+        found.append((LawScore(*kinds[q], drop / usual, held_out / usual, explains, bias), size * rest))
+    found.sort(key=lambda pair: -pair[0].drop)
+    best = [replace(score, left=_of_records(explained, shapes)) for score, explained in found[:1]]
+    return best + [score for score, _ in found[1:]]
 
 
 def _of_records(values: np.ndarray, shapes: list[tuple[int, ...]]) -> tuple[np.ndarray, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy.fft
@@ -27,6 +28,8 @@ SPOILT = 0.2
 _WIDTHS = (10, 25, 60)  # samples over which a size that changes with time is averaged
 _GROWTH = 10.0 ** np.linspace(-2, 3, 11)  # share of noise that grows with the signal, to be tried
 _TAILS = [(degrees, spread) for degrees in (2.0, 3.0, 5.0, 8.0) for spread in (0.4, 0.6, 0.75, 0.9)]
+_SURELY = 1.5  # times what autocovariances explain, if that is still too little for any order
+_FEW, _MANY = 2, 8  # orders; with more than the last it is asked first how many are worth trying
 _AT_ONCE = 2_000_000  # numbers of several versions of the residuals at once
 _LONG = 40  # samples of the filter with a floor
 
@@ -156,10 +159,9 @@ def _channel_noise(residuals, predictions, present, step: float) -> ChannelNoise
     for growth in _GROWTH:
         scale = [size * np.sqrt(1.0 + growth * (y / signal) ** 2) for y in predictions]
         offers.append(("signal", scale, 0.5 * np.log(count) + 2.0))
-    for width in _WIDTHS:
-        if min(len(r) for r in residuals) > 6 * width:
-            scale = [size * _local(e, k, width) for e, k in zip(innovations, keep, strict=True)]
-            offers.append(("time", scale, 3.0 * np.log(count)))
+    widths = [width for width in _WIDTHS if min(len(r) for r in residuals) > 6 * width]
+    local = [_local(e, k, widths) for e, k in zip(innovations, keep, strict=True)] if widths else []
+    offers += [("time", [size * part for part in scale], 3.0 * np.log(count)) for scale in zip(*local, strict=True)]
     together = max(1, int(_AT_ONCE / sum(len(r) for r in residuals)))
     for first in range(0, len(offers), together):
         found += _offered(offers[first : first + together], residuals, keep, scouted, count)
@@ -216,23 +218,34 @@ def _completed(offer: _Offer, residuals, keep, step: float) -> ChannelNoise:
 
 def _filtered(filter_: np.ndarray, values: np.ndarray) -> np.ndarray:
     """(nt, …) filtered along time."""
+    if len(filter_) == 1:
+        return filter_[0] * values
     import scipy.signal  # takes long to load
 
     return np.asarray(scipy.signal.lfilter(filter_, [1.0], values, axis=0))
 
 
-def _local(innovations: np.ndarray, keep: np.ndarray, width: int) -> np.ndarray:
-    """Size of the innovations around every sample, itself left out, so that memory does not pass for a burst."""
-    squares = np.minimum(innovations**2, np.quantile(innovations[keep] ** 2, 0.995)) * keep
-    import scipy.signal  # takes long to load
+def _local(innovations: np.ndarray, keep: np.ndarray, widths: Sequence[int]) -> list[np.ndarray]:
+    """Size of the innovations around every sample, itself left out, so that memory does not pass for a burst; averaged
+    over so many samples."""
+    samples, squares = len(keep), innovations**2
+    both = np.stack([np.minimum(squares, np.quantile(squares[keep], 0.995)) * keep, keep])
+    points = int(scipy.fft.next_fast_len(samples + 6 * max(widths)) or samples)
+    spectra, found = np.fft.rfft(both, points), []
+    for width in widths:
+        averaged = np.fft.irfft(spectra * _bell(width, points), points)[:, :samples]
+        near = averaged[0] / np.maximum(averaged[1], 1e-9)
+        found.append(np.sqrt(0.9 * np.maximum(near, 0.0) / near[keep].mean() + 0.1))
+    return found
 
-    kernel = np.exp(-0.5 * (np.arange(-3 * width, 3 * width + 1) / width) ** 2)
-    kernel[3 * width] = 0.0
-    near = scipy.signal.fftconvolve(squares, kernel, "same") / np.maximum(
-        scipy.signal.fftconvolve(keep.astype(float), kernel, "same"), 1e-9
-    )
-    mean = near[keep].mean()
-    return np.sqrt(0.9 * np.maximum(near, 0.0) / mean + 0.1)
+
+@lru_cache(maxsize=32)
+def _bell(width: int, points: int) -> np.ndarray:
+    """Spectrum of a normal curve around the sample zero, which is left out."""
+    far = np.arange(1, 3 * width + 1)
+    curve = np.zeros(points)
+    curve[far] = curve[-far] = np.exp(-0.5 * (far / width) ** 2)
+    return np.fft.rfft(curve)
 
 
 def _valid(keep: np.ndarray, length: int) -> np.ndarray:
@@ -259,7 +272,8 @@ def _memories(residuals, keep, longest: int) -> tuple[list[np.ndarray], np.ndarr
     forward, backward = [r[:, 1:] for r in residuals], [r[:, :-1] for r in residuals]
     polynomials, zero = [np.ones((len(variance), 1))], np.zeros((len(variance), 1))
     least, order_of, left = count * np.log(variance), np.zeros(len(variance), int), variance.copy()
-    for order in range(1, min(longest, min(r.shape[1] for r in residuals) // 4) + 1):
+    longest = min(longest, min(r.shape[1] for r in residuals) // 4)
+    for order in range(1, (_worth(residuals, count, longest) if longest > _MANY else longest) + 1):
         product = np.sum([_products(f, b) for f, b in zip(forward, backward, strict=True)], axis=0)
         power = np.sum([_products(part, part) for part in (*forward, *backward)], axis=0)
         reflection = (-2.0 * product / (power + 1e-300))[:, None]
@@ -272,6 +286,28 @@ def _memories(residuals, keep, longest: int) -> tuple[list[np.ndarray], np.ndarr
         better = score < least - 1e-9
         least[better], order_of[better], left[better] = score[better], order, variance[better]
     return [polynomials[order][i] for i, order in enumerate(order_of)], left
+
+
+def _worth(residuals, count, longest: int) -> int:
+    """Orders to be tried by Burg's recursion: all, or two more than twice the few that the equations of Yule and Walker
+    choose, which take the autocovariances alone."""
+    spectra = [np.fft.rfft(r, 2 * r.shape[1]) for r in residuals]
+    covariance = np.sum([np.fft.irfft(np.abs(part) ** 2)[:, : longest + 1] for part in spectra], axis=0)
+    left, chosen = covariance[:, 0] + 1e-300, 0
+    together = np.cumsum((covariance[:, 1:] / left[:, None]) ** 2, axis=1)
+    if np.all(_SURELY * count * together < np.log(max(count, 2)) * np.arange(1, longest + 1)):
+        return 2
+    polynomial, zero = np.ones((len(left), 1)), np.zeros((len(left), 1))
+    least = count * np.log(left)
+    for order in range(1, longest + 1):
+        reflection = -_products(polynomial, covariance[:, order:0:-1]) / left
+        longer = np.concatenate([polynomial, zero], axis=1)
+        polynomial = longer + reflection[:, None] * longer[:, ::-1]
+        left = left * (1.0 - reflection**2)
+        score = count * np.log(np.maximum(left, 1e-300)) + np.log(max(count, 2)) * order
+        chosen = order if np.any(score < least) else chosen
+        least = np.minimum(score, least)
+    return longest if chosen > _FEW else 2 * chosen + 2
 
 
 def _products(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -12,8 +12,8 @@ from vibrid.core.findings import KNOWN, WRONG, Finding
 from vibrid.identification.checks.again import distance_to_minimum, is_minimum, movable, with_noise
 from vibrid.identification.checks.covariance import normal_equations, robust_covariance
 from vibrid.identification.checks.dependence import noise_at, tested_fits
-from vibrid.identification.checks.noise import NoiseModel, white_noise
-from vibrid.identification.checks.time_step import check_hold, check_time_step, with_steps_needed
+from vibrid.identification.checks.noise import NoiseModel
+from vibrid.identification.checks.time_step import check_hold, check_time_step, plain_noise, with_steps_needed
 from vibrid.identification.checks.work import around, keep_around
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
@@ -63,7 +63,7 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     if not (is_least_squares or verdict(fit.fits)[0]):
         return fit
     movable_by = may_change if is_least_squares else ()
-    fit, here, step = check_time_step(fit, here, noise_at(here), "substeps" in movable_by)
+    fit, here, step = check_time_step(fit, here, "substeps" in movable_by)
     fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in movable_by)
     if not is_least_squares:
         step = [with_steps_needed(fit, finding) for finding in step] if "substeps" in may_change else step
@@ -94,7 +94,7 @@ def _with_noise_as_it_is(fit: Identification, here: LinearReadings) -> tuple[Ide
     if noise.is_white:
         return fit, []
     keep = movable(fit)
-    robust = robust_covariance(here, _plain(fit), keep)
+    robust = robust_covariance(here, plain_noise(fit), keep)
     if verdict(fit.fits)[0] and _narrowing(here, noise, robust, keep) < WORTH:
         for _ in range(ROUNDS):
             before = fit.free
@@ -119,7 +119,7 @@ def _not_counted(fit: Identification, here: LinearReadings) -> list[Finding]:
     if noise.is_white or not verdict(fit.fits)[0]:
         return []
     keep = movable(fit)
-    robust = np.diag(robust_covariance(here, _plain(fit), keep))[keep]
+    robust = np.diag(robust_covariance(here, plain_noise(fit), keep))[keep]
     _, _, normal = here.normal_equations(fit.noise)
     assumed = np.diag(covariance_of(normal, ~keep))[keep]
     wider = float(np.sqrt(np.max(robust / np.maximum(assumed, 1e-300), initial=0.0)))
@@ -127,11 +127,6 @@ def _not_counted(fit: Identification, here: LinearReadings) -> list[Finding]:
         return []
     told = f"which {fit.method} does not count: its intervals are up to {wider:.2g} times too narrow"
     return [replace(found, verdict=WRONG) for found in _in_words(fit, noise, told)]
-
-
-def _plain(fit: Identification) -> NoiseModel:
-    """The noise that a fit assumes by default."""
-    return white_noise(fit.noise, [np.asarray(d.present) for d in fit.problem.data], fit.problem.data[0].step)
 
 
 def _judged(fit: Identification, here: LinearReadings) -> Identification:

@@ -58,6 +58,16 @@ def checked_result(
     """
     if fit.cut_short:
         return fit
+    try:
+        return with_calibration_told(_checked(fit, records, progress, may_change))
+    finally:
+        forget()
+
+
+def _checked(
+    fit: Identification, records: Sequence[Record], progress: Progress, may_change: Collection[str]
+) -> Identification:
+    """`checked_result`, but for errors of calibration."""
     if not fit.problem.unknown_loads:
         fit = allow_for_resampling(fit, records)
     resampled = any(interpolation_error(record) for record in records)
@@ -81,14 +91,11 @@ def checked_result(
     except (ArithmeticError, LookupError, ValueError, RuntimeError, np.linalg.LinAlgError) as problem:
         reason = f"{type(problem).__name__}: {problem}"[:200]
         return fit.replace(warnings=(*fit.warnings, f"The causes of a misfit were not looked for ({reason})."))
-    finally:
-        forget()
     if _is_wrong(found):  # the doubts are those of wrong readings
         fit = fit.replace(checks=tuple(f for f in fit.checks if f.name != HOLD or f.verdict == KNOWN))
         if not verdict(fit.fits)[0]:  # and so are the answers
             fit = fit.replace(other_answers=(), checks=tuple(f for f in fit.checks if f.name != ANOTHER))
-    fit = fit.replace(checks=(*found, *own, *fit.checks), convergence=fit.convergence | {"checks": "all"})
-    return with_calibration_told(fit)
+    return fit.replace(checks=(*found, *own, *fit.checks), convergence=fit.convergence | {"checks": "all"})
 
 
 def _is_wrong(found: Collection[Finding]) -> bool:

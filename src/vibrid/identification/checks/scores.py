@@ -56,8 +56,12 @@ class LeftOver:
     def outside(self, direction: np.ndarray) -> np.ndarray | None:
         """A direction without what the unknowns explain of it; None where that is nearly all, or it is not finite."""
         left = direction - self.basis @ (self.basis.T @ direction)
-        power, whole = float(left @ left), float(direction @ direction)
-        return left if np.isfinite(power) and power > _SAME * whole > 0.0 else None
+        return left if self.are_outside(left @ left, direction @ direction) else None
+
+    @staticmethod
+    def are_outside(powers: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        """Whether the unknowns leave enough of directions, by the squares of what they leave and of all."""
+        return np.isfinite(powers) & (powers > _SAME * whole) & (whole > 0.0)
 
     def explained(self, directions: list[np.ndarray]) -> float:
         """Drop of χ² by several directions together."""

@@ -7,7 +7,7 @@ fitting again, where the caller left the choice open, and told.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ import numpy as np
 from vibrid.core.findings import KNOWN, ODD, Finding
 from vibrid.identification.checks.again import fitted_again, movable
 from vibrid.identification.checks.dependence import noise_at, tested_fits
-from vibrid.identification.checks.noise import NoiseModel
+from vibrid.identification.checks.noise import NoiseModel, white_noise
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import verdict
 from vibrid.identification.levenberg import LinearReadings, linearised
@@ -36,6 +36,9 @@ HOLD = "hold"
 ALLOWED = 0.25
 """Largest bias, in standard deviations, that is left alone."""
 
+CLEARLY = 1.0
+"""Bias, in standard deviations of white noise, from which a finer step that explains the readings better is taken."""
+
 FINEST = 16
 """Most steps per sample that are tried."""
 
@@ -47,7 +50,7 @@ CLEAR = 4.0
 
 
 def check_time_step(
-    fit: Identification, here: LinearReadings, noise: NoiseModel, may_change: bool
+    fit: Identification, here: LinearReadings, may_change: bool
 ) -> tuple[Identification, LinearReadings, list[Finding]]:
     """The result with a time step that is fine enough, or with a finding that it is not."""
     if isinstance(fit.problem.integrator, ExactLinear):
@@ -57,11 +60,15 @@ def check_time_step(
     while True:
         finer = fit.problem.integrated(substeps=2 * fit.problem.substeps)
         difference = _difference(here, finer)
-        bias = _bias(fit, here, noise, difference)
+        effect = _Effect.of(fit, here, plain_noise(fit), difference)
+        clear = effect.dearer < 0.0 and np.max(np.abs(effect.bias), initial=0.0) > CLEARLY
+        if not (clear and may_change and finer.substeps <= finest):  # else the noise as it is changes nothing
+            effect = _Effect.of(fit, here, noise_at(here), difference)
+        bias = effect.bias
         worst = int(np.argmax(np.abs(bias)))
         if not abs(bias[worst]) > ALLOWED:
             break
-        if _dearer(fit, here, noise, difference) > CLEAR:  # data that were computed with this step prefer it
+        if effect.dearer > CLEAR:  # data that were computed with this step prefer it
             break
         if not may_change or finer.substeps > finest:
             sentence = (
@@ -71,7 +78,6 @@ def check_time_step(
             return fit, here, [Finding(STEP, ODD, sentence, "", 0.0, {"bias": float(abs(bias[worst]))})]
         fit = fitted_again(fit, finer)
         here = linearised(finer, fit.free)
-        noise = noise_at(here)
     if fit.problem.substeps == first:
         return fit, here, []
     return fit, here, [refined(fit.problem.substeps, first)]
@@ -90,7 +96,7 @@ def with_steps_needed(fit: Identification, finding: Finding) -> Finding:
     which the least squares of the readings have no bias; as it is where no more of them help."""
     least = fitted_again(fit, fit.problem)
     here = linearised(fit.problem, least.free)
-    finer, _, found = check_time_step(least, here, noise_at(here), True)
+    finer, _, found = check_time_step(least, here, True)
     if any(other.verdict == ODD for other in found) or finer.problem.substeps == fit.problem.substeps:
         return finding
     return replace(finding, numbers=finding.numbers | {"substeps": float(finer.problem.substeps)})
@@ -112,8 +118,8 @@ def check_hold(
     if not any(np.asarray(d.drive.samples).size and np.any(np.asarray(d.drive.samples)) for d in p.data):
         return fit, here, []
     other = p.integrated(hold="band-limited" if p.hold == "linear" else "linear")
-    difference = _difference(here, other)
-    bias, gained = _bias(fit, here, noise, difference), -_dearer(fit, here, noise, difference)
+    effect = _Effect.of(fit, here, noise, _difference(here, other))
+    bias, gained = effect.bias, -effect.dearer
     worst = int(np.argmax(np.abs(bias)))
     size = f"{fit.names[worst]} by {abs(bias[worst]):.1f} standard deviations"
     numbers = {"bias": float(abs(bias[worst])), "gained": gained}
@@ -136,6 +142,11 @@ def check_hold(
     return fit, here, [Finding(HOLD, ODD, sentence, "", 0.0, numbers)]
 
 
+def plain_noise(fit: Identification) -> NoiseModel:
+    """The noise that a fit assumes by default."""
+    return white_noise(fit.noise, [np.asarray(d.present) for d in fit.problem.data], fit.problem.data[0].step)
+
+
 def _difference(here: LinearReadings, other: Problem) -> list[np.ndarray]:
     """Predictions of another problem at the same φ, less those that are there."""
     return [np.asarray(predict(other, jnp.asarray(here.free), i)) - y for i, y in enumerate(here.predictions)]
@@ -150,28 +161,27 @@ def _whitened(here: LinearReadings, noise: NoiseModel, values: list[np.ndarray])
     return np.concatenate(made)
 
 
-def _slopes(fit: Identification, here: LinearReadings, noise: NoiseModel) -> np.ndarray:
-    """The derivatives of all readings by the unknowns that can move."""
-    return _whitened(here, noise, here.slopes)[:, movable(fit)]
+@dataclass(frozen=True)
+class _Effect:
+    """What a difference of the predictions does.
 
+    Fields
+        bias: of every unknown, in its standard deviations.
+        dearer: how much less likely the readings would be with it added to the predictions, after a new fit.
+    """
 
-def _bias(fit: Identification, here: LinearReadings, noise: NoiseModel, difference: list[np.ndarray]) -> np.ndarray:
-    """What a difference of the predictions does to every unknown, in its standard deviations."""
-    slopes = _slopes(fit, here, noise)
-    inverse = covariance_of(slopes.T @ slopes)
-    moved = np.zeros(len(fit.names))
-    shift = inverse @ (slopes.T @ _whitened(here, noise, difference))
-    moved[movable(fit)] = shift / np.sqrt(np.diag(inverse))
-    return np.nan_to_num(moved)
+    bias: np.ndarray
+    dearer: float
 
-
-def _dearer(fit: Identification, here: LinearReadings, noise: NoiseModel, difference: list[np.ndarray]) -> float:
-    """How much less likely the readings would be with a difference added to the predictions, after a new fit."""
-    slopes, r = _slopes(fit, here, noise), _whitened(here, noise, here.residuals)
-    inverse = covariance_of(slopes.T @ slopes)
-
-    def outside(values):
-        return values - slopes @ (inverse @ (slopes.T @ values))
-
-    before, after = outside(r), outside(r - _whitened(here, noise, difference))
-    return 0.5 * float(after @ after - before @ before)
+    @staticmethod
+    def of(fit: Identification, here: LinearReadings, noise: NoiseModel, difference: list[np.ndarray]) -> _Effect:
+        keep = movable(fit)
+        slopes = _whitened(here, noise, [part[:, :, keep] for part in here.slopes])
+        delta, r = (_whitened(here, noise, values) for values in (difference, here.residuals))
+        inverse = covariance_of(slopes.T @ slopes)
+        shift, known = (inverse @ (slopes.T @ values) for values in (delta, r))
+        bias = np.zeros(len(fit.names))
+        bias[keep] = shift / np.sqrt(np.diag(inverse))
+        before = r - slopes @ known
+        after = before - (delta - slopes @ shift)
+        return _Effect(np.nan_to_num(bias), 0.5 * float(after @ after - before @ before))

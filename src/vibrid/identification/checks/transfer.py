@@ -28,6 +28,7 @@ FEWEST_POINTS, MOST_POINTS = 8, 24
 AT_ONCE = 16  # starts
 SETTLED = 1e-5
 """Last step of a search, relative."""
+_SMALL = 24  # rows of a matrix
 _SILENT = 1e-9  # of the largest: a reading that does not follow an input
 
 
@@ -47,13 +48,26 @@ def transfer(
     direct = sensors.inputs if along is None else jnp.zeros((sensors.count, along.shape[1]))
 
     def at(s):
-        x = jnp.linalg.solve(mass * s**2 + damping * s + stiffness, matrix.astype(s.dtype))
+        x = _solved(mass * s**2 + damping * s + stiffness, matrix.astype(s.dtype))
         moved = ((sensors.displacement, 1.0), (sensors.velocity, s), (sensors.acceleration, s**2))
         rows = (*moved, (forces[0], 1.0), (forces[1], s))
         read = sum((power * (row @ x) for row, power in rows if row is not None), direct.astype(s.dtype))
         return sensors.gain[:, None] * read
 
     return jax.vmap(at)(s)
+
+
+def _solved(matrix: jax.Array, right: jax.Array) -> jax.Array:
+    """The solution of linear equations, whose derivatives are products with one inverse; exact to rounding, for what
+    the inverse leaves over is solved again."""
+    inverse = jax.lax.stop_gradient(jnp.linalg.inv(jax.lax.stop_gradient(matrix)))
+    first = _product(inverse, right)
+    return first + _product(inverse, right - _product(matrix, first))
+
+
+def _product(a: jax.Array, b: jax.Array) -> jax.Array:
+    """a b; of small matrices as one loop with what is around it, where a library would be called for each."""
+    return jnp.sum(a[:, :, None] * b, axis=1) if len(a) <= _SMALL else a @ b
 
 
 def _part_matrices(model: Model) -> tuple[jax.Array, jax.Array]:
@@ -122,6 +136,8 @@ def matched(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Free vectors (starts, p) whose transfer functions come closest to those at `free`, and their rms differences of
     log H; unknowns that small motions do not show stay where they are."""
+    if not len(starts):
+        return starts, np.zeros(0)
     box, ends = about.unknowns.box(), []
     for first in range(0, len(starts), AT_ONCE):  # all of one size, so that one program serves
         chosen = starts[np.minimum(np.arange(first, first + AT_ONCE), len(starts) - 1)]

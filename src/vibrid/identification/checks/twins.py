@@ -20,7 +20,7 @@ from vibrid.identification.checks.again import movable
 from vibrid.identification.checks.covariance import robust_covariance
 from vibrid.identification.checks.hidden import HiddenStart, exchanged, hidden_starts
 from vibrid.identification.checks.noise import white_noise
-from vibrid.identification.checks.transfer import AboutRest, log_sizes, matched, points_of
+from vibrid.identification.checks.transfer import AT_ONCE, AboutRest, log_sizes, matched, points_of
 from vibrid.identification.checks.work import first_model
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.levenberg import descend, linearised
@@ -37,6 +37,9 @@ SCOUTING, REFINING = 8, 20
 """Iterations from every start, and from the distinct ends that came closest."""
 
 REFINED = 16
+LED_BACK = 0.75
+"""Share of the first starts that lead back to the estimate from which the search ends, where none leads elsewhere."""
+
 FACTOR = 4.0
 """Starts have positive unknowns between this factor below the estimate and above."""
 
@@ -189,7 +192,14 @@ def _candidates(problem: Problem, free: np.ndarray, seed: int) -> list[np.ndarra
     log = np.array([kind == "log" for kind in problem.unknowns.kinds])
     rng = np.random.default_rng(seed)
     away = np.where(log, np.log(FACTOR), 1.0) * rng.uniform(-1.0, 1.0, (starts, len(free)))
-    ends, differences = matched(about, free, problem.unknowns.box().clip(free + away), s, SCOUTING)
+    scouts = problem.unknowns.box().clip(free + away)
+    ends, differences = matched(about, free, scouts[:AT_ONCE], s, SCOUTING + REFINING)
+    near = _distinct(free, ends, differences, ALIKE, CANDIDATES)
+    home = sum(_distance(end, free) < APART for end in ends)
+    if not near and home >= LED_BACK * len(ends):
+        return []
+    others = matched(about, free, scouts[AT_ONCE:], s, SCOUTING)
+    ends, differences = (np.concatenate(parts) for parts in zip((ends, differences), others, strict=True))
     nearest = _distinct(free, ends, differences, np.inf, REFINED)
     if not nearest:
         return []
