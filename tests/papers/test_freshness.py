@@ -70,6 +70,8 @@ def test_a_number_of_another_result_and_of_a_text_is_a_canary(toy, tmp_path):
     assert [(r.label, r.checked, r.broken) for r in check_results(toy, folder, Run())][1] == ("table-2", 2, ())
     toy.canary("table-2")(lambda run: {"table-1|check: error|measured": (7.2, 1e-3), "table-9|a|b": (1.0, 1e-6)})
     result = check_results(toy, folder, Run())[1]
+    toy.canary("table-2", of_rows=True)(lambda run: 1 / 0)
+    reproduce("toy", {"table": ["2"]}, tmp_path)  # a canary that is compared with rows is not needed to make them
     assert result.checked == 1  # of a result that is not in the folder nothing can be said
     assert result.broken == ("table-1|check: error|measured was 7.13 and is 7.2",)
 

@@ -49,4 +49,4 @@ def hammer_on_the_chain(run: Run) -> Numbers:
 def register() -> None:
     """To be called when all items are there."""
     for labels, numbers in ((CANTILEVER, linear_hold), (TRUSS, dropping_load), (HAMMER, hammer_on_the_chain)):
-        PAPER.canary(*labels)(numbers)
+        PAPER.canary(*labels, of_rows=True)(numbers)

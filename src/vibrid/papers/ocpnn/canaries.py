@@ -52,7 +52,7 @@ def no_force(run: Run) -> Numbers:
 def register() -> None:
     """To be called when all items are there."""
     labels = {item.label for item in PAPER.items}
-    PAPER.canary(*sorted(labels - MEASURED - COMPANION))(specimen_and_building)
+    PAPER.canary(*sorted(labels - MEASURED - COMPANION), of_rows=True)(specimen_and_building)
     PAPER.canary(*sorted(COMPANION))(pairs_of_devices)
-    PAPER.canary("figure-6")(scaled_motions)
-    PAPER.canary(*sorted(MEASURED - {"figure-6"}))(no_force)
+    PAPER.canary("figure-6", of_rows=True)(scaled_motions)
+    PAPER.canary(*sorted(MEASURED - {"figure-6"}), of_rows=True)(no_force)

@@ -40,4 +40,4 @@ def register() -> None:
     """To be called when all items are there."""
     for item in PAPER.items:
         hysteretic = item.label.endswith("bouc-wen") or item.label in OF_BOUC_WEN
-        PAPER.canary(item.label)(bouc_wen if hysteretic else cubic)
+        PAPER.canary(item.label, of_rows=True)(bouc_wen if hysteretic else cubic)
