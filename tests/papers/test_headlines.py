@@ -27,6 +27,6 @@ def test_only_the_table_is_replaced(tmp_path):
     page.write_text(f"before\n\n{head}\n|---|\n| old |\n\nafter\n", encoding="utf-8")
     put_into(page, ROOT / "results")
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("before\n\n| paper") and text.endswith("|\n\nafter\n") and "old" not in text
+    assert text.startswith("before\n\n| paper") and text.endswith("|\n\nafter\n") and "| old |" not in text
     put_into(page, ROOT / "results")
     assert page.read_text(encoding="utf-8") == text
