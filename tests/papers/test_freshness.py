@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vibrid.cli import app
-from vibrid.papers import PAPERS, Outcome, Paper, Run
+from vibrid.papers import PAPERS, Outcome, Paper, Run, load_paper
 from vibrid.papers.freshness import check_results
 from vibrid.papers.pages import reproduce, section
 
@@ -55,6 +55,31 @@ def test_a_number_of_the_result_is_a_canary_itself(toy, tmp_path):
     file.write_text(json.dumps(facts | {"command": "vibrid reproduce toy --table 2 --quick"}), encoding="utf-8")
     said = CliRunner().invoke(app, ["reproduce", "toy", "--check", "--out", str(tmp_path)])
     assert said.exit_code == 1 and "toy table-2 no longer holds: it was made by" in said.output
+
+
+def test_a_number_of_another_result_and_of_a_text_is_a_canary(toy, tmp_path):
+    reproduce("toy", out=tmp_path)
+    folder = tmp_path / "toy"
+    file = folder / "table-1.json"
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    facts["checks"] = [{"what": "error of all", "measured": "7.13 % (worst of two)", "target": "", "met": None}]
+    file.write_text(json.dumps(facts), encoding="utf-8")
+    toy.canary("table-2")(
+        lambda run: {"table-1|check: error|measured": (7.131, 1e-3), "table-1|3.0|three": (3.0, 1e-6)}
+    )
+    assert [(r.label, r.checked, r.broken) for r in check_results(toy, folder, Run())][1] == ("table-2", 2, ())
+    toy.canary("table-2")(lambda run: {"table-1|check: error|measured": (7.2, 1e-3), "table-9|a|b": (1.0, 1e-6)})
+    result = check_results(toy, folder, Run())[1]
+    toy.canary("table-2", of_rows=True)(lambda run: 1 / 0)
+    reproduce("toy", {"table": ["2"]}, tmp_path)  # a canary that is compared with rows is not needed to make them
+    assert result.checked == 1  # of a result that is not in the folder nothing can be said
+    assert result.broken == ("table-1|check: error|measured was 7.13 and is 7.2",)
+
+
+@pytest.mark.parametrize("name", list(PAPERS))
+def test_every_item_has_a_canary(name):
+    paper = load_paper(name)
+    assert [item.label for item in paper.items if item.label not in paper.canaries] == []
 
 
 def test_a_folder_without_results_is_refused(toy, tmp_path):

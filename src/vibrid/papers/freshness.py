@@ -2,8 +2,9 @@
 
 An item registers a function, `@PAPER.canary("table-2")`, that returns `{name: (value, relative tolerance)}`. The
 numbers are stored with the result under "canaries"; `vibrid reproduce --check` computes them again and compares. A name
-`row|column` (as in a claim, see `verdict`) is a number of the result itself, which need not be stored. A result that
-another command has made than the one that makes the item now does not hold either.
+`row|column` or `item|row|column` (as in a claim, see `verdict`) is a number in the rows of this result or of another of
+the paper, which need not be stored; of a text it is the number at its beginning, of a number that is not in the folder
+nothing is said. A result that another command has made than the one that makes the item now does not hold either.
 """
 
 from __future__ import annotations
@@ -79,5 +80,21 @@ def _checked(paper: Paper, item: Item, facts: dict, run: Run, folder: Path) -> F
 def _stored(label: str, facts: dict, now: dict, folder: Path) -> dict[str, float | None]:
     """The canaries that were stored with a result, and the numbers of its rows that are canaries."""
     results = Results(folder)
-    of_rows = {name: results.value(label, *name.rsplit("|", 1)) for name in now if "|" in name}
-    return of_rows | {name: canary["value"] for name, canary in facts.get("canaries", {}).items()}
+    of_rows = {name: _number(results.value(*_place(label, name))) for name in now if "|" in name}
+    others = {name for name in of_rows if of_rows[name] is None and name.count("|") == 2}
+    of_rows = {name: value for name, value in of_rows.items() if name not in others}
+    kept = {name: canary["value"] for name, canary in facts.get("canaries", {}).items()}
+    return of_rows | {name: value for name, value in kept.items() if "|" not in name}
+
+
+def _place(label: str, name: str) -> tuple[str, str, str]:
+    """Item, row and column of a canary that is a number in the rows of a result."""
+    *item, row, column = name.split("|")
+    return (item or [label])[0], row, column
+
+
+def _number(value) -> float | None:
+    """A number, or the one with which a text begins, as in "7.13 %" and "2.3 ± 0.9"."""
+    if isinstance(value, str):
+        value = value.split(" ")[0]
+    return None if value is None else float(value)

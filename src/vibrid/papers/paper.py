@@ -76,16 +76,22 @@ class Paper:
         self.claims: list[Claim] = []
         self.head = ""
         self.canaries: dict[str, Canary] = {}
+        self.of_rows: set[str] = set()
+        """Items whose canaries are all numbers in rows of results: nothing is stored when they are made."""
 
     def judge(self, claims: list[Claim], head: str = "") -> None:
         """Set the beginning of its page: the table of verdicts, and the picture of the item with the label `head`."""
         self.claims, self.head = claims, head
 
-    def canary(self, *labels: str):
-        """Decorator of a function that recomputes a few cheap numbers on which these items depend (`freshness`)."""
+    def canary(self, *labels: str, of_rows: bool = False):
+        """Decorator of a function that recomputes a few cheap numbers on which these items depend (`freshness`).
+
+        of_rows: all of them are numbers in rows of results.
+        """
 
         def keep(compute: Canary) -> Canary:
             self.canaries |= {label: compute for label in labels}
+            self.of_rows = self.of_rows - set(labels) | (set(labels) if of_rows else set())
             return compute
 
         return keep

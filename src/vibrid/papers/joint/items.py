@@ -15,6 +15,8 @@ from vibrid.papers.joint import (  # noqa: F401  (they add items, and the verdic
     truss_updates,
     verdict,
 )
+from vibrid.papers.joint.canaries import register
 from vibrid.papers.joint.paper import PAPER
 
+register()
 __all__ = ["PAPER"]

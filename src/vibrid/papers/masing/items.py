@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vibrid.papers.masing import change, choices, devices, figures, other_laws, real_time, tables
+from vibrid.papers.masing import canaries, change, choices, devices, figures, other_laws, real_time, tables
 from vibrid.papers.masing.verdict import CLAIMS
 from vibrid.papers.paper import Paper
 
@@ -33,4 +33,5 @@ PAPER.study("guard", "Fifty seeds at 10 % noise: is a wrong result flagged?", re
 PAPER.study("stiffness-loss", "A storey loses 30 % of its stiffness during the test")(change.study)
 PAPER.study("devices", "Real devices identified online", real_data=True)(devices.study)
 PAPER.study("other-laws", "The paper's method on Bouc–Wen, bilinear and LuGre devices")(other_laws.study)
+PAPER.canary(*(item.label for item in PAPER.items), of_rows=True)(canaries.one_record)
 PAPER.judge(CLAIMS, head="table-1")

@@ -11,10 +11,15 @@ from vibrid.papers.ocpnn import (  # noqa: F401  (imported to register their ite
     published,
     real_device,
     rths,
+    same_tests,
     semi_active,
+    summary,
     tracking,
     variants,
+    verdict,
 )
+from vibrid.papers.ocpnn.canaries import register
 from vibrid.papers.ocpnn.paper import PAPER
 
+register()
 __all__ = ["PAPER"]

@@ -21,9 +21,11 @@ from vibrid.papers.ocpnn.loop_histories import loop_trained
 from vibrid.papers.ocpnn.models import RATE, laws, networks
 from vibrid.papers.ocpnn.pairs import CAPACITIES, imposed_by, specimen, tested
 from vibrid.papers.ocpnn.paper import PAPER, side_by_side
+from vibrid.papers.ocpnn.published_networks import trained_published
 from vibrid.papers.ocpnn.suite import AFTER, HELD_OUT
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.papers.two_storey import ROOF, two_storey_building
+from vibrid.papers.verdict import DOES_NOT, REPRODUCES
 from vibrid.records.force_scores import ForceScores, force_scores
 from vibrid.report.frame_plots import plot_moment_curvature
 from vibrid.report.hybrid_plots import name_section
@@ -87,6 +89,8 @@ def devices(run: Run) -> dict[str, list]:
     for name, seeds in IN_LOOP.items():
         models = run.once(loop_trained) if name == LOOP_TRAINED else run.once(networks, "real", name)
         makers[name] = [(lambda case, saved=saved: saved.device(RATE, case.capacity)) for saved in models[:seeds]]
+    for name, models in run.once(trained_published).items():
+        makers[name] = [lambda case, saved=models[0]: saved.device(RATE, case.capacity)]
     for name in LAWS_IN_LOOP:
         make = run.once(laws, "real")[name]
         makers[name] = [lambda case, make=make: make(case.capacity)]
@@ -174,7 +178,7 @@ def table_5(run: Run) -> Outcome:
         for name, both in PAPER_TABLE_5.items() for motion, numbers in both.items()
     ]  # fmt: skip
     held_out = run.once(cases, "held_out")
-    for name in ("data-driven", "physics-based", "corrected", "CUKF", "LuGre, fitted"):
+    for name in (*run.once(trained_published), "data-driven", "physics-based", "corrected", "CUKF", "LuGre, fitted"):
         each = run.once(loops, "held_out", name)
         chosen = run.once(selected, name) if len(each) > 1 else 0
         for case, test in zip(held_out, each[chosen], strict=True):
@@ -187,7 +191,23 @@ def table_5(run: Run) -> Outcome:
         "As in the paper, the deformation that the second storey had in the test is imposed on the specimen afterwards "
         "and the forces are compared. The paper does not state the pretension of its tests; ours are made at three."
     )
-    return Outcome(rows, [], note)
+    return Outcome(rows, published_order(rows), note)
+
+
+def published_order(rows: list[dict]) -> list[Check]:
+    """Whether the networks as published and the filter come in the paper's order, by their mean errors in Table 5."""
+    names = ("data-driven, as published", "physics-based, as published", "CUKF")
+    errors = {
+        name: [r["NRMSE, %"] for r in rows if r["model"] == name and r["capacity, kN"] != "paper"] for name in names
+    }
+    if not all(errors.values()):
+        return []
+    means = {name: float(np.mean(values)) for name, values in errors.items()}
+    said = ", ".join(f"{name} {mean:.2f} %" for name, mean in means.items())
+    in_order = sorted(means.values()) == list(means.values())
+    return [
+        Check("verdict, published", f"{REPRODUCES}: {said}" if in_order else f"{DOES_NOT} the order is another: {said}")
+    ]
 
 
 def _shown(run: Run) -> tuple[Case, HybridResult, dict[str, Looped]]:

@@ -25,6 +25,7 @@ from vibrid.papers.ocpnn.paper import PAPER, side_by_side
 from vibrid.papers.ocpnn.published_networks import trained_published
 from vibrid.papers.ocpnn.suite import AFTER, BEFORE
 from vibrid.papers.paper import Check, Outcome, Run
+from vibrid.papers.verdict import DOES_NOT, REPRODUCES
 from vibrid.records.force_scores import ForceScores
 
 PAPER_TABLE_3 = {
@@ -169,11 +170,21 @@ def table_4(run: Run) -> Outcome:
         printed = PAPER_TABLE_4.get(name.removesuffix(", as published"))
         target = f"paper {printed[20][0] / printed[0][0]:.3f}" if printed else ""
         checks.append(Check(f"{name}: error at 20 ms / at none", f"{errors[-1] / errors[0]:.3f}", target))
+    checks.append(Check("verdict, filter", delay_verdict({"filter": growth["CUKF, settings of the paper"]})))
+    if published:
+        checks.append(Check("verdict, published", delay_verdict({name: growth[name] for name in published})))
     note = (
         "Validation motions, mean over the initial weights. The paper gives no numbers of the filter, which a phase "
         "difference 'can significantly impair'. All measurements of the tested device arrive late together."
     )
     return Outcome(rows, checks, note)
+
+
+def delay_verdict(models: dict[str, list[float]]) -> str:
+    """Whether a delay harms each of these models: errors by delay, %."""
+    change = "; ".join(f"{name} {e[0]:.2f} % without a delay, {e[-1]:.2f} % at 20 ms" for name, e in models.items())
+    harmed = all(errors[-1] > 1.05 * errors[0] for errors in models.values())
+    return f"{REPRODUCES}: {change}" if harmed else f"{DOES_NOT} the delay hardly matters: {change}"
 
 
 def _filtered(run: Run, name: str, pairs: list[Pair], tests: list[DeviceTest]) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from vibrid.papers.pidynnet.paper import (
     network_of,
     score_of,
 )
-from vibrid.papers.pidynnet.systems import SYSTEMS, TARGET_ONE_SECOND, TARGET_SHORT, respond, synthetic
+from vibrid.papers.pidynnet.systems import SYSTEMS, TARGET_ONE_SECOND, TARGET_SHORT
 
 NOISE = (0.0, 0.025, 0.05)
 TARGETS = {"cubic": (0.05, 0.25, 0.5), "bouc-wen": (0.1, 0.3, 0.55)}
@@ -30,24 +30,6 @@ MOTION_NOTE = (
     "that no method uses: x, ẋ, ẍ of all floors, noise over the standard deviation of each. c(0) is unknown to every "
     "method here; it is known in the paper. Errors are means over the unknowns of the paper's tables."
 )
-
-
-@PAPER.canary("table-1", "table-3", "study-methods-cubic", "study-kobe-cubic")
-def cubic_response(run: Run) -> dict[str, tuple[float, float]]:
-    """The cubic system over two seconds of the synthetic motion."""
-    return _response_canary("cubic")
-
-
-@PAPER.canary("table-4", "table-5", "study-methods-bouc-wen", "study-kobe-bouc-wen")
-def bouc_wen_response(run: Run) -> dict[str, tuple[float, float]]:
-    """The Bouc–Wen system over two seconds of the synthetic motion."""
-    return _response_canary("bouc-wen")
-
-
-def _response_canary(system: str) -> dict[str, tuple[float, float]]:
-    moved = respond(SYSTEMS[system]().building, synthetic().cut(5.0, 7.0), 100.0).displacement
-    rms = np.sqrt(np.mean(moved**2, axis=0))
-    return {"rms of the first floor [m]": (rms[0], 1e-5), "rms of the top floor [m]": (rms[-1], 1e-5)}
 
 
 def table(run: Run, system: str, noises) -> Outcome:

@@ -18,6 +18,8 @@ from vibrid.papers.pidynnet import (  # noqa: F401  (they add items)
     unseen,
     verdicts,
 )
+from vibrid.papers.pidynnet.canaries import register
 from vibrid.papers.pidynnet.paper import PAPER
 
+register()
 __all__ = ["PAPER"]

@@ -1,6 +1,6 @@
 """SIVA (López, Herzlieb & Moore 2025): the nonlinear cantilever, its tables and figures, and further studies."""
 
-from vibrid.papers.siva import (  # noqa: F401  (they register their items)
+from vibrid.papers.siva import (  # noqa: F401  (they add their items)
     figures,
     noise,
     published,
@@ -9,5 +9,8 @@ from vibrid.papers.siva import (  # noqa: F401  (they register their items)
     verdicts,
 )
 from vibrid.papers.siva.beam import PAPER
+
+for item in PAPER.items:
+    PAPER.canary(item.label)(tables.frequencies if item.label == "table-2" else tables.first_instants)
 
 __all__ = ["PAPER"]
