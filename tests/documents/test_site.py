@@ -210,6 +210,15 @@ def test_wrong_links_and_other_hosts_are_found(tmp_path):
     ]
 
 
+def test_pages_that_the_search_does_not_find_are_named(tmp_path):
+    for name in ("a.html", "b.html", "404.html", "b-files/report.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("<h1>A</h1>")
+    assert links.unsearchable(tmp_path) == ["search.json does not exist: the search finds nothing"]
+    (tmp_path / "search.json").write_text(json.dumps({"items": [{"location": "a.html#one"}]}))
+    assert links.unsearchable(tmp_path) == ["b.html is not found by the search"]
+
+
 def test_links_of_a_page_lead_to_where_their_targets_stand(tmp_path):
     stage = Stage(tmp_path / "pages")
     page = DOCS / "tutorials" / "first-fit.md"
