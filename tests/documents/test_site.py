@@ -94,6 +94,9 @@ def test_a_page_that_fails_stops_the_build_and_one_that_ran_is_kept(tmp_path, mo
     assert told == []  # nothing was run again
     with pytest.raises(Failed, match=r"bad\.md, line 2"):
         run_pages({"bad.md": bad}, 1, tell=str)
+    killed = parts("```python\nimport os\n\nos._exit(3)\n```")
+    with pytest.raises(Failed, match=r"killed\.md: the process that ran it ended with 3"):
+        run_pages({"killed.md": killed}, 1, tell=str)
 
 
 def test_every_page_has_one_place_in_the_menu():
