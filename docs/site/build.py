@@ -63,7 +63,7 @@ def build(run: str, processes: int) -> Path:
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
         stage.place(ROOT / name)
     site = generate(stage, contents.navigation(generated, pictures))
-    wrong = links.problems(site)
+    wrong = links.problems(site) + links.unsearchable(site)
     if wrong:
         raise Failed("\n".join(wrong))
     seconds = f"{time.perf_counter() - begun:.0f} s, {_processor_time() - worked:.0f} s of processor time"

@@ -31,7 +31,16 @@ COMING_FROM = ["opensees", "matlab", "pyoma2", "pysindy", "filterpy", "deepxde"]
 EXPLANATION = {
     "Models": ["laws", "structures", "fiber-frame", "simulation", "masing"],
     "Measurements": ["records", "project-file", "check", "modal", "monitoring"],
-    "Identification": ["identification", "loads", "cyclic", "siva", "pidynnet", "pidynnet-network"],
+    "Identification": [
+        "identification",
+        "theory",
+        "uncertainty",
+        "loads",
+        "cyclic",
+        "siva",
+        "pidynnet",
+        "pidynnet-network",
+    ],
     "Hybrid tests": ["hybrid", "hybrid-wire", "safety", "device-networks"],
     "Work": ["studies", "studio", "report", "notebooks", "result-files", "process", "opensees"],
     "The package": ["what-is-proved", "extending", "architecture", "making-the-site"],

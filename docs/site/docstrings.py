@@ -6,6 +6,8 @@ import dataclasses
 import inspect
 import re
 
+WIDTH = 90
+"""Characters of a call that stand on one line."""
 _HEADS = ("Arguments", "Parameters", "Example", "Examples", "Attributes", "Returns", "Properties")
 
 
@@ -37,7 +39,8 @@ def _section(head: str, lines: list[str]) -> str:
     if head.startswith("Example"):
         return f"```pycon\n{text}\n```" if ">>>" in text else f"```text\n{text}\n```"
     entries, current = [], ""
-    for line in text.split("\n"):
+    inside, after = _indented(lines)
+    for line in inspect.cleandoc("\n" + "\n".join(inside)).split("\n"):
         entry = re.match(r"([\w*][\w*, /]*): ?(.*)", line)
         if entry and not line.startswith(" "):
             entries.append(f"- `{entry[1]}`: {entry[2]}")
@@ -45,7 +48,18 @@ def _section(head: str, lines: list[str]) -> str:
             entries[-1] += " " + line.strip()
         else:
             current += line + "\n"
-    return f"**{head}**\n\n" + (_paragraphs(current) + "\n\n" if current else "") + "\n".join(map(plain, entries))
+    made = f"**{head}**\n\n" + (_paragraphs(current) + "\n\n" if current else "") + "\n".join(map(plain, entries))
+    return made + ("\n\n" + _paragraphs("\n".join(after)) if after else "")
+
+
+def _indented(lines: list[str]) -> tuple[list[str], list[str]]:
+    """The lines that belong to a heading, and the paragraphs that follow at the margin."""
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    first = next((line for line in lines if line.strip()), "")
+    if margin or not first.startswith(" "):
+        return lines, []
+    end = next(i for i, line in enumerate(lines) if line.strip() and not line.startswith(" "))
+    return lines[:end], lines[end:]
 
 
 def _paragraphs(text: str) -> str:
@@ -62,7 +76,10 @@ def _paragraphs(text: str) -> str:
 def plain(text: str) -> str:
     """Stars, underscores, bars and angles of a docstring are no Markdown, outside of its code."""
     pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(p if i % 2 else re.sub(r"([*_\[\]<>])", r"\\\1", p) for i, p in enumerate(pieces))
+    angles = {"<": "&lt;", ">": "&gt;"}
+    return "".join(
+        p if i % 2 else re.sub(r"[*_\[\]<>]", lambda m: angles.get(m[0], f"\\{m[0]}"), p) for i, p in enumerate(pieces)
+    )
 
 
 def signature(thing) -> str:
@@ -74,7 +91,17 @@ def signature(thing) -> str:
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()]
     words = str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty))
     words = re.sub(r"<dataclasses\._\w+ object at 0x\w+>|<factory>", "…", words)
-    return re.sub(r"<function (\w+) at 0x\w+>|<class '[\w.]*?(\w+)'>", r"\1\2", words)
+    words = re.sub(r"<function (\w+) at 0x\w+>|<class '[\w.]*?(\w+)'>", r"\1\2", words)
+    return words if len(words) <= WIDTH else _on_lines(words)
+
+
+def _on_lines(words: str) -> str:
+    """A long call with one argument a line."""
+    made, depth = "", 0
+    for character in words[1:-1]:
+        depth += (character in "([{") - (character in ")]}")
+        made += ",\n    " if character == "," and not depth else character
+    return "(\n    " + made.replace(",\n     ", ",\n    ") + ",\n)"
 
 
 def parameter_rows(cls: type) -> list[str]:
@@ -87,5 +114,12 @@ def parameter_rows(cls: type) -> list[str]:
         allowed = ("not negative" if info.zero else "positive") if info.positive else "any"
         default = "" if field.default is dataclasses.MISSING else f"{field.default}"
         meaning = info.meaning.replace("|", "\\|")
-        rows.append(f"| `{field.name}` | {meaning} | {info.unit or '–'} | {allowed} | {default} |")
+        rows.append(f"| `{field.name}` | {meaning} | {_unit(info.unit)} | {allowed} | {default} |")
     return ["| parameter | meaning | unit | range | default |", "|---|---|---|---|---|", *rows] if rows else []
+
+
+def _unit(unit: str) -> str:
+    return re.sub(r"\^(-?\d)", lambda m: m[1].translate(_RAISED), unit) if unit else "–"
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

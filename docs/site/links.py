@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 from html.parser import HTMLParser
 from pathlib import Path
@@ -54,6 +55,16 @@ def problems(site: Path) -> list[str]:
             elif parts.fragment and there in pages and unquote(parts.fragment) not in pages[there].names | {"__top"}:
                 found.append(f"{name} links to {target}; there is no such heading")
     return found + _styles(site)
+
+
+def unsearchable(site: Path, reports: str = "-files/") -> list[str]:
+    """Pages that the search of the site does not find; the reports that blocks wrote are not its pages."""
+    index = site / "search.json"
+    if not index.exists():
+        return ["search.json does not exist: the search finds nothing"]
+    found = {item["location"].partition("#")[0] for item in json.loads(index.read_text(encoding="utf-8"))["items"]}
+    pages = {p.relative_to(site).as_posix() for p in site.rglob("*.html")}
+    return sorted(f"{page} is not found by the search" for page in pages - found - {"404.html"} if reports not in page)
 
 
 def _file(site: Path, page: str, target: str) -> Path:

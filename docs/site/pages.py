@@ -5,7 +5,7 @@ A page is run when it lies in one of the folders of `RUN`, or has a line `<!-- r
     ```python                 is run, in one namespace for the whole page
     ```sh                     is run by bash, with `vibrid` on its path
     ```toml title="a.toml"    (any language with a title) is written to that file
-    <!-- set up ... -->       Python that is run and not shown
+    <!-- set up ... -->       Python that is run, and shown folded
     <!-- not run: why -->     the next block is only shown, and marked
     <!-- long -->             (anywhere) the page is run by `make docs-all` only
 
@@ -46,12 +46,17 @@ class Part:
 def is_run(path: Path, text: str) -> bool:
     """Whether the blocks of a page are run."""
     inside = path.is_relative_to(DOCS) and path.relative_to(DOCS).parts[0] in RUN
-    return inside or "<!-- run -->" in text
+    return inside or _has(text, "run")
 
 
 def is_long(text: str) -> bool:
     """Whether a page is left to `make docs-all`."""
-    return "<!-- long -->" in text
+    return _has(text, "long")
+
+
+def _has(text: str, word: str) -> bool:
+    """Whether a line of the page is that mark and nothing else."""
+    return re.search(rf"^<!-- {word} -->$", text, re.MULTILINE) is not None
 
 
 def parts(text: str) -> list[Part]:

@@ -104,6 +104,9 @@ def law_table() -> dict[str, list[str]]:
     return found
 
 
+CORNERS = {"none": "none", "turns": "where the motion turns", "within": "also between turns"}
+
+
 def law_abilities(cls: type) -> list[str]:
     """What a law is for integrators and methods, from its class."""
     from vibrid.laws import RateLaw, StaticLaw
@@ -118,6 +121,7 @@ def law_abilities(cls: type) -> list[str]:
     words = [kind, "gradients with respect to all parameters"]
     if not cls.is_averageable:
         words.append("not for Kalman filters (its memory cannot be averaged)")
+    words.append(f"[corners](../laws.md#laws-with-corners): {CORNERS.get(cls.corners, 'those of its base')}")
     if issubclass(cls, Material):
         words.append("stress over strain, for fibres of a section")
     return words
@@ -143,16 +147,32 @@ def integrators() -> Iterator[str]:
         yield _entry(name, cls, shown=words)
 
 
+def theory() -> dict[str, str]:
+    """{class: heading} of the sections of docs/theory.md that are named after methods."""
+    headings = re.findall(r"^### (`.+)$", (DOCS / "theory.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: heading for heading in headings for name in re.findall(r"`(\w+)`", heading)}
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 def methods() -> Iterator[str]:
-    """Every method with what it can and cannot solve."""
+    """Every method with its theory, and what it can and cannot solve."""
     from vibrid.extend import METHODS, NEEDS
 
+    explained = theory()
     for name, cls in METHODS.items():
         can = [f"- yes: {why}" for need, why in NEEDS.items() if need in cls.abilities]
         cannot = [f"- no: {why}" for need, why in NEEDS.items() if need not in cls.abilities]
         runs = "sample by sample too" if cls.online else "on whole records"
         certain = "with uncertainty" if cls.uncertainty else "without uncertainty"
         shown = f"Runs {runs}; answers {certain}."
+        kin = next((c.__name__ for c in cls.__mro__ if c.__name__ in explained), None)
+        if kin:
+            shown += f" [What it minimises or follows, with references](../theory.md#{_anchor(explained[kin])})."
+        elif not cls.__module__.startswith("vibrid.papers."):
+            raise Failed(f"The method '{name}' has no section in docs/theory.md.")
         yield _entry(name, cls, shown=shown) + "\n**It solves problems where**\n\n" + "\n".join(can + cannot) + "\n"
 
 
@@ -162,7 +182,7 @@ def readers() -> Iterator[str]:
     table = (DOCS / "records.md").read_text(encoding="utf-8")
     for name, cls in READERS.items():
         row = re.search(
-            rf"^\| {re.escape(name)}(?: archive)? \| (.*?) \| (.*?) \|$", table, re.MULTILINE | re.IGNORECASE
+            rf"^\| {re.escape(name)}(?: archive)? \| (.*?) \| ?(.*?) ?\|$", table, re.MULTILINE | re.IGNORECASE
         )
         shown = f"**Read**: {row[1]}." + (f"\n\n**Not in the file**: {row[2]}." if row[2] else "") if row else ""
         shown = re.sub(r"\]\(#", "](../records.md#", shown)
@@ -209,7 +229,7 @@ def _command(name: str, command) -> Iterator[str]:
         meaning = docstrings.plain(" ".join((option.help or "").split()).replace("|", "\\|"))
         default = (
             f"`{option.default}`"
-            if isinstance(option.default, str | int | float) and option.default is not False
+            if isinstance(option.default, str | int | float) and option.default not in (False, "")
             else ""
         )
         rows.append(f"| `{words}` | {meaning}{' (required)' if option.required else ''} | {default} |")

@@ -87,7 +87,10 @@ def _run_batch(batch: list[dict]) -> str | None:
     done = subprocess.run(
         [sys.executable, str(HERE / "cells.py"), str(job)], capture_output=True, text=True, env=surroundings()
     )
-    return done.stderr.strip()[-4000:] if done.returncode else None
+    if not done.returncode:
+        return None
+    names = ", ".join(page["name"] for page in batch)
+    return done.stderr.strip()[-4000:] or f"{names}: the process that ran it ended with {done.returncode} and no word."
 
 
 def surroundings() -> dict[str, str]:

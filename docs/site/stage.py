@@ -122,7 +122,8 @@ class Stage:
             if part.kind == "text":
                 made.append(part.text.strip("\n"))
             elif part.kind == "hidden":
-                next(results, None)
+                made.append(_folded(part.text))
+                made += [m for m in self._result(next(results), name, given["folder"]) if m] if given else []
             elif part.kind == "output" and given is not None:
                 continue
             else:
@@ -130,9 +131,12 @@ class Stage:
                 if given is not None and part.kind in ("run", "file"):
                     made += [m for m in self._result(next(results), name, given["folder"]) if m]
         if given is not None:
-            made.append(
-                f'<p class="vb-time">The blocks of this page took {given["seconds"]:.0f} s when it was made.</p>'
-            )
+            took = f'<p class="vb-time">The blocks of this page took {given["seconds"]:.0f} s when it was made.</p>'
+            if name.startswith("tutorials/"):  # one wants to know before
+                title, _, rest = made[0].partition("\n")
+                made[0] = f"{title}\n\n{took}\n{rest}"
+            else:
+                made.append(took)
         return "\n\n".join(made) + "\n"
 
     def _result(self, result: dict, name: str, folder: Path) -> list[str]:
@@ -155,13 +159,19 @@ def output(text: str) -> str:
     return f'<div class="vb-output"><pre>{html.escape(text, quote=False)}\n</pre></div>' if text else ""
 
 
+def _folded(code: str) -> str:
+    """What must stand before the next block, for a reader who wants to run it."""
+    head = '<details class="vb-before" markdown="1"><summary>Before this block</summary>'
+    return f"{head}\n\n```python\n{code}\n```\n\n</details>"
+
+
 def _block(part, run: bool) -> str:
     title = f' title="{part.title}"' if part.title else ""
     shown = f"```{part.language or 'text'}{title}\n{part.text}```"
     if part.reason:
         return f'{shown}\n\n<p class="vb-not-run">Not run: {html.escape(part.reason)}.</p>'
     if part.language in ("python", "sh") and part.kind != "file" and not run:
-        return f'{shown}\n\n<p class="vb-not-run">Not run: a fragment.</p>'
+        return f'{shown}\n\n<p class="vb-not-run">Not run here.</p>'
     return shown
 
 

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ import links
 import notebooks
 import pytest
 import reference
-from pages import DOCS, ROOT, blocks_to_run, parts
+from pages import DOCS, ROOT, blocks_to_run, is_long, is_run, parts
 from running import Failed, run_pages
 from stage import Stage
 
@@ -93,6 +94,9 @@ def test_a_page_that_fails_stops_the_build_and_one_that_ran_is_kept(tmp_path, mo
     assert told == []  # nothing was run again
     with pytest.raises(Failed, match=r"bad\.md, line 2"):
         run_pages({"bad.md": bad}, 1, tell=str)
+    killed = parts("```python\nimport os\n\nos._exit(3)\n```")
+    with pytest.raises(Failed, match=r"killed\.md: the process that ran it ended with 3"):
+        run_pages({"killed.md": killed}, 1, tell=str)
 
 
 def test_every_page_has_one_place_in_the_menu():
@@ -109,9 +113,39 @@ def test_every_page_has_one_place_in_the_menu():
         assert [p for p in part if f"]({p}.md)" not in index] == []
 
 
+def test_every_block_and_command_is_run_or_says_why_not():
+    command = re.compile(r"^(?:vibrid|python|pip|make) ", re.MULTILINE)
+    for path in DOCS.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        run = is_run(path, text)
+        for part in parts(text):
+            where = f"{path.relative_to(DOCS)}, line {part.line}"
+            if part.kind == "run":
+                assert run, f"{where}: the page has no line <!-- run -->, and the block does not say why it is not run"
+            elif part.kind == "shown" and not part.reason:
+                assert part.language not in ("python", "sh"), where
+                assert part.language or not command.search(part.text), f"{where}: commands stand in a block `sh`"
+
+
+def test_a_mark_counts_on_a_line_of_its_own_only():
+    page = DOCS / "page.md"
+    assert is_run(page, "# A\n\n<!-- run -->\n") and not is_run(page, "write `<!-- run -->` there")
+    assert is_long("<!-- long -->\n") and not is_long("| `<!-- long -->` | left out |")
+
+
+def test_what_is_set_up_is_folded_and_stands_before_its_block(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\n<!-- set up\na = 1\n-->\n\n```python\nprint(a)\n```\n", encoding="utf-8")
+    stage = Stage(tmp_path / "pages")
+    given = {"results": [{}, {"printed": "1\n"}], "folder": tmp_path, "seconds": 0.1}
+    made = stage._with_output(page.read_text(encoding="utf-8"), "page.md", given)
+    folded, shown = made.index("<summary>Before this block</summary>"), made.index("print(a)")
+    assert folded < made.index("a = 1") < made.index("</details>") < shown < made.index('<div class="vb-output">')
+
+
 def test_blocks_that_are_run_are_python():
     pages = {p: blocks_to_run(p) for p in DOCS.rglob("*.md")}
-    assert sum(bool(blocks) for blocks in pages.values()) >= 24
+    assert sum(bool(blocks) for blocks in pages.values()) >= 48
     for path, blocks in pages.items():
         for block in blocks:
             if block.language == "python" and block.kind != "file":
@@ -147,7 +181,7 @@ def test_the_gallery_is_of_short_files_that_save_one_picture():
         assert len(lines) <= 32, f"{path.name} has {len(lines)} lines"
 
 
-def test_notebooks_are_stored_without_output_and_the_quickest_runs(tmp_path, monkeypatch):
+def test_notebooks_are_stored_without_output_and_all_run(tmp_path, monkeypatch):
     import nbformat
     import running
 
@@ -156,9 +190,12 @@ def test_notebooks_are_stored_without_output_and_the_quickest_runs(tmp_path, mon
         nbformat.validate(nbformat.read(path, as_version=4))
         assert not any(c.get("outputs") or c.get("execution_count") for c in notebooks.cells(path)), path.name
     monkeypatch.setattr(running, "BUILD", tmp_path)
-    given = run_pages({"notebooks/records.ipynb": notebooks.jobs()["notebooks/records.ipynb"]}, 1, tell=str)
-    results = given["notebooks/records.ipynb"]["results"]
-    assert "<table" in results[0]["html"] and "png" in results[2]
+    given = run_pages(notebooks.jobs(), 1, tell=str)  # one process runs all six
+    rich = {
+        name: [kind for r in done["results"] for kind in ("html", "png") if kind in r] for name, done in given.items()
+    }
+    assert len(given) == 6 and all("html" in shown for shown in rich.values()), rich
+    assert "png" in rich["notebooks/records.ipynb"] and "png" in rich["notebooks/loads.ipynb"]
 
 
 def test_wrong_links_and_other_hosts_are_found(tmp_path):
@@ -174,6 +211,15 @@ def test_wrong_links_and_other_hosts_are_found(tmp_path):
         "b.html asks another host for https://example.org/x.js",
         "b.html shows no.png, which does not exist",
     ]
+
+
+def test_pages_that_the_search_does_not_find_are_named(tmp_path):
+    for name in ("a.html", "b.html", "404.html", "b-files/report.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("<h1>A</h1>")
+    assert links.unsearchable(tmp_path) == ["search.json does not exist: the search finds nothing"]
+    (tmp_path / "search.json").write_text(json.dumps({"items": [{"location": "a.html#one"}]}))
+    assert links.unsearchable(tmp_path) == ["b.html is not found by the search"]
 
 
 def test_links_of_a_page_lead_to_where_their_targets_stand(tmp_path):
