@@ -124,8 +124,8 @@ def starts(numbers: list[int], kept: Path | None, most: int | None = None) -> li
             "measured": f"{arrived} of {count} buildings",
             "target": "48 of 50",
             "met": bool(arrived >= 48) if count >= 50 else None,  # fewer do not tell
-            "note": f"{which}3 to 12 storeys, Bouc–Wen, cubic, bilinear in turn; {first} from the balance of forces; the "
-            f"good guess itself led to a fit in {sum(run['good fits'] for run in runs)}",
+            "note": f"{which}3 to 12 storeys, Bouc–Wen, cubic, bilinear in turn; {first} from the balance of forces; "
+            f"the good guess itself led to a fit in {sum(run['good fits'] for run in runs)}",
         },
         {
             "what": "of these, answers that are called a success and are not",
@@ -139,7 +139,7 @@ def starts(numbers: list[int], kept: Path | None, most: int | None = None) -> li
             "target": "1.5",
             "met": slower <= 1.5,
             "note": f"both fits of a building took {np.median(spent):.0f} s of the processor in the median, "
-            f"{max(spent):.0f} s at most; {late} good guesses led to an answer that is called a fit and is less likely, "
-            "by 1 or more",
+            f"{max(spent):.0f} s at most; {late} good guesses led to an answer that is called a fit and is less "
+            "likely, by 1 or more",
         },
     ]
