@@ -80,7 +80,7 @@ def identify(
         loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
         told = None if quiet else _print_first_answer
-        fit = identified(loaded, records, _method(loaded, method), progress, seed, hold_out, checks, told, start)
+        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out, checks, told, start)
         fit = _repaired(fit, progress, quiet) if repair else fit
     with Delivery(quiet) as deliver:
         if not quiet:
@@ -280,7 +280,7 @@ def _first_line(row: dict, units: dict[str, str]) -> str:
     return f"  {row['name']}: {text}{', at bound' if row['at_bound'] else ''}"
 
 
-def identified(
+def _identify(
     loaded, records, method, progress, seed: int, hold_out: float, checks: str = "all", told=None, start=None
 ):
     """The result in the units of the project; `told` is called with it before it is checked."""

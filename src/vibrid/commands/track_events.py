@@ -34,9 +34,18 @@ def event_watch(project: Path, limit: str | None, ratio: float, trust: bool) -> 
     trigger = Trigger(on=ratio)
 
     def identify(file: Path) -> Identification:
-        from vibrid.commands.identify import identified
-        from vibrid.core.progress import SILENT
+        import vibrid as vb
 
-        return identified(loaded, [loaded.read(file)], loaded.method, SILENT, 0, 0.0)
+        fit = vb.identify(
+            loaded.structure,
+            [loaded.read(file)],
+            loaded.unknown,
+            loaded.method,
+            start=loaded.start,
+            sensors=loaded.sensors,
+            initial=loaded.initial or None,
+            **loaded.simulation.fitting,
+        )
+        return fit.replace(files=(*loaded.files, *fit.files))
 
     return EventWatch(identify, trigger, drift)
