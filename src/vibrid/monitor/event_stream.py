@@ -87,15 +87,20 @@ def _with_what_was_before(f: SeenFile, spans: Sequence[SeenFile], read, reach: f
     """The record of a file and of what came in the seconds before it."""
     low = _nanoseconds(f.start) - round(1e9 * reach)
     near = [g for g in spans if _finish(g) >= low and _nanoseconds(g.start) <= _finish(f)]
-    made = join([read(g) for g in near], name=Path(f.name).stem)
+    made = join([_since(read(g), low) for g in near], name=Path(f.name).stem)
     if len(made) != 1:
         raise InputError(
             f"the {len(near)} files up to it hold {len(made)} samplings that are on no common grid; events are looked "
             "for in files of one logger."
         )
-    whole = made[0]
-    assert whole.clock is not None
-    return whole.cut(max(float(whole.time[0]), whole.clock.seconds(np.datetime64(low, "ns"))), float(whole.time[-1]))
+    return made[0]
+
+
+def _since(record: Record, low: int) -> Record:
+    """The part of a record after an instant, in nanoseconds since 1970."""
+    assert record.clock is not None
+    first = record.clock.seconds(np.datetime64(low, "ns"))
+    return record if first <= float(record.time[0]) else record.cut(first, float(record.time[-1]))
 
 
 def _events_of(whole: Record, how: EventWatch) -> list[Event]:
