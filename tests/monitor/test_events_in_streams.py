@@ -15,6 +15,7 @@ from vibrid.monitor import EventEstimate, EventWatch, MonitorState, Tracker, Wat
 from vibrid.monitor.event_fits import chance_beyond, drifts_of
 from vibrid.monitor.event_stream import look_for_events
 from vibrid.records import Channel, Record, UtcClock, join
+from vibrid.records.events import Trigger
 
 RATE, SPAN = 50.0, 40.0
 START = np.datetime64("2025-03-01T00:00:00", "ns")
@@ -83,6 +84,21 @@ def test_an_event_over_two_files_is_found_once_as_soon_as_it_is_over(tmp_path):
         assert series.names == ("storeys[0].stiffness",) and series.values[:, 0] == pytest.approx([2e6, 2e6])
     assert any("EVENT of 2025-03-01T00:01:5" in line and "passed 12 mm with a probability of 2.28 %" in line
                for line in told)  # fmt: skip
+
+
+def test_a_clock_that_jumps_is_told_and_survived(tmp_path):
+    whole, read = stream(tmp_path / "in", [100.0], files=3)
+    late = [UtcClock(START + np.timedelta64(7, "ms"), "GPS"), whole.clock]
+    told = []
+
+    def jumped(path):  # the last file is 7 ms, a third of a sample, off
+        return read(path).replace(clock=late[0] if path.name == "002" else late[1])
+
+    with MonitorState(tmp_path / "state") as state:
+        made = Tracker(state, tmp_path / "in", jumped, SETTINGS, tell=told.append,
+                       events=EventWatch(trigger=Trigger(long=10.0)))  # fmt: skip
+        made.look(final=True)
+        assert len(state.events()) == 1 and any("another grid of times" in line for line in told)
 
 
 def test_an_event_at_the_end_ends_with_the_last_file_only(tmp_path):

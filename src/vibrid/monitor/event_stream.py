@@ -66,7 +66,7 @@ def look_for_events(
     count = 0
     for f in new:
         try:
-            whole = _with_what_was_before(f, spans, read, how.reach)
+            whole = _with_what_was_before(f, spans, read, how.reach, tell)
             found = _events_of(whole, how)
         except VibridError as problem:
             tell(f"No events were looked for in '{f.name}': {problem}")
@@ -83,16 +83,14 @@ def look_for_events(
     return count
 
 
-def _with_what_was_before(f: SeenFile, spans: Sequence[SeenFile], read, reach: float) -> Record:
-    """The record of a file and of what came in the seconds before it."""
+def _with_what_was_before(f: SeenFile, spans: Sequence[SeenFile], read, reach: float, tell) -> Record:
+    """The record of a file and of what came in the seconds before it; of the file alone where the clock jumped."""
     low = _nanoseconds(f.start) - round(1e9 * reach)
     near = [g for g in spans if _finish(g) >= low and _nanoseconds(g.start) <= _finish(f)]
     made = join([_since(read(g), low) for g in near], name=Path(f.name).stem)
     if len(made) != 1:
-        raise InputError(
-            f"the {len(near)} files up to it hold {len(made)} samplings that are on no common grid; events are looked "
-            "for in files of one logger."
-        )
+        tell(f"'{f.name}' is on another grid of times than the files before it: events are looked for in it alone.")
+        return read(f)
     return made[0]
 
 
