@@ -36,13 +36,16 @@ export function runsPanel() {
   store.jobs.length ? null : h("p", { class: "quiet" }, "No run yet."), eventsView()];
 }
 
+/** What is typed to watch a folder; panels are made anew while jobs run. @type {Record<string, any>} */
+const asked = { open: false, folder: "", environment: "", drift_limit: "" };
+
 /** A folder to which files are added is watched. @param {boolean} ready */
 function watchBar(ready) {
-  const folder = h("input", { placeholder: "folder of the workspace", "aria-label": "Folder that is watched", size: 18 });
-  const environment = h("input", { placeholder: "channels of temperature", "aria-label": "Channels of the environment", size: 18 });
-  const limit = h("input", { placeholder: "drift limit, 15 mm", "aria-label": "Limit of the drift in events", size: 14 });
-  const options = () => ({ folder: folder.value.trim(), environment: environment.value.trim(), drift_limit: limit.value.trim(), events: Boolean(limit.value.trim()) });
-  return h("details", { class: "card" }, h("summary", {}, "Watch a folder to which files are added"), h("div", { class: "bar" }, folder, environment, limit,
+  const field = (/** @type {string} */ key, /** @type {string} */ hint, /** @type {string} */ label) =>
+    h("input", { value: asked[key], placeholder: hint, "aria-label": label, size: 18, oninput: (/** @type {any} */ e) => { asked[key] = e.target.value; } });
+  const options = () => ({ folder: asked.folder.trim(), environment: asked.environment.trim(), drift_limit: asked.drift_limit.trim(), events: Boolean(asked.drift_limit.trim()) });
+  return h("details", { class: "card", open: asked.open, ontoggle: (/** @type {any} */ e) => { asked.open = e.target.open; } }, h("summary", {}, "Watch a folder to which files are added"), h("div", { class: "bar" },
+    field("folder", "folder of the workspace", "Folder that is watched"), field("environment", "channels of temperature", "Channels of the environment"), field("drift_limit", "drift limit, 15 mm", "Limit of the drift in events"),
     h("button", { type: "button", disabled: !ready, onclick: () => attempt(() => start("track", options())) }, "Watch")));
 }
 
