@@ -49,7 +49,8 @@ def monitor_page(
     """The text of the page."""
     figure, series = Figures(), found.series
     span = f"{utc_text(series.starts[0])} to {utc_text(series.starts[-1])}" if len(series) else "no window yet"
-    lead = f"{counted(len(series), 'window')} of {counted(len(series.names), 'quantity')}, {span}"
+    many = len(series.names)
+    lead = f"{counted(len(series), 'window')} of {many} {'quantity' if many == 1 else 'quantities'}, {span}"
     if found.baseline is None:
         said = f"Training: {min(len(series), found.training)} of {found.training} windows."
     elif found.alarm is None:
