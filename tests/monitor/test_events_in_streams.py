@@ -1,6 +1,7 @@
 """Events in files that follow each other: found once, identified, kept; drifts and the chance of too large ones."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,16 @@ from typer.testing import CliRunner
 import vibrid as vb
 from vibrid.cli import app
 from vibrid.core.errors import InputError
-from vibrid.monitor import EventEstimate, EventWatch, MonitorState, Tracker, WatchSettings, event_series, window_of
+from vibrid.monitor import (
+    DriftEstimate,
+    EventEstimate,
+    EventWatch,
+    MonitorState,
+    Tracker,
+    WatchSettings,
+    event_series,
+    window_of,
+)
 from vibrid.monitor.event_fits import chance_beyond, drifts_of
 from vibrid.monitor.event_stream import look_for_events
 from vibrid.records import Channel, Record, UtcClock, join
@@ -145,6 +155,10 @@ def test_what_goes_wrong_is_a_note(tmp_path):
         (event,) = state.events()
     assert event.notes == ("It was not identified: there is no excitation.",)
     assert EventEstimate.from_dict(json.loads(json.dumps(event.as_dict()))) == event
+    unknown = replace(event, parameters={"k": (1.0, np.nan)}, drifts=(DriftEstimate("storey 1", 0.01, np.nan, None),))
+    again = EventEstimate.from_dict(json.loads(json.dumps(unknown.as_dict(), allow_nan=False)))
+    assert np.isnan([again.parameters["k"][1], again.drifts[0].deviation]).all()
+    assert "Largest drift 10 mm in storey 1" in str(again) and again.chance is None
     with MonitorState(tmp_path / "other") as state:
         told = []
         files = SimpleNamespace(name="x", start=START, finish=START + np.timedelta64(100, "s"))

@@ -76,7 +76,8 @@ class EventEstimate:
         words = [f"EVENT of {utc_text(self.at)}, {_seconds(self.end - self.begin):.0f} s."]
         if self.drifts:
             worst = max(self.drifts, key=lambda drift: drift.value)
-            words.append(f"Largest drift {1e3 * worst.value:.3g} ± {2e3 * worst.deviation:.2g} mm in {worst.place}.")
+            known = f" ± {2e3 * worst.deviation:.2g}" if np.isfinite(worst.deviation) else ""
+            words.append(f"Largest drift {1e3 * worst.value:.3g}{known} mm in {worst.place}.")
             if self.limit is not None and self.chance is not None:
                 words.append(f"It passed {1e3 * self.limit:g} mm with a probability of {100 * self.chance:.3g} %.")
         elif peaks:
@@ -87,7 +88,13 @@ class EventEstimate:
     def as_dict(self) -> dict[str, Any]:
         """For the state and for JSON: `EventEstimate.from_dict` gives it back."""
         made = asdict(self) | {name: utc_text(getattr(self, name)) for name in ("at", "begin", "end")}
-        return made | {"chance": self.chance, "peaks": {n: _number(v) for n, v in self.peaks.items()}}
+        drifts = [asdict(drift) | {"deviation": _number(drift.deviation)} for drift in self.drifts]
+        return made | {
+            "chance": self.chance,
+            "peaks": {name: _number(peak) for name, peak in self.peaks.items()},
+            "parameters": {name: [value, _number(s)] for name, (value, s) in self.parameters.items()},
+            "drifts": drifts,
+        }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> EventEstimate:
@@ -98,7 +105,9 @@ class EventEstimate:
             **known,
             peaks={name: _value(v) for name, v in content["peaks"].items()},
             parameters={name: (float(v), _value(s)) for name, (v, s) in content["parameters"].items()},
-            drifts=tuple(DriftEstimate(**drift) for drift in content["drifts"]),
+            drifts=tuple(
+                DriftEstimate(**drift | {"deviation": _value(drift["deviation"])}) for drift in content["drifts"]
+            ),
             notes=tuple(content["notes"]),
         )
 

@@ -24,7 +24,7 @@ from vibrid.monitor.windows import window_of
 from vibrid.records.clock import UtcClock, utc_text
 from vibrid.records.record import Record, step_of
 
-_KEPT = 8  # files in memory
+_KEPT = 256 * 2**20  # bytes of files in memory; the last two are kept in any case
 _UPDATES = 64  # windows after an alarm in which its location is improved
 
 
@@ -261,7 +261,8 @@ class Tracker:
 
     def _keep(self, name: str, record: Record) -> None:
         self._kept[name] = record
-        while len(self._kept) > _KEPT:
+        self._kept.move_to_end(name)
+        while len(self._kept) > 2 and sum(kept.data.nbytes for kept in self._kept.values()) > _KEPT:
             self._kept.popitem(last=False)
 
     # -- windows -----------------------------------------------------------------------------------------------
