@@ -4,6 +4,7 @@
     python benchmarks/modal.py --part seeds --seeds 30 --kept seeds.jsonl   # without the hour
     python benchmarks/modal.py --seeds 10 --pyoma other/bin/python  # a Python that has pyOMA_2, for the comparison
     python benchmarks/modal.py --part starts                      # first guesses by themselves: 50 random buildings
+    python benchmarks/modal.py --part starts --new 5              # five more of them, and the table of those known
     python benchmarks/modal.py --part real --data FOLDER          # a tower and an overpass: unison_tower, csmip_quakeio
 
 Data are from the integrator of `examples/ambient_vibration.py` (NumPy and SciPy), 30 minutes at 50 Hz, white forces on
@@ -39,6 +40,7 @@ from ambient_vibration import accelerations, chain
 STOREYS, RATE, MINUTES = 10, 50.0, 30
 CASE = {"masses": [1.0] * STOREYS, "stiffnesses": [1600.0] * STOREYS, "ratio": 0.015}
 HOUR = {"masses": [1.0] * 16, "stiffnesses": [4000.0] * 16, "ratio": 0.015}
+STARTS = Path(__file__).resolve().parent / "results" / "modal_starts.jsonl"
 LAGS, ORDER = 30, 60  # block rows and highest order of the hour, in both programs
 
 THEIRS = """
@@ -147,6 +149,32 @@ def accuracy(seeds: int, first: int, kept: Path | None) -> list[dict]:
     ]
 
 
+def agreement_with_stored() -> dict:
+    """A five-storey record and the modes that pyOMA-2 found in it, kept with the tests; within the bands of both."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "modal"))
+    import pyoma_references as kept
+
+    other = json.loads(Path(kept.__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    found = vb.ssi(record(kept.data(), kept.DATA["rate"]), lags=kept.BLOCK_ROWS)
+    within, count = 0, 0
+    for i, f in enumerate(found.frequencies):
+        j = int(np.abs(np.array(other["frequencies"]) - f).argmin())
+        pairs = [
+            (f, found.frequency_deviations[i], "frequencies", "frequency_deviations"),
+            (found.ratios[i], found.ratio_deviations[i], "ratios", "ratio_deviations"),
+        ]
+        for own, band, name, deviations in pairs:
+            within += int(abs(own - other[name][j]) < 2 * min(band, other[deviations][j]))
+            count += 1
+    return {
+        "what": "frequencies and ratios beside those that pyOMA-2 found in a five-storey record: within the 2σ of both",
+        "measured": f"{within} of {count}",
+        "target": "all",
+        "met": within == count == 2 * len(kept.CASE["masses"]),
+        "note": f"pyOMA-2 {other['pyOMA_2']}, order {other['order']}, kept with the tests",
+    }
+
+
 def theirs(python: str, values: np.ndarray, rate: float, lags: int, order: int, uncertainty: bool) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "data.npy"
@@ -223,7 +251,9 @@ def main() -> None:
     parser.add_argument("--part", choices=("modes", "seeds", "starts", "real"), default="modes")
     parser.add_argument("--buildings", type=int, default=50)
     parser.add_argument("--numbers", help="some of the buildings, by commas (starts)")
-    parser.add_argument("--kept", type=Path, help="a file of seeds or buildings that were run before, which grows")
+    parser.add_argument("--kept", type=Path, help="a file of seeds or buildings that were run before, which grows; "
+                        f"of buildings {STARTS.name} in results by default")  # fmt: skip
+    parser.add_argument("--new", type=int, help="buildings that are run now at most (starts)")
     parser.add_argument("--data", type=Path, help="the folder of real structures (real)")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
@@ -234,7 +264,8 @@ def main() -> None:
         numbers = [int(n) for n in given.numbers.split(",")] if given.numbers else list(range(given.buildings))
         which = f"--numbers {given.numbers}" if given.numbers else f"--buildings {given.buildings}"
         command = f"python benchmarks/modal.py --part starts {which}"
-        save("modal_starts", "First guesses from the data", command, machine, starts(numbers, given.kept))
+        rows = starts(numbers, given.kept or STARTS, given.new)
+        save("modal_starts", "First guesses from the data", command, machine, rows)
         return
     if given.part == "real":
         if given.data is None:
@@ -245,6 +276,7 @@ def main() -> None:
     with threadpool_limits(1):
         rows = [] if given.part == "seeds" else hour(given.pyoma)
         rows += [agreement(given.pyoma)] if given.pyoma else []
+        rows += [agreement_with_stored()]
         rows += accuracy(given.seeds, given.first, given.kept)
     command = f"python benchmarks/modal.py --part {given.part} --seeds {given.seeds} --first {given.first}"
     command += " --pyoma PYTHON" if given.pyoma else ""

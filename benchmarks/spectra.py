@@ -1,6 +1,7 @@
 """Response spectra: speed and agreement with eqsig and pyrotd for 200 periods of a motion of 40 s at 200 Hz.
 
 python benchmarks/spectra.py
+python benchmarks/spectra.py --part rotated     # RotD50 and RotD100 beside those of pyrotd that are kept with the tests
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from table import save
 
-from vibrid.records import response_spectrum, synthetic_motion
+from vibrid.records import Channel, Record, response_spectrum, synthetic_motion
+from vibrid.records.motions import rotated_spectrum
 
 PERIODS = np.geomspace(0.01, 10.0, 200)
 DAMPING = 0.05
@@ -33,11 +37,38 @@ def fastest(calls: dict, repeats: int) -> tuple[dict, dict]:
     return wall, processor
 
 
+def all_directions() -> list[dict]:
+    """The rows of RotD spectra: largest difference from pyrotd over the periods."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "records"))
+    import pyrotd_references as kept
+
+    other = json.loads(Path(kept.__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    channel = Channel("ground", "ground_acceleration")
+    pair = [Record(values, [channel], step=kept.STEP, name="component") for values in kept.components().T]
+    rows = []
+    for percentile in (50, 100):
+        began = time.process_time()
+        found = rotated_spectrum(*pair, kept.PERIODS, percentile, kept.DAMPING)
+        spent = time.process_time() - began
+        away = float(np.abs(found / np.array(other["spectra"][str(percentile)]) - 1).max())
+        rows.append({
+            "what": f"RotD{percentile} at {len(kept.PERIODS)} periods from 0.1 to 4 s: largest difference from pyrotd",
+            "measured": f"{100 * away:.3f} %", "target": "0.2 %", "met": away <= 0.002,
+            "note": f"pyrotd, {other['pyrotd']}; 40 000 samples, {1e3 * spent / len(kept.PERIODS):.0f} ms a period",
+        })  # fmt: skip
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "spectra.json")
+    parser.add_argument("--part", choices=("speed", "rotated"), default="speed")
     arguments = parser.parse_args()
+    if arguments.part == "rotated":
+        machine, command = f"{platform.machine()}, shared", "python benchmarks/spectra.py --part rotated"
+        save("spectra_rotated", "Spectra over all directions", command, machine, all_directions())
+        return
     import eqsig
     import pyrotd
 

@@ -1,8 +1,10 @@
 """Candidates, RotD spectra and the rules of codes for suites of ground motions."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pyrotd_references
 import pytest
 from typer.testing import CliRunner
 
@@ -35,6 +37,16 @@ def test_rotated_spectra_are_those_of_every_direction():
     for percentile in (0, 50, 100):
         expected = np.percentile(each, percentile, axis=0)
         np.testing.assert_allclose(rotated_spectrum(a, b, PERIODS, percentile), expected, rtol=1e-9)
+
+
+def test_rotated_spectra_are_those_of_pyrotd():
+    """Which works with Fourier transforms; the references are kept with the script that made them."""
+    other = json.loads(Path(pyrotd_references.__file__).with_suffix(".json").read_text(encoding="utf-8"))["spectra"]
+    channel, data = vb.Channel("ground", "ground_acceleration"), pyrotd_references.components()
+    a, b = (vb.Record(values, [channel], step=pyrotd_references.STEP) for values in data.T)
+    for percentile in (50, 100):
+        found = rotated_spectrum(a, b, pyrotd_references.PERIODS, percentile, pyrotd_references.DAMPING)
+        np.testing.assert_allclose(found, other[str(percentile)], rtol=2e-3)
 
 
 def test_the_median_over_directions_does_not_depend_on_the_sensors():

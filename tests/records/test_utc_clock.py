@@ -1,11 +1,13 @@
 """The instant of UTC at which a record began, through readers, writers, operations and tables."""
 
 import datetime
+import json
 
 import numpy as np
 import pytest
 
-from vibrid.core.errors import InputError
+from vibrid.core.errors import FileProblem, InputError
+from vibrid.modal.uff import write_uff
 from vibrid.records import Channel, Record, Similitude, UtcClock, lag, read_record, synchronise
 from vibrid.records.clock import as_utc, utc_text
 
@@ -165,3 +167,46 @@ def test_tables_keep_the_clock():
     table = pandas.DataFrame({"roof": [1.0, 2.0, 3.0, 4.0]}, index=dates)
     assert Record.from_pandas(table).utc == np.datetime64("2024-05-01T12:00", "ns")
     assert Record.from_pandas(table.tz_localize(None)).clock is None
+
+
+def test_universal_files_keep_the_clock(tmp_path):
+    for clock in (UtcClock("2024-05-01T12:00:00.25Z", "GPS", 1e-3), UtcClock("2024-05-01T12:00:00Z"), None):
+        one = record(200).replace(clock=clock)
+        assert read_record(write_uff(tmp_path / "a.uff", record=one)).clock == clock
+
+
+def test_times_of_numpy_and_json_files_are_instants(tmp_path):
+    instants = np.datetime64("2024-05-01T12:00:00", "ns") + np.arange(20) * np.timedelta64(10_000_000, "ns")
+    values = np.sin(np.arange(20.0))
+    np.savez(tmp_path / "a.npz", time=instants, roof=values)
+    texts = [f"{instant}+02:00" for instant in instants + np.timedelta64(2, "h")]
+    (tmp_path / "a.json").write_text(json.dumps({"time": texts, "roof": values.tolist()}))
+    for name in ("a.npz", "a.json"):
+        found = read_record(tmp_path / name, units="m/s^2")
+        assert found.utc == instants[0] and found.step == pytest.approx(0.01) and found.names == ("roof",)
+    np.savez(tmp_path / "b.npz", time=np.append(instants[:-1], np.datetime64("NaT")), roof=values)
+    with pytest.raises(FileProblem, match="an instant is missing"):
+        read_record(tmp_path / "b.npz", units="m/s^2")
+    (tmp_path / "b.json").write_text(json.dumps({"time": [str(i) for i in instants], "roof": values.tolist()}))
+    with pytest.raises(FileProblem, match="has no zone"):
+        read_record(tmp_path / "b.json", units="m/s^2")
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("10/15/79, 23:16:54.6 UTC", "1979-10-15T23:16:54.6"),
+        ("10/15/2004 23:16:54 GMT (Q)", "2004-10-15T23:16:54"),
+        ("10/15/79, 15:16:54.6 PST", None),
+        ("99/15/79, 23:16:54.6 UTC", None),
+    ],
+)
+def test_the_start_time_of_csmip_files(tmp_path, text, instant):
+    head = ["CORRECTED ACCELEROGRAM   X   CHAN  1: 90 DEG", *"ABCDEF", "CHAN  1: 90 DEG", f"Start time: {text}"]
+    rows = ["".join(f"{v:10.3f}" for v in (1.0, -2.0, 3.0, 1.0)), "/&  ----------  End of data for channel  1"]
+    announced = "         4 POINTS OF ACCEL DATA EQUALLY SPACED AT  .020 SEC.  (UNITS: CM/SEC/SEC)"
+    path = tmp_path / "a.v2"
+    path.write_text("\n".join([*head, announced, *rows]) + "\n")
+    found = read_record(path)
+    assert found.utc == (None if instant is None else np.datetime64(instant, "ns"))
+    assert len(found) == 4

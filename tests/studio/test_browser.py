@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -335,3 +336,63 @@ def test_the_server_dies_and_the_page_goes_on(browser, studios):
     visitor.page.get_by_text("Download readings.csv").wait_for()
     assert again.get("jobs/1")["state"] == "done"
     visitor.page.close()
+
+
+TOWER = """title = "tower"
+[structure]
+kind = "shear-building"
+masses = ["20 t", "20 t"]
+storeys = {law = "linear", count = 2, stiffness = "0.8 MN/m"}
+damping = {kind = "modal", ratios = 0.02}
+[[sensors]]
+quantity = "absolute_acceleration"
+place = 0
+channel = "a0"
+[[sensors]]
+quantity = "absolute_acceleration"
+place = 1
+channel = "a1"
+[[unknown]]
+path = "storeys[*].stiffness"
+"""
+
+
+def test_a_folder_is_watched_and_its_page_followed(browser, studios):
+    """Three hours of a slow tower: two windows, the page while the job runs, and after it was stopped."""
+    import numpy as np
+
+    import vibrid as vb
+
+    sys.path.insert(0, str(EXAMPLES))
+    from ambient_vibration import accelerations, chain
+
+    studio = studios()
+    records = studio.folder / "records"
+    records.mkdir()
+    for n in range(3):
+        y = accelerations(*chain([20e3] * 2, [0.8e6] * 2, 0.02), seed=n, seconds=3600.0, rate=5.0, finer=1)
+        channels = [vb.Channel(f"a{i}", "absolute_acceleration", location=str(i)) for i in range(2)]
+        clock = vb.records.UtcClock(np.datetime64("2025-01-01", "ns") + np.timedelta64(n, "h"), "GPS")
+        vb.Record(y / y.std(), channels, step=0.2, clock=clock).write_hdf5(records / f"{n}.h5")
+    studio.ask("PUT", "projects/tower.toml", {"text": TOWER, "mark": None})
+    visitor = Visitor(browser, studio)
+    page = visitor.page
+    visitor.step("4 Run")
+    page.get_by_text("Watch a folder to which files are added").click()
+    page.get_by_label("Folder that is watched").fill("records")
+    visitor.button("Watch").click()
+    page.wait_for_selector(".job.running")
+    visitor.is_accessible()
+    visitor.step("5 Look")
+    until = time.monotonic() + 120
+    report = studio.folder / ".studio" / "jobs" / "1" / "report.html"
+    while not report.exists() and time.monotonic() < until:
+        time.sleep(0.2)
+    visitor.button("Follow the page").click()
+    shown = page.frame_locator("iframe.report")
+    shown.get_by_text("2 windows of 2 quantities").first.wait_for()
+    studio.post("jobs/1/cancel", {})
+    job = studio.wait_for(1, "cancelled", "done")
+    assert "2 windows" in job["said"] and "report.html" in job["files"]
+    assert visitor.errors == [] and visitor.requested == {studio.host}
+    page.close()

@@ -204,3 +204,22 @@ def test_the_server_is_killed_in_the_middle_of_a_job_which_goes_on(studios):
     stages = [json.loads(line)["stage"] for line in (again.folder / ".studio/jobs/1/progress.jsonl").open()]
     assert stages[0].startswith("reading") and any("simulating" in stage for stage in stages)
     assert not list(again.folder.glob(".tower*"))
+
+
+def test_a_folder_is_watched_by_the_command(tmp_path):
+    from typer.testing import CliRunner
+
+    from vibrid.cli import app
+
+    workspace = Workspace(tmp_path)
+    (tmp_path / "records").mkdir()
+    made = tasks.TASKS["track"].arguments
+    options = {"folder": "records", "environment": "temperature", "drift_limit": "15 mm", "events": True}
+    words = made("tower.toml", options, tmp_path / "1", workspace)
+    assert words[:2] == ["track", "records"] and words[words.index("--drift-limit") + 1] == "15 mm"
+    offered = CliRunner().invoke(app, ["track", "--help"], env={"COLUMNS": "200"}).stdout
+    assert all(word in offered for word in words if word.startswith("--"))
+    assert "--events" not in made("tower.toml", {"folder": "records"}, tmp_path / "1", workspace)
+    for name, said in (("other", "no folder 'other'"), ("..", "cannot be"), (None, "missing")):
+        with pytest.raises(InputError, match=said):
+            made("tower.toml", {"folder": name}, tmp_path / "1", workspace)

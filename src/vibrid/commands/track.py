@@ -13,7 +13,11 @@ from vibrid.commands.reading import listed, read_files, with_reading
 from vibrid.commands.trust import Trust, consent
 
 if TYPE_CHECKING:
-    from vibrid.monitor import MonitoringPlan, MonitorState, Watch, WatchSettings
+    from collections.abc import Callable
+
+    from vibrid.monitor import MonitoringPlan, MonitorState, Tracker, Watch, WatchSettings
+    from vibrid.monitor.event_fits import EventEstimate
+    from vibrid.monitor.event_stream import EventWatch
     from vibrid.records.record import Record
 
 Source = Annotated[
@@ -46,6 +50,17 @@ PlanOption = Annotated[
 Scatter = Annotated[float, typer.Option(help="Of --plan: share by which frequencies move after the regression.")]
 Within = Annotated[int, typer.Option(help="Of --plan: windows within which a loss must be found.")]
 ModesSeen = Annotated[int | None, typer.Option("--modes", help="Of --plan: how many modes will be seen.")]
+EventsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--events", help="Project file (may be the same): events in the stream are identified with it.",
+        show_default=False,
+    ),
+]  # fmt: skip
+DriftLimit = Annotated[
+    str | None, typer.Option(help="Of --events: drift of a storey, such as '15 mm'; was it passed?", show_default=False)
+]
+EventRatio = Annotated[float, typer.Option(help="Of --events: ratio to the usual mean square that begins one.")]
 Report = Annotated[Path | None, typer.Option(help="Write the report (.html).", show_default=False)]
 
 
@@ -56,7 +71,8 @@ def track(
     references: References = None, highest: Highest = None, order: Order = None, lags: Lags = None,
     degree: Degree = 1, false_alarms: FalseAlarms = 0.1, horizon: Horizon = 8766, model_error: ModelError = 0.002,
     begin: Begin = None, every: Every = None, plan: PlanOption = False, scatter: Scatter = 0.001,
-    within: Within = 72, modes: ModesSeen = None, report: Report = None, as_json: Json = False, trust: Trust = False,
+    within: Within = 72, modes: ModesSeen = None, events: EventsOption = None, drift_limit: DriftLimit = None,
+    event_ratio: EventRatio = 20.0, report: Report = None, as_json: Json = False, trust: Trust = False,
     reading: Any = None,
 ) -> None:  # fmt: skip
     """Watch a structure: every window of the files in a folder becomes modes or parameters with bands, and a change
@@ -95,24 +111,39 @@ def track(
         return
     if state is None:
         raise InputError("--state names the folder in which the windows are kept.")
+    if events is None and drift_limit is not None:
+        raise InputError("--drift-limit is of events: name the project file of --events too.")
+    looked = None
+    if events is not None:
+        from vibrid.commands.track_events import event_watch
+
+        looked = event_watch(events, drift_limit, event_ratio, trust)
     with MonitorState(state, readonly=source is None) as kept:
+
+        def page(found: Watch, again: float | None = None) -> None:
+            from vibrid.report.monitor_report import write_monitor_report
+
+            title = loaded.title if loaded is not None and loaded.title else "Monitoring"
+            structure = None if loaded is None else loaded.structure
+            write_monitor_report(found, report, kept, title=title, structure=structure, again=again)
+
         if source is None:
             found = _known(kept, loaded, model_error)
         else:
-            found = _tracked(kept, source, settings, loaded, model_error, begin, every, reading, as_json)
-        alarms, windows = kept.alarms(), len(found.series)
+            live = None if report is None or every is None else lambda found: page(found, every)
+            tracker = _tracker(kept, source, settings, loaded, model_error, begin, reading, looked)
+            found = _tracked(tracker, every, as_json, live)
+        alarms, seen = kept.alarms(), kept.events()
         with Delivery(quiet=as_json) as deliver:
-            deliver.answer(lambda: output.print_json(_answer(found, alarms)) if as_json else _show(found, alarms))
-            if report is not None and windows:
-                from vibrid.report.monitor_report import write_monitor_report
+            deliver.answer(
+                lambda: output.print_json(_answer(found, alarms, seen)) if as_json else _show(found, alarms, seen)
+            )
+            if report is not None and (len(found.series) or seen):
+                deliver.file(report, lambda: page(found))
 
-                title = loaded.title if loaded is not None and loaded.title else "Monitoring"
-                deliver.file(report, lambda: write_monitor_report(found, report, kept, title=title))
 
-
-def _tracked(kept: MonitorState, source: Path, settings: WatchSettings, loaded, error: float, begin, every, reading,
-             quiet: bool) -> Watch:  # fmt: skip
-    from vibrid.commands.progress import terminal_progress
+def _tracker(kept: MonitorState, source: Path, settings: WatchSettings, loaded, error: float, begin, reading,
+             events: EventWatch | None) -> Tracker:  # fmt: skip
     from vibrid.core.errors import InputError
     from vibrid.monitor import FollowedParameters, Tracker
     from vibrid.records.clock import as_utc
@@ -127,17 +158,31 @@ def _tracked(kept: MonitorState, source: Path, settings: WatchSettings, loaded, 
             raise InputError(f"'{path.name}' holds {len(records)} records of different rates: one is wanted.")
         return _placed(records[0], loaded)
 
-    tracker = Tracker(
+    return Tracker(
         kept, source, read, settings, followed, None if begin is None else as_utc(begin),
-        tell=lambda words: typer.echo(words, err=True),
+        tell=lambda words: typer.echo(words, err=True), events=events,
     )  # fmt: skip
+
+
+def _tracked(tracker: Tracker, every: float | None, quiet: bool, live: Callable[[Watch], None] | None) -> Watch:
+    """Take in what is there, and with `every` what comes, until Ctrl-C; `live` is called after each look."""
+    from vibrid.commands.progress import terminal_progress
+
     with terminal_progress(quiet=quiet) as progress:
         tracker.look(final=every is None, progress=progress)
         found = tracker.watch()
-        while every is not None:
-            time.sleep(max(every, 0.05))
-            if tracker.look(progress=progress):
-                found = tracker.watch()
+        shown = None
+        try:
+            while every is not None:
+                now = (len(found.series), len(tracker.state.events()))
+                if live is not None and any(now) and now != shown:
+                    live(found)
+                    shown = now
+                time.sleep(max(every, 0.05))
+                if tracker.look(progress=progress):
+                    found = tracker.watch()
+        except KeyboardInterrupt:
+            typer.echo("Ended. The same command goes on.", err=True)
     return found
 
 
@@ -216,7 +261,7 @@ def _plan_table(plan: MonitoringPlan) -> dict[str, Any]:
     }
 
 
-def _answer(found: Watch, alarms: list[dict[str, Any]]) -> dict[str, Any]:
+def _answer(found: Watch, alarms: list[dict[str, Any]], events: list[EventEstimate]) -> dict[str, Any]:
     series = found.series
     last = {}
     if len(series):
@@ -231,10 +276,11 @@ def _answer(found: Watch, alarms: list[dict[str, Any]]) -> dict[str, Any]:
         "notes": [] if found.baseline is None else list(found.baseline.notes),
         "last": last,
         "alarms": alarms,
+        "events": [event.as_dict() for event in events],
     }
 
 
-def _show(found: Watch, alarms: list[dict[str, Any]]) -> None:
+def _show(found: Watch, alarms: list[dict[str, Any]], events: list[EventEstimate]) -> None:
     series = found.series
     typer.echo(f"{len(series)} windows of {', '.join(series.names) or 'nothing yet'}")
     if found.baseline is None:
@@ -242,6 +288,8 @@ def _show(found: Watch, alarms: list[dict[str, Any]]) -> None:
     else:
         for note in found.baseline.notes:
             typer.echo(note)
+    for event in events:
+        typer.echo(str(event))
     for alarm in alarms:
         typer.echo(f"ALARM since the window of {alarm['window']}")
         for line in alarm["location"]:

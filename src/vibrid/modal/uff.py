@@ -17,8 +17,9 @@ from vibrid.modal.frf import FrequencyResponse
 from vibrid.modal.geometry import AXES, Geometry
 from vibrid.modal.measured import MeasuredModes, as_real, measured_modes
 from vibrid.modal.uff_responses import response_of
+from vibrid.records.clock import UtcClock
 from vibrid.records.readers.source import Source
-from vibrid.records.readers.uff58 import datasets
+from vibrid.records.readers.uff58 import datasets, line_of_clock
 from vibrid.records.readers.uff_units import read_units
 from vibrid.records.record import Channel, Record
 from vibrid.structures.modes import Modes
@@ -55,7 +56,7 @@ def write_uff(
             poles. Standard deviations have no place in the format.
         response, record: every function has its channel's name in its first line, and the number of its channel as the
             node where no geometry has its location. The format has one kind of acceleration, which `read_record` takes
-            for absolute.
+            for absolute. The clock of the record stands in the fifth line, which is free.
     """
     if modes is not None and geometry is None:
         raise InputError("Modes are written at nodes: give the geometry, such as read_geometry('sensors.csv').")
@@ -82,7 +83,7 @@ def write_uff(
             values, axis = record[channel.name], (17, float(record.start), float(record.step))
             if not np.isfinite(values).all():
                 raise InputError(f"Channel '{channel.name}' misses samples, which dataset 58 cannot say: fill them.")
-            parts.append(_dataset(58, _function(1, channel, ends, axis, values)))
+            parts.append(_dataset(58, _function(1, channel, ends, axis, values, clock=record.clock)))
     return write_text(path, "".join(parts))
 
 
@@ -133,7 +134,13 @@ def _end(geometry: Geometry | None, channel: Channel, number: int) -> tuple[int,
 
 
 def _function(
-    kind: int, channel: Channel, ends, axis, values: np.ndarray, reference: Channel | None = None
+    kind: int,
+    channel: Channel,
+    ends,
+    axis,
+    values: np.ndarray,
+    reference: Channel | None = None,
+    clock: UtcClock | None = None,
 ) -> list[str]:
     """Dataset 58 in double precision, evenly spaced."""
     (node, way), (other, from_way), (unit, start, step) = *ends, axis
@@ -146,7 +153,7 @@ def _function(
             f"{'NONE' if c is None or not c.unit else c.unit:<20}"
         )
 
-    head = [channel.name[:80] or "NONE", "NONE", "NONE", "NONE", "NONE"]
+    head = [channel.name[:80] or "NONE", "NONE", "NONE", "NONE", line_of_clock(clock)]
     head.append(f"{kind:5d}{1:10d}{0:5d}{0:10d} {'NONE':<10}{node:10d}{way:4d} {'NONE':<10}{other:10d}{from_way:4d}")
     head.append(f"{6 if complex_ else 4:10d}{len(values):10d}{1:10d}" + _short(start, step, 0.0))
     head.append(f"{unit:10d}{0:5d}{0:5d}{0:5d} {'NONE':<20} {label:<20}")

@@ -2,6 +2,8 @@
 
 from vibrid.monitor.baseline import Baseline, learn
 from vibrid.monitor.chart import Chart, ChartReading
+from vibrid.monitor.event_fits import DriftEstimate, EventEstimate, event_series
+from vibrid.monitor.event_stream import EventWatch
 from vibrid.monitor.followed import FollowedModes, FollowedParameters, frequency_sensitivity
 from vibrid.monitor.location import Change, Location, change_since, locate
 from vibrid.monitor.plan import MonitoringPlan, detectable, frequency_variance
@@ -15,6 +17,9 @@ __all__ = [
     "Change",
     "Chart",
     "ChartReading",
+    "DriftEstimate",
+    "EventEstimate",
+    "EventWatch",
     "FollowedModes",
     "FollowedParameters",
     "Location",
@@ -27,6 +32,7 @@ __all__ = [
     "WindowEstimate",
     "change_since",
     "detectable",
+    "event_series",
     "frequency_sensitivity",
     "frequency_variance",
     "learn",

@@ -18,6 +18,7 @@ import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError, newer_format
 from vibrid.core.files import make_folder
+from vibrid.monitor.event_fits import EventEstimate
 from vibrid.monitor.series import Series
 
 FILE = "state.sqlite"
@@ -29,6 +30,8 @@ CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, size INTEGER, modified 
 CREATE TABLE IF NOT EXISTS windows (start INTEGER PRIMARY KEY, quantities BLOB, deviations BLOB, environment BLOB,
     modes TEXT, notes TEXT);
 CREATE TABLE IF NOT EXISTS alarms (start INTEGER PRIMARY KEY, content TEXT);
+CREATE TABLE IF NOT EXISTS events (start INTEGER PRIMARY KEY, content TEXT);
+CREATE TABLE IF NOT EXISTS reached (name TEXT PRIMARY KEY, until INTEGER);
 """
 
 
@@ -191,6 +194,28 @@ class MonitorState:
     def raise_alarm(self, start: np.datetime64, content: Mapping[str, Any]) -> None:
         """Keep an alarm, or what is known of it now."""
         self._all("INSERT OR REPLACE INTO alarms VALUES (?, ?)", _nanoseconds(start), json.dumps(dict(content)))
+
+    # -- events ------------------------------------------------------------------------------------------------
+
+    def events(self) -> list[EventEstimate]:
+        """Those that were found, in order of time; none in a state of before there were any."""
+        if not self._all("SELECT name FROM sqlite_master WHERE name = 'events'"):
+            return []
+        rows = self._all("SELECT content FROM events ORDER BY start")
+        return [EventEstimate.from_dict(json.loads(row[0])) for row in rows]
+
+    def add_event(self, event: EventEstimate) -> None:
+        """Keep an event; it is on the disk when this returns."""
+        self._all("INSERT OR REPLACE INTO events VALUES (?, ?)", _nanoseconds(event.begin), json.dumps(event.as_dict()))
+
+    def reached(self, name: str) -> int | None:
+        """Nanoseconds since 1970 up to which something was done; None where it was not begun."""
+        rows = self._all("SELECT until FROM reached WHERE name = ?", name)
+        return rows[0][0] if rows else None
+
+    def reach(self, name: str, until: int) -> None:
+        """Say up to when something was done."""
+        self._all("INSERT OR REPLACE INTO reached VALUES (?, ?)", name, until)
 
 
 def _nanoseconds(instant: np.datetime64 | None) -> int | None:

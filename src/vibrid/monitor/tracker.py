@@ -15,6 +15,7 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.modal.ssi import ssi
 from vibrid.monitor.baseline import Baseline, learn
 from vibrid.monitor.chart import Chart, ChartReading
+from vibrid.monitor.event_stream import EventWatch, look_for_events
 from vibrid.monitor.followed import Followed, FollowedModes
 from vibrid.monitor.location import Location, change_since, locate
 from vibrid.monitor.series import Series
@@ -23,7 +24,7 @@ from vibrid.monitor.windows import window_of
 from vibrid.records.clock import UtcClock, utc_text
 from vibrid.records.record import Record, step_of
 
-_KEPT = 4  # files in memory
+_KEPT = 256 * 2**20  # bytes of files in memory; the last two are kept in any case
 _UPDATES = 64  # windows after an alarm in which its location is improved
 
 
@@ -133,7 +134,8 @@ class Tracker:
         settings: of windows and alarms.
         followed: what is followed; the modes of the first window by default.
         begin: UTC of the first file, where files have no clock: they then follow each other without gaps.
-        tell: called with every sentence about files, windows and alarms.
+        tell: called with every sentence about files, windows, events and alarms.
+        events: how earthquakes and trucks are found and identified; None where they are not looked for.
     """
 
     def __init__(
@@ -145,7 +147,9 @@ class Tracker:
         followed: Followed | None = None,
         begin: np.datetime64 | None = None,
         tell: Callable[[str], None] = lambda _: None,
+        events: EventWatch | None = None,
     ):
+        self.events = events
         self.state, self.folder, self._read, self.settings = state, Path(folder), read, settings
         self.followed, self.begin, self.tell = followed, begin, tell
         self._kept: OrderedDict[str, Record] = OrderedDict()
@@ -161,6 +165,9 @@ class Tracker:
         spans = [f for f in seen.values() if f.start is not None and f.finish is not None]
         if not spans:
             return 0
+        if self.events is not None:
+            progress.stage("events")
+            look_for_events(self.state, self.events, spans, self._record, final, self.tell)
         length = round(self.settings.window * 1e9)
         done = self.state.starts()
         newest = max(_number(f.start) for f in spans)
@@ -254,14 +261,16 @@ class Tracker:
 
     def _keep(self, name: str, record: Record) -> None:
         self._kept[name] = record
-        while len(self._kept) > _KEPT:
+        self._kept.move_to_end(name)
+        while len(self._kept) > 2 and sum(kept.data.nbytes for kept in self._kept.values()) > _KEPT:
             self._kept.popitem(last=False)
 
     # -- windows -----------------------------------------------------------------------------------------------
 
     def _estimate(self, start: np.datetime64, records: list[Record]) -> None:
         s = self.settings
-        cut = window_of(records, start, s.window, s.channels, s.environment)
+        shaken = () if self.events is None else [(event.begin, event.end) for event in self.state.events()]
+        cut = window_of(records, start, s.window, s.channels, s.environment, shaken)
         notes, found = list(cut.notes), None
         if cut.pieces:
             try:

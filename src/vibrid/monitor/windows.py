@@ -32,6 +32,7 @@ def window_of(
     length: float,
     channels: Sequence[str] | None = None,
     environment: Sequence[str] = (),
+    without: Sequence[tuple[np.datetime64, np.datetime64]] = (),
 ) -> WindowPieces:
     """The part of records, in order of time, that lies in a window; what is missing or fails is told.
 
@@ -39,6 +40,7 @@ def window_of(
         length: s.
         channels: those that measure a motion; all that do by default.
         environment: channels whose mean over the window is taken.
+        without: (begin, end) in UTC of events, which are left out.
     """
     notes: list[str] = []
     end = start + np.timedelta64(round(length * 1e9), "ns")
@@ -63,7 +65,12 @@ def window_of(
         return WindowPieces([], surroundings, notes)
     names = [n for n in chosen_channels(parts[0], channels) if n not in environment]
     working = _working(parts, names, notes)
-    pieces = [piece for part in parts for piece in _unbroken(part.select(working), _SHORTEST_PIECE * length)]
+    chosen = [part.select(working) for part in parts]
+    quiet = [_without(part, without) for part in chosen]
+    shaken = sum(_lost(after) - _lost(before) for before, after in zip(chosen, quiet, strict=True))
+    if shaken:
+        notes.append(f"{shaken:.4g} s of events were left out.")
+    pieces = [piece for part in quiet for piece in _unbroken(part, _SHORTEST_PIECE * length)]
     whole = sum(piece.duration for piece in pieces)
     if whole < 0.98 * length:
         notes.append(f"{whole:.4g} s of {length:g} s are without gaps, in {len(pieces)} pieces.")
@@ -100,6 +107,20 @@ def _working(parts: Sequence[Record], names: Sequence[str], notes: list[str]) ->
     if out:
         notes.append(f"Left out, because they have failed or were not recorded: {', '.join(out)}.")
     return working
+
+
+def _without(record: Record, spans: Sequence[tuple[np.datetime64, np.datetime64]]) -> Record:
+    """The record with NaN in spans of UTC."""
+    assert record.clock is not None
+    times, gone = record.time, np.zeros(len(record), bool)
+    for begin, end in spans:
+        gone |= (times >= record.clock.seconds(begin)) & (times <= record.clock.seconds(end))
+    return record.replace(data=np.where(gone[:, None], np.nan, record.data)) if gone.any() else record
+
+
+def _lost(record: Record) -> float:
+    """Seconds without some channel."""
+    return float(np.sum(~np.isfinite(record.data).all(axis=1))) * step_of(record)
 
 
 def _unbroken(record: Record, shortest: float) -> list[Record]:

@@ -107,7 +107,9 @@ def join(records: Sequence[Record], name: str = "", most: int = 100_000_000) -> 
         start = int(record.clock.at(float(record.time[0])).astype(np.int64))
         rate = 1.0 / step_of(record)
         pieces += [GridPiece(n, start, rate, record.data[:, i]) for i, n in enumerate(record.names)]
-    source = next((r.clock.source for r in records if r.clock is not None), "")
+    clocks = [r.clock for r in records if r.clock is not None]
+    bands = [clock.uncertainty for clock in clocks if clock.uncertainty is not None]
+    source, uncertainty = clocks[0].source, max(bands) if len(bands) == len(clocks) else None
     title = name or records[0].name
     made = [
         Record(
@@ -116,7 +118,7 @@ def join(records: Sequence[Record], name: str = "", most: int = 100_000_000) -> 
             step=1.0 / grid.rate,
             name=title,
             history=(f"put together from {len(records)} records",),
-            clock=UtcClock(np.datetime64(grid.start, "ns"), source),
+            clock=UtcClock(np.datetime64(grid.start, "ns"), source, uncertainty),
         )
         for grid in grids(pieces, most)
     ]

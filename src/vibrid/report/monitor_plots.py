@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from vibrid.monitor.series import Series
 from vibrid.monitor.tracker import Watch
 from vibrid.report.style import INK, PREDICTED, RESIDUAL, grid_of, log_axis, new_axes, styled
 
@@ -68,6 +69,19 @@ def plot_location(found: Watch) -> Figure:
         ax.set_xlabel("change / %")
     assert isinstance(ax.figure, Figure)
     return ax.figure
+
+
+def plot_events(series: Series) -> Figure:
+    """Every parameter that events gave, over time, with ± 2σ."""
+    names = series.names[:MOST_PANELS]
+    with styled():
+        figure, panels = grid_of(len(names), 2, sharex=True)
+        for i, (ax, name) in enumerate(zip(panels, names, strict=False)):
+            error = 2 * np.nan_to_num(series.deviations[:, i])
+            ax.errorbar(series.starts, series.values[:, i], yerr=error, fmt="o", ms=3.5, color=INK, ecolor=PREDICTED)
+            ax.set_title(name, fontsize=9)
+            ax.tick_params(axis="x", rotation=30)
+    return figure
 
 
 def _explained(found: Watch) -> np.ndarray | None:

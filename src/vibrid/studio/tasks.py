@@ -77,12 +77,25 @@ def _online(project: str, options: dict[str, Any], folder: Path, workspace: Work
     return ["online", project, "--from", record, "--speed", "real", *files]
 
 
+def _track(project: str, options: dict[str, Any], folder: Path, workspace: Workspace) -> list[str]:
+    source = workspace.path(options.get("folder"))
+    if not source.is_dir():
+        raise InputError(f"There is no folder '{source.name}' in the workspace: measured files are added to it.")
+    words = ["track", source.name, "--state", str(folder / "state"), "--project", project]
+    for name in ("environment", "drift_limit"):
+        if options.get(name):
+            words += [f"--{name.replace('_', '-')}", _text(options[name], name.replace("_", " "))]
+    events = ["--events", project] if options.get("events") is True else []
+    return [*words, *events, "--every", "10", "--report", str(folder / "report.html")]
+
+
 TASKS: dict[str, JobKind] = {
     "identify": JobKind("find the unknowns", _identify),
     "simulate": JobKind("simulate the project", _simulate),
     "predict": JobKind("predict under another record", _predict, alone=True),
     "rehearse": JobKind("rehearse the hybrid test", _rehearse),
     "hybrid": JobKind("run the hybrid test", _hybrid, moves=True),
+    "track": JobKind("watch a folder that grows", _track, kept="state/state.sqlite"),
     "online": JobKind("identify sample by sample", _online, kept=_STATE, resume=("--resume",)),
 }
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from itertools import islice, pairwise
 
+from vibrid.core.errors import InputError
+from vibrid.records.clock import UtcClock, as_utc
 from vibrid.records.readers import numbers
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
@@ -32,6 +34,9 @@ _STEP = re.compile(r"spaced\s+at\s+([0-9.]+(?:E[-+]?\d+)?)\s*sec", re.I)
 _RATE = re.compile(r"\bat\s+([0-9.]+)\s*(?:pts|points|samples)\s*/\s*sec", re.I)
 _UNIT = re.compile(r"(?:units?(?:\s+of|\s*:|\s+are)|\bin(?!\s+units))\s*([a-z][a-z0-9/^]*)", re.I)
 _CHANNEL = re.compile(r"\s*CHAN\s*(\d{1,4})\s*:", re.I)
+_STARTED = re.compile(
+    r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4}),? {1,3}(\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?) {0,3}(?:UTC|GMT)\b", re.I
+)
 _LONGEST_DIRECTION, _HEADER_LINES = 13, 200
 _UNITS = {"accel": "cm/s^2", "veloc": "cm/s", "displ": "cm"}
 
@@ -103,13 +108,28 @@ def _describe(header: list[str]) -> dict:
             location = after(line, "LOCATION:") or ""
             break
     accession = re.search(r"\b\w{3,6}-\w{2,6}-\d{4,6}\.\d+", joined)
-    clock = after(joined, "Start time:") or (accession.group(0) if accession else "")
+    started = after(joined, "Start time:") or ""
+    clock = started or (accession.group(0) if accession else "")
     title = squeezed(text[6]) if len(text) > 6 else ""
     for above, line in pairwise(text):
         if re.match(r"\s*CHAN\s*\d", line, re.I):
             title = above.strip().split("   ")[0]
             break
-    return {"number": number, "direction": direction, "location": location, "title": title, "clock": clock}
+    return {"number": number, "direction": direction, "location": location, "title": title, "clock": clock,
+            "zero": _zero(started)}  # fmt: skip
+
+
+def _zero(text: str) -> UtcClock | None:
+    """The start of the record, `10/15/79, 23:16:54.6 UTC`: month, day and year; None in another or no zone."""
+    found = _STARTED.search(text)
+    if found is None:
+        return None
+    month, day, year, time = int(found[1]), int(found[2]), int(found[3]), found[4]
+    year += 0 if year > 99 else 1900 if year > 30 else 2000
+    try:
+        return UtcClock(as_utc(f"{year:04d}-{month:02d}-{day:02d}T{time}Z"), "CSMIP header")
+    except InputError:
+        return None
 
 
 def _direction(text: str) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.records.readers.assemble import assemble
+from vibrid.records.readers.instants import instants_of, is_time, seconds_since_first, with_clock
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
@@ -51,9 +52,12 @@ def read(source: Source, layout: Layout) -> list[Record]:
     rows = content.get("data")
     if _is_rows(rows):
         return [_rows(source, rows, layout, content.get("columns", content.get("names")), content.get("units"))]
-    arrays, units = {}, {}
+    arrays, units, instants = {}, {}, {}
     for name, value in content.items():
-        if isinstance(value, list) and value:
+        if isinstance(value, list) and value and isinstance(value[0], str) and is_time(name):
+            instants[name] = instants_of(source, name, value)
+            arrays[name] = seconds_since_first(instants[name])
+        elif isinstance(value, list) and value:
             arrays[name] = _array(source, value, name)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             arrays[name] = np.array(_float(source, value, name))
@@ -70,7 +74,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
             units[name] = _unit(source, unit)
     if isinstance(content.get("units"), dict):
         units.update({k: _unit(source, v) for k, v in content["units"].items() if isinstance(v, str)})
-    return from_variables(source, arrays, layout, NAME, units)
+    return with_clock(from_variables(source, arrays, layout, NAME, units), instants)
 
 
 def _is_rows(value: object) -> TypeGuard[list]:

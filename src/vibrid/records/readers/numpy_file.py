@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from vibrid.records.readers.archive import open_zip, read_member
+from vibrid.records.readers.instants import instants_of, is_time, seconds_since_first, with_clock
 from vibrid.records.readers.layout import Layout
 from vibrid.records.readers.reader import READERS, Reader
 from vibrid.records.readers.source import Source
@@ -31,18 +32,21 @@ def read(source: Source, layout: Layout) -> list[Record]:
     if source.head.startswith(_MAGIC):
         array = _array(source, source.content, "data")
         return from_variables(source, {} if array is None else {"data": array}, layout, "NumPy npy")
-    arrays, budget = {}, source.limits.expanded_bytes
+    arrays, instants, budget = {}, {}, source.limits.expanded_bytes
     with open_zip(source) as archive:
         for member in archive.infolist():
             if member.filename.endswith(".npy"):
                 name = member.filename[:-4]
                 array = _array(source, read_member(source, archive, member), name)
+                if array is not None and array.dtype.kind == "M":
+                    instants[name] = instants_of(source, name, array)
+                    array = seconds_since_first(instants[name])
                 if array is not None:
                     arrays[name] = array
                     budget -= array.nbytes
                 if budget < 0:
                     raise source.problem("its arrays are larger than the limit.")
-    return from_variables(source, arrays, layout, "NumPy npz")
+    return with_clock(from_variables(source, arrays, layout, "NumPy npz"), instants)
 
 
 def _array(source: Source, content: bytes, name: str) -> np.ndarray | None:
@@ -56,7 +60,8 @@ def _array(source: Source, content: bytes, name: str) -> np.ndarray | None:
         raise source.problem(f"the header of '{name[:60]}' is damaged ({str(problem)[:80]}).") from None
     if dtype.hasobject:
         raise source.problem(f"'{name[:60]}' holds Python objects, which are not read because they could run code.")
-    if dtype.kind not in "fiub":
+    dated = dtype.kind == "M" and is_time(name) and len(shape) == 1 and shape[0] > 0
+    if dtype.kind not in "fiub" and not dated:
         return None
     count = 1
     for side in shape:

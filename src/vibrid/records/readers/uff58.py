@@ -14,6 +14,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.records.channel import fits
+from vibrid.records.clock import UtcClock, utc_text
 from vibrid.records.readers import numbers
 from vibrid.records.readers.assemble import build, described_anew, stem
 from vibrid.records.readers.layout import Layout
@@ -35,6 +36,8 @@ _QUANTITIES = {
 }
 _HEADER_LINES = 11
 
+_CLOCK = re.compile(r"UTC (\S{10,40}Z)(?: \+- (\S{1,20}) s)?(?: by (.*))?")
+
 
 @dataclass(frozen=True, eq=False)
 class _Function:
@@ -45,6 +48,7 @@ class _Function:
     step: float | None
     times: np.ndarray | None
     note: str
+    clock: UtcClock | None = None
 
 
 def recognises(source: Source) -> bool:
@@ -77,7 +81,7 @@ def read(source: Source, layout: Layout) -> list[Record]:
         groups.setdefault((f.values.size, *axis), []).append(f)
     records, stated = [], []
     for index, members in enumerate(groups.values(), 1):
-        axis = (
+        axis: dict = (
             {"times": members[0].times}
             if members[0].step is None
             else {"step": members[0].step, "start": members[0].start}
@@ -86,6 +90,8 @@ def read(source: Source, layout: Layout) -> list[Record]:
         if others:
             history.append(f"left out: {others} functions that are not real time histories")
         history += sorted({f.note for f in members if f.note})
+        if len({f.clock for f in members}) == 1 and members[0].clock is not None:
+            axis["clock"] = members[0].clock
         name = layout.name or stem(source)
         records.append(
             build(
@@ -199,7 +205,26 @@ def _function(
         times, values, step, start = clock * values[::2], values[1::2], None, 0.0
     channel, label, unit, note = _channel(source, header, line, count, units, layout)
     step = None if step is None else clock * step
-    return _Function(channel, label, unit.to_si(values), clock * float(start), step, times, note)
+    zero = clock_of_line(header[4])
+    return _Function(channel, label, unit.to_si(values), clock * float(start), step, times, note, zero)
+
+
+def line_of_clock(clock: UtcClock | None) -> str:
+    """The fifth line of the header of a dataset 58, which is free: a clock, at most 80 characters."""
+    if clock is None:
+        return "NONE"
+    known = "" if clock.uncertainty is None else f" +- {clock.uncertainty:g} s"
+    return f"UTC {utc_text(clock.zero)}{known}{f' by {clock.source}' if clock.source else ''}"[:80]
+
+
+def clock_of_line(line: str) -> UtcClock | None:
+    """The clock that `line_of_clock` wrote; None for any other line."""
+    found = _CLOCK.fullmatch(line.strip())
+    if found is None:
+        return None
+    return UtcClock.from_dict(
+        {"zero": found[1], "source": found[3] or "", "uncertainty": numbers.number(found[2] or "")}
+    )
 
 
 def binary_numbers(source, title, data: bytes, stored: int, even: int, count: int, line: int) -> np.ndarray:

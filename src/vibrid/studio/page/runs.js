@@ -11,7 +11,7 @@ import { jobsChanged, store } from "./store.js";
 /** @type {Record<number, any>} */ const results = {};
 
 export const WORDS = /** @type {Record<string, string>} */ ({ queued: "waits", running: "runs", done: "done", failed: "failed", cancelled: "stopped", interrupted: "interrupted" });
-const KINDS = /** @type {Record<string, string>} */ ({ identify: "Identification", simulate: "Simulation", predict: "Prediction", rehearse: "Rehearsal", hybrid: "Hybrid test", online: "Online identification" });
+const KINDS = /** @type {Record<string, string>} */ ({ identify: "Identification", simulate: "Simulation", predict: "Prediction", rehearse: "Rehearsal", hybrid: "Hybrid test", online: "Online identification", track: "Watch" });
 
 /** Start a job. @param {string} kind @param {any} [options] @param {string | null} [project] */
 export async function start(kind, options = {}, project = store.name) {
@@ -29,10 +29,24 @@ export function runsPanel() {
   return [h("h2", {}, "Run"), h("div", { class: "bar" }, button("identify", "Identify", {}, true), button("identify", "Identify and repair", { repair: true }), button("simulate", "Simulate"),
     store.described?.hybrid ? [button("rehearse", "Rehearse the hybrid test"), button("hybrid", "Run the hybrid test"), button("hybrid", "Run it in real time", { real_time: true })] : null,
     store.described?.files?.length ? button("online", "Identify sample by sample", { record: store.described.files[0] }) : null),
+  watchBar(ready),
   h("p", { class: "quiet" }, "Identify finds what is ticked under Ask and writes a report. Identify and repair also takes out faults of instruments that it finds, such as a delay, and says so. Simulate computes the readings of the sensors."),
   ready ? null : h("p", { class: "note" }, "The project has mistakes, which are listed below its text; a job can start when there are none."),
   h("ul", { class: "jobs", "aria-label": "Runs" }, store.jobs.map((job) => jobView(job))),
   store.jobs.length ? null : h("p", { class: "quiet" }, "No run yet."), eventsView()];
+}
+
+/** What is typed to watch a folder; panels are made anew while jobs run. @type {Record<string, any>} */
+const asked = { open: false, folder: "", environment: "", drift_limit: "" };
+
+/** A folder to which files are added is watched. @param {boolean} ready */
+function watchBar(ready) {
+  const field = (/** @type {string} */ key, /** @type {string} */ hint, /** @type {string} */ label) =>
+    h("input", { value: asked[key], placeholder: hint, "aria-label": label, size: 18, oninput: (/** @type {any} */ e) => { asked[key] = e.target.value; } });
+  const options = () => ({ folder: asked.folder.trim(), environment: asked.environment.trim(), drift_limit: asked.drift_limit.trim(), events: Boolean(asked.drift_limit.trim()) });
+  return h("details", { class: "card", open: asked.open, ontoggle: (/** @type {any} */ e) => { asked.open = e.target.open; } }, h("summary", {}, "Watch a folder to which files are added"), h("div", { class: "bar" },
+    field("folder", "folder of the workspace", "Folder that is watched"), field("environment", "channels of temperature", "Channels of the environment"), field("drift_limit", "drift limit, 15 mm", "Limit of the drift in events"),
+    h("button", { type: "button", disabled: !ready, onclick: () => attempt(() => start("track", options())) }, "Watch")));
 }
 
 /** @param {any} job */
@@ -77,6 +91,8 @@ export async function refresh() {
 export function resultsPanel() {
   const ended = store.jobs.filter((job) => results[job.id] && results[job.id].files.some((/** @type {string} */ f) => f !== "job.json" && f !== "end.json"));
   return [h("h2", {}, "Look"), ended.length ? null : h("p", { class: "quiet" }, "No result yet."), comparison(ended, results),
+    ...store.jobs.filter((job) => job.kind === "track" && job.state === "running").map((job) => h("section", { class: "card result", "data-result": job.id }, h("div", { class: "bar" },
+      h("h3", {}, `${job.id}. ${KINDS[job.kind]} ${job.title}`), h("button", { type: "button", class: "main", onclick: () => attempt(() => follow(job.id)) }, "Follow the page")))),
     ...ended.map((job) => resultView(job, results[job.id]))];
 }
 
@@ -95,10 +111,23 @@ function resultView(job, result) {
       h("button", { type: "button", onclick: () => attempt(() => start("predict", { job: job.id, record: record.value, drive: drive.value.trim() }, null)) }, "Make them")) : null);
 }
 
-/** Show a report in a frame without an origin of its own. @param {number} job */
-async function frame(job) {
+/** @type {number} */ let following = 0;
+
+/** Show the page of a watched structure anew while it is written and on the screen. @param {number} job */
+async function follow(job) {
+  await frame(job);
+  window.clearInterval(following);
+  following = window.setInterval(() => {
+    const runs = store.jobs.some((other) => other.id === job && other.state === "running");
+    if (!runs || !byId("report-box").querySelector(`[title="Report of run ${job}"]`)) window.clearInterval(following);
+    else if (!byId("report-box").hidden) attempt(() => frame(job, false));
+  }, 20000);
+}
+
+/** Show a report in a frame without an origin of its own. @param {number} job @param {boolean} [first] */
+async function frame(job, first = true) {
   const { address } = await api("POST", "ticket", { job, file: "report.html", show: true });
   byId("report-box").replaceChildren(h("h2", {}, `Report of run ${job}`),
     h("iframe", { src: address, sandbox: "allow-scripts", title: `Report of run ${job}`, class: "report" }));
-  byId("report-box").scrollIntoView({ block: "start" });
+  if (first) byId("report-box").scrollIntoView({ block: "start" });
 }
