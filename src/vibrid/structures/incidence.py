@@ -57,6 +57,12 @@ def rows_of(given: Any, size: int) -> list[IncidenceRow] | None:
             return None
         rows = []
         for columns, weights in zip(given.columns, given.weights, strict=True):
+            if len(columns) == 1 or (len(columns) == 2 and columns[0] != columns[1]):
+                if columns[0] > columns[-1]:
+                    columns, weights = columns[::-1], weights[::-1]
+                there = weights != 0
+                rows.append(IncidenceRow(columns[there].astype(np.int64), weights[there]))
+                continue
             places, which = np.unique(columns, return_inverse=True)
             sums = np.bincount(which, weights=weights, minlength=len(places))
             rows.append(IncidenceRow(places[sums != 0].astype(np.int64), sums[sums != 0]))
