@@ -101,4 +101,3 @@ def _moved(p: LoopProgram, name: str, dtype, size: int, by_step: bool, wide: boo
         f"  %{name}.skip = mul i64 %number, %{name}.row",
         f"  %{name}.run = getelementptr i8, ptr %{name}, i64 %{name}.skip",
     ]
-

@@ -10,7 +10,9 @@ import numpy as np
 
 from vibrid.core.native.handler import STORED
 from vibrid.core.native.loop import MOST_OPERATIONS, Carried, LoopProgram, Read
-from vibrid.core.native.rows import LEAST_ROW, Buffer, Node, Put, Row, RowBuilder, RowUnroller, Stored
+from vibrid.core.native.row_actions import RowActions
+from vibrid.core.native.row_unroll import RowUnroller
+from vibrid.core.native.rows import LEAST_ROW, Action, Buffer, Node, Put, Row, RowBuilder, Stored
 from vibrid.core.native.scalars import LANE, ONCE, STEP, Assignment, Block, NotNative, Ref, Scalar, type_of, used
 from vibrid.core.native.unroll import Elements
 from vibrid.core.traced import Operation
@@ -27,11 +29,12 @@ class Loop:
 
 @dataclass
 class Moment:
-    """What is done at one depth: scalars, then scalars that are stored in rows, then loops."""
+    """What is done at one depth: scalars, then scalars that are stored in rows, then loops, then actions."""
 
     lines: list[Assignment] = field(default_factory=list)
     puts: list[Put] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -51,16 +54,19 @@ class RowProgram(LoopProgram):
     """A whole loop of rows.
 
     Fields
-        once, steps: what is done before the loop and in every step.
+        scopes: what is done before the loop, in every step, and in tests and bodies of loops inside.
         firsts: (array, place in the scratch memory, bytes) of carried rows.
         half: numbers of 8 bytes of all carried rows; the scratch memory holds them twice, and then rows of its own.
     """
 
-    once: list[Moment] = field(default_factory=list)
-    steps: list[Moment] = field(default_factory=list)
+    scopes: list[list[Moment]] = field(default_factory=list)
     firsts: list[tuple[int, int, int]] = field(default_factory=list)
     half: int = 0
     own: int = 0
+    count: int = 0
+
+    def operations(self) -> int:
+        return self.count
 
     @property
     def scratch(self) -> int:
@@ -106,7 +112,7 @@ def row_program(scan: Operation, known: Sequence[Elements | None], most: int = M
         if is_carried:
             firsts.append(scalars)
         given.append(own)
-    unroller = RowUnroller(builder)
+    unroller = RowActions(builder)
     _finish(made, unroller, body, unroller.run(body, given), firsts)
     return made
 
@@ -139,61 +145,64 @@ def _finish(made: RowProgram, unroller: RowUnroller, body, out: list[Any], first
 
 def _stored_in_step(unroller: RowUnroller, source: Any, whole: Stored) -> None:
     """Store a result in every step, also one that does not change: a row that stands elsewhere is copied."""
-    node = source if isinstance(source, Node) and source.level == STEP else None
-    if node is None:
-        source = unroller.stored(source) if isinstance(source, Node) else source
-        node = unroller.node(lambda own: own, [source], whole.size, whole.type)
-        depth = node.depth if node.level == STEP else 0
-        node.level, node.depth = STEP, depth
-    unroller.stores.rows.append((node, whole))
+    unroller.put(source, whole, scope=STEP)
 
 
 def _schedule(made: RowProgram, unroller: RowUnroller, wanted: set[str]) -> None:
-    builder = unroller.b
+    """When everything is done: every scope is a list of moments."""
+    builder, stores = unroller.b, unroller.stores
     nodes = _reached(unroller)
-    into: dict[Node, list[Stored]] = {node: [] for node in nodes}
-    for node, stored in unroller.stores.rows:
+    into: dict[Node, list[Stored]] = {node: [] if node.kept is None else [node.kept] for node in nodes}
+    for node, stored in stores.rows:
         into[node].append(stored)
-    for node in nodes:
-        if node.kept is not None:
-            into[node].append(node.kept)
     loops: dict[tuple[int, int, int], list[Node]] = {}
     for node in nodes:
         loops.setdefault(node.loop, []).append(node)
-    moments: tuple[dict[int, Moment], ...] = ({}, {})
+    moments: list[dict[int, Moment]] = [{} for _ in builder.blocks]
+
+    def moment(scope: int, depth: int) -> Moment:
+        return moments[scope].setdefault(depth, Moment())
+
     uses: dict[Buffer, list[int]] = {}
     count = 0
     for number, key in enumerate(sorted(loops)):
-        level, depth, size = key
-        loop = _loop(builder, loops[key], into, size, level)
+        scope, depth, size = key
+        loop = _loop(builder, loops[key], into, size, scope)
         wanted |= _scalars_of(loop)
         for buffer in _buffers(loop):
             uses.setdefault(buffer, []).append(number)
-        moments[level].setdefault(depth, Moment()).loops.append(loop)
+        moment(scope, depth).loops.append(loop)
         count += loop.block.count()
-    for put in unroller.stores.scalars:
-        if isinstance(put.value, Ref):
-            wanted.add(put.value.name)
-        moments[put.level].setdefault(put.depth, Moment()).puts.append(put)
+    for put in stores.scalars:
+        wanted |= _names([put.value])
+        moment(put.scope, put.depth).puts.append(put)
         uses.setdefault(put.into.buffer, []).append(0)
-    for level, block in ((STEP, builder.step), (ONCE, builder.once)):
+    for action in stores.actions:
+        wanted |= _names([action.go_on, *(a for own in action.variables for a in own)])
+        moment(action.scope, action.depth).actions.append(action)
+        rows = [*action.rows, *([action.into] if action.into else []), *(a for own in action.after for a in own)]
+        for row in rows:
+            uses.setdefault(row.buffer, []).append(0)
+    for scope in range(len(builder.blocks) - 1, -1, -1):  # a scope stands after the one around it
+        block = builder.blocks[scope]
         used(block, wanted)
         for line in block.lines:
             assert isinstance(line, Assignment)
             if line.operation == "element":
                 uses.setdefault(line.arguments[0].buffer, []).append(0)
-            moments[level].setdefault(builder.depth(line.result), Moment()).lines.append(line)
+            moment(scope, builder.depth(line.result, scope)).lines.append(line)
         count += block.count()
     if count > MOST_OPERATIONS:
         raise NotNative("too many operations")
-    made.once, made.steps = ([own[depth] for depth in sorted(own)] for own in moments)
+    made.scopes = [[own[depth] for depth in sorted(own)] for own in moments]
+    made.count = count + len(stores.actions)
     made.own = _placed(uses, 2 * made.half) - 2 * made.half
 
 
 def _reached(unroller: RowUnroller) -> list[Node]:
     """The nodes that are needed, every one after its arguments; those needed in other loops are kept."""
     seen: dict[Node, None] = {}
-    for start, _ in unroller.stores.rows:
+    for start in [*(node for node, _ in unroller.stores.rows), *unroller.kept]:
         waiting = [start]
         while waiting:
             node = waiting[-1]
@@ -210,8 +219,9 @@ def _reached(unroller: RowUnroller) -> list[Node]:
     return list(seen)
 
 
-def _loop(builder: RowBuilder, nodes: list[Node], into: dict[Node, list[Stored]], size: int, level: int) -> Loop:
-    builder.lane = block = Block(builder.step if level == STEP else builder.once)
+def _loop(builder: RowBuilder, nodes: list[Node], into: dict[Node, list[Stored]], size: int, scope: int) -> Loop:
+    builder.at(max(scope, STEP))
+    builder.lane = block = Block(builder.blocks[scope])
     here: dict[Node, Scalar] = {}
 
     def read(a: Any) -> Scalar:
@@ -222,6 +232,8 @@ def _loop(builder: RowBuilder, nodes: list[Node], into: dict[Node, list[Stored]]
             a = a.kept
         if not isinstance(a, Stored):
             return a
+        if a.scope != scope:
+            a.buffer.fixed = True
         key = ("row", id(a.buffer), a.first)
         found = block.found.get(key)
         if found is None:
@@ -231,10 +243,15 @@ def _loop(builder: RowBuilder, nodes: list[Node], into: dict[Node, list[Stored]]
 
     for node in nodes:
         here[node] = node.write(*map(read, node.arguments))
+    builder.at(STEP)
     stores = [(here[node], stored) for node in nodes for stored in into[node]]
     needed = {a.name for a, _ in stores if isinstance(a, Ref)}
     used(block, needed)
     return Loop(size, block, stores)
+
+
+def _names(given) -> set[str]:
+    return {a.name for a in given if isinstance(a, Ref)}
 
 
 def _scalars_of(loop: Loop) -> set[str]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from vibrid.core.native.handler import STORED
+from vibrid.core.native.row_action_text import write_action
 from vibrid.core.native.row_loop import Loop, Moment, RowProgram
-from vibrid.core.native.rows import Put, Stored
-from vibrid.core.native.scalars import LANE, NUMBER, TRUTH, Assignment, Ref, Scalar
+from vibrid.core.native.rows import Buffer, Put, Stored
+from vibrid.core.native.scalars import LANE, ONCE, STEP, TRUTH, Assignment, Ref, Scalar
 from vibrid.core.native.text import Writer, constant
 
 VECTOR = 4
@@ -25,11 +26,13 @@ class RowWriter(Writer):
         super().__init__(program)
         self.vector = VECTOR
         self.known: dict[int, str] = {}
+        self.tables: list[str] = []  # of places, and functions
+        self.here = "0"  # the element at hand in a loop over elements
 
     # -- memory ----------------------------------------------------------------------------------------------------
 
-    def row_at(self, a: Stored, place: int | None) -> str:
-        """The pointer to an element of a row, or to the vector at hand."""
+    def row_at(self, a: Stored, place: str) -> str:
+        """The pointer to an element of a row."""
         buffer, stored = a.buffer, "i8" if a.type == TRUTH else a.type
         if buffer.kind == "known":
             self.keep(buffer)
@@ -43,41 +46,52 @@ class RowWriter(Writer):
         else:
             base = {"old": "%old", "new": "%new", "own": "%scratch"}[buffer.kind]
             pointer = self.at(base, "double", str(buffer.number))
-        if place is not None:
-            return self.at(pointer, stored, str(a.first + place))
-        return self.at(self.at(pointer, stored, "%at"), stored, str(a.first))
+        if a.first:
+            pointer = self.at(pointer, stored, str(a.first))
+        return pointer if place == "0" else self.at(pointer, stored, place)
 
-    def keep(self, buffer) -> None:
-        numbers = ", ".join(f"double {constant(a, NUMBER)}" for a in buffer.numbers)
+    def keep(self, buffer: Buffer) -> None:
+        assert buffer.numbers is not None
+        type = "i8" if buffer.type == TRUTH else buffer.type
+        written = (str(int(a)) if buffer.type == TRUTH else constant(a, buffer.type) for a in buffer.numbers)
+        numbers = ", ".join(f"{type} {a}" for a in written)
         self.known[buffer.number] = (
-            f"@known{buffer.number} = private unnamed_addr constant [{buffer.size} x double] [{numbers}], align 64"
+            f"@known{buffer.number} = private unnamed_addr constant [{buffer.size} x {type}] [{numbers}], align 64"
         )
 
     def line(self, line: Assignment) -> None:
         if line.operation == "row":
-            return self.load_row(f"%{line.result.name}", line.arguments[0], None)
+            return self.load_row(f"%{line.result.name}", line.arguments[0], None, self.here)
         if line.operation == "element":
-            return self.load_row(f"%{line.result.name}", *line.arguments)
+            row, place = line.arguments
+            return self.load_row(f"%{line.result.name}", row, place, str(place))
         super().line(line)
 
-    def load_row(self, name: str, a: Stored, place: int | None) -> None:
-        pointer, wide = self.row_at(a, place), place is None
+    def load_row(self, name: str, a: Stored, place: int | None, at: str) -> None:
+        """An element, or where there is no `place` the vector that begins there."""
+        pointer, wide = self.row_at(a, at), place is None
         if a.type != TRUTH:
             return self(f"{name} = load {self.type(a.type, wide)}, ptr {pointer}, align 8")
         raw = self.new()
         self(f"{raw} = load {self.type('i8', wide)}, ptr {pointer}, align 1")
         self(f"{name} = trunc {self.type('i8', wide)} {raw} to {self.type(TRUTH, wide)}")
 
-    def store_row(self, a: Scalar, into: Stored, place: int | None) -> None:
-        wide = place is None
-        value, pointer = self.value(a, into.type, wide), self.row_at(into, place)
+    def store_row(self, a: Scalar, into: Stored, wide: bool, at: str) -> None:
+        value = self.value(a, into.type, wide)
         if into.type != TRUTH:
-            return self(f"store {self.type(into.type, wide)} {value}, ptr {pointer}, align 8")
+            return self.store_text(f"{self.type(into.type, wide)} {value}", into, at)
         small = self.new()
         self(f"{small} = zext {self.type(TRUTH, wide)} {value} to {self.type('i8', wide)}")
-        self(f"store {self.type('i8', wide)} {small}, ptr {pointer}, align 1")
+        self.store_text(f"{self.type('i8', wide)} {small}", into, at)
+
+    def store_text(self, value: str, into: Stored, at: str) -> None:
+        self(f"store {value}, ptr {self.row_at(into, at)}, align {1 if into.type == TRUTH else 8}")
 
     # -- loops over elements ---------------------------------------------------------------------------------------
+
+    def moments(self, scope: int) -> None:
+        for own in self.program.scopes[scope]:
+            self.moment(own)
 
     def moment(self, own: Moment) -> None:
         for line in own.lines:
@@ -86,24 +100,24 @@ class RowWriter(Writer):
             self.put(put)
         for loop in own.loops:
             self.over(loop)
+        for action in own.actions:
+            write_action(self, action)
 
     def put(self, own: Put) -> None:
-        self.store_row(own.value, own.into, 0)
+        self.store_row(own.value, own.into, False, "0")
 
     def over(self, loop: Loop) -> None:
         number, came = next(self.names), self.label
         chunks = -(-loop.size // self.vector)
         name = f"elements{number}"
         self.spread = {}
-        before = {
-            a.name: a for line in loop.block.lines for a in _read(line) if a.level != LANE
-        } | {a.name: a for a, _ in loop.stores if isinstance(a, Ref) and a.level != LANE}
+        given = [a for line in loop.block.lines for a in _read(line)] + [a for a, _ in loop.stores]
+        before = {a.name: a for a in given if isinstance(a, Ref) and a.level != LANE}
         for a in before.values():
             self.value(a, a.type, True)
         self(f"br label %{name}")
         self.place(name)
-        start = len(self.lines)
-        at = f"%at{number}"
+        at = self.here = f"%at{number}"
         self(f"%chunk{number} = phi i64 [ 0, %{came} ], [ %chunk{number}.next, %{name} ]")
         self(f"%first{number} = mul i64 %chunk{number}, {self.vector}")
         self.declare("llvm.smin.i64", "i64", ["i64", "i64"])
@@ -112,9 +126,7 @@ class RowWriter(Writer):
             assert isinstance(line, Assignment)
             self.line(line)
         for a, into in loop.stores:
-            self.store_row(a, into, None)
-        self.lines[start:] = [own.replace("i64 %at", f"i64 {at}") if own.endswith("i64 %at") else own
-                              for own in self.lines[start:]]  # fmt: skip
+            self.store_row(a, into, True, self.here)
         self(f"%chunk{number}.next = add i64 %chunk{number}, 1")
         self(f"%more{number} = icmp slt i64 %chunk{number}.next, {chunks}")
         after = f"after{number}"
@@ -129,15 +141,13 @@ class RowWriter(Writer):
         self(f"%half1 = getelementptr double, ptr %scratch, i64 {p.half}")
         for array, slot, bytes in p.firsts:
             self.move(self.at("%scratch", "double", str(slot)), f"%in{array}", bytes)
-        for own in p.once:
-            self.moment(own)
+        self.moments(ONCE)
         came = self.label
         self("br label %step")
         self.place("step")
         start = len(self.lines)
         self("%row = sub i64 %last, %n" if p.reverse else "%row = add i64 %n, 0")
-        for own in p.steps:
-            self.moment(own)
+        self.moments(STEP)
         for i, result in enumerate(p.written):
             if result.by_step and result.elements is not None:
                 for j, a in enumerate(result.elements):
@@ -175,7 +185,7 @@ class RowWriter(Writer):
         self(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {bytes}, i1 false)")
 
     def globals(self) -> list[str]:
-        return [self.known[number] for number in sorted(self.known)]
+        return [*(self.known[number] for number in sorted(self.known)), *self.tables]
 
 
 def _read(line: Any) -> list[Ref]:

@@ -364,7 +364,9 @@ class Writer:
 
     def module(self, batched: list[bool], version: tuple[int, int]) -> str:
         loop = self.loop()
-        return "\n".join([*sorted(self.declared.values()), *self.globals(), *loop, *handler(self.program, batched, version)])
+        return "\n".join(
+            [*sorted(self.declared.values()), *self.globals(), *loop, *handler(self.program, batched, version)]
+        )
 
 
 def constant(a: Scalar, type: str) -> str:
