@@ -11,6 +11,7 @@ import numpy as np
 from vibrid.core.native.row_unroll import Long, RowUnroller
 from vibrid.core.native.rows import LEAST_ROW, Action, Mark, Row, Stored
 from vibrid.core.native.scalars import NUMBER, STEP, NotNative, Ref, Scalar, type_of
+from vibrid.core.native.unroll import known
 from vibrid.core.traced import Operation, Value
 
 _MOST_TERMS = 8  # of a product of small matrices, many at once
@@ -61,7 +62,11 @@ class RowActions(RowUnroller):
             return out
         marks = np.moveaxis(self.marked(0, a), axes, range(len(axes))).reshape(-1, *result.shape)
         if len(marks) > _MOST_TERMS:
-            raise NotNative("sums along a long axis")
+            if how != "add" or min(len(marks), result.size) < LEAST_ROW:
+                raise NotNative("sums along a long axis")
+            matrix = self.of_marks(marks.reshape(len(marks), -1).T, [a.source])
+            ones = self.as_stored(known(np.ones(len(marks))))
+            return Row(result.shape, self.acted("product", [self.as_stored(matrix), ones], NUMBER, result.size))
         together = {"add": self.b.add, "and": self.b.both, "or": self.b.either}.get(how)
         together = together or functools.partial(self.b.call, how)
         terms = [self.of_marks(own, [a.source]) for own in marks]
@@ -76,10 +81,12 @@ class RowActions(RowUnroller):
             return self.combined(Operation("", (), (result,), {"axes": (0,)}), terms, "add")
         if result.size < LEAST_ROW:
             raise NotNative("a short product of long matrices")
-        plain = o.settings["shared"] == ((), ()) and len(left.shape) == 2 and len(right.shape) == 1
-        if plain and summed == ((1,), (0,)) and min(left.shape) >= LEAST_ROW:
-            rows = [self.as_stored(left), self.as_stored(right)]
-            return Row(result.shape, self.acted("product", rows, NUMBER, result.size))
+        if o.settings["shared"] == ((), ()) and sorted((len(left.shape), len(right.shape))) == [1, 2]:
+            order = ((left, summed[0]), (right, summed[1]))
+            (vector, _), (matrix, (axis,)) = sorted(order, key=lambda own: len(own[0].shape))
+            if min(matrix.shape) >= LEAST_ROW:
+                rows = [self.turned(matrix, axis), self.as_stored(vector)]
+                return Row(result.shape, self.acted("product", rows, NUMBER, result.size))
         sides = []
         for i, (array, own, shared) in enumerate(zip(given, summed, o.settings["shared"], strict=True)):
             marks = self.marked(i, array)
@@ -100,6 +107,14 @@ class RowActions(RowUnroller):
             product = self.by_row(self.b.mul, result, [x, y])
             total = product if total is None else self.by_row(self.b.add, result, [total, product])
         return total
+
+    def turned(self, matrix: Long, axis: int) -> Stored:
+        """A matrix in memory, row by row, with the given axis along its rows."""
+        if axis == 1:
+            return self.as_stored(matrix)
+        sources = [matrix.source if isinstance(matrix, Row) else None]
+        made = self.of_marks(self.marked(0, matrix).T, sources)
+        return self.as_stored(made)
 
     def row_scatter_add(self, o: Operation, given: Sequence[Long]) -> Long:
         target, places, new = given

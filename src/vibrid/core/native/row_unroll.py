@@ -59,15 +59,13 @@ class RowUnroller(Unroller):
     def operand(self, a: Long, shape: tuple[int, ...]) -> Node | Stored | Scalar:
         """An argument as what every element of a row reads: a row of the same shape, or one scalar for all."""
         if isinstance(a, Row):
-            if a.shape != shape:
-                raise NotNative("rows of different shapes")
-            return a.source
+            made = a if a.shape == shape else self.of_marks(np.broadcast_to(self.marked(0, a), shape), [a.source])
+            assert isinstance(made, Row)
+            return made.source
         first = a.reshape(-1)[0]
         if all(b is first or same(first, b) for b in a.reshape(-1)):
             return first
-        if a.shape != shape:
-            raise NotNative("rows of different shapes")
-        return self.of_elements(a)
+        return self.of_elements(np.broadcast_to(a, shape))
 
     def node(self, write, operands: Sequence[Any], size: int, type: str) -> Node:
         return Node(write, tuple(operands), size, type, *self.b.home(operands))
