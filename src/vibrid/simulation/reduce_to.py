@@ -154,6 +154,7 @@ class _Linear:
     def readings(self, sensors: Sensors, t: np.ndarray) -> tuple[np.ndarray, bool]:
         """(samples, sensors) of the structure with `x = t q`; and whether damping couples its modes."""
         bulk = self.bulk
+        assert bulk.full_damping is not None
         mass, damping, stiffness = (t.T @ own @ t for own in (bulk.mass, bulk.full_damping, bulk.stiffness))
         values, shapes = scipy.linalg.eigh(stiffness, mass)
         modal = shapes.T @ damping @ shapes

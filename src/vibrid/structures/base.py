@@ -74,9 +74,11 @@ class Structure(Parameterised, InNotebooks):
     def __repr__(self) -> str:
         return lines_of(self)
 
-    def __getattribute__(self, name: str, /) -> Any:
-        """Methods that are only ever called are bound as Python does: Equinox goes through all laws every time."""
-        return object.__getattribute__(self, name) if name in _ONLY_CALLED else super().__getattribute__(name)
+    if not TYPE_CHECKING:
+
+        def __getattribute__(self, name, /):
+            """Methods that are only ever called are bound as Python does: Equinox goes through all laws every time."""
+            return object.__getattribute__(self, name) if name in _ONLY_CALLED else super().__getattribute__(name)
 
     # -- given by a subclass ---------------------------------------------------------------------------------------
 

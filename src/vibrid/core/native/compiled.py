@@ -255,8 +255,12 @@ def _called(scan: Operation, given, known, lanes: bool):
 
 def _ffi(scan: Operation, given, known, wide, batched, lanes: int, tell: bool = False):
     program = _program(scan, known, wide, lanes)
-    write = written_rows if isinstance(program, RowProgram) else written
-    name = registered(write(program, [batched[read.argument] for read in program.reads], interface()))
+    own_batched, version = [batched[read.argument] for read in program.reads], interface()
+    if isinstance(program, RowProgram):
+        text = written_rows(program, own_batched, version)
+    else:
+        text = written(program, own_batched, version)
+    name = registered(text)
     runs = next((jnp.shape(given[i])[:1] for i, b in enumerate(batched) if b), ())
     shapes = []
     for value, own in zip(scan.results, program.written, strict=True):
