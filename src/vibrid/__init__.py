@@ -110,6 +110,7 @@ if _typing.TYPE_CHECKING:
         Response,
         RungeKutta4,
         pushover,
+        reduce_to,
         simulate,
         simulate_many,
     )
@@ -230,6 +231,7 @@ __all__ = [
     "read_record",
     "read_records",
     "reduce",
+    "reduce_to",
     "response_spectrum",
     "simulate",
     "simulate_many",
@@ -263,7 +265,7 @@ _NAMES_OF_PACKAGES = {
     """,
     "simulation": """
         CentralDifference ExactLinear Initial KRAlpha MKRAlpha Newmark Response RungeKutta4 pushover
-        simulate simulate_many
+        reduce_to simulate simulate_many
     """,
     "modal": """
         ssi

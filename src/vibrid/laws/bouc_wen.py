@@ -40,10 +40,11 @@ class BoucWen(RateLaw):
         return {"stiffness": loop.stiffness, "beta": shape, "gamma": shape}
 
     def simplify(self, free: Collection[str]) -> Law:
-        traced = isinstance(self.exponent, Tracer)
-        if "exponent" in free or traced or self.exponent.ndim or float(self.exponent) not in (1.0, 2.0, 3.0, 4.0):
+        exponent = self.exponent
+        if "exponent" in free or isinstance(exponent, Tracer) or exponent.ndim:
             return self
-        return with_fields(self, whole_exponent=int(self.exponent))
+        power = float(exponent)
+        return with_fields(self, whole_exponent=int(power)) if power in (1.0, 2.0, 3.0, 4.0) else self
 
     def start(self) -> Any:
         return jnp.zeros(())

@@ -10,6 +10,7 @@ from vibrid.simulation.fiber_response import base_shear, fibre_history, frame_su
 from vibrid.simulation.initial import Initial
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.pushover import Pushover, pushover
+from vibrid.simulation.reduce_to import Reduction, ReductionError, reduce_to
 from vibrid.simulation.reference import simulate_reference
 from vibrid.simulation.response import Response
 from vibrid.simulation.run import Everything, Folding, Readings, run
@@ -32,6 +33,8 @@ __all__ = [
     "Newmark",
     "Pushover",
     "Readings",
+    "Reduction",
+    "ReductionError",
     "Response",
     "RungeKutta3",
     "RungeKutta4",
@@ -43,6 +46,7 @@ __all__ = [
     "frame_summary",
     "free_vibration",
     "pushover",
+    "reduce_to",
     "run",
     "section_history",
     "simulate",

@@ -189,8 +189,8 @@ def channels_of(structure: Structure, record: Record) -> dict[str, tuple[str, st
     return dict(zip(names, loads_of(structure, record, moving=True), strict=True))
 
 
-def inputs_of(structure: Structure, record: Record, moving: bool = False) -> np.ndarray:
-    """(nt, m) input samples in the order of `loads_of`."""
+def inputs_of(structure: Structure, record: Record, moving: bool = False, loads: object = None) -> np.ndarray:
+    """(nt, m) input samples in the order of `loads_of`; `loads` are those where they are known already."""
     check_precision()
     if record.step is None:
         raise InputError(
@@ -216,7 +216,8 @@ def inputs_of(structure: Structure, record: Record, moving: bool = False) -> np.
                 raise InputError(f"Record '{record.name}' needs a channel with quantity command for a commanded law.")
             columns = np.column_stack([columns, record[names["command"]]])
     else:
-        loads_of(structure, record, moving)
+        if loads is None:
+            loads_of(structure, record, moving)
         columns = record.select(quantity=EXCITATIONS[:2]).data
     if not np.all(np.isfinite(columns)):
         row = int(np.argmax(~np.isfinite(columns).all(axis=1)))

@@ -65,7 +65,7 @@ class ModalResponse(Response):
         inputs: np.ndarray,
         system: ModalSystem,
         motion: tuple[np.ndarray, np.ndarray],
-        settings: RunSettings,
+        settings: RunSettings | None,
         modal: InModes,
     ):
         whole = (*motion, modal_accelerations(system, *motion, inputs))

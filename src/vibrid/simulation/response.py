@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import Seed, checked
+from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
 from vibrid.core.shown import InNotebooks
 from vibrid.records.record import EXCITATIONS, Record
@@ -116,6 +117,14 @@ class Response(InNotebooks):
         place = self.shape_of_model().part_index(name)
         e, f = _part_motion(self.structure.built(self.loads), self.loads, self.displacement, self.velocity, self.states)
         return np.asarray(e[:, place]), np.asarray(f[:, place])
+
+    @attached
+    def reduction_error(self, sensors: Sequence[Sensor]) -> Any:
+        """What the reduction of a `Reduced` structure costs under this excitation, sensor by sensor.
+
+        The readings are compared with those of the full structure, laws of both linear about rest.
+        """
+        ...
 
     def step_error(self) -> StepError:
         """The error of the time step, estimated by simulating again with half the step.

@@ -105,7 +105,8 @@ def simulate(
     if len(excitation) < 2:
         raise InputError(f"Record '{excitation.name}' has {len(excitation)} samples; a simulation needs at least two.")
     moving = start is not None
-    loads, inputs = loads_of(structure, excitation, moving), inputs_of(structure, excitation, moving)
+    loads = loads_of(structure, excitation, moving)
+    inputs = inputs_of(structure, excitation, moving, loads)
     if integrator is None or modes not in ("auto", None):
         if integrator is not None:
             raise InputError("A simulation in modes takes no integrator; leave out modes= or integrator=.")

@@ -56,6 +56,15 @@ class Attachment(eqx.Module):
         check_law(self.law)
 
 
+# fmt: off
+_ONLY_CALLED = frozenset({
+    "matrices", "parts", "laws", "row", "drift_row", "carried", "ground", "ground_axes", "ground_axis",
+    "ground_inertia", "driven_along", "built", "model", "moves_supports_apart", "check_states", "_check_memory",
+    "_dampers", "_floor",
+})
+# fmt: on
+
+
 class Structure(Parameterised, InNotebooks):
     """Base of all structures. Subclasses give `matrices`, `row` and, where they have them, `parts`.
 
@@ -64,6 +73,12 @@ class Structure(Parameterised, InNotebooks):
 
     def __repr__(self) -> str:
         return lines_of(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattribute__(self, name, /):
+            """Methods that are only ever called are bound as Python does: Equinox goes through all laws every time."""
+            return object.__getattribute__(self, name) if name in _ONLY_CALLED else super().__getattribute__(name)
 
     # -- given by a subclass ---------------------------------------------------------------------------------------
 

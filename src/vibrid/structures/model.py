@@ -300,13 +300,16 @@ def stack_laws(
     of its own. Returns the rows B, groups and part names.
     """
     kinds: dict = {}
+    kind_of: dict[int, Any] = {}  # of every law object: the same one may be many parts
     for part in parts:
         if isinstance(part, Stack):
             kinds[part.names] = part
             continue
         name, law, rows = part
-        shapes = tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(law))
-        kinds.setdefault((jax.tree.structure(law), shapes), []).append((name, law, rows))
+        if id(law) not in kind_of:
+            leaves, tree = jax.tree.flatten(law)
+            kind_of[id(law)] = tree, tuple(np.shape(leaf) for leaf in leaves)
+        kinds.setdefault(kind_of[id(law)], []).append((name, law, rows))
     unique: dict[tuple, int] = {}
     distinct: list[IncidenceRow] = []
     groups, names, place = [], [], 0

@@ -20,9 +20,10 @@ import numpy as np
 from jax.core import Tracer
 
 from vibrid.core.errors import Refusal
-from vibrid.core.native.handler import scratch_of
-from vibrid.core.native.loop import loop_program, widened
+from vibrid.core.native.loop import LoopProgram, loop_program, widened
 from vibrid.core.native.machine import interface, registered, wanted, why_not
+from vibrid.core.native.row_loop import RowProgram, row_program
+from vibrid.core.native.row_text import written_rows
 from vibrid.core.native.scalars import ONCE, Builder, NotNative, type_of
 from vibrid.core.native.text import written
 from vibrid.core.native.unroll import Unroller
@@ -33,8 +34,11 @@ LEAST = 100
 """Steps from which a loop is worth compiling."""
 _MOST_KNOWN = 20_000  # elements of an array outside the loop whose zeros are followed
 _MOST_FOLLOWED = 400_000  # operations in following them
-_WIDE = 56
-"""Mean length of the arrays in a step from which XLA's loops over arrays are as fast, and compiled ten times sooner."""
+_LONG = 24
+"""Mean length of the arrays in a step from which they are rows, gone over in loops, and not scalars."""
+_TOO_LONG = 56
+"""Mean length from which a step that cannot be of rows stays with XLA, unless it has what known zeros make shorter."""
+_SHORTER = {"while", "solve", "dot_general", "scan", "cond"}
 _KEPT = 128  # compiled functions
 _MAKING = threading.RLock()
 _LOG = logging.getLogger(__name__)
@@ -207,19 +211,26 @@ def _scans(lanes: bool) -> Scans:
     return Scans(LEAST, call, elements, unknown)
 
 
-def _is_wide(scan: Operation) -> bool:
-    """Whether a step works on long vectors alone: no matrices, no iterations."""
+def mean_length(scan: Operation) -> float:
+    """Elements of an array in a step, on average."""
     operations = scan.loop.operations
-    sizes = [max((r.size for r in o.results), default=0) for o in operations]
-    if any(o.kind in ("while", "solve", "dot_general", "scan", "cond") for o in operations):
-        return False
-    return sum(sizes) >= _WIDE * len(operations)
+    return sum(max((r.size for r in o.results), default=0) for o in operations) / max(len(operations), 1)
+
+
+def _program(scan: Operation, known, wide, lanes: int) -> LoopProgram:
+    """The loop of a scan: of rows where its arrays are long, of scalars where they are short or rows cannot do it."""
+    if not lanes and mean_length(scan) >= _LONG:
+        try:
+            return row_program(scan, known)
+        except NotNative:
+            inside = {o.kind for o in scan.loop.operations}
+            if mean_length(scan) >= _TOO_LONG and not inside & _SHORTER:
+                raise
+    return loop_program(scan, known, wide, lanes)
 
 
 def _called(scan: Operation, given, known, lanes: bool):
     """A scan by machine code; over an axis of `vmap` as lanes, or as one run after another."""
-    if not lanes and _is_wide(scan):
-        raise NotNative("a step on vectors so long that XLA is as fast")
     none = [False] * len(given)
 
     @jax.custom_batching.custom_vmap
@@ -243,16 +254,19 @@ def _called(scan: Operation, given, known, lanes: bool):
 
 
 def _ffi(scan: Operation, given, known, wide, batched, lanes: int, tell: bool = False):
-    program = loop_program(scan, known, wide, lanes)
-    own_batched = [batched[read.argument] for read in program.reads]
-    name = registered(written(program, own_batched, interface()))
+    program = _program(scan, known, wide, lanes)
+    own_batched, version = [batched[read.argument] for read in program.reads], interface()
+    if isinstance(program, RowProgram):
+        text = written_rows(program, own_batched, version)
+    else:
+        text = written(program, own_batched, version)
+    name = registered(text)
     runs = next((jnp.shape(given[i])[:1] for i, b in enumerate(batched) if b), ())
     shapes = []
     for value, own in zip(scan.results, program.written, strict=True):
         shapes.append(jax.ShapeDtypeStruct((*runs, *value.shape, *((lanes,) if own.wide else ())), value.dtype))
-    scratch = scratch_of(program)
-    if scratch:
-        shapes.append(jax.ShapeDtypeStruct((scratch,), np.dtype(float)))
+    if program.scratch:
+        shapes.append(jax.ShapeDtypeStruct((program.scratch,), np.dtype(float)))
     results = jax.ffi.ffi_call(name, shapes)(*(jnp.asarray(given[read.argument]) for read in program.reads))
     results = list(results)[: len(scan.results)]
     return (results, [own.wide for own in program.written]) if tell else results

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from vibrid.core.native.loop import LoopProgram
-from vibrid.core.native.scalars import LANE
 
 STORED = {"float64": ("double", 8), "int64": ("i64", 8), "int32": ("i32", 4), "bool": ("i8", 1)}
 """The types of numbers in memory, and their bytes."""
@@ -20,7 +19,7 @@ class Offsets:
 def handler(p: LoopProgram, batched: list[bool], version: tuple[int, int]) -> list[str]:
     """The function that XLA calls: it answers which version of the interface it knows, and runs the loop for every run
     of a batch."""
-    at, scratch = Offsets, scratch_of(p)
+    at, scratch = Offsets, p.scratch
     text = [
         "define ptr @handler(ptr %frame) {",
         f"  %e = getelementptr i8, ptr %frame, i64 {at.extension}",
@@ -76,7 +75,7 @@ def handler(p: LoopProgram, batched: list[bool], version: tuple[int, int]) -> li
         text += _moved(p, f"in{i}", read.dtype, read.size, read.by_step, read.wide, batched[i])
         given.append(f"ptr %in{i}.run")
     for i, own in enumerate(p.written):
-        text += _moved(p, f"out{i}", own.dtype, len(own.elements), own.by_step, own.wide, runs is not None)
+        text += _moved(p, f"out{i}", own.dtype, own.size, own.by_step, own.wide, runs is not None)
         given.append(f"ptr %out{i}.run")
     given.append(f"ptr %out{len(p.written)}" if scratch else "ptr null")
     text += [
@@ -102,8 +101,3 @@ def _moved(p: LoopProgram, name: str, dtype, size: int, by_step: bool, wide: boo
         f"  %{name}.skip = mul i64 %number, %{name}.row",
         f"  %{name}.run = getelementptr i8, ptr %{name}, i64 %{name}.skip",
     ]
-
-
-def scratch_of(program: LoopProgram) -> int:
-    """Numbers in the scratch array of a loop: two halves of carried lanes."""
-    return 2 * program.lanes * sum(own.here.level == LANE for own in program.carried)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,10 @@ class LoopResult:
     by_step: bool
     wide: bool
 
+    @property
+    def size(self) -> int:
+        return len(self.elements)
+
 
 @dataclass
 class LoopProgram:
@@ -54,10 +59,15 @@ class LoopProgram:
     lanes: int
     reads: list[Read] = field(default_factory=list)
     carried: list[Carried] = field(default_factory=list)
-    written: list[LoopResult] = field(default_factory=list)
+    written: list[Any] = field(default_factory=list)
 
     def operations(self) -> int:
         return sum(block.count() for block in (self.builder.once, self.builder.step, self.builder.lane))
+
+    @property
+    def scratch(self) -> int:
+        """Numbers in the scratch array: two halves of carried lanes."""
+        return 2 * self.lanes * sum(own.here.level == LANE for own in self.carried)
 
 
 def loop_program(

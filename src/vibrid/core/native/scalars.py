@@ -252,7 +252,7 @@ class Builder:
     def select(self, test: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         if not isinstance(test, Ref):
             return yes if test else no
-        if yes is no or (not isinstance(yes, Ref) and not isinstance(no, Ref) and _same(yes, no)):
+        if yes is no or (not isinstance(yes, Ref) and not isinstance(no, Ref) and same(yes, no)):
             return yes
         return self.emit("select", _type(yes, no), test, yes, no)
 
@@ -287,7 +287,7 @@ def _sign(value: Any) -> float:
     return math.copysign(1.0, value) if isinstance(value, float) else 1.0
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and (a == b or (a != a and b != b)) and _sign(a) == _sign(b)
 
 

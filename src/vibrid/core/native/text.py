@@ -49,10 +49,10 @@ def written(program: LoopProgram, batched: list[bool], version: tuple[int, int])
         batched: which of the arrays that are read have a leading axis over runs; what is written then has one too.
         version: of XLA's interface.
     """
-    return _Writer(program).module(batched, version)
+    return Writer(program).module(batched, version)
 
 
-class _Writer:
+class Writer:
     def __init__(self, program: LoopProgram):
         self.program = program
         self.lines: list[str] = []
@@ -88,7 +88,7 @@ class _Writer:
                 self(f"{all} = shufflevector {own} {one}, {own} poison, <{self.vector} x i32> zeroinitializer")
                 self.spread[a.name] = all
             return self.spread[a.name]
-        text = _constant(a, type)
+        text = constant(a, type)
         return "<" + ", ".join([f"{type} {text}"] * self.vector) + ">" if wide else text
 
     def line(self, line: Assignment) -> None:
@@ -283,10 +283,17 @@ class _Writer:
         self.place("done")
         self.final()
         self("ret void")
+        return self.function_of(self.lines)
+
+    def function_of(self, lines: list[str]) -> list[str]:
+        p = self.program
         given = [f"ptr noalias %in{i}" for i in range(len(p.reads))]
         given += [f"ptr noalias %out{i}" for i in range(len(p.written))]
         head = f"define internal void @loop({', '.join([*given, 'ptr noalias %scratch', 'i64 %steps'])}) {{"
-        return [head, "entry:", "  %last = sub i64 %steps, 1", *self.lines, "}"]
+        return [head, "entry:", "  %last = sub i64 %steps, 1", *lines, "}"]
+
+    def globals(self) -> list[str]:
+        return []
 
     def fill_scratch(self, count: int) -> None:
         """The first values of carried lanes go to the first half of the scratch array."""
@@ -357,10 +364,12 @@ class _Writer:
 
     def module(self, batched: list[bool], version: tuple[int, int]) -> str:
         loop = self.loop()
-        return "\n".join([*sorted(self.declared.values()), *loop, *handler(self.program, batched, version)])
+        return "\n".join(
+            [*sorted(self.declared.values()), *self.globals(), *loop, *handler(self.program, batched, version)]
+        )
 
 
-def _constant(a: Scalar, type: str) -> str:
+def constant(a: Scalar, type: str) -> str:
     if type == NUMBER:
         return f"0x{struct.unpack('>Q', struct.pack('>d', float(a)))[0]:016X}"  # type: ignore[arg-type]
     if type == TRUTH:

@@ -192,12 +192,12 @@ class Unroller:
         return np.moveaxis(out, range(len(shape)), [*others, *windows])
 
     def do_scatter(self, o: Operation, given):
-        return self.put(o, given, lambda old, new: new)
+        return self.put_elements(o, given, lambda old, new: new)
 
     def do_scatter_add(self, o: Operation, given):
-        return self.put(o, given, self.b.add)
+        return self.put_elements(o, given, self.b.add)
 
-    def put(self, o: Operation, given, together):
+    def put_elements(self, o: Operation, given, together):
         target, places, new = given
         s = o.settings
         out, windows = target.copy(), s["window_axes"]
