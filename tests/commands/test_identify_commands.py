@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 import vibrid as vb
 from vibrid.cli import app
+from vibrid.commands.training_state import without_its_file
 from vibrid.project import load_project
 
 PROJECT = """
@@ -174,3 +176,21 @@ def test_mistakes_are_sentences(folder, words, sentence, monkeypatch):
     monkeypatch.chdir(folder)
     made = run("identify", *words)
     assert made.exit_code == 1 and sentence in made.stderr and "Traceback" not in made.output
+
+
+def test_a_training_is_kept_where_it_is_asked_for(folder, monkeypatch):
+    """That a training goes on from its file is tested with the method."""
+    asked = []
+
+    def identify(structure, records, unknown, method, **_):
+        asked.append(method)
+        raise vb.InputError("asked")
+
+    monkeypatch.setattr(vb, "identify", identify)
+    for name in ("pidynnet", "trajectory"):
+        words = ("identify", folder / "two.toml", folder / "test.csv", "--method", name)
+        assert "asked" in run(*words, "--state", folder / "training.npz").output
+    assert asked[0].checkpoint == str(folder / "training.npz") and type(asked[1]) is vb.TrajectoryFit
+    assert "should end in .npz" in run("identify", folder / "two.toml", "--state", folder / "training.h5").output
+    fit = SimpleNamespace(settings={"checkpoint": "training.npz", "steps": 3}, replace=lambda **changes: changes)
+    assert without_its_file(fit) == {"settings": {"steps": 3}}

@@ -1,5 +1,6 @@
 """Jobs of an item: computed side by side, stored one by one, resumed, and removed when the item is written."""
 
+import os
 import threading
 import time
 
@@ -7,14 +8,16 @@ import numpy as np
 import pytest
 
 from vibrid.papers import jobs
-from vibrid.papers.jobs import all_on_threads, name_of, on_threads, run_jobs
+from vibrid.papers.jobs import all_on_threads, beside, name_of, on_threads, run_jobs
 from vibrid.papers.paper import Run
 
 
 def square(run, number: int) -> dict:
     if number == 4:
         raise ValueError("four is refused")
-    return {"square": np.array(float(number**2)), "process": np.array(jobs._run is not None)}
+    apart = jobs._run is not None
+    told = [os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "NPROC", "XLA_PYTHON_CLIENT_PREALLOCATE")]
+    return {"square": np.array(float(number**2)), "process": np.array(apart), "environment": np.array(told)}
 
 
 def run_in(folder) -> Run:
@@ -26,11 +29,13 @@ def run_in(folder) -> Run:
 
 def test_jobs_in_processes_of_their_own_keep_the_order(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(jobs, "cores", lambda: 2)
+    monkeypatch.setattr(jobs, "cores", lambda: 4)
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
     run = run_in(tmp_path)
-    results = run_jobs(run, square, [(3,), (1,), (2,)])
+    results = run_jobs(run, square, [(3,), (1,), (2,)], cores_each=2)
     assert [float(r["square"]) for r in results] == [9.0, 1.0, 4.0]
     assert all(bool(r["process"]) for r in results)
+    assert all(r["environment"].tolist() == ["2", "2", "false"] for r in results)  # cores, and memory left to others
     assert not run.reused
     run.end_item()
     assert not list(tmp_path.rglob("*.npz"))
@@ -93,3 +98,38 @@ def test_threads_keep_the_order_and_compute_the_first_job_alone():
     assert numbers == {0: 4, 1: 9}
     with pytest.raises(ValueError, match="four"):
         all_on_threads(lambda number: square(None, number), [(3,), (4,)])
+
+
+def test_jobs_beside_something_else_keep_their_order():
+    begun, done = threading.Event(), threading.Event()
+
+    def waits(number: int) -> int:
+        begun.set()
+        assert done.wait(60)
+        return -number
+
+    with beside(waits, [(3,), (1,), (2,)]) as results:
+        assert begun.wait(60)  # while this block is busy
+        done.set()
+        assert results() == [-3, -1, -2]
+
+
+def test_a_block_that_fails_begins_no_further_job(monkeypatch):
+    monkeypatch.setattr(jobs, "cores", lambda: 2)
+    begun, called = threading.Event(), []
+
+    def counts(number: int) -> int:
+        called.append(number)
+        begun.set()
+        time.sleep(0.05)
+        return number
+
+    with pytest.raises(KeyError), beside(counts, [(i,) for i in range(1000)]):
+        assert begun.wait(60)
+        raise KeyError("the training")
+    assert 0 < len(called) < 100
+
+
+def test_a_job_that_fails_beside_something_else_is_told():
+    with pytest.raises(ValueError, match="four"), beside(lambda number: square(None, number), [(4,)]) as results:
+        results()

@@ -1,11 +1,15 @@
 """The paper's order of updates beside ours, and where it lives."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import vibrid as vb
 from vibrid.core.errors import InputError
 from vibrid.identification import METHODS
+from vibrid.papers import Run
+from vibrid.papers.masing import change, other_laws
 from vibrid.papers.masing.as_published import MasingAsPublished
 from vibrid.papers.masing.cases import KOBE, RATE, device, errors, force_of, identify_many, noisy, rayleigh
 from vibrid.papers.masing.choices import needed
@@ -63,3 +67,31 @@ def test_the_verdict_on_a_safeguard_follows_from_the_numbers():
     assert needed(rows, "without", names).startswith("reproduces")
     rows[1] |= {"white": 0.02, "slow": 0.04}
     assert "does not grow" in needed(rows, "without", names)
+
+
+def test_the_study_of_other_laws_has_the_errors_of_all_seeds(monkeypatch):
+    """Stand-ins of fits, whose estimates are 10 % above the true values."""
+
+    def identify(first, record, unknown, method, key):
+        law, guess = other_laws.LAWS[record.name]
+        assert unknown == [f"law.{name}" for name in guess] and len(record) == 600
+        return SimpleNamespace(estimate=1.1 * np.array([float(getattr(law, name)) for name in guess]))
+
+    monkeypatch.setattr(other_laws, "identify", identify)
+    monkeypatch.setattr(other_laws, "simulate", lambda *_: SimpleNamespace(part=lambda _: (None, np.ones(5991))))
+    rows = other_laws.study(Run(quick=True)).rows
+    assert [row["law"] for row in rows] == list(other_laws.LAWS)
+    assert all(set(row["worst error"].split(", ")) == {"10.0 %"} for row in rows)
+
+
+def test_the_study_of_a_storey_that_loses_stiffness_has_every_method(monkeypatch):
+    """Stand-ins of fits: the estimate follows the change half a second after it."""
+    t = np.arange(round(change.END * change.RATE) + 1) / change.RATE
+    path = np.where(t < change.CHANGE + 0.5, 60.0, 60.0 * (1 - change.LOSS))
+    monkeypatch.setattr(change, "test_record", lambda seed, noise: t)
+    fit = SimpleNamespace(history={"estimate": np.stack([path, path], axis=1)})
+    monkeypatch.setattr(change, "identify", lambda *_: fit)
+    outcome = change.study(Run(quick=True))
+    assert [row["method"] for row in outcome.rows] == list(change.METHODS)
+    assert all(row["latest [s]"] == pytest.approx(0.5) and row["worst"] < 1e-9 for row in outcome.rows)
+    assert all(check.met for check in outcome.checks)

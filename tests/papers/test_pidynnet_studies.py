@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vibrid.papers import Run, load_paper
-from vibrid.papers.pidynnet import conditions
+from vibrid.papers.pidynnet import conditions, sizes
 from vibrid.papers.pidynnet.ablation import LEFT_OUT, thinned
 from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
 from vibrid.papers.pidynnet.corrected import PIDynNetCorrected
@@ -51,6 +51,17 @@ def test_the_study_has_one_block_of_rows_for_a_level_of_noise(monkeypatch):
     assert [row["noise"] for row in means] == ["0 %", "2.5 %", "5 %"] and len(outcome.rows) == 3 * (1 + case.table)
     assert [row["bound"] for row in means] == [None, 0.25, 0.5]
     assert all(row["as published"] == pytest.approx(20.0) for row in means)
+
+
+def test_the_figure_of_sizes_has_every_method_at_every_height(monkeypatch):
+    def tried(run, floors: int, name: str) -> dict:
+        return {"seconds": np.array(1.0 * floors), "error": np.array(0.1 * len(name))}
+
+    monkeypatch.setattr(sizes, "tried", tried)
+    rows = sizes.figure_4(Run(quick=True)).rows
+    assert [row["floors"] for row in rows] == [2, 4] and [row["UKF (s)"] for row in rows] == [2.0, 4.0]
+    assert "PIDynNet (s)" in rows[0] and "PIDynNet (s)" not in rows[1]  # of a quick run
+    assert all(row["as published, error (%)"] == pytest.approx(1.2) for row in rows)
 
 
 def test_every_claim_names_items_that_exist():

@@ -1,5 +1,7 @@
 """The paper's beam: its items are listed, its frequencies are those printed, its impacts are half sines."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from identification.small import TWO_GUESS, TWO_UNKNOWN, two
@@ -8,8 +10,9 @@ import vibrid as vb
 from vibrid.core.errors import VibridError
 from vibrid.core.progress import Progress
 from vibrid.papers import Run, load_paper
+from vibrid.papers.siva import noise
 from vibrid.papers.siva.as_published import PublishedValues, SIVAAsPublished
-from vibrid.papers.siva.beam import PULSE, RATE, guess, impact, percent
+from vibrid.papers.siva.beam import EXACT, NAMES, PULSE, RATE, guess, impact, percent
 
 
 def test_items_of_the_paper():
@@ -34,6 +37,26 @@ def test_impacts_and_errors():
     np.testing.assert_allclose(force.sum() / RATE, 2 * 2000.0 * PULSE / np.pi, rtol=0.01)  # the impulse of a half sine
     np.testing.assert_allclose(percent([1.1e4 * 1.001, 0, 0.99e8, 0, 0]), [0.1, -1.0])
     assert guess().matrix.shape == (30, 15)
+
+
+def test_noise_studies_have_a_row_for_what_every_seed_gave(monkeypatch):
+    """Stand-ins of fits: k1 is off by 1 %, 2 % and 3 % of noise seeds 0, 1 and 2, and every interval has σ = 2 %."""
+
+    def update(run, kind, method, *, noise, key, seed, seconds, checks):
+        assert (noise, seed, checks) == (0.01, key, "none")
+        deviations = {name: {"deviation": 0.02 * value} for name, value in zip(NAMES, EXACT, strict=True)}
+        return SimpleNamespace(
+            estimate=EXACT * (1.01 + 0.01 * key), deviation=0.02 * EXACT, limits=SimpleNamespace(bound=0.02 * EXACT),
+            names=NAMES, cut_short=False, convergence={"approach_1": deviations, "approach_2": deviations},
+        )  # fmt: skip
+
+    monkeypatch.setattr(noise, "update", update)
+    outcome = noise.noise(Run(quick=True))
+    assert [row["σ of k1 [%]"] for row in outcome.rows] == pytest.approx([2.0] * 4 + [1.0])
+    assert outcome.checks[0].measured == "3.00 %, 3.00 %" and outcome.checks[0].met is False
+    rows = noise.noise_levels(Run(quick=True)).rows
+    assert [row["noise and method"] for row in rows] == ["1 %, SIVA", "1 %, least squares"]
+    assert [row["k3 off, worst [%]"] for row in rows] == pytest.approx([2.0, 2.0])
 
 
 # -- as published ------------------------------------------------------------------------------------------------------

@@ -161,9 +161,17 @@ def test_an_interrupted_job_goes_on_from_what_it_kept(workspace, monkeypatch):
     assert jobs.all()[0]["goes_on"] and again() == [*serve, "--resume"]
     jobs.cancel(number, "here")
     assert not jobs.all()[0]["goes_on"] and again() == serve
+    assert not (jobs.folder / "1" / "state.npz").exists()
     jobs.cancel(number, "here")
     said = [event["what"] for event in jobs.events()]
     assert said.count("let run 1 go on") == 1 and said.count("started run 1 again") == 2
+
+
+@pytest.mark.parametrize("kind", ["identify", "online"])
+def test_jobs_that_keep_a_state_name_it_in_their_command(workspace, kind):
+    task = tasks.TASKS[kind]
+    words = task.arguments("a.toml", {"record": "a.csv"}, workspace.folder / "1", workspace)
+    assert words[words.index("--state") + 1] == str(workspace.folder / "1" / task.kept)
 
 
 def test_a_queued_job_is_cancelled_before_it_begins(workspace):

@@ -27,6 +27,12 @@ ValidateFile = Annotated[Path | None, typer.Option("--validate", help="Another r
 ReportFile = Annotated[Path | None, typer.Option("--report", help="Write the HTML report here.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Print the result as JSON, or write it to FILE.json.")]
 SaveFile = Annotated[Path | None, typer.Option("--save", help="Keep the result (.h5) for `vibrid predict`.")]
+State = Annotated[
+    Path | None,
+    typer.Option(
+        "--state", help="Keep a training (pidynnet) here (.npz): the same command goes on from it.", show_default=False
+    ),
+]  # fmt: skip
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Repair = Annotated[
     bool, typer.Option("--repair", help="Fit again with the faults of instruments that are found explained.")
@@ -57,6 +63,7 @@ def identify(
     hold_out: HoldOut = 0.0,
     repair: Repair = False,
     checks: Checks = "all",
+    state: State = None,
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
@@ -69,9 +76,11 @@ def identify(
     from vibrid.commands import output
     from vibrid.commands.delivery import Delivery
     from vibrid.commands.progress import terminal_progress
+    from vibrid.commands.training_state import kept_in, without_its_file
 
     output.check_ending(report, (".html", ".htm"))
     output.check_ending(save, (".h5", ".hdf5"))
+    output.check_ending(state, (".npz", ".npz"))
     output.check_table_file(csv)
     check_writable(json_file)
     quiet = _on_screen(json_file)
@@ -80,8 +89,10 @@ def identify(
         loaded, records = _load(project, data, progress, trust)
         others = [loaded.read(validate)] if validate else loaded.validation()
         told = None if quiet else _print_first_answer
-        fit = _identify(loaded, records, _method(loaded, method), progress, seed, hold_out, checks, told, start)
+        chosen = kept_in(state, _method(loaded, method))
+        fit = _identify(loaded, records, chosen, progress, seed, hold_out, checks, told, start)
         fit = _repaired(fit, progress, quiet) if repair else fit
+        fit = fit if state is None else without_its_file(fit)
     with Delivery(quiet) as deliver:
         if not quiet:
             deliver.answer(lambda: typer.echo(str(fit)))

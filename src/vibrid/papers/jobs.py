@@ -1,18 +1,21 @@
 """Independent jobs of an item: computed side by side, stored one by one, so that the same command resumes.
 
 A job is a function of a module, `make(run, *arguments)`, that returns arrays by name. Processes are those of a study
-(`vibrid.studies.engine_for`), one for every core; without the extra `cluster` they are threads of this process. A
+(`vibrid.studies.cluster`), one for every core; without the extra `cluster` they are threads of this process. A
 finished job is stored under `unfinished` in the folder of the results until its item is written. `on_threads` computes
-what shares memory, such as fits that several tables show, on the threads of a study in this process.
+what shares memory, such as fits that several tables show, on the threads of a study in this process; `beside` does so
+while something else goes on, such as a training on an accelerator.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,7 @@ import numpy as np
 from vibrid.core.device import cores
 from vibrid.networks.checkpoint import Checkpoint
 from vibrid.papers.paper import Run
-from vibrid.studies.cluster import engine_for
+from vibrid.studies.cluster import Cluster, local_cluster
 from vibrid.studies.engine import InProcess
 
 Arrays = dict[str, np.ndarray]
@@ -29,19 +32,22 @@ Job = Callable[..., Arrays]
 _run: Run | None = None  # of a process beside others: what its jobs share is computed once
 
 
-def run_jobs(run: Run, make: Job, jobs: list[tuple]) -> list[Arrays]:
-    """Results of `make` for each tuple of arguments; those stored by an earlier call are read."""
+def run_jobs(run: Run, make: Job, jobs: list[tuple], cores_each: int = 1) -> list[Arrays]:
+    """Results of `make` for each tuple of arguments; those stored by an earlier call are read.
+
+    cores_each: cores that a job may use; as many jobs run at a time as there are cores for.
+    """
     done = {job: known for job in jobs if (known := run.known(make, job)) is not None}
     done |= {job: stored for job in jobs if job not in done and (stored := _stored(run, make, job)) is not None}
     missing = [job for job in jobs if job not in done]
     run.progress.stage(f"{make.__name__.replace('_', ' ')}: {len(missing)} jobs", len(missing))
-    processes = min(cores(), len(missing))
+    processes = min(cores() // cores_each, len(missing))
     if processes < 2 or run.quick:
         for i, job in enumerate(missing, 1):
             done[job] = _computed(run, make, job)
             run.progress.update(i, name_of(make, job))
     else:
-        done |= _side_by_side(run, make, missing, processes)
+        done |= _side_by_side(run, make, missing, processes, cores_each)
     for job in missing:
         run.keep(make, job, done[job])
     return [done[job] for job in jobs]
@@ -72,9 +78,10 @@ def _computed(run: Run, make: Job, job: tuple) -> Arrays:
     return arrays
 
 
-def _side_by_side(run: Run, make: Job, jobs: list[tuple], processes: int) -> dict[tuple, Arrays]:
+def _side_by_side(run: Run, make: Job, jobs: list[tuple], processes: int, cores_each: int) -> dict[tuple, Arrays]:
     apart, done = find_spec("distributed") is not None, {}
-    engine = engine_for("processes", processes) if apart else InProcess(processes)
+    opened = Cluster(lambda: local_cluster(processes, cores_each), lambda cluster: cluster.scale(processes))
+    engine = opened if apart else InProcess(processes)
     try:
         engine.begin(_Jobs(make, run.data, run.folder) if apart else _JobsHere(make, run))
         for batch, arrays in engine.results(_OneJob(job) for job in jobs):
@@ -131,15 +138,18 @@ class _JobsHere:
         return {}
 
 
-def on_threads(function: Callable[..., Any], jobs: Sequence[tuple]) -> Iterator[tuple[int, Any]]:
-    """The number of every job and `function(*job)`, as they come, on as many threads as there are cores.
+def on_threads(
+    function: Callable[..., Any], jobs: Sequence[tuple], threads: int | None = None, alike: bool = True
+) -> Iterator[tuple[int, Any]]:
+    """The number of every job and `function(*job)`, as they come, on so many threads, by default one for each core.
 
-    The first job is computed alone: it compiles for the others.
+    Of jobs that are `alike` the first is computed alone: it compiles for the others.
     """
-    engine = InProcess(cores())
+    engine, shape = InProcess(cores() if threads is None else threads), () if alike else None
     try:
         engine.begin(_OneFunction(function))
-        for batch, made in engine.results(_OneJob(job, np.array([[i]]), shape=()) for i, job in enumerate(jobs)):
+        batches = (_OneJob(job, np.array([[i]]), shape=shape) for i, job in enumerate(jobs))
+        for batch, made in engine.results(batches):
             if isinstance(made, Exception):
                 raise made
             yield int(batch.runs[0, 0]), made["result"]
@@ -151,6 +161,42 @@ def all_on_threads(function: Callable[..., Any], jobs: Sequence[tuple]) -> list:
     """`function(*job)` of every job, in their order; see `on_threads`."""
     found = dict(on_threads(function, jobs))
     return [found[i] for i in range(len(jobs))]
+
+
+@contextmanager
+def beside(function: Callable[..., Any], jobs: Sequence[tuple]) -> Iterator[Callable[[], list]]:
+    """Compute `function(*job)` of jobs that differ on half of the cores, while the block does something else.
+
+    The block is given a function that waits for the results, in the order of the jobs. A block that fails begins none
+    of the jobs that are left.
+    """
+    found: dict[int, Any] = {}
+    problems: list[BaseException] = []
+    over = Event()
+
+    def work() -> None:
+        try:
+            with closing(on_threads(function, jobs, max(cores() // 2, 1), alike=False)) as results:
+                for number, made in results:
+                    found[number] = made
+                    if over.is_set():
+                        return
+        except BaseException as problem:  # told to the block, which waits for it
+            problems.append(problem)
+
+    def results() -> list:
+        thread.join()
+        if problems:
+            raise problems[0]
+        return [found[number] for number in range(len(jobs))]
+
+    thread = Thread(target=work, name="jobs beside")
+    thread.start()
+    try:
+        yield results
+    finally:
+        over.set()
+        thread.join()
 
 
 @dataclass(frozen=True)

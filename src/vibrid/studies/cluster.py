@@ -17,6 +17,10 @@ QUEUES = {"slurm": "SLURMCluster", "pbs": "PBSCluster"}
 WORKER = {"OMP_NUM_THREADS": "1", "NPROC": "1"}
 """The environment of a worker: it computes one batch at a time, on one core."""
 
+_ALL_MEMORY = "XLA_PYTHON_CLIENT_PREALLOCATE"
+"""Whether a process takes most of an accelerator's memory when it starts, as JAX does: processes of one machine share
+it."""
+
 _PURPOSE = "A study on several processes"
 _NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Dask's scheduler serves web pages on a port that everyone can reach, and takes another with a warning where two
@@ -138,11 +142,12 @@ def engine_for(where: str = "here", jobs: int | None = None) -> Engine:
     raise InputError(f"A study runs here, on processes, tcp://host:port, {' or '.join(QUEUES)}; not on '{where}'.")
 
 
-def local_cluster(workers: int) -> Any:
-    """Processes of this machine, one thread each."""
+def local_cluster(workers: int, cores_each: int = 1) -> Any:
+    """Processes of this machine; each computes one batch at a time, on so many cores."""
     distributed = require("distributed", "cluster", _PURPOSE)
     return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, scheduler_kwargs=_NO_PAGE, env=WORKER,
+        n_workers=workers, threads_per_worker=1, processes=True, scheduler_kwargs=_NO_PAGE,
+        env=dict.fromkeys(WORKER, str(cores_each)) | {_ALL_MEMORY: os.environ.get(_ALL_MEMORY, "false")},
         silence_logs=50, preload=[_ENDED_BY_US],
     )  # fmt: skip
 

@@ -148,6 +148,8 @@ class Jobs:
         about["arguments"] = [word for word in about["arguments"] if word not in resume]
         goes_on = self._goes_on(job)
         about["arguments"] += resume if goes_on else ()
+        if not goes_on and (kept := task_of(job["kind"]).kept):
+            (folder / kept).unlink(missing_ok=True)
         write_text(folder / "job.json", json.dumps(about, indent=1))
         (folder / "end.json").unlink(missing_ok=True)
         self._list.execute(

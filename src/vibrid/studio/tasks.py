@@ -25,7 +25,7 @@ class JobKind:
             workspace.
         alone: whether it needs no project.
         kept: file of the job's folder from which it can go on where it was interrupted; empty where it begins again.
-        resume: what the command is given for that.
+        resume: what the command is given for that, where the file alone does not do.
         moves: whether it moves a device of a laboratory: it is asked to stop once and never killed, so that it can
             bring the device to its end.
     """
@@ -43,7 +43,9 @@ def _identify(project: str, options: dict[str, Any], folder: Path, _: Workspace)
     chosen = ["--method", _word(method, "method")] if method else []
     repair = ["--repair"] if options.get("repair") is True else []
     files = {"report": "report.html", "save": "result.h5", "csv": "parameters.csv", "json": "result.json"}
-    return ["identify", project, *chosen, *repair, *(x for k, v in files.items() for x in (f"--{k}", str(folder / v)))]
+    state = [] if repair else ["--state", str(folder / _STATE)]  # of one training, which goes on from it unasked
+    made = (x for k, v in files.items() for x in (f"--{k}", str(folder / v)))
+    return ["identify", project, *chosen, *repair, *made, *state]
 
 
 def _simulate(project: str, options: dict[str, Any], folder: Path, _: Workspace) -> list[str]:
@@ -90,7 +92,7 @@ def _track(project: str, options: dict[str, Any], folder: Path, workspace: Works
 
 
 TASKS: dict[str, JobKind] = {
-    "identify": JobKind("find the unknowns", _identify),
+    "identify": JobKind("find the unknowns", _identify, kept=_STATE),
     "simulate": JobKind("simulate the project", _simulate),
     "predict": JobKind("predict under another record", _predict, alone=True),
     "rehearse": JobKind("rehearse the hybrid test", _rehearse),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vibrid.papers.jobs import all_on_threads
 from vibrid.papers.joint.cantilever import MODULUS, NAMES, TIME, TRUE, fit, largest_error, load, load_error, stiffness
 from vibrid.papers.joint.paper import PAPER, percent
 from vibrid.papers.paper import Check, Outcome
@@ -13,7 +14,7 @@ from vibrid.report import style
 def noisy(run, noise: float):
     """The first seed's fit with noise, and the errors over all seeds."""
     seeds = 2 if run.quick else 10
-    results = [run.once(fit, noise, "linear", False, key) for key in range(seeds)]
+    results = all_on_threads(run.once, [(fit, noise, "linear", False, key) for key in range(seeds)])
     loads = np.array([[norm(r.loads[0].values[:, 0]) for norm in (load_error, largest_error)] for r in results])
     parameters = np.array([percent(stiffness(r), TRUE) for r in results])
     ratio = np.array([(stiffness(r) - TRUE) / (r.limits.bound * MODULUS) for r in results])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
-from vibrid.core.device import cores
 from vibrid.identification import UnscentedKalman, WeakCollocation
+from vibrid.papers.jobs import beside
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.conditions import (
     CONDITIONS,
@@ -86,20 +84,21 @@ def fewer_data(run: Run) -> Outcome:
         jobs.append((f"first {end:g} s", whole.cut(0.0, end), coarse.cut(0.0, end), {}))
     for pool in POOLS[1:2] if run.quick else POOLS[1:]:
         jobs.append((f"{pool} of 5000 samples", whole, thinned(coarse, POOLS[0] // pool), {"pool": pool}))
-    with ThreadPoolExecutor(max(cores() // 2, 1)) as threads:
-        beside = {}
-        for label, _, readings, _ in jobs:
-            for name, method in (("WeakCollocation", WeakCollocation()), ("UKF", UnscentedKalman())):
-                stored_as = f"fewer-{name}-{label.replace(' ', '-')}"
-                beside[label, name] = threads.submit(stored, run, stored_as, case, readings, method)
-        rows = []
+    methods, rows = {"WeakCollocation": WeakCollocation(), "UKF": UnscentedKalman()}, []
+
+    def by_other(label: str, name: str, readings: Record):
+        return stored(run, f"fewer-{name}-{label.replace(' ', '-')}", case, readings, methods[name])
+
+    others = [(label, name, readings) for label, _, readings, _ in jobs for name in methods]
+    with beside(by_other, others) as results:
         for label, readings, _, settings in jobs:
             method = as_published(run, **settings)
             fit = stored(run, f"fewer-as-published-{label.replace(' ', '-')}", case, readings, method)
             rows.append({"data": label, "as published (%)": float(errors_of_seeds(case, fit).mean())})
-        for row in rows:
-            for name in ("WeakCollocation", "UKF"):
-                row[f"{name} (%)"] = case.mean_error(beside[row["data"], name].result().estimate)
+        found = {(label, name): fit for (label, name, _), fit in zip(others, results(), strict=True)}
+    for row in rows:
+        for name in methods:
+            row[f"{name} (%)"] = case.mean_error(found[row["data"], name].estimate)
     note = (
         f"{CONDITIONS}; {100 * noise:g} % noise, {schedule(run)}. WeakCollocation and UKF have readings at "
         f"{rate:g} Hz, as many as the recipe's pool of 1000 in 5 s; of smaller pools as many, evenly spaced. The "

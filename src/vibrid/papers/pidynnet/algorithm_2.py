@@ -5,14 +5,14 @@ The printed losses do not fix the motion at the start of a subperiod: it is left
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 
-from vibrid.core.device import cores, on_processor
+from vibrid.core.device import on_processor
 from vibrid.identification import PIDynNet
 from vibrid.identification.diagnostics import correlation
+from vibrid.papers.jobs import beside
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.conditions import CONDITIONS, known, other_of, recipe_of
 from vibrid.papers.pidynnet.figures import unseen
@@ -37,7 +37,7 @@ def algorithm_2(run: Run, system: str) -> Outcome:
     with on_processor():
         true = [simulate(case.building, m, integrator=RungeKutta4(), substeps=10).displacement[:, 0] for m in motions]
 
-    def beside(number: int):
+    def by_others(number: int):
         """Correlations of our networks and of both simulations with the true motion, and the seconds of the first."""
         with on_processor():
             tuned = PIDynNet().fine_tune(ours, motions[number], rounds=2 if run.quick else ROUNDS)
@@ -47,8 +47,7 @@ def algorithm_2(run: Run, system: str) -> Outcome:
 
     scores: dict[str, list[float]] = {label: [] for label in (FREE, IMPOSED, TUNED, SIMULATED, OWN)}
     seconds: dict[str, list[float]] = {label: [] for label in (FREE, IMPOSED, TUNED)}
-    with ThreadPoolExecutor(max(cores() // 2, 1)) as pool:
-        waiting = [pool.submit(beside, number) for number in range(len(motions))]
+    with beside(by_others, [(number,) for number in range(len(motions))]) as results:
         run.progress.stage(f"Algorithm 2 on {system}", 2 * len(motions))
         for number, motion in enumerate(motions):
             quick_motion = at_rate(motion, paper_rate(run))  # the same straight lines, with the paper's samples
@@ -58,8 +57,7 @@ def algorithm_2(run: Run, system: str) -> Outcome:
                 scores[label].append(correlation(true[number], moved))
                 seconds[label].append(tuned.seconds)
                 run.progress.update(2 * number + k + 1, f"correlation {scores[label][-1]:.3f}")
-        for number in range(len(motions)):
-            each, spent = waiting[number].result()
+        for each, spent in results():
             for label, value in zip((TUNED, SIMULATED, OWN), each, strict=True):
                 scores[label].append(value)
             seconds[TUNED].append(spent)

@@ -7,18 +7,18 @@ call that needs it: long studies can be interrupted, and several items show the 
 from __future__ import annotations
 
 import dataclasses
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from vibrid.core.device import cores, on_processor
+from vibrid.core.device import on_processor
 from vibrid.core.errors import FileProblem
 from vibrid.identification import Identification, Method, UnscentedKalman, WeakCollocation, identify, make_problem
 from vibrid.identification.archive import load_identification, save
 from vibrid.identification.conclude import settings_of
+from vibrid.papers.jobs import beside
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.networks import as_published, default, paper_rate, schedule
 from vibrid.papers.pidynnet.paper import PAPER, PRINTED, PRINTED_VALUES, response_of
@@ -117,22 +117,20 @@ def under_paper_conditions(run: Run, system: str) -> Outcome:
     figure = style.new_figure(10.0, 3.2)
     with style.styled():
         axes = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
-    with ThreadPoolExecutor(max(cores() // 2, 1)) as pool:  # beside the recipe, which an accelerator trains
-        beside: dict[tuple[float, str], Future] = {
-            (noise, name): pool.submit(run.once, other_of, system, noise, name) for name in OTHERS for noise in levels
-        }
-        bounds = {noise: pool.submit(run.once, bound_known, system, noise) for noise in levels if noise}
+    fitted = [(other_of, system, noise, name) for name in OTHERS for noise in levels]
+    bounds = [(bound_known, system, noise) for noise in levels if noise]
+    with beside(run.once, [*fitted, *bounds]) as results:
         for noise, ax in zip(levels, axes, strict=True):
             fits[noise] = run.once(recipe_of, system, noise)
             draw_traces(ax, case, fits[noise])
             ax.axhline(PRINTED[system, noise][1], color=style.TRUTH, lw=1.0, ls="--", label="printed in the paper")
             ax.set_title(f"{system}, {100 * noise:g} % noise")
-        for noise, ax in zip(levels, axes, strict=True):
-            others = {name: beside[noise, name].result() for name in OTHERS}
-            limit = bounds[noise].result() if noise else None
-            error = case.mean_error(others["PIDynNet"].estimate)
-            ax.axhline(error, color=style.CYCLE[1], lw=1.0, ls=":", label="`PIDynNet`, our default")
-            rows += _rows(case, noise, fits[noise], others, limit)
+        found = {job[2:]: made for job, made in zip([*fitted, *bounds], results(), strict=True)}
+    for noise, ax in zip(levels, axes, strict=True):
+        others = {name: found[noise, name] for name in OTHERS}
+        error = case.mean_error(others["PIDynNet"].estimate)
+        ax.axhline(error, color=style.CYCLE[1], lw=1.0, ls=":", label="`PIDynNet`, our default")
+        rows += _rows(case, noise, fits[noise], others, found.get((noise,)))
     axes[0].set_ylabel("mean error [%]")
     style.legend_above(figure, axes[0])
     first = case.mean_error(fits[levels[0]].problem.unknowns.start)

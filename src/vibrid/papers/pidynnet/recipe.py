@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import numpy as np
 
 from vibrid.core.device import accelerated
 from vibrid.identification import PIDynNet, identify
+from vibrid.papers.jobs import beside
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.as_published import PIDynNetAsPublished
 from vibrid.papers.pidynnet.conditions import CONDITIONS, errors_of_seeds, known, recipe, record_of, stored
@@ -32,11 +32,12 @@ def table_2(run: Run) -> Outcome:
         return stored(run, f"PIDynNet-cubic-0-window={seconds:g}", case, record, method)
 
     lengths = list(TABLE_2)[1:3] if run.quick else list(TABLE_2)
-    pool = ThreadPoolExecutor(len(lengths))  # beside those as published, which an accelerator trains
-    beside = {seconds: pool.submit(windows_as_long, seconds) for seconds in reversed(lengths)}
-    fits = {seconds: recipe(run, "cubic", 0.0, **_window(seconds)) for seconds in lengths}
+    longest_first = list(reversed(lengths))
+    with beside(windows_as_long, [(seconds,) for seconds in longest_first]) as results:
+        fits = {seconds: recipe(run, "cubic", 0.0, **_window(seconds)) for seconds in lengths}  # on an accelerator
+        of_ours = dict(zip(longest_first, results(), strict=True))
     for seconds in lengths:
-        theirs, ours = fits[seconds], beside[seconds].result()
+        theirs, ours = fits[seconds], of_ours[seconds]
         errors = errors_of_seeds(case, theirs)
         rows.append(
             {

@@ -91,7 +91,7 @@ def records(run: Run, kind: str, noise: float = 0.0, key: int = 0) -> list[Recor
 
 
 def update(
-    run: Run, kind: str, method, *, noise=0.0, key=0, structure=None, unknown=UNKNOWN, seed=0, seconds=4.0
+    run: Run, kind: str, method, *, noise=0.0, key=0, structure=None, unknown=UNKNOWN, seed=0, seconds=4.0, checks="all"
 ) -> Identification:
     """Identify the spring by any method, from so many seconds of every record."""
     cut = round(seconds * RATE) + 1
@@ -102,6 +102,7 @@ def update(
         method,
         integrator=RungeKutta4(),
         substeps=4,
+        checks=checks,
         key=seed,
         progress=run.progress,
     )

@@ -5,32 +5,40 @@ from __future__ import annotations
 import numpy as np
 
 from vibrid.identification import SIVA, LeastSquares
+from vibrid.papers.jobs import Arrays, run_jobs
 from vibrid.papers.paper import Check, Outcome, Run
 from vibrid.papers.siva.beam import EXACT, PAPER, percent, update
+
+METHODS = ("SIVA", "least squares")
+
+
+def tried(run: Run, name: str, level: float, key: int, epochs: int) -> Arrays:
+    """One noise seed, as a job: the estimate, and standard deviations of k1 and k3 by every kind of interval."""
+    method = SIVA(epochs=epochs) if name == "SIVA" else LeastSquares()
+    fit = update(run, "full", method, noise=level, key=key, seed=key, seconds=2.0, checks="none")  # as the method says
+    if fit.cut_short:
+        raise KeyboardInterrupt  # finished seeds are stored: the same command goes on
+    made = {"estimate": fit.estimate, "misfit": fit.deviation[[0, 2]], "bound": fit.limits.bound[[0, 2]]}
+    if name == "SIVA":
+        for what in ("approach_1", "approach_2"):
+            made[what] = np.array([fit.convergence[what][fit.names[i]]["deviation"] for i in (0, 2)])
+    return made
 
 
 @PAPER.study("noise", "1 % noise: accuracy, and which interval holds the true values")
 def noise(run: Run) -> Outcome:
     trials, epochs = (3, 40) if run.quick else (50, 150)
-    fits = []
-    run.progress.stage(f"{trials} noise seeds", trials)
-    for key in range(trials):
-        fit = update(run, "full", SIVA(epochs=epochs), noise=0.01, key=key, seed=key, seconds=2.0)
-        if fit.cut_short:  # after Ctrl-C the finished trials are used
-            break
-        fits.append(fit)
-        run.progress.update(key + 1)
-    errors = np.array([percent(f.estimate) for f in fits])
-    names = fits[0].names
+    fits = run_jobs(run, tried, [("SIVA", 0.01, key, epochs) for key in range(trials)])
+    errors = np.array([percent(f["estimate"]) for f in fits])
     kinds = {
-        "generator, approach I": [[f.convergence["approach_1"][names[i]]["deviation"] for i in (0, 2)] for f in fits],
-        "epochs, approach II": [[f.convergence["approach_2"][names[i]]["deviation"] for i in (0, 2)] for f in fits],
-        "misfit (± 2σ of the answer)": [f.deviation[[0, 2]] for f in fits],
-        "Cramér–Rao bound of a whole simulation": [f.limits.bound[[0, 2]] for f in fits],
+        "generator, approach I": "approach_1",
+        "epochs, approach II": "approach_2",
+        "misfit (± 2σ of the answer)": "misfit",
+        "Cramér–Rao bound of a whole simulation": "bound",
     }
     rows, checks = [], []
-    for name, deviations in kinds.items():
-        relative = 100 * np.array(deviations) / EXACT[[0, 2]]
+    for name, what in kinds.items():
+        relative = 100 * np.array([f[what] for f in fits]) / EXACT[[0, 2]]
         inside = np.mean(np.abs(errors) < 1.96 * relative, axis=0)
         rows.append(
             {"interval": name, "σ of k1 [%]": np.median(relative[:, 0]), "σ of k3 [%]": np.median(relative[:, 1]),
@@ -38,7 +46,6 @@ def noise(run: Run) -> Outcome:
         )  # fmt: skip
         verdict = "covers" if np.all(inside >= 0.85) else "does not cover"
         checks.append(Check(f"95 % interval: {name}", f"{verdict}: {100 * inside[0]:.0f} %, {100 * inside[1]:.0f} %"))
-    trials = len(fits)
     worst = np.max(np.abs(errors), axis=0)
     scatter = errors.std(axis=0, ddof=1)
     rows.append({"interval": "scatter of the estimates (the truth of it)", "σ of k1 [%]": scatter[0],
@@ -62,12 +69,12 @@ def noise(run: Run) -> Outcome:
 @PAPER.study("noise-levels", "Noise of 0.1 to 5 %, data of the full beam, ten noise seeds")
 def noise_levels(run: Run) -> Outcome:
     levels, trials, epochs = ((0.01,), 2, 40) if run.quick else ((0.001, 0.005, 0.01, 0.02, 0.05), 10, 150)
-    methods = {"SIVA": SIVA(epochs=epochs), "least squares": LeastSquares()}
+    jobs = [(name, level, key, epochs) for level in levels for name in METHODS for key in range(trials)]
+    done = dict(zip(jobs, run_jobs(run, tried, jobs), strict=True))
     rows = []
     for level in levels:
-        for name, method in methods.items():
-            fits = [update(run, "full", method, noise=level, key=key, seed=key, seconds=2.0) for key in range(trials)]
-            errors = np.abs([percent(fit.estimate) for fit in fits])
+        for name in METHODS:
+            errors = np.abs([percent(done[name, level, key, epochs]["estimate"]) for key in range(trials)])
             rows.append(
                 {"noise and method": f"{100 * level:g} %, {name}", "k1 off, median [%]": np.median(errors[:, 0]),
                  "k1 off, worst [%]": errors[:, 0].max(), "k3 off, median [%]": np.median(errors[:, 1]),
