@@ -68,11 +68,10 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["write"]:
         write()
     else:
-        import openseespy.opensees as opensees
+        from fresh import answer_of
 
         made = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         for case in sys.argv[1:] or sorted(path.name for path in SCRIPTS.glob("*.py")):
-            made[case] = answer(opensees, case)
-            opensees.wipe()
+            made[case] = answer_of("exported", case)
             print(case, len(made[case]["eigenvalues"]), len(made[case]["displacement"]), flush=True)
         RESULTS.write_text(json.dumps(dict(sorted(made.items()))) + "\n")

@@ -51,8 +51,14 @@ CASES = {
     "modal_damping.py": ("N, m, s", 1.0, (4, 1), 1),
     "modal_storeys.py": ("kN, m, s", 1.0, (3, 1), 1),
 }
-ELEMENTS = {"wall.py": ("N, m, s", 1.0, (20, 1), 1)}
-"""Models that only OpenSees assembles."""
+ELSEWHERE = {
+    "wall.py": ("N, m, s", 1.0, (20, 1), 1),
+    "braced_yielding.py": ("kN, m, s", 1.0, (5, 1), 1),
+}
+"""Models without a native structure here: only OpenSees assembles the first, the second is condensed."""
+FROZEN = {"braced_yielding.py": 0.1, "portal_fibres.py": 0.1}
+"""Models whose yielding parts are frozen when they are condensed, and the share of the motion in which they stay
+linear: kept as "…, small"."""
 STANDS_ON = {"pier_fibres.py": (1,), "portal_fibres.py": (1, 6), "column_fibres.tcl": (1,), "p_delta_fibres.py": (1, 2)}
 """Supports of fibre frames whose base shear is kept too."""
 TWO_COMPONENTS = {"plan_yielding.py"}
@@ -89,10 +95,15 @@ def build(ops, name: str) -> None:
         getattr(ops, command)(*arguments)
 
 
-def answer(ops, name: str) -> dict:
+def answer(ops, name: str, share: float = 1.0, finer: int = 1) -> dict:
     """ω² of up to six modes, and the watched displacement and base shear at every fifth sample, in the units of the
-    script."""
-    _, metre, (node, direction), refine = (CASES | ELEMENTS)[name]
+    script.
+
+    Arguments
+        share: of the motion; finer: how many times smaller the steps are than those of the case.
+    """
+    _, metre, (node, direction), refine = (CASES | ELSEWHERE)[name]
+    refine *= finer
     build(ops, name)
     ops.wipeAnalysis()
     ops.constraints("Transformation")
@@ -104,10 +115,10 @@ def answer(ops, name: str) -> dict:
         with contextlib.suppress(Exception):
             values = list(ops.eigen("-fullGenLapack", count))
         count -= 1
-    ops.timeSeries("Path", 9001, "-dt", STEP / refine, "-values", *motion(refine), "-factor", 1.0 / metre)
+    ops.timeSeries("Path", 9001, "-dt", STEP / refine, "-values", *motion(refine), "-factor", share / metre)
     ops.pattern("UniformExcitation", 9001, 1, "-accel", 9001)
     if name in TWO_COMPONENTS:
-        ops.timeSeries("Path", 9002, "-dt", STEP / refine, "-values", *motion_across(refine), "-factor", 1.0 / metre)
+        ops.timeSeries("Path", 9002, "-dt", STEP / refine, "-values", *motion_across(refine), "-factor", share / metre)
         ops.pattern("UniformExcitation", 9002, 2, "-accel", 9002)
     ops.test("NormDispIncr", 1e-12, 50)
     ops.algorithm("Newton")
@@ -146,11 +157,11 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["record"]:
         record()
     else:
-        import openseespy.opensees as opensees
+        from fresh import answer_of
 
         made = json.loads(REFERENCES.read_text()) if REFERENCES.exists() else {}
-        for case in sys.argv[1:] or CASES | ELEMENTS:
-            made[case] = answer(opensees, case)
+        shares = {case: 1.0 for case in CASES | ELSEWHERE} | {f"{case}, small": share for case, share in FROZEN.items()}
+        for case in sys.argv[1:] or shares:
+            made[case] = answer_of("opensees_references", case.removesuffix(", small"), shares[case])
             print(case, len(made[case]["eigenvalues"]), max(map(abs, made[case]["displacement"])), flush=True)
-            opensees.wipe()
         REFERENCES.write_text(json.dumps(dict(sorted(made.items()))) + "\n")

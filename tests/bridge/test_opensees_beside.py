@@ -6,20 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 import vibrid as vb
 from vibrid.bridge import opensees_beside
+from vibrid.bridge.reader import models_of
+from vibrid.bridge.scripts import record_script
 from vibrid.project import load_project
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from beside import ANSWERS, ASKED, answer
+from beside import ANSWERS, ASKED, CRACKED, answer
 from opensees_import import opensees
-from opensees_references import MODELS, REFERENCES, STEP, motion
+from opensees_references import CASES, MODELS, REFERENCES, STEP, motion
 
 STORED = json.loads(ANSWERS.read_text())
 MOTIONS = json.loads(REFERENCES.read_text())
-UNITS = {"braced_partly.py": "kN, m, s", "plan_yielding.py": "kN, m, s", "pier_fibres.py": "kN, m, s"}
 
 
 @pytest.fixture
@@ -39,8 +41,22 @@ def stored(monkeypatch):
 @pytest.mark.parametrize("name", ["braced_partly.py", "plan_yielding.py"])
 def test_the_same_matrices_are_said(stored, name):
     stored()
-    notes = vb.from_opensees(MODELS / name, units=UNITS[name], opensees="need").notes
+    notes = vb.from_opensees(MODELS / name, units=CASES[name][0], opensees="need").notes
     assert any(note.startswith("OpenSees 3.7.1 makes the same mass, stiffness, damping") for note in notes)
+
+
+@pytest.mark.parametrize("name", CRACKED)
+def test_frequencies_before_any_load(stored, name):
+    """Of cracked models `references.json` has those under their loads only."""
+    stored()
+    found = vb.from_opensees(MODELS / name, units=CASES[name][0], opensees="need")
+    assert any(note.startswith("OpenSees 3.7.1 makes the same mass, stiffness, damping") for note in found.notes)
+    (recording,) = models_of(record_script(MODELS / name))
+    theirs = opensees_beside.ask_opensees(recording, MODELS, 60.0)
+    wanted = np.sqrt(eigh(theirs.stiffness, theirs.mass, eigvals_only=True)) / (2 * np.pi)
+    ours = vb.modes(found.structure).frequencies
+    assert len(ours) >= min(3, len(wanted))
+    np.testing.assert_allclose(ours, wanted[: len(ours)], rtol=1e-8)
 
 
 def test_other_matrices_are_refused(stored):
@@ -126,8 +142,6 @@ def test_stored_answers_are_those_of_opensees(name, state):
     "name", ["portal.tcl", "offsets.py", "consistent.py", "building_space.py", "p_delta_fibres.py"]
 )
 def test_live_opensees_makes_the_same_matrices(monkeypatch, name):
-    from opensees_references import CASES
-
     opensees()
     monkeypatch.setattr(opensees_beside, "is_installed", lambda: True)
     notes = vb.from_opensees(MODELS / name, units=CASES[name][0], opensees="need").notes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vibrid.bridge.description import Definition, ScriptModel, SpringElement
-from vibrid.bridge.material_numbers import MaterialUse, bilinear_numbers, inner_material, steel_bends
+from vibrid.bridge.material_numbers import MaterialUse, bilinear_numbers, inner_material, steel_bends, yield_stress
 
 if TYPE_CHECKING:
     from vibrid.laws.base import Law
@@ -21,10 +21,10 @@ def fatigue_law(model: ScriptModel, material: Definition, use: MaterialUse) -> L
     given = {str(name): float(value) for name, value in zip(words[::2], words[1::2], strict=False)}
     if steel.kind != "Steel02" or len(words) % 2 or set(given) != {"-E0", "-m"}:
         raise material.refuse("is read around Steel02, with -E0 and -m and no limits of strain (-min, -max).")
-    k, strain, ratio = bilinear_numbers(steel)
+    k, _, ratio = bilinear_numbers(steel)
     stiff = use.stress / use.strain
     return laws.GiuffreMenegottoPintoFatigue(
-        k * stiff, k * strain * use.stress, ratio, *steel_bends(steel),
+        k * stiff, yield_stress(steel) * use.stress, ratio, *steel_bends(steel),
         fatigue_deformation=0.5 * given["-E0"] * use.strain, fatigue_exponent=-given["-m"],
     )  # fmt: skip
 
@@ -38,14 +38,14 @@ def friction_gap(model: ScriptModel, material: Definition, use: MaterialUse) -> 
         return None
     slider, *stops = parts
     (stiffness, strength, gap), other = (stop.numbers(3)[:3] for stop in stops)
-    k, slip, _ = bilinear_numbers(slider)
+    k, _, _ = bilinear_numbers(slider)
     if other != [stiffness, -strength, -gap] or not gap > 0.0 or strength < 100.0 * stiffness * gap:
         raise material.refuse(
             "has stops that yield or are not alike, which is not computed here; give both the same stiffness and gap, "
             "and a strength that is not reached."
         )
     stiff = use.stress / use.strain
-    return laws.FrictionGap(k * slip * use.stress, k * stiff, gap * use.strain, stiffness * stiff)
+    return laws.FrictionGap(yield_stress(slider) * use.stress, k * stiff, gap * use.strain, stiffness * stiff)
 
 
 def _tension(material: Definition, use: MaterialUse) -> Law:

@@ -31,6 +31,14 @@ def bilinear_numbers(material: Definition) -> tuple[float, float, float]:
     return e, fy / e, b
 
 
+def yield_stress(material: Definition) -> float:
+    """Stress or force at which ElasticPP, Steel01 or Steel02 yields, as written where it is."""
+    if material.kind == "ElasticPP":
+        e, yields = material.numbers(2)[:2]
+        return e * yields
+    return material.numbers(1)[0]
+
+
 def steel_bends(material: Definition) -> list[float]:
     """R₀, cR₁ and cR₂ of Steel02."""
     numbers = material.numbers(3)

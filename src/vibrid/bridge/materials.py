@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vibrid.bridge.description import Definition, ScriptModel
 from vibrid.bridge.hinges import HINGES, fatigue_law, friction_gap
-from vibrid.bridge.material_numbers import MaterialUse, bilinear_numbers, inner_material, steel_bends
+from vibrid.bridge.material_numbers import MaterialUse, bilinear_numbers, inner_material, steel_bends, yield_stress
 
 if TYPE_CHECKING:
     from vibrid.laws.base import Law
@@ -115,8 +115,8 @@ def spring_law(model: ScriptModel, tag: int, use: MaterialUse) -> Law:
         k, strain, ratio = bilinear_numbers(material)
         return laws.Bilinear(k * stiff, strain * use.strain, ratio)
     if material.kind == "Steel02":
-        k, strain, ratio = bilinear_numbers(material)
-        return laws.GiuffreMenegottoPinto(k * stiff, k * strain * use.stress, ratio, *steel_bends(material))
+        k, _, ratio = bilinear_numbers(material)
+        return laws.GiuffreMenegottoPinto(k * stiff, yield_stress(material) * use.stress, ratio, *steel_bends(material))
     if material.kind == "BoucWen":
         return _bouc_wen_law(material, use)
     if material.kind == "Viscous":
@@ -165,11 +165,11 @@ def fibre_material(model: ScriptModel, tag: int, stress: float) -> Any:
         strength, strain, crushing, ultimate = (abs(v) for v in material.numbers(4)[:4])
         return laws.KentPark(strength * stress, 2 * strength * stress / strain, crushing * stress, ultimate)
     if material.kind == "Steel02":
-        e, strain, b = bilinear_numbers(material)
-        return laws.MenegottoPinto(e * strain * stress, e * stress, b, *steel_bends(material))
+        e, _, b = bilinear_numbers(material)
+        return laws.MenegottoPinto(yield_stress(material) * stress, e * stress, b, *steel_bends(material))
     if material.kind in ("Steel01", "ElasticPP"):
-        e, strain, b = bilinear_numbers(material)
-        return laws.BilinearSteel(e * strain * stress, e * stress, b)
+        e, _, b = bilinear_numbers(material)
+        return laws.BilinearSteel(yield_stress(material) * stress, e * stress, b)
     if material.kind == "Elastic":
         e, viscosity = _elastic(material, model)
         if viscosity:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from vibrid.bridge.description import (
     Constraint,
     Definition,
@@ -16,6 +14,7 @@ from vibrid.bridge.description import (
     ScriptModel,
     ScriptNode,
 )
+from vibrid.bridge.fibre_sections import layer_fibres, patch_fibres
 from vibrid.bridge.recording import Recording, ScriptCommand
 from vibrid.bridge.script_elements import check_kind, element_of, is_known
 from vibrid.core.errors import InputError
@@ -229,66 +228,10 @@ class _Reader:
         self._fibres(where).append((float(y), float(z), float(area), int(material)))
 
     def _patch(self, given: Sequence[Any], where: str) -> None:
-        kind, material = str(given[0]), int(given[1])
-        if kind == "rect":
-            ny, nz = int(given[2]), int(given[3])
-            y1, z1, y2, z2 = (float(v) for v in given[4:8])
-            area = abs((y2 - y1) / ny * (z2 - z1) / nz)
-            for i in range(ny):
-                for j in range(nz):
-                    at = y1 + (i + 0.5) * (y2 - y1) / ny, z1 + (j + 0.5) * (z2 - z1) / nz
-                    self._fibres(where).append((*at, area, material))
-        elif kind in ("quad", "quadr"):
-            self._quad(int(given[2]), int(given[3]), [float(v) for v in given[4:12]], material, where)
-        elif kind == "circ":
-            self._ring(given, material, where)
-        else:
-            raise InputError(f"{where}: the patch '{kind}' is not understood; use rect, quad or circ.")
-
-    def _quad(self, nij: int, njk: int, corners: list[float], material: int, where: str) -> None:
-        """Cells of a quadrilateral I, J, K, L by bilinear shape functions, each with its area and centroid."""
-        points = np.array(corners).reshape(4, 2)
-
-        def at(a: float, b: float) -> Any:
-            shapes = np.array([(1 - a) * (1 - b), a * (1 - b), a * b, (1 - a) * b])
-            return shapes @ points
-
-        for i in range(nij):
-            for j in range(njk):
-                cell = np.array([at((i + a) / nij, (j + b) / njk) for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))])
-                area, centre = _polygon(cell)
-                self._fibres(where).append((*centre, area, material))
-
-    def _ring(self, given: Sequence[Any], material: int, where: str) -> None:
-        around, radial = int(given[2]), int(given[3])
-        y, z, inner, outer = (float(v) for v in given[4:8])
-        start, end = (np.radians(float(v)) for v in (given[8:10] if len(given) >= 10 else (0.0, 360.0)))
-        turn, thick = (end - start) / around, (outer - inner) / radial
-        for i in range(radial):
-            a, b = inner + i * thick, inner + (i + 1) * thick
-            area = 0.5 * turn * (b**2 - a**2)
-            arm = 2 / 3 * (b**3 - a**3) / (b**2 - a**2) * np.sin(turn / 2) / (turn / 2)
-            for j in range(around):
-                angle = start + (j + 0.5) * turn
-                made = (float(y + arm * np.cos(angle)), float(z + arm * np.sin(angle)), float(area), material)
-                self._fibres(where).append(made)
+        self._fibres(where).extend(patch_fibres(given, where))
 
     def _layer(self, given: Sequence[Any], where: str) -> None:
-        kind, material, count, area = str(given[0]), int(given[1]), int(given[2]), float(given[3])
-        if kind == "straight":
-            y1, z1, y2, z2 = (float(v) for v in given[4:8])
-            shares = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
-            at = [(y1 + s * (y2 - y1), z1 + s * (z2 - z1)) for s in shares]
-        elif kind == "circ":
-            y, z, radius = (float(v) for v in given[4:7])
-            ends = [float(v) for v in given[7:9]] if len(given) >= 9 else [0.0, 360.0 - 360.0 / count]
-            at = [
-                (y + radius * np.cos(a), z + radius * np.sin(a))
-                for a in np.radians(np.linspace(ends[0], ends[1], count))
-            ]
-        else:
-            raise InputError(f"{where}: the layer '{kind}' is not understood; use straight or circ.")
-        self._fibres(where).extend((float(y), float(z), area, material) for y, z in at)
+        self._fibres(where).extend(layer_fibres(given, where))
 
     def _nDMaterial(self, given: Sequence[Any], where: str) -> None:
         made = Definition("nDMaterial", int(given[1]), str(given[0]), tuple(given[2:]), where)
@@ -400,13 +343,3 @@ class _Reader:
             self.model.held.discard(tag)
             return
         raise InputError(f"{where}: 'remove {given[0]}' changes the model while it runs; describe the final one.")
-
-
-def _polygon(points: Any) -> tuple[float, tuple[float, float]]:
-    """Area and centroid of a polygon."""
-    x, y = points[:, 0], points[:, 1]
-    x1, y1 = np.roll(x, -1), np.roll(y, -1)
-    cross = x * y1 - x1 * y
-    area = cross.sum() / 2
-    centre = ((x + x1) * cross).sum() / (6 * area), ((y + y1) * cross).sum() / (6 * area)
-    return float(abs(area)), (float(centre[0]), float(centre[1]))
