@@ -224,8 +224,9 @@ class Parallel(Law):
 
 def with_fields(law: Law, **values: Any) -> Any:
     """A copy with other values of some fields that need no check: ten times cheaper than `dataclasses.replace`."""
-    copy = object.__new__(type(law))
-    for name in _names_of_fields(type(law)):
+    kind: Any = type(law)
+    copy = object.__new__(kind)
+    for name in _names_of_fields(kind):
         object.__setattr__(copy, name, values[name] if name in values else object.__getattribute__(law, name))
     return copy
 

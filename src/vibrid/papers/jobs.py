@@ -10,7 +10,7 @@ while something else goes on, such as a training on an accelerator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -140,7 +140,7 @@ class _JobsHere:
 
 def on_threads(
     function: Callable[..., Any], jobs: Sequence[tuple], threads: int | None = None, alike: bool = True
-) -> Iterator[tuple[int, Any]]:
+) -> Generator[tuple[int, Any], None, None]:
     """The number of every job and `function(*job)`, as they come, on so many threads, by default one for each core.
 
     Of jobs that are `alike` the first is computed alone: it compiles for the others.

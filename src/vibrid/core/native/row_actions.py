@@ -181,7 +181,7 @@ class RowActions(RowUnroller):
         outer = b.here
         header = b.open()
         b.at(outer)
-        inside: list[Long] = []
+        inside: list[Any] = []
         variables: list[tuple[Ref, Scalar]] = []
         memory: list[Stored] = []
         for value, array in zip(o.results, start, strict=True):

@@ -127,7 +127,7 @@ def _finish(made: RowProgram, unroller: RowUnroller, body, out: list[Any], first
         if value.size >= LEAST_ROW:
             if value.dtype == np.int32:
                 raise NotNative("rows of short integers")
-            kind, number = ("out", i) if by_step else ("new", first)
+            kind, number = ("out", i) if first is None else ("new", first)
             buffer = Buffer(kind, value.size, type, number=number, by_step=by_step, fixed=True)
             whole = Stored(buffer, 0, value.size, STEP, 0)
             source = array.source if isinstance(array, Row) else unroller.operand(array, value.shape)

@@ -20,7 +20,7 @@ VECTOR = 4
 
 
 class RowWriter(Writer):
-    program: RowProgram  # pyright: ignore[reportIncompatibleVariableOverride]
+    program: RowProgram
 
     def __init__(self, program: RowProgram):
         super().__init__(program)

@@ -23,7 +23,7 @@ _MOVES = {"reshape", "broadcast_in_dim", "transpose", "rev", "concatenate", "sli
 class RowUnroller(Unroller):
     """Runs programs on rows and scalars."""
 
-    b: RowBuilder  # pyright: ignore[reportIncompatibleVariableOverride]
+    b: RowBuilder
 
     def __init__(self, builder: RowBuilder):
         super().__init__(builder)

@@ -77,8 +77,8 @@ def read(source: Source, layout: Layout) -> list[Record]:
         )
     groups: dict[tuple, list[_Function]] = {}
     for f in functions:
-        axis = (f.step, f.start) if f.times is None else (f.times.tobytes(),)
-        groups.setdefault((f.values.size, *axis), []).append(f)
+        alike = (f.step, f.start) if f.times is None else (f.times.tobytes(),)
+        groups.setdefault((f.values.size, *alike), []).append(f)
     records, stated = [], []
     for index, members in enumerate(groups.values(), 1):
         axis: dict = (
