@@ -288,3 +288,10 @@ def test_a_frame_survives_a_file():
     again = rebuild(json.loads(json.dumps(describe(damped))))
     assert jax.tree.structure(again) == jax.tree.structure(damped)
     assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(again), jax.tree.leaves(damped), strict=True))
+
+
+def test_base_shear_of_another_structure_is_refused_in_a_sentence(motion, bouc_wen_building):
+    response = vb.simulate(bouc_wen_building, motion)
+    with pytest.raises(vb.InputError, match="response is of a ShearBuilding.*response.part"):
+        vb.simulation.base_shear(response)
+    assert np.shape(response.part("storeys[0]")[1]) == (len(motion),)

@@ -142,6 +142,11 @@ def _walk(material, start, strain):
 def base_shear(response) -> np.ndarray:
     """(samples,) N, horizontal force of all members that stand on a support, positive in x; P-Δ included."""
     frame = response.structure
+    if not isinstance(frame, FiberFrame):
+        raise InputError(
+            f"base_shear adds the forces of the members of a FiberFrame; this response is of a {type(frame).__name__}. "
+            "For a shear building, take the force of the first storey: response.part('storeys[0]')[1]."
+        )
     held = {frame.nodes_and_supports().number(node) for node, _ in frame.supports}
     total = np.zeros(len(response.displacement))
     for i, member in enumerate(frame.members):
