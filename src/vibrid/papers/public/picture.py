@@ -81,6 +81,9 @@ def _draw_compensators(ax: Axes, errors: dict[str, tuple[float, float]]) -> None
         ax.bar_label(bars, [f"{value:.2g}" for value in values], padding=3, fontsize=7)
     ax.set_yticks(range(len(names)), names)
     ax.set(xscale="log", xlabel="rms error, %, worst of four cases and three motions")
-    ax.margins(x=0.1)
+    steps = [1, 2, 5, 10, 20, 50, 100]
+    ax.set_xticks(steps, map(str, steps))
+    ax.set_xticks([], minor=True)
+    ax.set_xlim(1, 100)
     ax.legend(fontsize=7)
     ax.set_title("Control problem for real-time hybrid simulation")
