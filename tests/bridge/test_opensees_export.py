@@ -208,6 +208,18 @@ def test_matrices_there_and_back(tmp_path, damping):
         assert any(isinstance(a.law, vb.Bilinear) for a in second.structure.attachments)
 
 
+def test_a_matrix_that_needs_negative_springs_is_read_as_a_matrix_again(tmp_path):
+    stiffness = [[9e6, -4e6, 1e6], [-4e6, 6e6, -2e6], [1e6, -2e6, 4e6]]
+    device = vb.Attachment(vb.Bilinear(2e6, 0.003, 0.1), "1", "0")
+    path = vb.to_opensees(vb.Matrices([1.2e4, 8e3, 5e3], stiffness), tmp_path / "linear.py")
+    found = vb.from_opensees(path, units="N, m, s")
+    np.testing.assert_allclose(found.structure.model(()).initial_matrices()[2], stiffness, rtol=1e-12)
+    path = vb.to_opensees(vb.Matrices([1.2e4, 8e3, 5e3], stiffness, attachments=[device]), tmp_path / "device.py")
+    found = vb.from_opensees(path, units="N, m, s")
+    assert any("negative, as no law here has" in note for note in found.notes)
+    assert [type(a.law) for a in found.structure.attachments] == [vb.Bilinear]
+
+
 def test_tcl_says_what_python_says(tmp_path):
     """Every structure, run against the recording stand-in in both languages: the same commands in the same order."""
     for name, structure in (CASES | {"leaning": leaning()}).items():

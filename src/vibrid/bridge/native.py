@@ -23,6 +23,7 @@ from vibrid.bridge.material_numbers import MaterialUse
 from vibrid.bridge.materials import first_slope, is_linear, spring_law
 from vibrid.bridge.units import ScriptUnits
 from vibrid.core.errors import InputError
+from vibrid.laws.base import Law
 from vibrid.structures import (
     Attachment,
     Explicit,
@@ -161,7 +162,7 @@ def attachments_of(
                     "rotation."
                 )
             d = int(np.argmax(np.abs(row)))
-            law = spring_law(model, material, spring_use(d >= model.dimensions, units))
+            law = law_of(model, element, material, spring_use(d >= model.dimensions, units))
             ends = [node for node in (last, first) if not node.fixed[d]]
             if not ends:
                 continue  # both ends are ground
@@ -176,6 +177,16 @@ def attachments_of(
             became[f"element {element.definition.tag}, direction {direction}"] = f"attachments[{len(made)}].law"
             made.append(Attachment(law, places[0], *places[1:]))
     return made, became
+
+
+def law_of(model: ScriptModel, element: SpringElement, material: int, use: MaterialUse) -> Law:
+    """The law of one spring of an element."""
+    if is_linear(model, material) and min(first_slope(model, material)) < 0:
+        raise NoCounterpart(
+            f"{element.definition.title} has the material {material}, whose stiffness or viscosity is negative, as no "
+            "law here has; a matrix may."
+        )
+    return spring_law(model, material, use)
 
 
 def spring_use(turns: bool, units: ScriptUnits) -> MaterialUse:

@@ -7,12 +7,12 @@ import numpy as np
 from vibrid.bridge.assembly import AssembledScript, spring_row
 from vibrid.bridge.description import ScriptModel, SpringElement
 from vibrid.bridge.hinges import check_side
-from vibrid.bridge.materials import spring_law
 from vibrid.bridge.native import (
     NoCounterpart,
     Translation,
     damping_matrix,
     damping_of,
+    law_of,
     modal_of,
     place_name,
     spring_use,
@@ -113,7 +113,7 @@ def _springs(model: ScriptModel, units: ScriptUnits, floor_of: dict[int, int], l
         if abs(storeys[0] - storeys[1]) != 1:
             raise NoCounterpart(f"{title} passes over a floor, which no frame line here does.")
         check_side(model, element, material, storeys[0] > storeys[1] or bool(np.any(row[acts] < 0)))
-        law = spring_law(model, material, spring_use(acts == [5], units))
+        law = law_of(model, element, material, spring_use(acts == [5], units))
         if acts == [5]:
             became[f"element {element.definition.tag}"] = f"attachments[{len(turning)}].law"
             turning.append((max(storeys), law))

@@ -7,13 +7,13 @@ import numpy as np
 from vibrid.bridge.assembly import AssembledScript, spring_row
 from vibrid.bridge.description import ScriptModel, SpringElement
 from vibrid.bridge.hinges import check_side
-from vibrid.bridge.materials import spring_law
 from vibrid.bridge.native import (
     NoCounterpart,
     Translation,
     damping_matrix,
     damping_of,
     dof_units,
+    law_of,
     modal_of,
     place_name,
     spring_use,
@@ -51,7 +51,7 @@ def springs_alone(model: ScriptModel, assembled: AssembledScript, units: ScriptU
             if len(moved) > 2 or not np.allclose(np.abs(row[moved]), 1.0) or abs(row[moved].sum()) > 1 + 1e-12:
                 raise NoCounterpart(f"{element.definition.title} is not along one degree of freedom.")
             turns = turned[moved[0]] == 1.0 and assembled.places[assembled.independent[moved[0]]][1] >= model.dimensions
-            law = spring_law(model, material, spring_use(turns, units))
+            law = law_of(model, element, material, spring_use(turns, units))
             signed.append((element, material, row))
             joined.setdefault(tuple(int(i) for i in moved), []).append((str(element.definition.tag), law, _ends(row)))
     names = [place_name(model, *assembled.places[dof]) for dof in assembled.independent]
