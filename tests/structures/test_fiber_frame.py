@@ -292,6 +292,6 @@ def test_a_frame_survives_a_file():
 
 def test_base_shear_of_another_structure_is_refused_in_a_sentence(motion, bouc_wen_building):
     response = vb.simulate(bouc_wen_building, motion)
-    with pytest.raises(vb.InputError, match="response is of a ShearBuilding.*response.part"):
+    with pytest.raises(vb.InputError, match=r"response is of a ShearBuilding.*response.part"):
         vb.simulation.base_shear(response)
     assert np.shape(response.part("storeys[0]")[1]) == (len(motion),)
