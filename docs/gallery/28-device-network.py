@@ -18,7 +18,7 @@ def test(key):
     x = 0.01 * np.minimum(1.0, t) * (sizes @ np.sin(2 * np.pi * np.outer(rates, t))) / 2
     channels = [vb.Channel("x", "imposed_displacement"), vb.Channel("v", "imposed_velocity")]
     motion = vb.Record(np.column_stack([x, np.gradient(x, t)]), channels, step=1 / 1024)
-    return device_test(vb.impose(vb.BandedFrictionDamper(), motion), 256.0, 23e3)
+    return device_test(vb.impose(vb.BandedFrictionDamper(), motion), None, 23e3, 256.0)
 
 
 unseen = test(9)
