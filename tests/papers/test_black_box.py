@@ -6,7 +6,7 @@ import pytest
 
 from vibrid.papers.public.benchmark import BenchmarkTrial, load_benchmark
 from vibrid.papers.public.black_box import entries
-from vibrid.papers.public.black_box.series import Budget, Series, TrainedBox, monomials, products
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries, TrainedBox, monomials, products
 from vibrid.papers.public.black_box.tuning import METHODS, tuned
 from vibrid.papers.public.bouc_wen import realisation
 
@@ -24,12 +24,12 @@ def series():
     u, y = np.random.default_rng(3).normal(size=700), [0.0, 0.0]
     for force in u[:-2]:
         y.append(1.5 * y[-1] - 0.8 * y[-2] - 0.05 * y[-1] ** 3 + 0.3 * force)
-    return Series.of(u, np.array(y), 50, 0.7)
+    return DrivenSeries.of(u, np.array(y), 50, 0.7)
 
 
 def test_units_and_places(series):
     assert series.known == 505 and series.y.std() == pytest.approx(1.0) and series.u.mean() == pytest.approx(0.0)
-    periodic = Series.periodic(np.arange(10.0), np.arange(10.0), 3, 0.5)
+    periodic = DrivenSeries.periodic(np.arange(10.0), np.arange(10.0), 3, 0.5)
     np.testing.assert_allclose(periodic.measured(periodic.y), [7, 8, 9, *range(10)])
     assert periodic.known == 8 and series.validation(series.y) == 0.0
     assert series.validation(np.full(700, np.nan)) == np.inf

@@ -15,7 +15,7 @@ from vibrid.papers.public.black_box.series import Budget
 from vibrid.papers.public.bouc_wen.fitting import oscillator_of
 from vibrid.papers.public.collection import layouts
 from vibrid.papers.public.collection.boxes import StateSpaceBox, fit_cubic, run_cubic
-from vibrid.papers.public.collection.layouts import Measured
+from vibrid.papers.public.collection.layouts import FreeRunData
 from vibrid.papers.public.collection.tanks import fit_tanks, levels
 
 RNG = np.random.default_rng(0)
@@ -89,8 +89,8 @@ def test_the_cubic_oscillator_of_a_made_up_circuit():
 
     truth = oscillator_of(Cubic(0.95, 3.0), 5e-6, 1.6e-4)
     drive = np.convolve(RNG.normal(size=4000), np.ones(4) / 4, mode="same") * 0.1
-    data = Measured(drive, np.zeros(4000), 1 / 610.35)
-    data = Measured(drive, run_cubic(truth, data, 2) + 1e-4 * RNG.normal(size=4000), data.step)
+    data = FreeRunData(drive, np.zeros(4000), 1 / 610.35)
+    data = FreeRunData(drive, run_cubic(truth, data, 2) + 1e-4 * RNG.normal(size=4000), data.step)
     found = fit_cubic(data.cut(0, 3000), 2, 200)
     for name, true, share in (("stiffness", 0.95, 0.01), ("cubic", 3.0, 0.05)):
         assert float(paths.get(found, f"storeys[0].{name}")) == pytest.approx(true, rel=share)
@@ -100,10 +100,11 @@ def test_the_cubic_oscillator_of_a_made_up_circuit():
 
 def test_the_tanks_of_made_up_levels():
     """Parameters and first levels from the data alone; the test part overflows too."""
+    rng = np.random.default_rng(0)
     values = jnp.array([0.05, 0.05, 0.06, 0.045, 0.5, 4.0, 5.0])
-    steps = np.repeat(RNG.uniform(0.5, 6.0, size=26), 40)[:1024]
+    steps = np.repeat(rng.uniform(0.5, 6.0, size=26), 40)[:1024]
     whole = np.asarray(levels(values, jnp.asarray(steps), 4.0, 10.0, 4))
-    data = Measured(steps[:512], whole[:512] + 0.01 * RNG.normal(size=512), 4.0)
+    data = FreeRunData(steps[:512], whole[:512] + 0.01 * rng.normal(size=512), 4.0)
     found = fit_tanks(data, 10.0, 4)
     assert np.max(np.asarray(levels(values, jnp.asarray(steps), 4.0, 10.0, 4))) > 5.0
     again = np.asarray(levels(jnp.asarray(found), jnp.asarray(steps), 4.0, 10.0, 4))
@@ -117,7 +118,7 @@ def test_the_black_box_learns_a_made_up_plane():
         v = 0.95 * v - 0.2 * x - 0.03 * x * x + 0.1 * force
         x = x + 0.5 * v
         y.append(x)
-    data = Measured(u, np.array(y), 1 / 400)
+    data = FreeRunData(u, np.array(y), 1 / 400)
     errors = []
     for degree in (1, 2):
         box = StateSpaceBox(data.cut(0, 1000), {"states": 2, "degree": degree}, 100, 0.75, Budget(60.0, 15))

@@ -62,15 +62,18 @@ def natively(function, *arguments):
     return jax.tree.map(np.asarray, made(arguments))
 
 
-def same(a, b, tolerance=4e-15) -> None:
-    """Equal but for rounding; NaN and infinities in the same places."""
+def same(a, b, tolerance=4e-15, least=1e-3) -> None:
+    """Equal but for rounding; NaN and infinities in the same places.
+
+    least: numbers smaller than this share of the largest one have its rounding, as where larger numbers cancel.
+    """
     for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         x, y = np.asarray(x, float), np.asarray(y, float)
         np.testing.assert_array_equal(np.isnan(x), np.isnan(y))
         finite = np.isfinite(y)
         np.testing.assert_array_equal(x[~finite], y[~finite])
         size = np.abs(y[finite]).max(initial=0.0)
-        close = np.abs(x[finite] - y[finite]) <= tolerance * np.maximum(np.abs(y[finite]), 1e-3 * min(size, 1.0))
+        close = np.abs(x[finite] - y[finite]) <= tolerance * np.maximum(np.abs(y[finite]), least * min(size, 1.0))
         assert close.all(), (x[finite][~close][:5], y[finite][~close][:5])
 
 

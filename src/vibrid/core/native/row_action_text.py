@@ -1,10 +1,10 @@
-"""Actions on rows (`rows.Action`) as LLVM's intermediate language."""
+"""Actions on rows (`rows.RowAction`) as LLVM's intermediate language."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vibrid.core.native.rows import Action, Stored
+from vibrid.core.native.rows import RowAction, Stored
 from vibrid.core.native.scalars import NUMBER, TRUTH, NotNative
 
 if TYPE_CHECKING:
@@ -147,13 +147,13 @@ end:
 """x of `a x = b` by elimination with pivots; b stands in x before, and a is lost."""
 
 
-def write_action(w: RowWriter, own: Action) -> None:
+def write_action(w: RowWriter, own: RowAction) -> None:
     {
         "reduce": _reduce, "product": _product, "gather": _gather, "add at": _add_at, "solve": _solve, "while": _while,
     }[own.kind](w, own)  # fmt: skip
 
 
-def _into(own: Action) -> Stored:
+def _into(own: RowAction) -> Stored:
     assert own.into is not None
     return own.into
 
@@ -192,7 +192,7 @@ def _combined(w: RowWriter, how: str, type: str, wide: bool, a: str, b: str) -> 
     return name
 
 
-def _reduce(w: RowWriter, own: Action) -> None:
+def _reduce(w: RowWriter, own: RowAction) -> None:
     """Vectors of the row together, then their elements; the last vector of a sum counts what is new in it only."""
     (row,), how = own.rows, own.how
     size, type, count = row.size, row.type, -(-row.size // w.vector)
@@ -244,7 +244,7 @@ def _loaded(w: RowWriter, row: Stored, at: str) -> str:
     return name
 
 
-def _product(w: RowWriter, own: Action) -> None:
+def _product(w: RowWriter, own: RowAction) -> None:
     """Several rows of the matrix at a time; the last ones may be computed twice."""
     matrix, vector = own.rows
     into, columns = _into(own), vector.size
@@ -303,7 +303,7 @@ def _place(w: RowWriter, table: str, i: str) -> str:
     return long
 
 
-def _gather(w: RowWriter, own: Action) -> None:
+def _gather(w: RowWriter, own: RowAction) -> None:
     table, stored = _table(w, own.places), "i8" if own.rows[0].type == TRUTH else own.rows[0].type
 
     def one(i: str, _) -> list[str]:
@@ -315,7 +315,7 @@ def _gather(w: RowWriter, own: Action) -> None:
     _loop(w, _into(own).size, one)
 
 
-def _add_at(w: RowWriter, own: Action) -> None:
+def _add_at(w: RowWriter, own: RowAction) -> None:
     into, row = _into(own), own.rows[0]
     if row.type != NUMBER:
         raise NotNative("sums that are no numbers")
@@ -336,7 +336,7 @@ def _add_at(w: RowWriter, own: Action) -> None:
         _loop(w, len(kept), one)
 
 
-def _solve(w: RowWriter, own: Action) -> None:
+def _solve(w: RowWriter, own: RowAction) -> None:
     if _SOLVE not in w.tables:
         w.tables.append(_SOLVE)
         w.declare("llvm.fabs.f64", "double", ["double"])
@@ -344,7 +344,7 @@ def _solve(w: RowWriter, own: Action) -> None:
     w(f"call void @solve_rows(ptr {matrix}, ptr {x}, i64 {_into(own).size})")
 
 
-def _while(w: RowWriter, own: Action) -> None:
+def _while(w: RowWriter, own: RowAction) -> None:
     number = next(w.names)
     first = [w.value(a, v.type) for v, a, _ in own.variables]
     came = w.label

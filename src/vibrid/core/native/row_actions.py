@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vibrid.core.native.row_unroll import Long, RowUnroller
-from vibrid.core.native.rows import LEAST_ROW, Action, Mark, Row, Stored
+from vibrid.core.native.rows import LEAST_ROW, LongRow, Mark, RowAction, Stored
 from vibrid.core.native.scalars import NUMBER, STEP, NotNative, Ref, Scalar, type_of
 from vibrid.core.native.unroll import known
 from vibrid.core.traced import Operation, Value
@@ -47,16 +47,16 @@ class RowActions(RowUnroller):
     def combined(self, o: Operation, a: Long, how: str) -> Long:
         """Along some axes: to one number, or of short axes one after another."""
         result, axes = o.results[0], o.settings["axes"]
-        if isinstance(a, Row) and result.size == a.size:
-            return Row(result.shape, a.source)
-        if not isinstance(a, Row):
+        if isinstance(a, LongRow) and result.size == a.size:
+            return LongRow(result.shape, a.source)
+        if not isinstance(a, LongRow):
             return super(RowUnroller, self).results(o, [a])[0]  # repeated numbers
         if result.size == 1 and a.source.type != "i64":
             row = self.stored(a.source)
             row.buffer.fixed = True
             scope, depth = self.b.home([row])
             number = self.b.told(self.b.new(row.type, min(scope, STEP)), scope, depth + 1)
-            self.stores.actions.append(Action("reduce", scope, depth, [row], result=number, how=how))
+            self.stores.actions.append(RowAction("reduce", scope, depth, [row], result=number, how=how))
             out = np.empty(result.shape, object)
             out[...] = number
             return out
@@ -66,7 +66,7 @@ class RowActions(RowUnroller):
                 raise NotNative("sums along a long axis")
             matrix = self.of_marks(marks.reshape(len(marks), -1).T, [a.source])
             ones = self.as_stored(known(np.ones(len(marks))))
-            return Row(result.shape, self.acted("product", [self.as_stored(matrix), ones], NUMBER, result.size))
+            return LongRow(result.shape, self.acted("product", [self.as_stored(matrix), ones], NUMBER, result.size))
         together = {"add": self.b.add, "and": self.b.both, "or": self.b.either}.get(how)
         together = together or functools.partial(self.b.call, how)
         terms = [self.of_marks(own, [a.source]) for own in marks]
@@ -86,7 +86,7 @@ class RowActions(RowUnroller):
             (vector, _), (matrix, (axis,)) = sorted(order, key=lambda own: len(own[0].shape))
             if min(matrix.shape) >= LEAST_ROW:
                 rows = [self.turned(matrix, axis), self.as_stored(vector)]
-                return Row(result.shape, self.acted("product", rows, NUMBER, result.size))
+                return LongRow(result.shape, self.acted("product", rows, NUMBER, result.size))
         sides = []
         for i, (array, own, shared) in enumerate(zip(given, summed, o.settings["shared"], strict=True)):
             marks = self.marked(i, array)
@@ -98,7 +98,7 @@ class RowActions(RowUnroller):
         terms, shape = left_marks.shape[2], (len(left_marks), left_marks.shape[1], right_marks.shape[1])
         if terms > _MOST_TERMS:
             raise NotNative("a product of long matrices")
-        sources = [a.source if isinstance(a, Row) else None for a in given]
+        sources = [a.source if isinstance(a, LongRow) else None for a in given]
         total: Any = None
         for k in range(terms):
             pair = [np.broadcast_to(own, shape).reshape(result.shape)
@@ -112,13 +112,13 @@ class RowActions(RowUnroller):
         """A matrix in memory, row by row, with the given axis along its rows."""
         if axis == 1:
             return self.as_stored(matrix)
-        sources = [matrix.source if isinstance(matrix, Row) else None]
+        sources = [matrix.source if isinstance(matrix, LongRow) else None]
         made = self.of_marks(self.marked(0, matrix).T, sources)
         return self.as_stored(made)
 
     def row_scatter_add(self, o: Operation, given: Sequence[Long]) -> Long:
         target, places, new = given
-        if isinstance(places, Row):
+        if isinstance(places, LongRow):
             raise NotNative("places that are known only when the program runs")
         together = lambda old, own: Added(  # noqa: E731
             *((old.target, (*old.parts, own)) if isinstance(old, Added) else (old, (own,)))
@@ -134,30 +134,30 @@ class RowActions(RowUnroller):
         if target.size < LEAST_ROW:
             raise NotNative("rows that are added up in a short array")
         rows = [self.as_stored(new)]
-        scope, _ = self.b.home([*rows, *([target.source] if isinstance(target, Row) else [])])
-        start = target.source if isinstance(target, Row) else self.operand(target, target.shape)
+        scope, _ = self.b.home([*rows, *([target.source] if isinstance(target, LongRow) else [])])
+        start = target.source if isinstance(target, LongRow) else self.operand(target, target.shape)
         into = self.assembled([(start, target.size)], scope=scope)
-        return Row(target.shape, self.acted("add at", rows, into.type, target.size, to, into))
+        return LongRow(target.shape, self.acted("add at", rows, into.type, target.size, to, into))
 
     def row_solve(self, o: Operation, given: Sequence[Long]) -> Long:
         b = given[1]
         if len(b.shape) != 1 or b.size < LEAST_ROW:
             raise NotNative("many equations at once")
-        scope, _ = self.b.home([own.source for own in given if isinstance(own, Row)])
-        starts = [own.source if isinstance(own, Row) else self.operand(own, own.shape) for own in given]
+        scope, _ = self.b.home([own.source for own in given if isinstance(own, LongRow)])
+        starts = [own.source if isinstance(own, LongRow) else self.operand(own, own.shape) for own in given]
         lost, into = (self.assembled([(s, own.size)], scope=scope) for s, own in zip(starts, given, strict=True))
-        return Row(b.shape, self.acted("solve", [lost], NUMBER, b.size, None, into))
+        return LongRow(b.shape, self.acted("solve", [lost], NUMBER, b.size, None, into))
 
     # -- programs inside -------------------------------------------------------------------------------------------
 
     def do_scan(self, o: Operation, given):
-        if any(isinstance(a, Row) for a in given[o.settings["consts"] + o.settings["carried"] :]):
+        if any(isinstance(a, LongRow) for a in given[o.settings["consts"] + o.settings["carried"] :]):
             raise NotNative("a loop over rows in a step")
         return super().do_scan(o, given)
 
     def do_cond(self, o: Operation, given):
         """Every branch is computed, and the results of one are taken."""
-        if isinstance(given[0], Row) or not isinstance(given[0].item(), Ref):
+        if isinstance(given[0], LongRow) or not isinstance(given[0].item(), Ref):
             return super().do_cond(o, given)
         made = [self.run(branch, given[1:]) for branch in o.branches]
         out = []
@@ -187,10 +187,10 @@ class RowActions(RowUnroller):
         for value, array in zip(o.results, start, strict=True):
             type = type_of(value.dtype)
             if value.size >= LEAST_ROW:
-                source = array.source if isinstance(array, Row) else self.operand(array, value.shape)
+                source = array.source if isinstance(array, LongRow) else self.operand(array, value.shape)
                 first = self.assembled([(source, value.size)], scope=outer)
                 memory.append(Stored(first.buffer, 0, value.size, header, 0))
-                inside.append(Row(value.shape, memory[-1]))
+                inside.append(LongRow(value.shape, memory[-1]))
                 continue
             own = np.empty(value.shape, object)
             for place in np.ndindex(*value.shape):
@@ -201,10 +201,10 @@ class RowActions(RowUnroller):
         (go_on,) = self.run(test, [*of_test, *inside])
         into = b.open(header)
         out = self.run(body, [*of_body, *inside])
-        after = [a for own in out if not isinstance(own, Row) and own.size < LEAST_ROW for a in own.reshape(-1)]
+        after = [a for own in out if not isinstance(own, LongRow) and own.size < LEAST_ROW for a in own.reshape(-1)]
         moved = []
         for row, own in zip(memory, (own for own in out if own.size >= LEAST_ROW), strict=True):
-            source = own.source if isinstance(own, Row) else self.operand(own, own.shape)
+            source = own.source if isinstance(own, LongRow) else self.operand(own, own.shape)
             moved.append((row, self.assembled([(source, row.size)], scope=into)))
         b.at(outer)
         depth = b.deepest[outer] + 1
@@ -212,7 +212,7 @@ class RowActions(RowUnroller):
         for a in _refs([go_on.item(), *after, *(first for _, first in variables)]):
             assert a.level <= STEP
         self.stores.actions.append(
-            Action(
+            RowAction(
                 "while", outer, depth, go_on=go_on.item(), inside=(header, into), after=moved,
                 variables=[(here, first, last) for (here, first), last in zip(variables, after, strict=True)],
             )
@@ -221,9 +221,9 @@ class RowActions(RowUnroller):
 
     def seen(self, a: Long, scope: int, depth: int) -> Long:
         """What a variable of a loop is after it."""
-        if isinstance(a, Row):
+        if isinstance(a, LongRow):
             assert isinstance(a.source, Stored)
-            return Row(a.shape, Stored(a.source.buffer, 0, a.source.size, scope, depth))
+            return LongRow(a.shape, Stored(a.source.buffer, 0, a.source.size, scope, depth))
         for own in a.reshape(-1):
             self.b.told(own, scope, depth)
         return a

@@ -12,14 +12,14 @@ from vibrid.core.native.handler import STORED
 from vibrid.core.native.loop import MOST_OPERATIONS, Carried, LoopProgram, Read
 from vibrid.core.native.row_actions import RowActions
 from vibrid.core.native.row_unroll import RowUnroller
-from vibrid.core.native.rows import LEAST_ROW, Action, Buffer, Node, Put, Row, RowBuilder, Stored
+from vibrid.core.native.rows import LEAST_ROW, Buffer, LongRow, Node, Put, RowAction, RowBuilder, Stored
 from vibrid.core.native.scalars import LANE, ONCE, STEP, Assignment, Block, NotNative, Ref, Scalar, type_of, used
 from vibrid.core.native.unroll import Elements
 from vibrid.core.traced import Operation
 
 
 @dataclass
-class Loop:
+class RowLoop:
     """One loop over the elements of rows: the lines of an element, and what is stored where."""
 
     size: int
@@ -33,8 +33,8 @@ class Moment:
 
     lines: list[Assignment] = field(default_factory=list)
     puts: list[Put] = field(default_factory=list)
-    loops: list[Loop] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
+    loops: list[RowLoop] = field(default_factory=list)
+    actions: list[RowAction] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def row_program(scan: Operation, known: Sequence[Elements | None], most: int = M
                 made.half += -(-bytes // 8)
             else:
                 buffer = Buffer("in", value.size, type, number=array, by_step=by_step, fixed=True)
-            given.append(Row(value.shape, Stored(buffer, 0, value.size, level, 0)))
+            given.append(LongRow(value.shape, Stored(buffer, 0, value.size, level, 0)))
             continue
         own = np.empty(value.shape, object)
         scalars = []
@@ -130,7 +130,7 @@ def _finish(made: RowProgram, unroller: RowUnroller, body, out: list[Any], first
             kind, number = ("out", i) if first is None else ("new", first)
             buffer = Buffer(kind, value.size, type, number=number, by_step=by_step, fixed=True)
             whole = Stored(buffer, 0, value.size, STEP, 0)
-            source = array.source if isinstance(array, Row) else unroller.operand(array, value.shape)
+            source = array.source if isinstance(array, LongRow) else unroller.operand(array, value.shape)
             _stored_in_step(unroller, source, whole)
         else:
             elements = list(array.reshape(-1))
@@ -219,7 +219,7 @@ def _reached(unroller: RowUnroller) -> list[Node]:
     return list(seen)
 
 
-def _loop(builder: RowBuilder, nodes: list[Node], into: dict[Node, list[Stored]], size: int, scope: int) -> Loop:
+def _loop(builder: RowBuilder, nodes: list[Node], into: dict[Node, list[Stored]], size: int, scope: int) -> RowLoop:
     builder.at(max(scope, STEP))
     builder.lane = block = Block(builder.blocks[scope])
     here: dict[Node, Scalar] = {}
@@ -247,21 +247,21 @@ def _loop(builder: RowBuilder, nodes: list[Node], into: dict[Node, list[Stored]]
     stores = [(here[node], stored) for node in nodes for stored in into[node]]
     needed = {a.name for a, _ in stores if isinstance(a, Ref)}
     used(block, needed)
-    return Loop(size, block, stores)
+    return RowLoop(size, block, stores)
 
 
 def _names(given) -> set[str]:
     return {a.name for a in given if isinstance(a, Ref)}
 
 
-def _scalars_of(loop: Loop) -> set[str]:
+def _scalars_of(loop: RowLoop) -> set[str]:
     """Names of the scalars that a loop reads."""
     given = [a for line in loop.block.lines if isinstance(line, Assignment) for a in line.arguments]
     given += [a for a, _ in loop.stores]
     return {a.name for a in given if isinstance(a, Ref) and a.level != LANE}
 
 
-def _buffers(loop: Loop) -> set[Buffer]:
+def _buffers(loop: RowLoop) -> set[Buffer]:
     read = [line.arguments[0] for line in loop.block.lines if isinstance(line, Assignment) and line.operation == "row"]
     return {a.buffer for a in (*read, *(into for _, into in loop.stores))}
 

@@ -10,16 +10,16 @@ from typing import Any
 
 from vibrid.core.native.handler import STORED
 from vibrid.core.native.row_action_text import write_action
-from vibrid.core.native.row_loop import Loop, Moment, RowProgram
+from vibrid.core.native.row_loop import Moment, RowLoop, RowProgram
 from vibrid.core.native.rows import Buffer, Put, Stored
 from vibrid.core.native.scalars import LANE, ONCE, STEP, TRUTH, Assignment, Ref, Scalar
-from vibrid.core.native.text import Writer, constant
+from vibrid.core.native.text import LoopWriter, constant
 
 VECTOR = 4
 """Numbers in a vector; at most `LEAST_ROW`."""
 
 
-class RowWriter(Writer):
+class RowWriter(LoopWriter):
     program: RowProgram
 
     def __init__(self, program: RowProgram):
@@ -106,7 +106,7 @@ class RowWriter(Writer):
     def put(self, own: Put) -> None:
         self.store_row(own.value, own.into, False, "0")
 
-    def over(self, loop: Loop) -> None:
+    def over(self, loop: RowLoop) -> None:
         number, came = next(self.names), self.label
         chunks = -(-loop.size // self.vector)
         name = f"elements{number}"

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from vibrid.core.native.rows import LEAST_ROW, Action, Buffer, Mark, Node, Put, Row, RowBuilder, Stored, Stores
+from vibrid.core.native.rows import LEAST_ROW, Buffer, LongRow, Mark, Node, Put, RowAction, RowBuilder, Stored, Stores
 from vibrid.core.native.scalars import ONCE, STEP, Assignment, NotNative, Ref, Scalar, _type, same, type_of
 from vibrid.core.native.unroll import Elements, Unroller
 from vibrid.core.traced import Operation
@@ -15,7 +15,7 @@ from vibrid.core.traced import Operation
 _MOST_PIECES = 12
 _MOST_MOVED = 300_000  # elements of an array that is cut or put together
 
-Long: TypeAlias = Elements | Row
+Long: TypeAlias = Elements | LongRow
 _MOVES = {"reshape", "broadcast_in_dim", "transpose", "rev", "concatenate", "slice", "dynamic_slice", "pad", "gather",
           "scatter"}  # fmt: skip
 
@@ -33,7 +33,7 @@ class RowUnroller(Unroller):
 
     def results(self, operation: Operation, given: Sequence[Long]) -> list[Any]:
         kind, result = operation.kind, operation.results[0]
-        short = result.size < LEAST_ROW and not any(isinstance(a, Row) for a in given)
+        short = result.size < LEAST_ROW and not any(isinstance(a, LongRow) for a in given)
         if short or kind in ("while", "cond", "scan") or all(map(_is_known, given)):
             return super().results(operation, list(given))  # type: ignore[arg-type]
         if max(result.size, *(a.size for a in given)) > _MOST_MOVED:
@@ -51,16 +51,29 @@ class RowUnroller(Unroller):
     # -- element by element ----------------------------------------------------------------------------------------
 
     def by_row(self, write, result: Any, given: Sequence[Long]) -> Long:
+        if result.size < LEAST_ROW:
+            scalars = [np.broadcast_to(self.in_scalars(a), result.shape).reshape(-1) for a in given]
+            out = np.empty(result.size, object)
+            out[:] = [write(*own) for own in zip(*scalars, strict=True)]
+            return out.reshape(result.shape)
         operands = [self.operand(a, result.shape) for a in given]
         if not any(isinstance(a, Node | Stored) for a in operands):
             return np.broadcast_to(np.array(write(*operands), object), result.shape)
-        return Row(result.shape, self.node(write, operands, result.size, type_of(result.dtype)))
+        return LongRow(result.shape, self.node(write, operands, result.size, type_of(result.dtype)))
+
+    def in_scalars(self, a: Long) -> Elements:
+        """A short array as scalars."""
+        if not isinstance(a, LongRow):
+            return a
+        own = np.empty(a.size, object)
+        own[:] = [self.element(a.source, place) for place in range(a.size)]
+        return own.reshape(a.shape)
 
     def operand(self, a: Long, shape: tuple[int, ...]) -> Node | Stored | Scalar:
         """An argument as what every element of a row reads: a row of the same shape, or one scalar for all."""
-        if isinstance(a, Row):
+        if isinstance(a, LongRow):
             made = a if a.shape == shape else self.of_marks(np.broadcast_to(self.marked(0, a), shape), [a.source])
-            assert isinstance(made, Row)
+            assert isinstance(made, LongRow)
             return made.source
         first = a.reshape(-1)[0]
         if all(b is first or same(first, b) for b in a.reshape(-1)):
@@ -87,7 +100,7 @@ class RowUnroller(Unroller):
 
     def as_stored(self, a: Long) -> Stored:
         """An array that stands in memory."""
-        if isinstance(a, Row):
+        if isinstance(a, LongRow):
             return self.stored(a.source)
         own = list(a.reshape(-1))
         if all(b is own[0] or same(own[0], b) for b in own):
@@ -127,14 +140,14 @@ class RowUnroller(Unroller):
 
     def moved(self, o: Operation, given: Sequence[Long]) -> Long:
         """An operation that only moves elements: done with marks instead of them."""
-        if o.kind == "reshape" and isinstance(given[0], Row) and given[0].size >= LEAST_ROW:
-            return Row(o.results[0].shape, given[0].source)
+        if o.kind == "reshape" and isinstance(given[0], LongRow) and given[0].size >= LEAST_ROW:
+            return LongRow(o.results[0].shape, given[0].source)
         marks = [self.marked(i, a) for i, a in enumerate(given)]
         out = getattr(self, f"do_{o.kind}")(o, marks)
-        return self.of_marks(out, [a.source if isinstance(a, Row) else None for a in given])
+        return self.of_marks(out, [a.source if isinstance(a, LongRow) else None for a in given])
 
     def marked(self, i: int, a: Long) -> Elements:
-        if not isinstance(a, Row):
+        if not isinstance(a, LongRow):
             return a
         own = np.empty(a.size, object)
         own[:] = [Mark(i, place) for place in range(a.size)]
@@ -154,7 +167,7 @@ class RowUnroller(Unroller):
             return own.reshape(out.shape)
         runs = _runs(flat)
         if len(runs) > _MOST_PIECES:
-            return Row(out.shape, self.gathered(flat, sources))
+            return LongRow(out.shape, self.gathered(flat, sources))
         pieces: list[tuple[Any, int]] = []
         for first, count in runs:
             if not isinstance(first, Mark):
@@ -164,7 +177,7 @@ class RowUnroller(Unroller):
             assert source is not None
             whole = first.place == 0 and count == source.size
             pieces.append((source if whole else self.part(source, first.place, count), count))
-        return Row(out.shape, pieces[0][0] if len(pieces) == 1 else self.assembled(pieces))
+        return LongRow(out.shape, pieces[0][0] if len(pieces) == 1 else self.assembled(pieces))
 
     def gathered(self, flat: list[Any], sources: Sequence[Node | Stored | None]) -> Stored:
         which = {a.argument if isinstance(a, Mark) else -1 for a in flat}
@@ -182,7 +195,7 @@ class RowUnroller(Unroller):
         result = self.memory(size, type, scope, depth + 1)
         if into is not None:
             result.buffer = into.buffer
-        self.stores.actions.append(Action(kind, scope, depth, rows, result, places=places))
+        self.stores.actions.append(RowAction(kind, scope, depth, rows, result, places=places))
         return result
 
     def part(self, a: Node | Stored, first: int, count: int) -> Stored:
@@ -223,7 +236,7 @@ class RowUnroller(Unroller):
 
 
 def _is_known(a: Long) -> bool:
-    return not isinstance(a, Row) and not any(isinstance(b, Ref) for b in a.reshape(-1))
+    return not isinstance(a, LongRow) and not any(isinstance(b, Ref) for b in a.reshape(-1))
 
 
 def _runs(flat: list[Any]) -> list[tuple[Any, int]]:

@@ -80,7 +80,7 @@ class Node:
 
 
 @dataclass(eq=False)
-class Row:
+class LongRow:
     """A long array: its shape, and its elements one after another."""
 
     shape: tuple[int, ...]
@@ -110,7 +110,7 @@ class Put:
 
 
 @dataclass(eq=False)
-class Action:
+class RowAction:
     """Work on stored rows; its results are at hand at the depth after its own.
 
     reduce    result: a scalar; how: "add", "max", "min", "and" or "or"
@@ -141,7 +141,7 @@ class Stores:
 
     rows: list[tuple[Node, Stored]] = field(default_factory=list)
     scalars: list[Put] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
+    actions: list[RowAction] = field(default_factory=list)
 
 
 class RowBuilder(Builder):

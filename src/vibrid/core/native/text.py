@@ -49,10 +49,10 @@ def written(program: LoopProgram, batched: list[bool], version: tuple[int, int])
         batched: which of the arrays that are read have a leading axis over runs; what is written then has one too.
         version: of XLA's interface.
     """
-    return Writer(program).module(batched, version)
+    return LoopWriter(program).module(batched, version)
 
 
-class Writer:
+class LoopWriter:
     def __init__(self, program: LoopProgram):
         self.program = program
         self.lines: list[str] = []

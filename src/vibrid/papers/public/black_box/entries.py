@@ -10,7 +10,7 @@ from vibrid.core import paths
 from vibrid.papers.paper import Check, Outcome
 from vibrid.papers.public.benchmark import Benchmark, BenchmarkTrial, load_benchmark
 from vibrid.papers.public.black_box.picture import draw_boxes
-from vibrid.papers.public.black_box.series import Budget, Series
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries
 from vibrid.papers.public.black_box.tuning import METHODS, tuned
 from vibrid.papers.public.bouc_wen import realisation
 from vibrid.papers.public.bouc_wen.entries import OWN_SWEEP, PUBLIC_MULTISINE, public_test, public_training
@@ -43,8 +43,8 @@ BENCHMARK = Benchmark(
 Parts = dict[str, tuple[np.ndarray, np.ndarray, bool]]
 
 
-def series_of(trial: BenchmarkTrial, u: np.ndarray, y: np.ndarray) -> Series:
-    return Series.periodic(u, y, trial.settings["washout"], trial.settings["training_share"])
+def series_of(trial: BenchmarkTrial, u: np.ndarray, y: np.ndarray) -> DrivenSeries:
+    return DrivenSeries.periodic(u, y, trial.settings["washout"], trial.settings["training_share"])
 
 
 def parts_of(trial: BenchmarkTrial) -> Parts:
@@ -57,7 +57,9 @@ def parts_of(trial: BenchmarkTrial) -> Parts:
     return parts | {TWICE: (*made, True)}
 
 
-def box_errors(trial: BenchmarkTrial, name: str, found: dict[str, np.ndarray], series: Series, parts: Parts) -> dict:
+def box_errors(
+    trial: BenchmarkTrial, name: str, found: dict[str, np.ndarray], series: DrivenSeries, parts: Parts
+) -> dict:
     """Errors of the free runs of every seed, %, by part."""
     setting = trial.settings["methods"][name][int(found["setting"])]
     errors = {}

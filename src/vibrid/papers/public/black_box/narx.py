@@ -10,10 +10,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vibrid.papers.public.black_box.descent import by_adam
-from vibrid.papers.public.black_box.series import Budget, Series, TrainedBox
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries, TrainedBox
 
 
-def arx(series: Series, lags: int) -> np.ndarray:
+def arx(series: DrivenSeries, lags: int) -> np.ndarray:
     """Linear coefficients by least squares on one step: of u now, the past u and the past y, newest first."""
     rows = np.arange(lags, series.known)
     past = np.arange(1, lags + 1)
@@ -27,7 +27,7 @@ class NARX:
 
     name = "NARX network"
 
-    def parameters(self, setting: dict[str, Any], series: Series, seed: int) -> dict[str, jax.Array]:
+    def parameters(self, setting: dict[str, Any], series: DrivenSeries, seed: int) -> dict[str, jax.Array]:
         """Linear as by least squares; the layer is random and its output small."""
         lags, width = setting["lags"], setting["width"]
         rng = np.random.default_rng(seed)
@@ -39,7 +39,7 @@ class NARX:
             "out": jnp.asarray(1e-3 * rng.normal(size=width)),
         }
 
-    def train(self, setting: dict[str, Any], series: Series, seed: int, budget: Budget) -> TrainedBox:
+    def train(self, setting: dict[str, Any], series: DrivenSeries, seed: int, budget: Budget) -> TrainedBox:
         start, unravel = ravel_pytree(self.parameters(setting, series, seed))
         lags, horizon = setting["lags"], setting["horizon"]
         first = np.arange(lags, series.known - horizon, max(horizon // 4, 1))
@@ -54,7 +54,7 @@ class NARX:
         free = jax.jit(lambda vector: _along(unravel(vector), _rest(lags), u))
         return by_adam(loss, lambda v: series.validation(free(v)), start, budget, setting["rate"])
 
-    def run(self, setting: dict[str, Any], series: Series, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
+    def run(self, setting: dict[str, Any], series: DrivenSeries, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
         """(models, samples) free runs from rest."""
         unravel = ravel_pytree(self.parameters(setting, series, 0))[1]
         free = jax.jit(jax.vmap(lambda v: _along(unravel(v), _rest(setting["lags"]), u)))

@@ -11,10 +11,10 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.networks.lstm import LSTM
 from vibrid.papers.public.black_box.descent import by_adam
-from vibrid.papers.public.black_box.series import Budget, Series, TrainedBox
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries, TrainedBox
 
 
-class Recurrent:
+class RecurrentBox:
     """Settings: `cell` ("lstm", "gru"), `width`, `window` of the pieces that are trained, `lead` samples before each in
     which the memory fills, `rate` of Adam."""
 
@@ -29,7 +29,7 @@ class Recurrent:
         drawn = jax.random.uniform(key, (width + 1, 3 * width), minval=-1.0, maxval=1.0) / width**0.5
         return (drawn, jnp.zeros(3 * width)), head
 
-    def train(self, setting: dict[str, Any], series: Series, seed: int, budget: Budget) -> TrainedBox:
+    def train(self, setting: dict[str, Any], series: DrivenSeries, seed: int, budget: Budget) -> TrainedBox:
         start, unravel = ravel_pytree(self.parameters(setting, seed))
         washout, window = setting["lead"], setting["window"]
         first = np.arange(0, series.known - washout - window + 1, window)
@@ -43,7 +43,7 @@ class Recurrent:
         free = jax.jit(lambda vector: _along(setting["cell"], unravel(vector), whole)[:, 0])
         return by_adam(loss, lambda v: series.validation(free(v)), start, budget, setting["rate"])
 
-    def run(self, setting: dict[str, Any], series: Series, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
+    def run(self, setting: dict[str, Any], series: DrivenSeries, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
         """(models, samples) free runs from rest."""
         unravel = ravel_pytree(self.parameters(setting, 0))[1]
         free = jax.jit(jax.vmap(lambda v: _along(setting["cell"], unravel(v), u[:, None])[:, 0]))

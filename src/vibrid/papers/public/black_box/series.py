@@ -12,7 +12,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class DrivenSeries:
     """Input and output of a training, each less its mean and over its deviation.
 
     Arguments
@@ -30,14 +30,14 @@ class Series:
     output_unit: tuple[float, float]
 
     @classmethod
-    def of(cls, u: np.ndarray, y: np.ndarray, washout: int, share: float) -> Series:
+    def of(cls, u: np.ndarray, y: np.ndarray, washout: int, share: float) -> DrivenSeries:
         """Of a record: the last `1 − share` of it chooses between settings."""
         units = [(float(v.mean()), float(v.std())) for v in (u, y)]
         driven, seen = ((v - mean) / size for v, (mean, size) in zip((u, y), units, strict=True))
         return cls(driven, seen, washout, washout + round(share * (len(u) - washout)), units[0], units[1])
 
     @classmethod
-    def periodic(cls, u: np.ndarray, y: np.ndarray, washout: int, share: float) -> Series:
+    def periodic(cls, u: np.ndarray, y: np.ndarray, washout: int, share: float) -> DrivenSeries:
         """Of one period in the steady state: its end is put before it as the washout."""
         return cls.of(np.append(u[-washout:], u), np.append(y[-washout:], y), washout, share)
 

@@ -13,17 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import require
-from vibrid.papers.public.black_box.series import Budget, Series, TrainedBox, monomials, products
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries, TrainedBox, monomials, products
 
 _SAMPLES = 10
 
 
-class SparseRegression:
+class SparseBox:
     """Settings: `lags`, `degree` of the polynomials, `threshold` below which a coefficient is left out."""
 
     name = "pysindy"
 
-    def train(self, setting: dict[str, Any], series: Series, seed: int, budget: Budget) -> TrainedBox:
+    def train(self, setting: dict[str, Any], series: DrivenSeries, seed: int, budget: Budget) -> TrainedBox:
         pysindy = require("pysindy", "sparse", "the entry of pysindy")
         budget = budget.begin()
         lags = setting["lags"]
@@ -40,7 +40,7 @@ class SparseRegression:
         free = self.run(setting, series, vector[None], jnp.asarray(series.u))[0]
         return TrainedBox(vector, series.validation(free), budget.spent, budget.used)
 
-    def run(self, setting: dict[str, Any], series: Series, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
+    def run(self, setting: dict[str, Any], series: DrivenSeries, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
         """(models, samples) free runs from rest."""
         lags = setting["lags"]
         places = monomials(2 * lags + 1, 0, setting["degree"])

@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 from vibrid.papers.public.black_box.descent import by_levenberg
 from vibrid.papers.public.black_box.narx import arx
-from vibrid.papers.public.black_box.series import Budget, Series, TrainedBox, monomials, products
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries, TrainedBox, monomials, products
 
 _STABLE = 0.995  # largest modulus of a pole at the beginning
 
@@ -22,14 +22,14 @@ class PolynomialStateSpace:
 
     name = "polynomial state space"
 
-    def parameters(self, setting: dict[str, Any], series: Series, seed: int) -> dict[str, jax.Array]:
+    def parameters(self, setting: dict[str, Any], series: DrivenSeries, seed: int) -> dict[str, jax.Array]:
         n, degree = setting["states"], setting["degree"]
         a, b, c, d = _linear(series, n)
         count = len(monomials(n + 1, 2, degree)) if degree > 1 else 0
         e = 1e-3 * np.random.default_rng(seed).normal(size=(n, count))
         return {k: jnp.asarray(v) for k, v in {"A": a, "B": b, "C": c, "D": np.asarray(d), "E": e}.items()}
 
-    def train(self, setting: dict[str, Any], series: Series, seed: int, budget: Budget) -> TrainedBox:
+    def train(self, setting: dict[str, Any], series: DrivenSeries, seed: int, budget: Budget) -> TrainedBox:
         start, unravel = ravel_pytree(self.parameters(setting, series, seed))
         u, wanted = jnp.asarray(series.u), jnp.asarray(series.y[series.washout : series.known])
         seen = u[: series.known]
@@ -40,14 +40,14 @@ class PolynomialStateSpace:
         free = jax.jit(lambda vector: _along(setting, unravel(vector), u))
         return by_levenberg(left, lambda v: series.validation(free(v)), start, budget)
 
-    def run(self, setting: dict[str, Any], series: Series, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
+    def run(self, setting: dict[str, Any], series: DrivenSeries, vectors: np.ndarray, u: jax.Array) -> np.ndarray:
         """(models, samples) free runs from rest."""
         unravel = ravel_pytree(self.parameters(setting, series, 0))[1]
         free = jax.jit(jax.vmap(lambda v: _along(setting, unravel(v), u)))
         return np.asarray(free(jnp.asarray(vectors)))
 
 
-def _linear(series: Series, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def _linear(series: DrivenSeries, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """The linear model of `arx` in the observer form, its states scaled to deviation one."""
     found = arx(series, n)
     direct, fed, back = found[0], found[1 : n + 1], found[n + 1 :]

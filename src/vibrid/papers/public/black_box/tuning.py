@@ -9,9 +9,9 @@ import numpy as np
 
 from vibrid.core.progress import SILENT, Progress
 from vibrid.papers.public.black_box.narx import NARX
-from vibrid.papers.public.black_box.recurrent import Recurrent
-from vibrid.papers.public.black_box.series import Budget, Series, TrainedBox
-from vibrid.papers.public.black_box.sparse import SparseRegression
+from vibrid.papers.public.black_box.recurrent import RecurrentBox
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries, TrainedBox
+from vibrid.papers.public.black_box.sparse import SparseBox
 from vibrid.papers.public.black_box.state_space import PolynomialStateSpace
 
 
@@ -20,22 +20,22 @@ class BlackBox(Protocol):
 
     name: str
 
-    def train(self, setting: dict[str, Any], series: Series, seed: int, budget: Budget) -> TrainedBox: ...
+    def train(self, setting: dict[str, Any], series: DrivenSeries, seed: int, budget: Budget) -> TrainedBox: ...
 
-    def run(self, setting: dict[str, Any], series: Series, vectors: np.ndarray, u: jax.Array) -> np.ndarray: ...
+    def run(self, setting: dict[str, Any], series: DrivenSeries, vectors: np.ndarray, u: jax.Array) -> np.ndarray: ...
 
 
 METHODS: dict[str, BlackBox] = {
-    "pysindy": SparseRegression(),
+    "pysindy": SparseBox(),
     "narx": NARX(),
-    "recurrent": Recurrent(),
+    "recurrent": RecurrentBox(),
     "state-space": PolynomialStateSpace(),
 }
 """The black boxes by their names in the settings."""
 
 
 def tuned(
-    method: BlackBox, settings: list[dict[str, Any]], series: Series, seeds: list[int], budget: Budget,
+    method: BlackBox, settings: list[dict[str, Any]], series: DrivenSeries, seeds: list[int], budget: Budget,
     progress: Progress = SILENT,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """The number of the best setting, and what was trained with it from every seed, as arrays."""

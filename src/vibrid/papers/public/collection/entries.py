@@ -11,7 +11,7 @@ from vibrid.papers.public.benchmark import Benchmark, BenchmarkTrial
 from vibrid.papers.public.black_box.series import Budget
 from vibrid.papers.public.collection import layouts
 from vibrid.papers.public.collection.boxes import StateSpaceBox, fit_cubic, run_cubic
-from vibrid.papers.public.collection.layouts import Measured
+from vibrid.papers.public.collection.layouts import FreeRunData
 from vibrid.papers.public.collection.tanks import fit_tanks, levels
 
 _METRIC = "rms of the error of the free run, in the unit of the output, and over its deviation (smaller is better)"
@@ -51,7 +51,7 @@ F16 = _benchmark(
 )
 
 
-def _scores(trial: BenchmarkTrial, parts: dict[str, Callable[[], Measured]], run, scored_from: int) -> list[dict]:
+def _scores(trial: BenchmarkTrial, parts: dict[str, Callable[[], FreeRunData]], run, scored_from: int) -> list[dict]:
     """A row for every test part, each read once."""
     rows = []
     for name, read in parts.items():
@@ -95,7 +95,7 @@ def tanks(trial: BenchmarkTrial) -> Outcome:
     return Outcome(rows, note=layouts.shas(trial.data, layouts.TANKS))
 
 
-def _black_box(trial: BenchmarkTrial, own: dict, read: Callable[[str], Measured]) -> list[dict]:
+def _black_box(trial: BenchmarkTrial, own: dict, read: Callable[[str], FreeRunData]) -> list[dict]:
     budget = Budget(1.0 if trial.quick else trial.settings["seconds"])
     data = read("training").cut(0, own["samples"])
     box = StateSpaceBox(data, own, trial.settings["washout"], trial.settings["training_share"], budget)

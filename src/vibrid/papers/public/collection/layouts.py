@@ -23,15 +23,15 @@ SOURCE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class FreeRunData:
     """Input and output of one part, and the step in seconds."""
 
     u: np.ndarray
     y: np.ndarray
     step: float
 
-    def cut(self, start: int, stop: int) -> Measured:
-        return Measured(self.u[start:stop], self.y[start:stop], self.step)
+    def cut(self, start: int, stop: int) -> FreeRunData:
+        return FreeRunData(self.u[start:stop], self.y[start:stop], self.step)
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ F16_TRAINING, F16_TEST = (
 )
 
 
-def silverbox(folder: Path | None, part: str) -> Measured:
+def silverbox(folder: Path | None, part: str) -> FreeRunData:
     """V1 drives, V2 answers (V), 610.35 Hz: "training", "multisine", "arrow" or "arrow within" (not extrapolating)."""
     arrays, _ = SILVERBOX.read(folder)
-    whole = Measured(arrays["V1"].ravel(), arrays["V2"].ravel(), 1 / 610.35)
+    whole = FreeRunData(arrays["V1"].ravel(), arrays["V2"].ravel(), 1 / 610.35)
     _long(whole, 127_400, SILVERBOX)
     border = 40_650 + int(0.75 * (127_400 - 40_650))
     places = {
@@ -95,29 +95,29 @@ def silverbox(folder: Path | None, part: str) -> Measured:
     return whole.cut(*places[part])
 
 
-def cascaded_tanks(folder: Path | None, part: str) -> Measured:
+def cascaded_tanks(folder: Path | None, part: str) -> FreeRunData:
     """Voltage of the pump and level of the lower tank (V): "training" or "test"."""
     arrays, _ = TANKS.read(folder)
     end = {"training": "Est", "test": "Val"}[part]
-    return _same(Measured(arrays["u" + end].ravel(), arrays["y" + end].ravel(), float(arrays["Ts"].flat[0])), TANKS)
+    return _same(FreeRunData(arrays["u" + end].ravel(), arrays["y" + end].ravel(), float(arrays["Ts"].flat[0])), TANKS)
 
 
-def wiener_hammerstein(folder: Path | None, part: str) -> Measured:
+def wiener_hammerstein(folder: Path | None, part: str) -> FreeRunData:
     """Voltages: "training" or "test"."""
     arrays, _ = WIENER_HAMMERSTEIN.read(folder)
-    whole = Measured(arrays["uBenchMark"].ravel(), arrays["yBenchMark"].ravel(), 1 / float(arrays["fs"].flat[0]))
+    whole = FreeRunData(arrays["uBenchMark"].ravel(), arrays["yBenchMark"].ravel(), 1 / float(arrays["fs"].flat[0]))
     _long(whole, 184_000, WIENER_HAMMERSTEIN)
     return whole.cut(*{"training": (5_200, 105_200), "test": (105_200, 184_000)}[part])
 
 
-def f16(folder: Path | None, part: str, output: int) -> Measured:
+def f16(folder: Path | None, part: str, output: int) -> FreeRunData:
     """Force (N) and one of the three accelerations (m/s²) under full multisines: "training" (level 3), "test" (4)."""
     file = {"training": F16_TRAINING, "test": F16_TEST}[part]
     arrays, _ = file.read(folder)
     answers = np.atleast_2d(arrays["Acceleration"])
     if not 0 <= output < len(answers):
         raise InputError(f"'{file.place}' has {len(answers)} accelerations; there is no number {output}.")
-    return _same(Measured(arrays["Force"].ravel(), answers[output].ravel(), 1 / float(arrays["Fs"].flat[0])), file)
+    return _same(FreeRunData(arrays["Force"].ravel(), answers[output].ravel(), 1 / float(arrays["Fs"].flat[0])), file)
 
 
 def shas(folder: Path | None, *needed: CollectionFile) -> str:
@@ -125,13 +125,13 @@ def shas(folder: Path | None, *needed: CollectionFile) -> str:
     return "; ".join(f"SHA-256 of {f.place.rsplit('/', 1)[-1]} {f.read(folder)[1][:16]}…" for f in needed) + "."
 
 
-def _same(data: Measured, file: CollectionFile) -> Measured:
+def _same(data: FreeRunData, file: CollectionFile) -> FreeRunData:
     if len(data.u) != len(data.y) or len(data.u) < 2:
         raise InputError(f"'{file.place}' has {len(data.u)} values of the input and {len(data.y)} of the output.")
     return data
 
 
-def _long(data: Measured, samples: int, file: CollectionFile) -> Any:
+def _long(data: FreeRunData, samples: int, file: CollectionFile) -> Any:
     if len(_same(data, file).u) < samples:
         raise InputError(
             f"'{file.place}' has {len(data.u)} samples; the file of the collection has at least {samples}."

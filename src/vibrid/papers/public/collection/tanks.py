@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy
 
-from vibrid.papers.public.collection.layouts import Measured
+from vibrid.papers.public.collection.layouts import FreeRunData
 
 _LEAST = 1e-6  # V: no level is below it, where the root has no slope
 
@@ -46,7 +46,7 @@ def levels(values: jax.Array, u: jax.Array, step: float, highest: float, substep
     return jax.lax.scan(sample, values[5:], ends)[1]
 
 
-def fit_tanks(data: Measured, highest: float, substeps: int) -> np.ndarray:
+def fit_tanks(data: FreeRunData, highest: float, substeps: int) -> np.ndarray:
     """Least squares on the simulated level, from three times of filling; all values stay positive."""
     u, y = jnp.asarray(data.u), jnp.asarray(data.y)
 
