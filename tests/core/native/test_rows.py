@@ -18,6 +18,9 @@ pytestmark = [
     pytest.mark.compat,
     pytest.mark.skipif(bool(machine.unavailable()), reason=machine.unavailable() or "-"),
 ]
+hidden_steps = pytest.mark.skipif(
+    jax.__version_info__ >= (0, 12), reason="JAX 0.12 hides a solved step (call_hi_primitive): it stays with XLA"
+)
 SIZES = [LEAST_ROW, LEAST_ROW + 1, 37]
 
 
@@ -44,7 +47,7 @@ def test_every_operation_of_a_row():
         return jax.lax.scan(lambda c, row: (c, [own(row[0]) for own in ONE.values()]), 0.0, x)[1]
 
     x = table(LEAST_ROW + 1)
-    same(natively(every, x), jax.jit(every)(x))
+    same(natively(every, x), jax.jit(every)(x), 2e-14)  # cube roots of large numbers by XLA of JAX 0.12 err by 1.3e-14
 
 
 @pytest.mark.parametrize("one", [False, True], ids=["two rows", "a row and a number"])
@@ -200,9 +203,13 @@ def test_a_batch_is_one_run_after_another():
 
 @pytest.mark.parametrize(
     ("integrator", "rate", "counts"),
-    [(vb.RungeKutta4(), 100.0, (41, 52)), (vb.Newmark(), 100.0, (41, 52)), (vb.Newmark(), 12.0, (42, 53))],
+    [
+        (vb.RungeKutta4(), 100.0, (41, 52)),
+        pytest.param(vb.Newmark(), 100.0, (41, 52), marks=hidden_steps),
+        pytest.param(vb.Newmark(), 12.0, (42, 53), marks=hidden_steps),
+    ],
     ids=["Runge-Kutta", "Newmark", "Newmark, large steps"],
-)  # fmt: skip
+)
 def test_buildings_of_many_storeys(integrator, rate, counts, monkeypatch, by_rows):
     """The same motion, by a program that is as long for 52 storeys as for 41; large steps need full Newton steps."""
     lines = []

@@ -9,7 +9,7 @@ import numpy as np
 from vibrid.identification.identify import identify
 from vibrid.identification.methods.trajectory import TrajectoryFit
 from vibrid.laws.polynomial import Cubic
-from vibrid.papers.public.black_box.series import Budget, Series
+from vibrid.papers.public.black_box.series import Budget, DrivenSeries
 from vibrid.papers.public.black_box.state_space import PolynomialStateSpace
 from vibrid.papers.public.bouc_wen.choice import first_oscillator
 from vibrid.papers.public.bouc_wen.fitting import MASS_AND_DAMPING, oscillator_of
@@ -50,7 +50,7 @@ class StateSpaceBox:
 
     def __init__(self, data: FreeRunData, setting: dict[str, Any], washout: int, share: float, budget: Budget):
         self.setting = {"states": setting["states"], "degree": setting["degree"]}
-        self.series = Series.of(data.u, data.y, washout, share)
+        self.series = DrivenSeries.of(data.u, data.y, washout, share)
         self.trained = PolynomialStateSpace().train(self.setting, self.series, 0, budget)
 
     def run(self, data: FreeRunData) -> np.ndarray:
