@@ -194,3 +194,37 @@ def finished_runs(tower_fits, tmp_path):
                 shutil.copy(tower_fits / f"result-{i}.{kind}", jobs.folder / str(number) / f"result.{kind}")
     jobs.close()
     return workspace.folder
+
+
+DEVICE = """
+[structure]
+kind = "device"
+law = {law = "masing", stiffness = 4.0, distribution = {kind = "rayleigh", mean = 4.0}, ductility = 2.0, capacity = 12}
+[[sensors]]
+quantity = "element_force"
+place = "device"
+channel = "f"
+[excitation]
+channels = [{column = "x", quantity = "imposed_displacement"}]
+cyclic = {amplitudes = [3.0, 8.0, 12.0], frequency = 0.5, cycles = 40, rate = 25.0}
+quantity = "imposed_displacement"
+[[unknown]]
+path = "law.stiffness"
+start = 3.0
+[method]
+name = "online-masing"
+window = 40
+stride = 4
+"""
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory):
+    """Four minutes of readings of a device beside its project."""
+    project = tmp_path_factory.mktemp("measured") / "device.toml"
+    project.write_text(DEVICE)
+    loaded = load_project(project)
+    x, f = vb.simulate(loaded.structure, loaded.excitation()).part("device")
+    rows = [f"{i / 25.0:.2f},{a:.9g},{b:.9g}" for i, (a, b) in enumerate(zip(x, f, strict=True))]
+    project.with_name("test.csv").write_text("\n".join(["time [s],x [m],f [N]", *rows]) + "\n")
+    return project

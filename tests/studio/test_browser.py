@@ -3,9 +3,12 @@
 VIBRID_PICTURES=docs/figures/studio makes the pictures of docs/studio.md.
 """
 
+import contextlib
 import os
 import re
 import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -396,3 +399,34 @@ def test_a_folder_is_watched_and_its_page_followed(browser, studios):
     assert "2 windows" in job["said"] and "report.html" in job["files"]
     assert visitor.errors == [] and visitor.requested == {studio.host}
     page.close()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here")
+def test_a_run_that_was_killed_goes_on_from_the_page(browser, studios, measured):
+    """An online identification: no estimate is lost, and none is made twice."""
+    studio = studios()
+    rows = measured.with_name("test.csv").read_text().splitlines(keepends=True)
+    (studio.folder / "test.csv").write_text("".join(rows[:351]))  # 14 s
+    studio.ask("PUT", "projects/device.toml", {"text": measured.read_text(), "mark": None})
+    visitor = Visitor(browser, studio)
+    visitor.step("4 Run")
+    studio.post("jobs", {"kind": "online", "project": "device.toml", "options": {"record": "test.csv"}})
+    visitor.page.wait_for_selector(".job.running")
+    own = studio.folder / ".studio"
+    until = time.monotonic() + SLOW / 1000
+    while not (own / "jobs" / "1" / "state.npz").is_file():
+        assert time.monotonic() < until, studio.get("jobs/1")["log"]
+        time.sleep(0.05)
+    with contextlib.closing(sqlite3.connect(own / "jobs.sqlite")) as jobs:
+        os.kill(jobs.execute("SELECT pid FROM jobs").fetchone()[0], signal.SIGKILL)
+    visitor.page.wait_for_selector(".job.interrupted")
+    before = (own / "jobs" / "1" / "estimates.csv").read_text().splitlines()
+    visitor.is_accessible()
+    visitor.button("Go on").click()
+    visitor.page.wait_for_selector(".job.done")
+    after = (own / "jobs" / "1" / "estimates.csv").read_text().splitlines()
+    assert 1 < len(before) < len(after) and after[: len(before) - 1] == before[:-1]  # the last may be half written
+    times = [float(row.partition(",")[0]) for row in after[1:]]
+    assert times == pytest.approx([times[0] + 0.4 * i for i in range(35)]), "every tenth sample, to the end"
+    assert "let run 1 go on" in [event["what"] for event in studio.get("events")["events"]]
+    visitor.page.close()
