@@ -28,6 +28,7 @@ import gallery
 import links
 import notebooks
 import reference
+from cells import processor_time
 from pages import DOCS, ROOT, blocks_to_run, is_long
 from running import BUILD, Failed, run_pages, surroundings
 from stage import Stage
@@ -47,7 +48,7 @@ def version() -> str:
 
 def build(run: str, processes: int) -> Path:
     """The folder of the finished site. run: "all", "most" (without long pages) or "quick" (the first tutorial)."""
-    begun, worked = time.perf_counter(), _processor_time()
+    begun, worked = time.perf_counter(), processor_time()
     stage = Stage(BUILD / "pages")
     wanted = {p: b for p in documents() if (b := blocks_to_run(p)) and _wanted(p, run)}
     jobs = {p.relative_to(DOCS).as_posix(): blocks for p, blocks in wanted.items()}
@@ -66,14 +67,9 @@ def build(run: str, processes: int) -> Path:
     wrong = links.problems(site) + links.unsearchable(site)
     if wrong:
         raise Failed("\n".join(wrong))
-    seconds = f"{time.perf_counter() - begun:.0f} s, {_processor_time() - worked:.0f} s of processor time"
+    seconds = f"{time.perf_counter() - begun:.0f} s, {processor_time() - worked:.0f} s of processor time"
     print(f"{site}: {len(list(site.rglob('*.html')))} pages, no broken link, in {seconds}.")
     return site
-
-
-def _processor_time() -> float:
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _first_page(path: Path) -> None:

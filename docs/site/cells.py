@@ -4,7 +4,8 @@
 
 The job is a list of pages: {"name", "folder", "blocks": [{"kind", "language", "text", "title", "line"}]}. For each page
 one line of JSON goes to the file `done` beside its blocks: what every block printed, the pictures and reports that it
-wrote, and the seconds that the page took. The first block that fails ends the process, with the page and its line.
+wrote, and the seconds and the processor time that the page took. The first block that fails ends the process, with the
+page and its line.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def run_page(page: dict) -> dict:
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
     names: dict = {"__name__": "__main__"}
-    begun, results = time.perf_counter(), []
+    begun, worked, results = time.perf_counter(), processor_time(), []
     for number, block in enumerate(page["blocks"]):
         before = _files(folder)
         try:
@@ -44,7 +45,14 @@ def run_page(page: dict) -> dict:
             raise PageFailed(f"{page['name']}, line {block['line']}: {problem}") from None
         wrote = [f for f, stamp in _files(folder).items() if before.get(f) != stamp]
         results[-1]["files"] = results[-1].get("files", []) + sorted(set(wrote) - set(results[-1].get("files", [])))
-    return {"name": page["name"], "seconds": time.perf_counter() - begun, "results": results}
+    spent = {"seconds": time.perf_counter() - begun, "processor": processor_time() - worked}
+    return {"name": page["name"], **spent, "results": results}
+
+
+def processor_time() -> float:
+    """Seconds of this process and of those that it started and that have ended."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _run(block: dict, names: dict, folder: Path, number: int) -> dict:

@@ -40,7 +40,7 @@ def package_hash() -> str:
 
 
 def run_pages(pages: dict[str, list[Part]], processes: int, tell=print) -> dict[str, dict]:
-    """What each page gave: {name: {"seconds", "results", "folder"}}."""
+    """What each page gave: {name: {"seconds", "processor", "results", "folder"}}; tells which took longest."""
     state, todo, given = package_hash(), [], {}
     for name, blocks in pages.items():
         key = hashlib.sha256((state + json.dumps([asdict(b) for b in blocks])).encode()).hexdigest()[:24]
@@ -61,7 +61,9 @@ def run_pages(pages: dict[str, list[Part]], processes: int, tell=print) -> dict[
     for page in todo:
         given[page["name"]] = _kept(Path(page["folder"]).parent)
     if todo:
-        tell(f"They took {time.perf_counter() - begun:.0f} s.")
+        tell(f"They took {time.perf_counter() - begun:.0f} s. Processor time of the longest:")
+        spent = sorted(((given[page["name"]]["processor"], page["name"]) for page in todo), reverse=True)
+        tell("\n".join(f"{seconds:6.0f} s  {name}" for seconds, name in spent[:20]))
     return given
 
 

@@ -96,6 +96,13 @@ def law_errors(found: dict[str, np.ndarray], parts: Parts) -> dict:
     return errors
 
 
+def trained(trial: BenchmarkTrial, name: str, series: DrivenSeries) -> dict[str, np.ndarray]:
+    """A black box with its best setting, from every seed; no test part is read. Stored for a command that resumes."""
+    budget = Budget(0.2 if trial.quick else trial.settings["seconds"])
+    tries = trial.settings["methods"][name][: 2 if trial.quick else None]
+    return trial.resumed(name, lambda: tuned(METHODS[name], tries, series, seeds_of(trial), budget, trial.progress))
+
+
 def seeds_of(trial: BenchmarkTrial) -> list[int]:
     return trial.settings["seeds"][: 2 if trial.quick else None]
 
@@ -104,14 +111,8 @@ def seeds_of(trial: BenchmarkTrial) -> list[int]:
 def methods(trial: BenchmarkTrial) -> Outcome:
     """Everything is trained first; then the test parts are read once."""
     u, y = public_training(trial)
-    series, seeds = series_of(trial, u, y), seeds_of(trial)
-    budget = Budget(0.2 if trial.quick else trial.settings["seconds"])
-    boxes = {}
-    for name in METHODS:
-        tries = trial.settings["methods"][name][: 2 if trial.quick else None]
-        boxes[name] = trial.resumed(
-            name, lambda name=name, tries=tries: tuned(METHODS[name], tries, series, seeds, budget, trial.progress)
-        )
+    series = series_of(trial, u, y)
+    boxes = {name: trained(trial, name, series) for name in METHODS}
     fitted = trial.resumed("law", lambda: law_fits(trial, u, y))
     parts = parts_of(trial)
     rows = [
