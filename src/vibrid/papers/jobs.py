@@ -53,6 +53,17 @@ def run_jobs(run: Run, make: Job, jobs: list[tuple], cores_each: int = 1) -> lis
     return [done[job] for job in jobs]
 
 
+def one_job(run: Run, make: Job, *job) -> Arrays:
+    """`make(run, *job)`, computed in this process, such as a training on an accelerator; one that is stored is read."""
+    known = run.known(make, job)
+    if known is None:
+        known = _stored(run, make, job)
+    if known is None:
+        known = _computed(run, make, job)
+    run.keep(make, job, known)
+    return known
+
+
 def name_of(make: Job, job: tuple) -> str:
     """The name of the file of a job."""
     words = [make.__module__.split(".")[-1], make.__name__, *map(str, job)]

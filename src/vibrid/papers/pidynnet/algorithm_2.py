@@ -12,7 +12,7 @@ import numpy as np
 from vibrid.core.device import on_processor
 from vibrid.identification import PIDynNet
 from vibrid.identification.diagnostics import correlation
-from vibrid.papers.jobs import beside
+from vibrid.papers.jobs import Arrays, beside, one_job
 from vibrid.papers.paper import Outcome, Run
 from vibrid.papers.pidynnet.conditions import CONDITIONS, known, other_of, recipe_of
 from vibrid.papers.pidynnet.figures import unseen
@@ -23,44 +23,75 @@ from vibrid.papers.pidynnet.unseen import ROUNDS
 from vibrid.simulation import RungeKutta4, simulate
 
 MOTIONS = 10
-ITERATIONS = 1000  # a tenth of the training, as printed
 FREE, IMPOSED = "Algorithm 2 as printed", "with the state at the start of a subperiod imposed"
 TUNED, SIMULATED = "PIDynNet, fine-tuning", "simulation of the structure identified by PIDynNet"
 OWN = "simulation of the structure identified by the recipe"
 
 
-def algorithm_2(run: Run, system: str) -> Outcome:
-    case, fit = known(system), run.once(recipe_of, system, 0.0)
-    ours = run.once(other_of, system, 0.0, "PIDynNet")
-    motions = run.once(unseen)[: 1 if run.quick else MOTIONS]
-    method, count = as_published(run), 20 if run.quick else ITERATIONS
+def iterations_of(run: Run) -> int:
+    """A tenth of the training, as printed."""
+    return 20 if run.quick else 1000
+
+
+def unseen_motion(run: Run, number: int):
+    return run.once(unseen)[number]
+
+
+def true_motion(run: Run, system: str, number: int) -> np.ndarray:
+    """Displacement of the first floor under an unseen motion."""
     with on_processor():
-        true = [simulate(case.building, m, integrator=RungeKutta4(), substeps=10).displacement[:, 0] for m in motions]
+        response = simulate(
+            known(system).building, unseen_motion(run, number), integrator=RungeKutta4(), substeps=10
+        )  # fmt: skip
+    return response.displacement[:, 0]
 
-    def by_others(number: int):
-        """Correlations of our networks and of both simulations with the true motion, and the seconds of the first."""
-        with on_processor():
-            tuned = PIDynNet().fine_tune(ours, motions[number], rounds=2 if run.quick else ROUNDS)
-            simulated = [f.predict(motions[number]).displacement[:, 0] for f in (ours, fit)]
-        moved = np.interp(motions[number].time, tuned.time, tuned.displacement[:, 0])
-        return [correlation(true[number], path) for path in (moved, *simulated)], tuned.seconds
 
+def by_algorithm_2(run: Run, system: str, number: int, imposed: bool) -> Arrays:
+    """Correlation of the recipe's networks, trained further, with the true motion, and the seconds; a job."""
+    motion, fit = unseen_motion(run, number), run.once(recipe_of, system, 0.0)
+    quick_motion = at_rate(motion, paper_rate(run))  # the same straight lines, with the paper's samples
+    tuned = as_published(run).fine_tune(fit, quick_motion, iterations=iterations_of(run), imposed=imposed)
+    moved = np.interp(motion.time, tuned.time, tuned.displacement[:, 0])
+    return {
+        "correlation": np.array(correlation(run.once(true_motion, system, number), moved)),
+        "seconds": np.array(tuned.seconds),
+    }
+
+
+def by_others(run: Run, system: str, number: int) -> Arrays:
+    """Correlations of our networks and of two simulations with the true motion, and the seconds of the first; a job."""
+    motion, fit = unseen_motion(run, number), run.once(recipe_of, system, 0.0)
+    ours = run.once(other_of, system, 0.0, "PIDynNet")
+    with on_processor():
+        tuned = PIDynNet().fine_tune(ours, motion, rounds=2 if run.quick else ROUNDS)
+        simulated = [f.predict(motion).displacement[:, 0] for f in (ours, fit)]
+    moved, true = np.interp(motion.time, tuned.time, tuned.displacement[:, 0]), run.once(true_motion, system, number)
+    return {
+        "correlations": np.array([correlation(true, path) for path in (moved, *simulated)]),
+        "seconds": np.array(tuned.seconds),
+    }
+
+
+def algorithm_2(run: Run, system: str) -> Outcome:
+    run.once(recipe_of, system, 0.0)
+    run.once(other_of, system, 0.0, "PIDynNet")
+    numbers = range(min(len(run.once(unseen)), 1 if run.quick else MOTIONS))
+    for number in numbers:
+        run.once(true_motion, system, number)
     scores: dict[str, list[float]] = {label: [] for label in (FREE, IMPOSED, TUNED, SIMULATED, OWN)}
     seconds: dict[str, list[float]] = {label: [] for label in (FREE, IMPOSED, TUNED)}
-    with beside(by_others, [(number,) for number in range(len(motions))]) as results:
-        run.progress.stage(f"Algorithm 2 on {system}", 2 * len(motions))
-        for number, motion in enumerate(motions):
-            quick_motion = at_rate(motion, paper_rate(run))  # the same straight lines, with the paper's samples
+    with beside(lambda number: one_job(run, by_others, system, number), [(number,) for number in numbers]) as results:
+        run.progress.stage(f"Algorithm 2 on {system}", 2 * len(numbers))
+        for number in numbers:
             for k, label in enumerate((FREE, IMPOSED)):
-                tuned = method.fine_tune(fit, quick_motion, iterations=count, imposed=label == IMPOSED)
-                moved = np.interp(motion.time, tuned.time, tuned.displacement[:, 0])
-                scores[label].append(correlation(true[number], moved))
-                seconds[label].append(tuned.seconds)
+                tuned = one_job(run, by_algorithm_2, system, number, label == IMPOSED)
+                scores[label].append(float(tuned["correlation"]))
+                seconds[label].append(float(tuned["seconds"]))
                 run.progress.update(2 * number + k + 1, f"correlation {scores[label][-1]:.3f}")
-        for each, spent in results():
-            for label, value in zip((TUNED, SIMULATED, OWN), each, strict=True):
-                scores[label].append(value)
-            seconds[TUNED].append(spent)
+        for each in results():
+            for label, value in zip((TUNED, SIMULATED, OWN), each["correlations"], strict=True):
+                scores[label].append(float(value))
+            seconds[TUNED].append(float(each["seconds"]))
     rows = [
         {
             "prediction": label, "median correlation": float(np.median(values)), "smallest": float(np.min(values)),
@@ -71,9 +102,9 @@ def algorithm_2(run: Run, system: str) -> Outcome:
         for label, values in scores.items()
     ]  # fmt: skip
     note = (
-        f"{len(motions)} unseen motions (FEMA P695 far field), first floor's displacement. Identified without noise: "
-        f"{CONDITIONS}; recipe: {schedule(run)}; {count} iterations of fine-tuning a subperiod on the losses of the "
-        "equations alone, unknowns fixed. Both simulations are of the structures that were identified."
+        f"{len(numbers)} unseen motions (FEMA P695 far field), first floor's displacement. Identified without noise: "
+        f"{CONDITIONS}; recipe: {schedule(run)}; {iterations_of(run)} iterations of fine-tuning a subperiod on the "
+        "losses of the equations alone, unknowns fixed. Both simulations are of the structures that were identified."
     )
     return Outcome(rows, [], note)
 
