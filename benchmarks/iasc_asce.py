@@ -2,7 +2,7 @@
 
     python benchmarks/iasc_asce.py --data ../shared/data/benchmarks/iasc_asce.npz            # all five cases
     python benchmarks/iasc_asce.py --data iasc_asce.npz --case 1 --sound 1000                # false alarms of one case
-    python benchmarks/iasc_asce.py --data iasc_asce.npz --kept windows.jsonl --save          # goes on where it was
+    python benchmarks/iasc_asce.py --data iasc_asce.npz --sound 1000 --kept windows.jsonl --jobs 16 --save
 
 Windows of 40 s at 1 ms with 10 % noise (of the rms of the roof) on every accelerometer; the force is not measured. Each
 becomes modes (SSI) and, by a model of 12 degrees of freedom, one stiffness for each storey and direction that is
@@ -20,11 +20,12 @@ import argparse
 import platform
 import time
 from collections import Counter
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 import scipy
-from modal_starts import keep, lines_of
+from kept import run_cases
 from table import save
 from threadpoolctl import threadpool_limits
 
@@ -110,12 +111,30 @@ def unknowns(directions, means):
     return made, tuple(names)
 
 
-def estimated(followed, record, names):
-    """Values and standard deviations of a window; NaN where it gives none."""
+@lru_cache(maxsize=1)
+def prepared(path, case):
+    """The matrices, and what is followed in a case."""
+    data, (truth, directions) = dict(np.load(path)), CASES[case]
+    kind, means = truth.split("_")[1], directions == "y" or truth.startswith("120")
+    building = model((data[f"M_12_{kind}"], data[f"K_12_{kind}_0"]))
+    unknown, names = unknowns(directions, means)
+    return data, building, FollowedParameters(building, unknown), names, means
+
+
+def window(path, number):
+    """Values and standard deviations of one window, -1 where it gives none; its number says which one it is."""
+    case, pattern, i = number // 10**6, number // 10**5 % 10, number % 10**5
+    data, _, followed, names, means = prepared(path, case)
+    truth, directions = CASES[case]
+    record = measured(data[f"M_{truth}"], data[f"K_{truth}_{pattern}"], directions, means, (case, pattern, i))
+    began = time.process_time()
     try:
-        return followed.estimate(vb.ssi(record, highest=65.0, lags=15, order=44))
+        with threadpool_limits(1):
+            found = followed.estimate(vb.ssi(record, highest=65.0, lags=15, order=44))
     except VibridError:
-        return np.full((2, len(names)), np.nan)
+        found = np.full((2, len(names)), np.nan)
+    found = [np.where(np.isfinite(part), part, -1.0).tolist() for part in found]
+    return {"found": found, "seconds": time.process_time() - began}
 
 
 def series_of(rows, names):
@@ -143,36 +162,21 @@ def lost(data, truth, pattern, building, means, directions):
     return np.array(answer)
 
 
-def run(data, case, training, sound, damaged, kept=None):
+def run(path, case, training, sound, damaged, kept=None, jobs=1):
     """The rows of a case; windows of the file `kept`, one JSON line each, are not made again, and others added."""
     truth, directions = CASES[case]
-    mass, kind = data[f"M_{truth}"], truth.split("_")[1]
-    means = directions == "y" or truth.startswith("120")
-    building = model((data[f"M_12_{kind}"], data[f"K_12_{kind}_0"]))
-    unknown, names = unknowns(directions, means)
-    followed = FollowedParameters(building, unknown)
+    data, building, _, names, means = prepared(path, case)
     least = LEAST_BENT if truth.startswith("120") else LEAST
+    counts = {0: training + sound} | dict.fromkeys(range(1, 7), damaged)
+    numbers = {p: [10**6 * case + 10**5 * p + i for i in range(count)] for p, count in counts.items()}
+    done = run_cases(partial(window, path), [n for some in numbers.values() for n in some], "window", kept, jobs)
 
-    done, spent = lines_of(kept, "window"), []
+    def windows(pattern, part=slice(None)):
+        found = [done[number]["found"] for number in numbers[pattern][part]]
+        return series_of([[np.where(np.array(v) > 0, v, np.nan) for v in both] for both in found], names)
 
-    def windows(pattern, count, first):
-        rows = []
-        for i in range(first, first + count):
-            number = 10**6 * case + 10**5 * pattern + i
-            if number not in done:
-                record = measured(mass, data[f"K_{truth}_{pattern}"], directions, means, (case, pattern, i))
-                began = time.process_time()
-                found = [
-                    np.where(np.isfinite(part), part, -1.0).tolist() for part in estimated(followed, record, names)
-                ]
-                done[number] = {"window": number, "found": found}
-                spent.append(time.process_time() - began)
-                keep(kept, done[number])
-            rows.append([np.where(np.array(part) > 0, part, np.nan) for part in done[number]["found"]])
-        return series_of(rows, names)
-
-    baseline = learn(windows(0, training, 0))
-    quiet = windows(0, sound, training)
+    baseline = learn(windows(0, slice(0, training)))
+    quiet = windows(0, slice(training, None))
     reading = CHART.judge(baseline, quiet)
     rows = [{
         "what": f"case {case} ({truth}, force in {directions}): false alarms in {sound} sound windows",
@@ -181,7 +185,7 @@ def run(data, case, training, sound, damaged, kept=None):
     }]  # fmt: skip
     _tell(rows[-1])
     for pattern in range(1, 7):
-        after = windows(pattern, damaged, 0)
+        after = windows(pattern)
         first = CHART.judge(baseline, after).first
         right = lost(data, truth, pattern, building, means, directions)
         found = located(baseline, after, names, least)
@@ -195,8 +199,8 @@ def run(data, case, training, sound, damaged, kept=None):
             "met": first is not None and set(found) == true_places,
         })  # fmt: skip
         _tell(rows[-1])
-    if spent:
-        print(f"case {case}: {np.median(spent):.2f} s of the processor a window (median of {len(spent)})", flush=True)
+    spent = [done[number]["seconds"] for some in numbers.values() for number in some]
+    rows[0]["note"] += f"; {np.median(spent):.2f} s of the processor a window (median)"
     return rows
 
 
@@ -222,18 +226,18 @@ def main() -> None:
     parser.add_argument("--sound", type=int, default=50)
     parser.add_argument("--damaged", type=int, default=4)
     parser.add_argument("--kept", type=Path, help="a file of windows that were estimated before, which grows")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that make windows")
     parser.add_argument("--save", action="store_true", help="write the table into benchmarks/README.md")
     given = parser.parse_args()
-    data = dict(np.load(given.data))
-    rows = []
-    with threadpool_limits(1):
-        for case in given.case or CASES:
-            rows += run(data, case, given.training, given.sound, given.damaged, given.kept)
+    rows, counts = [], (given.training, given.sound, given.damaged)
+    for case in given.case or CASES:
+        rows += run(given.data, case, *counts, given.kept, given.jobs)
     print(Counter(row["met"] for row in rows))
     if given.save:
         cases = " ".join(f"--case {c}" for c in given.case or ())
-        counts = f"--training {given.training} --sound {given.sound} --damaged {given.damaged}"
-        command = f"python benchmarks/iasc_asce.py --data iasc_asce.npz {cases} {counts} --save"
+        words = ["python benchmarks/iasc_asce.py --data iasc_asce.npz", cases, f"--training {given.training}"]
+        words += [f"--sound {given.sound} --damaged {given.damaged} --save"]
+        command = " ".join(filter(None, words))
         save("iasc_asce", "IASC-ASCE benchmark, phase I", command, platform.machine(), rows)
 
 

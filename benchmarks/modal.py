@@ -1,10 +1,10 @@
 """Modes of a ten-storey building from ambient vibration: errors, bands that hold, time beside pyOMA-2.
 
     python benchmarks/modal.py --first 100                        # seeds 100 to 199, and an hour of 16 channels
-    python benchmarks/modal.py --part seeds --seeds 30 --kept seeds.jsonl   # without the hour
+    python benchmarks/modal.py --part seeds --kept seeds.jsonl --jobs 16    # without the hour; goes on where it was
     python benchmarks/modal.py --seeds 10 --pyoma other/bin/python  # a Python that has pyOMA_2, for the comparison
     python benchmarks/modal.py --part starts                      # first guesses by themselves: 50 random buildings
-    python benchmarks/modal.py --part starts --new 5              # five more of them, and the table of those known
+    python benchmarks/modal.py --part starts --new 5 --jobs 5     # five more of them, and the table of those known
     python benchmarks/modal.py --part real --data FOLDER          # a tower and an overpass: unison_tower, csmip_quakeio
 
 Data are from the integrator of `examples/ambient_vibration.py` (NumPy and SciPy), 30 minutes at 50 Hz, white forces on
@@ -23,11 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from kept import run_cases
 from modal_real import real
-from modal_starts import keep, lines_of, starts
+from modal_starts import starts
 from table import save
 from threadpoolctl import threadpool_limits
 
@@ -70,16 +72,19 @@ def record(values: np.ndarray, rate: float) -> vb.Record:
     return vb.Record(values, channels, step=1.0 / rate, name="ambient")
 
 
+@lru_cache
 def truth() -> vb.structures.StructureModes:
     storeys = [vb.Linear(k) for k in CASE["stiffnesses"]]
     return vb.modes(vb.ShearBuilding(CASE["masses"], storeys, vb.Modal(CASE["ratio"])))
 
 
-def one_seed(seed: int, right) -> dict:
+def one_seed(seed: int) -> dict:
     """Errors of one record in standard deviations: (modes, 2 + floors) of frequency, ratio and shape."""
+    right = truth()
     values = accelerations(*chain(**CASE), seed, 60.0 * MINUTES, RATE)
     began = time.process_time()
-    found = vb.ssi(record(values, RATE))
+    with threadpool_limits(1):
+        found = vb.ssi(record(values, RATE))
     seconds = time.process_time() - began
     pairs = pair_modes(found, right)
     away = np.full((STOREYS, 2 + STOREYS), np.nan)
@@ -99,17 +104,14 @@ def one_seed(seed: int, right) -> dict:
     }
 
 
-def accuracy(seeds: int, first: int, kept: Path | None) -> list[dict]:
+def accuracy(seeds: int, first: int, kept: Path | None, jobs: int = 1) -> list[dict]:
     """The rows of the table; seeds of the file `kept`, one JSON line each, are not run again, and others added."""
-    right, done = truth(), lines_of(kept, "seed")
-    runs = []
-    for seed in range(first, first + seeds):
-        runs.append(done[seed] if seed in done else {"seed": seed} | one_seed(seed, right))
-        last = runs[-1]
-        if seed not in done:
-            keep(kept, last)
-        error = f"{100 * last['frequency']:.2f} %, MAC {last['mac']:.4f}"
-        print(f"seed {seed}: {last['count']} modes, {error}", *last["notes"], flush=True)
+    numbers = range(first, first + seeds)
+    done = run_cases(one_seed, numbers, "seed", kept, jobs)
+    runs = [done[seed] for seed in numbers]
+    for run in runs:
+        error = f"{100 * run['frequency']:.2f} %, MAC {run['mac']:.4f}"
+        print(f"seed {run['seed']}: {run['count']} modes, {error}", *run["notes"], flush=True)
     away = np.array([run["away"] for run in runs])
     held = {
         name: float(np.nanmean(np.abs(away[:, :, part]) < 1.96))
@@ -254,6 +256,7 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, help="a file of seeds or buildings that were run before, which grows; "
                         f"of buildings {STARTS.name} in results by default")  # fmt: skip
     parser.add_argument("--new", type=int, help="buildings that are run now at most (starts)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that run seeds or buildings")
     parser.add_argument("--data", type=Path, help="the folder of real structures (real)")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
@@ -264,7 +267,7 @@ def main() -> None:
         numbers = [int(n) for n in given.numbers.split(",")] if given.numbers else list(range(given.buildings))
         which = f"--numbers {given.numbers}" if given.numbers else f"--buildings {given.buildings}"
         command = f"python benchmarks/modal.py --part starts {which}"
-        rows = starts(numbers, given.kept or STARTS, given.new)
+        rows = starts(numbers, given.kept or STARTS, given.new, given.jobs)
         save("modal_starts", "First guesses from the data", command, machine, rows)
         return
     if given.part == "real":
@@ -277,14 +280,11 @@ def main() -> None:
         rows = [] if given.part == "seeds" else hour(given.pyoma)
         rows += [agreement(given.pyoma)] if given.pyoma else []
         rows += [agreement_with_stored()]
-        rows += accuracy(given.seeds, given.first, given.kept)
+    rows += accuracy(given.seeds, given.first, given.kept, given.jobs)
     command = f"python benchmarks/modal.py --part {given.part} --seeds {given.seeds} --first {given.first}"
     command += " --pyoma PYTHON" if given.pyoma else ""
-    name, title = (
-        ("modal", "Modes from ambient vibration"),
-        ("modal_seeds", "Modes of a ten-storey building"),
-    )
-    save(*(name if given.part == "modes" else title), command, machine, rows)
+    modes, only_seeds = ("modal", "Modes from ambient vibration"), ("modal_seeds", "Modes of a ten-storey building")
+    save(*(modes if given.part == "modes" else only_seeds), command, machine, rows)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ are those of the processor, which other programs on the machine hardly change.
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
 import numpy as np
 import scipy
+from kept import lines_of, run_cases
 
 import vibrid as vb
 from vibrid.identification import TrajectoryFit
@@ -84,30 +84,21 @@ def one(number: int) -> dict:
     }
 
 
-def lines_of(kept: Path | None, name: str) -> dict[int, dict]:
-    """What a file of JSON lines holds, by the number of this name in each."""
-    if kept is None or not kept.exists():
-        return {}
-    return {line[name]: line for line in map(json.loads, kept.read_text(encoding="utf-8").splitlines())}
+def told(number: int) -> dict:
+    """One building; what came out is printed at once."""
+    found = one(number)
+    print(number, found, flush=True)
+    return found
 
 
-def keep(kept: Path | None, line: dict) -> None:
-    if kept is not None:
-        with kept.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-
-def starts(numbers: list[int], kept: Path | None, most: int | None = None) -> list[dict]:
+def starts(numbers: list[int], kept: Path | None, most: int | None = None, jobs: int = 1) -> list[dict]:
     """The rows of the table; buildings of the file `kept`, one JSON line each, are not run again, and others added.
 
     most: buildings that are run now; the table then has those that are known.
     """
     done = lines_of(kept, "building")
     missing = [number for number in numbers if number not in done]
-    for number in missing[:most]:
-        done[number] = {"building": number} | one(number)
-        print(done[number], flush=True)
-        keep(kept, done[number])
+    done = run_cases(told, [n for n in numbers if n in done or n in missing[:most]], "building", kept, jobs)
     runs = [done[number] for number in numbers if number in done]
     count, spent = len(runs), [sum(run["seconds"].values()) for run in runs]
     if not runs:
