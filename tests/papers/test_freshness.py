@@ -41,6 +41,19 @@ def test_a_changed_number_is_named(toy, tmp_path):
     assert check_results(toy, folder, Run())[0].broken == ("two is not computed any more",)
 
 
+def test_an_option_that_is_given_several_times_asks_for_all_its_names(toy, tmp_path):
+    """The last alone was made before."""
+    toy.study("b", "B")(lambda run: Outcome([{"one": 1.0}]))
+    toy.study("a", "A")(lambda run: Outcome([{"one": 1.0}]))
+    words = ["reproduce", "toy", "--study", "b", "--study", "a, b", "--table", "2", "--table", "1..2"]
+    said = CliRunner().invoke(app, [*words, "--out", str(tmp_path), "--json"])
+    assert said.exit_code == 0
+    items = [item["item"] for item in json.loads(said.stdout)["items"]]
+    assert items == ["table-2", "table-1", "study-b", "study-a"]
+    said = CliRunner().invoke(app, ["reproduce", "toy", "--study", "a", "--study", "c", "--out", str(tmp_path)])
+    assert said.exit_code != 0 and "'c'" in said.output
+
+
 def test_a_number_of_the_result_is_a_canary_itself(toy, tmp_path):
     reproduce("toy", out=tmp_path)
     folder = tmp_path / "toy"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vibrid.papers import jobs
-from vibrid.papers.jobs import all_on_threads, beside, name_of, on_threads, run_jobs
+from vibrid.papers.jobs import all_on_threads, beside, name_of, on_threads, one_job, run_jobs
 from vibrid.papers.paper import Run
 
 
@@ -133,3 +133,17 @@ def test_a_block_that_fails_begins_no_further_job(monkeypatch):
 def test_a_job_that_fails_beside_something_else_is_told():
     with pytest.raises(ValueError, match="four"), beside(lambda number: square(None, number), [(4,)]) as results:
         results()
+
+
+def test_one_job_is_computed_once_and_read_by_a_later_call(tmp_path):
+    counted = []
+
+    def count(run, number):
+        counted.append(number)
+        return {"number": np.array(number)}
+
+    first, second = run_in(tmp_path), run_in(tmp_path)
+    assert [int(one_job(first, count, 7)["number"]) for _ in range(2)] == [7, 7] and counted == [7]
+    assert int(one_job(second, count, 7)["number"]) == 7 and counted == [7] and second.reused
+    second.end_item()
+    assert int(one_job(run_in(tmp_path), count, 7)["number"]) == 7 and counted == [7, 7]

@@ -10,10 +10,11 @@ import typer
 from vibrid.commands.options import Json
 
 PaperName = Annotated[str | None, typer.Argument(metavar="PAPER", help="Short name; without it all are listed.")]
-Tables = Annotated[str, typer.Option("--table", help="Tables by number: 2, or 1,3..5.", show_default=False)]
-Figures = Annotated[str, typer.Option("--figure", help="Figures by number: 3..14,16.", show_default=False)]
-Studies = Annotated[str, typer.Option("--study", help="Studies beyond the paper, by name.", show_default=False)]
-Parts = Annotated[str, typer.Option("--part", help="Parts of a paper, by name.", show_default=False)]
+Names = list[str] | None  # an option that may be given several times; each holds names separated by commas
+Tables = Annotated[Names, typer.Option("--table", help="Tables by number: 2, or 1,3..5.", show_default=False)]
+Figures = Annotated[Names, typer.Option("--figure", help="Figures by number: 3..14,16.", show_default=False)]
+Studies = Annotated[Names, typer.Option("--study", help="Studies beyond the paper, by name.", show_default=False)]
+Parts = Annotated[Names, typer.Option("--part", help="Parts of a paper, by name.", show_default=False)]
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Data = Annotated[Path | None, typer.Option(help="Folder of real records, for items that need them.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds: to check that it runs, not for final numbers.")]
@@ -29,10 +30,10 @@ AsList = Annotated[bool, typer.Option("--list", help="List what can be reproduce
 
 def reproduce(
     paper: PaperName = None,
-    table: Tables = "",
-    figure: Figures = "",
-    study: Studies = "",
-    part: Parts = "",
+    table: Tables = None,
+    figure: Figures = None,
+    study: Studies = None,
+    part: Parts = None,
     out: Out = Path("reproduced"),
     data: Data = None,
     quick: Quick = False,
@@ -71,8 +72,7 @@ def reproduce(
         return
     check_folder(out)
     output.check_table_file(csv)
-    wanted = {"table": numbers(table), "figure": numbers(figure), "study": study.split(","), "part": part.split(",")}
-    wanted = {kind: [name for name in names if name] for kind, names in wanted.items()}
+    wanted = {"table": numbers(table), "figure": numbers(figure), "study": listed(study), "part": listed(part)}
     if load_paper(paper).whole_loops:
         compile_whole_loops()
     if csv is not None and len(load_paper(paper).chosen(wanted)) != 1:
@@ -177,14 +177,20 @@ def show_item(made: dict) -> None:
         typer.echo(made["note"])
 
 
-def numbers(text: str) -> list[str]:
-    """`3..5,8` as ["3", "4", "5", "8"]."""
+def listed(given: list[str] | None) -> list[str]:
+    """The names of an option, which may be given several times: `["a,b", "c"]` as ["a", "b", "c"]; each once."""
+    names = (name.strip() for text in given or [] for name in text.split(","))
+    return list(dict.fromkeys(filter(None, names)))
+
+
+def numbers(given: list[str] | None) -> list[str]:
+    """`["3..5", "8"]` as ["3", "4", "5", "8"]."""
     from vibrid.core.errors import InputError
 
-    listed = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
+    wanted = []
+    for part in listed(given):
         first, _, last = part.partition("..")
         if not first.isdigit() or (last and not last.isdigit()):
             raise InputError(f"'{part}' is not a number or a range of numbers such as 3..14.")
-        listed += [str(n) for n in range(int(first), int(last or first) + 1)]
-    return listed
+        wanted += [str(n) for n in range(int(first), int(last or first) + 1)]
+    return list(dict.fromkeys(wanted))
