@@ -111,6 +111,20 @@ def test_the_updates_resume_from_their_checkpoint(tmp_path, monkeypatch):
     assert not (tmp_path / "updates.npz").exists()
 
 
+@pytest.mark.parametrize("places", [(0, 1), (1,)])
+def test_the_program_of_an_accelerator_gives_the_same_updates(monkeypatch, places):
+    """The forward difference of 1e-6 leaves about ten digits of a slope."""
+    unknown = [UNKNOWN[0], *(UNKNOWN[1 + place] for place in places)]
+    problem = vb.identification.make_problem(GUESS, record(places), unknown)
+    first = np.linspace(5.0, 15.0, SAMPLES * len(places)).reshape(SAMPLES, -1)
+    usual = alternate(problem, first, iterations=4)
+    monkeypatch.setattr("vibrid.papers.joint.alternating.accelerated", lambda: True)
+    program = alternate(problem, first, iterations=4)
+    for name in ("thetas", "theta", "loads", "costs"):
+        expected = getattr(usual, name)
+        np.testing.assert_allclose(getattr(program, name), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
 def test_verdicts_follow_from_the_numbers():
     names = {"E (%)": 0.3, "iterations": 9, "ε met": "no"}
     good, bad = names, names | {"E (%)": 12.0}

@@ -3,11 +3,13 @@
 import json
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from vibrid.papers import Run
 from vibrid.papers.ocpnn.closed_loop import published_order
 from vibrid.papers.ocpnn.companion import CASES, UNFIT
 from vibrid.papers.ocpnn.open_loop import delay_verdict
+from vibrid.papers.ocpnn.same_tests import searched
 from vibrid.papers.ocpnn.summary import summary, values
 
 
@@ -29,6 +31,20 @@ def test_the_order_of_the_networks_as_published():
 def test_a_delay_that_harms_and_one_that_does_not():
     assert delay_verdict({"filter": [4.0, 4.5, 5.0]}).startswith("reproduces: filter 4.00 % without a delay, 5.00 %")
     assert delay_verdict({"a": [4.0, 5.0], "b": [2.0, 2.01]}).startswith("does not, because")
+
+
+def test_a_grid_of_settings_says_whether_the_printed_ones_are_the_best():
+    printed, other = (0.1, 10, 0.99, (48, 48)), (0.0, 5, 0.9, (48,))
+    made = lambda *errors: {  # noqa: E731
+        choice: {"error": np.array(e), "seconds": np.array(1.0)}
+        for choice, e in zip((printed, other), errors, strict=True)
+    }
+    outcome = searched(made(3.1, 3.0), printed, 30)
+    assert outcome.checks[0].measured == "reproduces: no choice is much better (of 2 choices, 30 epochs each)"
+    assert [row["joined"] for row in outcome.rows] == ["(48,)", "(48, 48)"]
+    outcome = searched(made(4.0, 3.0), printed, 30)
+    assert outcome.checks[0].measured.startswith("does not, because another choice is better: 3.00 % (dropout 0.0,")
+    assert "the printed settings 4.00 %" in outcome.checks[1].measured
 
 
 def test_the_cases_in_which_the_tested_device_says_little():

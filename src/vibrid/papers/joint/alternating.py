@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -21,11 +22,13 @@ from scipy.fft import irfft, rfft
 from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
+from vibrid.core.device import accelerated
 from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT
 from vibrid.identification.loads import recursion
 from vibrid.identification.problem import Problem
 from vibrid.networks.checkpoint import Checkpoint
+from vibrid.papers.joint import on_accelerator
 
 DIFFERENCE = 1e-6
 """Relative step of the forward difference, Eq. 22."""
@@ -71,12 +74,12 @@ def alternate(
         raise Refusal("The paper's updates take one complete record of a linear structure.")
     if np.any(np.asarray(data.drive.samples)):
         raise Refusal("The paper's updates have unknown loads only; leave the measured excitation out.")
-    model = Markov(problem)
     y = np.asarray(data.readings)
     shape = np.sqrt(np.mean(y**2, axis=0) * y.size)
     theta, loads = np.asarray(problem.unknowns.start, float), np.array(loads, float)
     scale, sign, unit = np.abs(theta), np.sign(theta), np.sqrt(np.mean(loads**2))
-    nudges = DIFFERENCE * np.diag(scale)
+    settings = (y, shape, scale, sign, unit, share, DIFFERENCE)
+    update = _on_accelerator(problem, settings) if accelerated() else partial(_updated, Markov(problem), *settings)
     thetas, costs, kept, converged, cut_short = [], [], [], False, False
     file, saved_at = None if checkpoint is None else Checkpoint(checkpoint), time.monotonic()
     if file is not None and (stored := file.load()) is not None:
@@ -85,23 +88,12 @@ def alternate(
     try:
         with threadpool_limits(1):  # matrices are too small for more
             for count in range(len(costs), iterations):
-                h, *moved = model(np.stack([theta, *(theta + nudges)]))
-                r = (y - respond(*h, loads)) / shape
+                new_theta, new_loads, cost, change = update(theta, loads)
                 thetas.append(theta)
-                costs.append(0.5 * float(np.vdot(r, r)))
+                costs.append(float(cost))
                 if count % KEPT == 0:
                     kept.append(loads)
-                slopes = [((y - respond(*other, loads)) / shape - r) / -DIFFERENCE for other in moved]
-                by_theta = np.stack([slope.reshape(-1) for slope in slopes], axis=1)
-                weight = unit / shape[None, :, None]
-                gram, downhill = normal_equations(h[0] * weight, h[1] * weight, r)
-                size = float(np.linalg.norm(r))
-                new_theta = theta + scale * _damped(by_theta.T @ by_theta, by_theta.T @ r.reshape(-1), size, share)
-                new_theta = np.where(new_theta * sign > 0, new_theta, 0.5 * theta)  # a stiffness stays positive
-                new_loads = loads + unit * _damped(gram, downhill, size, share).reshape(loads.shape)
-                change = np.linalg.norm(new_theta - theta) / np.linalg.norm(new_theta)
-                change += np.linalg.norm(new_loads - loads) / np.linalg.norm(new_loads)
-                theta, loads = new_theta, new_loads
+                theta, loads = np.asarray(new_theta), np.asarray(new_loads)
                 progress.update(count + 1, f"misfit {2 * costs[-1]:.4g}, change {change:.2g}")
                 if change <= tolerance:
                     converged = True
@@ -116,13 +108,35 @@ def alternate(
     return Alternation(theta, loads, converged, np.array(thetas), np.array(costs), np.array(kept), cut_short)
 
 
+def _updated(model: Markov, y, shape, scale, sign, unit, share, difference, theta, loads):
+    """The estimate, the loads, ½ ‖r‖² and the change (Eq. 27) after one iteration."""
+    h, *moved = model(np.stack([theta, *(theta + difference * np.diag(scale))]))
+    r = (y - respond(*h, loads)) / shape
+    slopes = [((y - respond(*other, loads)) / shape - r) / -difference for other in moved]
+    by_theta = np.stack([slope.reshape(-1) for slope in slopes], axis=1)
+    weight = unit / shape[None, :, None]
+    gram, downhill = normal_equations(h[0] * weight, h[1] * weight, r)
+    size = float(np.linalg.norm(r))
+    new_theta = theta + scale * _damped(by_theta.T @ by_theta, by_theta.T @ r.reshape(-1), size, share)
+    new_theta = np.where(new_theta * sign > 0, new_theta, 0.5 * theta)  # a stiffness stays positive
+    new_loads = loads + unit * _damped(gram, downhill, size, share).reshape(loads.shape)
+    change = np.linalg.norm(new_theta - theta) / np.linalg.norm(new_theta)
+    change += np.linalg.norm(new_loads - loads) / np.linalg.norm(new_loads)
+    return new_theta, new_loads, 0.5 * size**2, change
+
+
+def _on_accelerator(problem: Problem, settings: tuple):
+    """The same as `_updated`, of the estimate and the loads, as one program."""
+    fixed, arrays = fixed_of(problem), tuple(jnp.asarray(part, float) for part in settings)
+    program = eqx.filter_jit(lambda fixed, *rest: on_accelerator.update(lambda t: _systems(t, *fixed), *rest))
+    return lambda theta, loads: program(fixed, arrays, jnp.asarray(theta), jnp.asarray(loads))
+
+
 class Markov:
     """The Markov parameters of a problem as a function of its parameters."""
 
     def __init__(self, problem: Problem):
-        data = problem.data[0]
-        self.samples = data.samples
-        self._fixed = problem.experiment, problem.unknowns, data.shares, data.loads, data.step, problem.hold
+        self.samples, self._fixed = problem.data[0].samples, fixed_of(problem)
 
     def __call__(self, thetas) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each θ (samples, ny, loads) twice: after a unit load at a later sample, and at the first (Eq. 12)."""
@@ -138,6 +152,12 @@ class Markov:
             moved, transition = np.concatenate([moved, transition @ moved], axis=1), transition @ transition
         h = (output @ moved[:, : 2 * r * self.samples]).reshape(len(output), self.samples, 2 * r).swapaxes(0, 1)
         return h[:, :, :r], h[:, :, r:]
+
+
+def fixed_of(problem: Problem) -> tuple:
+    """What the recursions of a problem depend on beside θ."""
+    data = problem.data[0]
+    return problem.experiment, problem.unknowns, data.shares, data.loads, data.step, problem.hold
 
 
 @eqx.filter_jit

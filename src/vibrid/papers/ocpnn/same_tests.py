@@ -82,16 +82,21 @@ def published_search(run: Run) -> Outcome:
     jobs = list(itertools.product(*CHOICES.values()))
     printed = tuple(getattr(PUBLISHED[NAME], name) for name in CHOICES)
     jobs = [printed, jobs[0]] if run.quick else jobs
-    errors = dict(zip(jobs, run_jobs(run, trial, jobs), strict=True))
-    ranked = sorted(jobs, key=lambda job: float(errors[job]["error"]))
+    made = dict(zip(jobs, run_jobs(run, trial, jobs), strict=True))
+    return searched(made, printed, 1 if run.quick else EPOCHS)
+
+
+def searched(made: dict[tuple, Arrays], printed: tuple, epochs: int) -> Outcome:
+    """Errors by choice, the best first, and whether another choice is better than the printed one."""
+    ranked = sorted(made, key=lambda choice: float(made[choice]["error"]))
     rows = [
-        {**{name: str(value) for name, value in zip(CHOICES, job, strict=True)},
-         "validation NRMSE, %": float(errors[job]["error"]), "seconds": float(errors[job]["seconds"])}
-        for job in ranked
+        {**{name: str(value) for name, value in zip(CHOICES, choice, strict=True)},
+         "validation NRMSE, %": float(made[choice]["error"]), "seconds": float(made[choice]["seconds"])}
+        for choice in ranked
     ]  # fmt: skip
-    best, mine = (float(errors[job]["error"]) for job in (ranked[0], printed))
+    best, mine = (float(made[choice]["error"]) for choice in (ranked[0], printed))
     words = ", ".join(f"{name} {value}" for name, value in zip(CHOICES, ranked[0], strict=True))
-    count = f"of {len(jobs)} choices, {1 if run.quick else EPOCHS} epochs each"
+    count = f"of {len(made)} choices, {epochs} epochs each"
     gain = f"{best:.2f} % ({words}), the printed settings {mine:.2f} % ({count})"
     verdict = (
         f"{REPRODUCES}: no choice is much better ({count})"
@@ -99,7 +104,7 @@ def published_search(run: Run) -> Outcome:
         else f"{DOES_NOT} another choice is better: {gain}"
     )
     note = (
-        f"{1 if run.quick else EPOCHS} epochs of the {PUBLISHED[NAME].epochs} we assume, one initial weight, every "
-        f"{EVERY}-th sample (256 Hz); a full grid around the printed settings, the best first."
+        f"{epochs} epochs of the {PUBLISHED[NAME].epochs} we assume, one initial weight, every {EVERY}-th sample "
+        "(256 Hz); a full grid around the printed settings, the best first."
     )
     return Outcome(rows, [Check("verdict", verdict), Check("best", gain)], note)
