@@ -143,7 +143,9 @@ if __name__ == "__main__":
     parser.add_argument("--count", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="a file for the rows of these laws alone: the table stays as it is")
-    parser.add_argument("--join", type=Path, nargs="+", help="files of --out that are put into the table; nothing is run")
+    parser.add_argument(
+        "--join", type=Path, nargs="+", help="files of --out that are put into the table; nothing is run"
+    )
     options = parser.parse_args()
     title, machine = "Cyclic tests: the backbone from the data alone", f"{os.cpu_count()} cores, {platform.machine()}"
     command = "python benchmarks/cyclic.py" + (f" --seed {options.seed}" if options.seed else "")
