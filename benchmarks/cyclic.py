@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import platform
 import sys
@@ -82,43 +81,52 @@ def specimen(name: str, random: np.random.Generator) -> vb.laws.Law:
     return vb.laws.LAWS[name](**values)
 
 
-def run(name: str, count: int, seed: int) -> dict:
-    """How many backbones were found, and the processor time of each fit after the first."""
-    found, times, errors, missed, unseen = [], [], [], [], 0
+def measured(name: str, i: int, seed: int) -> dict:
+    """One test: which parameters of the backbone lie outside their intervals, and which the fit calls not shown."""
     usual, backbone = LAWS[name]
     fitted = [f"{key}[{i}]" if np.ndim(value) else key for key, value in usual.items() for i in range(np.size(value))]
     backbone = backbone or tuple(fitted)
-    for i in range(count):
-        truth = specimen(name, np.random.default_rng([seed, i]))
-        began = time.process_time()
-        fit = fit_cyclic(virtual_test(truth, 0.09, key=i), name, fitted, checks="none")
-        times.append(time.process_time() - began)
-        rows = {row["name"]: row for row in fit.calibration.table()}
-        ends = dict(zip(rows, fit.calibration.fit.interval(1.0 - 0.05 / len(backbone)), strict=True))
-        true = {n: float(paths.get(truth, n)) for n in backbone}
-        outside = [n for n in backbone if not ends[n][0] <= true[n] <= ends[n][1]]
-        shown = [n for n in backbone if rows[n]["identifiable"]]
-        unseen += len(shown) < len(backbone)
-        missed += [f"{i}: {', '.join(outside)}"] if outside else []
-        found.append(not outside)
-        errors.append(max((abs(rows[n]["estimate"] / true[n] - 1.0) for n in shown), default=math.nan))
-        print(
-            f"{name} {i + 1}/{count}: {100 * errors[-1]:.2g} %, {times[-1]:.1f} s"
-            + "".join(f"; {n} {true[n]:.4g} outside {ends[n][0]:.4g} to {ends[n][1]:.4g}" for n in outside),
-            flush=True,
-        )
-    later, first = np.array(times[1:] or times), found[:JUDGED]
-    note = f"largest error of a parameter {100 * np.nanmedian(errors):.2g} % (median); "
-    if unseen:
-        note += f"a parameter named as not shown by the test in {unseen} of {count}; "
+    truth = specimen(name, np.random.default_rng([seed, i]))
+    began = time.process_time()
+    fit = fit_cyclic(virtual_test(truth, 0.09, key=i), name, fitted, checks="none")
+    seconds = time.process_time() - began
+    rows = {row["name"]: row for row in fit.calibration.table()}
+    ends = dict(zip(rows, fit.calibration.fit.interval(1.0 - 0.05 / len(backbone)), strict=True))
+    true = {n: float(paths.get(truth, n)) for n in backbone}
+    outside = [n for n in backbone if not ends[n][0] <= true[n] <= ends[n][1]]
+    shown = [n for n in backbone if rows[n]["identifiable"]]
+    error = max((abs(rows[n]["estimate"] / true[n] - 1.0) for n in shown), default=0.0)
+    print(
+        f"{name} {i}: {100 * error:.2g} %, {seconds:.1f} s, {fit.rounds} rounds"
+        + "".join(f"; {n} {true[n]:.5g} outside {ends[n][0]:.5g} to {ends[n][1]:.5g}" for n in outside)
+        + "".join(f"; {n} not shown" for n in backbone if n not in shown),
+        flush=True,
+    )
+    unseen = [n for n in backbone if n not in shown]
+    return {"law": name, "test": i, "outside": outside, "unseen": unseen, "error": error, "seconds": seconds}
+
+
+def row(name: str, tests: list[dict]) -> dict:
+    """How many backbones were found, and the processor time of each fit that did not compile."""
+    tests = sorted(tests, key=lambda one: one["test"])
+    found, count = [not one["outside"] for one in tests], len(tests)
+    first, times = found[:JUDGED], np.sort([one["seconds"] for one in tests])
+    unseen = sum(bool(one["unseen"]) for one in tests)
+    note = f"largest error of a parameter that is shown {100 * np.median([one['error'] for one in tests]):.2g} % "
+    note += f"(median); a parameter named as not shown in {unseen}; " if unseen else "(median); "
+    warm = np.array([one["seconds"] for one in tests if not one.get("compiled")] or times)
+    cold = [one["seconds"] for one in tests if one.get("compiled")]
+    note += f"{np.median(warm):.1f} s a test (of the processor, median; longest {warm.max():.0f} s"
     return {
         "what": f"{name}: backbones found within their intervals",
         "measured": f"{sum(first)} of {len(first)}" + (f" ({sum(found)} of {count} in all)" if count > JUDGED else ""),
         "target": "28 of 30",
         "met": bool(sum(first) >= 28 * len(first) / 30),
-        "note": f"{note}{np.median(later):.1f} s a test (of the processor, median; longest {later.max():.0f} s, first "
-        f"{times[0]:.0f} s, with compilation)",
-        "details": {"missed": missed, "largest_error": float(np.nanmax(errors))},
+        "note": note + (f", first {max(cold):.0f} s, with compilation)" if cold else ")"),
+        "details": {
+            "outside": {str(one["test"]): one["outside"] for one in tests if one["outside"]},
+            "largest_error": float(max(one["error"] for one in tests)),
+        },
     }
 
 
@@ -141,21 +149,26 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--laws", default=",".join(LAWS))
     parser.add_argument("--count", type=int)
+    parser.add_argument("--begin", type=int, default=0, help="the first test, where the tests of a law are divided")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="a file for the rows of these laws alone: the table stays as it is")
-    parser.add_argument("--join", type=Path, nargs="+", help="files of --out that are put into the table; nothing is run")
+    parser.add_argument("--out", type=Path, help="a file for these tests alone: the table stays as it is")
+    parser.add_argument("--join", type=Path, nargs="+", help="files of --out to put into the table; nothing is run")
     options = parser.parse_args()
     title, machine = "Cyclic tests: the backbone from the data alone", f"{os.cpu_count()} cores, {platform.machine()}"
     command = "python benchmarks/cyclic.py" + (f" --seed {options.seed}" if options.seed else "")
     if options.join:
         parts = [json.loads(part.read_text()) for part in options.join]
         (machine,) = {part["machine"] for part in parts}
-        save("cyclic", title, command, machine, joined(kept(machine), [row for part in parts for row in part["rows"]]))
+        tests = [one for part in parts for one in part["tests"]]
+        own = {name: [one for one in tests if one["law"] == name] for name in LAWS}
+        save("cyclic", title, command, machine, joined(kept(machine), [row(k, v) for k, v in own.items() if v]))
         sys.exit()
-    made: list[dict] = []
+    tests: list[dict] = []
     for name in options.laws.split(","):
-        made.append(run(name, options.count or COUNTS.get(name, 30), options.seed))
-        if options.out:
-            options.out.write_text(json.dumps({"machine": machine, "rows": made}, indent=1, ensure_ascii=False) + "\n")
-        else:
-            save("cyclic", title, command, machine, joined(kept(machine), made))
+        for i in range(options.begin, options.begin + (options.count or COUNTS.get(name, 30))):
+            tests.append(measured(name, i, options.seed) | {"compiled": i == options.begin})
+            if options.out:
+                options.out.write_text(json.dumps({"machine": machine, "tests": tests}, indent=1) + "\n")
+        if not options.out:
+            own = row(name, [one for one in tests if one["law"] == name])
+            save("cyclic", title, command, machine, joined(kept(machine), [own]))

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy
 
+from vibrid.core import paths
 from vibrid.core.arguments import Seed, checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
@@ -21,6 +22,7 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.calibrate import Calibration, calibrate, parameters_of
 from vibrid.identification.corners import Sampled, sampled, widened
 from vibrid.identification.cyclic_tests import ZEROS, Zeros, motion_of, read, thinned, zeros_of
+from vibrid.identification.elsewhere import Elsewhere, elsewhere
 from vibrid.identification.law_search import CANDIDATES, LawSearch, Place
 from vibrid.identification.unknowns import Unknown
 from vibrid.laws.base import LAWS, Law, has_rate
@@ -219,6 +221,16 @@ def fitted(
         if not search.misfit(_place(again, offset)) < (1.0 - 1e-6) * search.misfit(here):
             break
         made, rounds, about = again, rounds + 1, _sampled(search, again, offset, random)
+    there = _elsewhere(search, made, offset, guess)
+    for _ in range(ROUNDS):
+        if there is None or not there.gain > GAIN:
+            break
+        other = search.at(_place(made, offset), _rows(made, offset, there.best[None])[0])
+        again = descended(other) if other is not None else made
+        if not search.misfit(_place(again, offset)) < (1.0 - 1e-6) * search.misfit(_place(made, offset)):
+            break
+        made, rounds = again, rounds + 1
+        about, there = _sampled(search, made, offset, random), _elsewhere(search, made, offset, guess)
     slope = made.fit.free_covariance
     if checks != "none":
         progress.stage("checking the answer")
@@ -226,6 +238,10 @@ def fitted(
     if about is not None:
         covariance = widened(np.asarray(made.fit.free_covariance), np.asarray(slope), about.covariance)
         made = dataclasses.replace(made, fit=made.fit.replace(free_covariance=covariance))
+    if there is not None:
+        covariance = there.widened(np.asarray(made.fit.free_covariance))
+        limits = made.fit.limits.without(there.unseen)
+        made = dataclasses.replace(made, fit=made.fit.replace(free_covariance=covariance, limits=limits))
     return made, guess, rounds
 
 
@@ -248,6 +264,18 @@ def _sampled(
     return sampled(
         lambda free: search.squares(made.law, _rows(made, offset, free)), estimate, covariance, search.count, random
     )
+
+
+def _elsewhere(search: LawSearch, made: Calibration, offset: tuple[str, ...], guess: Law) -> Elsewhere | None:
+    """The likelihood with each parameter held elsewhere; None where none is sampled either."""
+    if has_rate(made.law) or made.fit.free_covariance is None:
+        return None
+    fit, first = made.fit, np.array(made.fit.estimate)
+    first[: len(search.names)] = [float(paths.get(guess, name)) for name in search.names]
+    return elsewhere(
+        lambda free: search.residuals(made.law, _rows(made, offset, free)), fit.problem, np.asarray(fit.free),
+        np.asarray(fit.free_covariance), np.asarray(fit.problem.unknowns.to_free(first)),
+    )  # fmt: skip
 
 
 def _place(made: Calibration, offset: tuple[str, ...]) -> Place:

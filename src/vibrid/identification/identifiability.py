@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,11 @@ class Identifiability:
     @property
     def identifiable(self) -> np.ndarray:
         return self.relative_bound < WEAK
+
+    def without(self, unseen: np.ndarray) -> Identifiability:
+        """The limits where a mask of unknowns turned out to have none, beyond the neighbourhood of the estimate."""
+        bounds = (np.where(unseen, np.inf, bound) for bound in (self.bound, self.relative_bound))
+        return dataclasses.replace(self, bound=next(bounds), relative_bound=next(bounds))
 
 
 def fisher_information(problem: Problem, free: Array, deviations: Array) -> np.ndarray:

@@ -78,15 +78,19 @@ class LawSearch:
 
     def squares(self, law: Law, values: np.ndarray) -> np.ndarray:
         """Sum of squares of the residuals of every row of values, over all tests."""
+        return np.square(self.residuals(law, values)).sum(axis=1)
+
+    def residuals(self, law: Law, values: np.ndarray) -> np.ndarray:
+        """(rows, samples) of every row of values, of all tests one after the other; zero where a force is missing."""
         padded = np.vstack([values, np.repeat(values[-1:], -len(values) % CANDIDATES, axis=0)])
         parts = [jnp.asarray(part) for part in np.split(padded, len(padded) // CANDIDATES)]
-        made = [sum(_squares(law, self.names, part, *motion) for motion in self.motions) for part in parts]
+        made = [np.hstack([_residuals(law, self.names, part, *m) for m in self.motions]) for part in parts]
         return np.concatenate(made)[: len(values)]
 
 
 @eqx.filter_jit
-def _squares(law: Law, names: tuple[str, ...], values, x, v, force, step):
-    """Sum of squares of the residuals of every row of values."""
+def _residuals(law: Law, names: tuple[str, ...], values, x, v, force, step):
+    """Residuals of every row of values."""
     seen = jnp.isfinite(force)
     measured = jnp.where(seen, force, 0.0)
 
@@ -94,15 +98,13 @@ def _squares(law: Law, names: tuple[str, ...], values, x, v, force, step):
         own = paths.replace(law, {name: row[i] for i, name in enumerate(names)})
         deformation, constant = row[len(names)], row[len(names) + 1]
 
-        def advance(carry, ends):
-            s, total = carry
+        def advance(s, ends):
             before, after = Motion(ends[0], ends[1]), Motion(ends[2], ends[3])
             s = own.advance(s, before, after, step)
-            error = jnp.where(ends[5], own.force(after.e, after.w, s) + constant - ends[4], 0.0)
-            return (s, total + error * error), None
+            return s, jnp.where(ends[5], own.force(after.e, after.w, s) + constant - ends[4], 0.0)
 
         e = x - deformation
         ends = (e[:-1], v[:-1], e[1:], v[1:], measured[1:], seen[1:])
-        return jax.lax.scan(advance, (own.start(), jnp.zeros(())), ends)[0][1]
+        return jax.lax.scan(advance, own.start(), ends)[1]
 
     return jax.vmap(one)(values)

@@ -199,7 +199,7 @@ def descend(
                 better = ~done & (t_cost < cost)
                 worse = ~done & ~better
                 kept = np.zeros(count)  # share of the predicted decrease
-                kept[better] = (cost - t_cost)[better] / np.maximum(gain[better], 1e-300)
+                kept[better] = (cost[better] - t_cost[better]) / np.maximum(gain[better], 1e-300)
                 damping[better] = np.maximum(damping * np.where(kept > 0.25, 1.0 / 9.0, 2.0), 1e-12)[better]
                 reach[(np.abs(step) >= 0.999 * reach) & (kept > 0.5)[:, None]] *= 2.0
                 reach = np.minimum(reach, np.maximum(box.trust, box.longest))

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS, Motion, absolute_power
 from vibrid.laws.steel import GiuffreMenegottoPinto
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vibrid.laws.loops import LoopSizes
+    from vibrid.records.cycles import LoadCycle
 
 CAPACITY = 32
 """Turns that are remembered: those whose cycles are still open."""
@@ -65,6 +69,19 @@ class FatigueState(NamedTuple):
     cycles: Counting
 
 
+def life(cycles: Sequence[LoadCycle], power: float) -> float:
+    """m, amplitude A₀ with `Σ n (A/A₀)^power = 1` over the half cycles before the force was gone at a turn, and half of
+    the one in which it went; where it stayed, with half of that sum."""
+    spent, strongest, farthest = 0.0, 0.0, 0.0
+    for cycle in cycles:
+        between = 0.5 * cycle.stiffness * (cycle.positive - cycle.negative)  # N, half of the way from turn to turn
+        one = cycle.amplitude**power
+        if between < 0.75 * strongest and cycle.amplitude > 0.9 * farthest:
+            return (spent + (0.75 if between > 0.25 * strongest else 0.25) * one) ** (1.0 / power)
+        spent, strongest, farthest = spent + one, max(strongest, cycle.push), max(farthest, cycle.amplitude)
+    return (2.0 * spent) ** (1.0 / power)
+
+
 @LAWS.register("giuffre-menegotto-pinto-fatigue")
 class GiuffreMenegottoPintoFatigue(GiuffreMenegottoPinto):
     """`GiuffreMenegottoPinto` that breaks by low-cycle fatigue: yielding dampers, braces, bars.
@@ -88,7 +105,10 @@ class GiuffreMenegottoPintoFatigue(GiuffreMenegottoPinto):
 
     @classmethod
     def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
-        return super().first_guess(loop) | {"fatigue_deformation": 4.0 * loop.displacement}
+        """A₀ from the half cycles before the specimen broke; where it did not, half of its life is left."""
+        guesses = [life(reading.cycles, 1.0 / 0.458) for reading in loop.readings if reading.cycles]
+        found = float(np.mean(guesses)) if guesses else 4.0 * loop.displacement
+        return super().first_guess(loop) | {"fatigue_deformation": found}
 
     def _of_cycle(self, spans: jax.Array) -> jax.Array:
         return absolute_power(0.5 * spans / self.fatigue_deformation, 1.0 / self.fatigue_exponent)

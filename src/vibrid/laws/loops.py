@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from vibrid.laws.base import Law
 from vibrid.records.cycles import CyclicReading, read_cycles
 from vibrid.records.unit_text import factors_of
 
+_ENOUGH = 6  # points of an envelope through which straight lines are laid
 _MOVING = 0.1  # of the largest speed, from which a device moves one way
 
 
@@ -93,6 +95,28 @@ class LoopSizes:
     def energy_travel(self) -> float:
         """m, energy dissipated in a test over the force at yield."""
         return max(self._read("energy", 20.0 * self.force * self.displacement) / self.yielding, self.displacement)
+
+    def envelope_points(self) -> tuple[list[float], list[float]]:
+        """Deformations and forces of the three straight lines from the origin that are closest to the envelope."""
+        elastic = self.yielding / self.first_stiffness
+        top = max(self.peak_at, 1.2 * elastic)
+        usual = [elastic, top, max(self.displacement, 1.2 * top)], [self.yielding, self.peak, self.last]
+        if not self.readings:
+            return usual
+        curves = [reading.mean_envelope for reading in self.readings]
+        grid = max((curve[0] for curve in curves), key=lambda x: x[-1])
+        force = np.nanmean([np.interp(grid, *curve, right=np.nan) for curve in curves], axis=0)
+        if grid.size < _ENOUGH:
+            return usual
+        best = (np.inf, usual)
+        for i, j in itertools.combinations(range(1, grid.size - 1), 2):
+            knots = grid[[0, i, j, -1]]
+            hats = np.stack([np.interp(grid, knots, row) for row in np.eye(4)[1:]], axis=1)
+            forces = np.linalg.lstsq(hats, force)[0]
+            off = float(np.sum(np.square(force - hats @ forces)))
+            if off < best[0] and forces[0] > 0.0 and forces.min() >= 0.0:
+                best = off, (knots[1:].tolist(), forces.tolist())
+        return best[1]
 
     def _read(self, name: str, otherwise: float) -> float:
         return float(np.mean([getattr(r, name) for r in self.readings])) if self.readings else otherwise

@@ -44,11 +44,8 @@ class Multilinear(ExcursionLaw):
 
     @classmethod
     def first_guess(cls, loop: LoopSizes) -> dict[str, Any]:
-        elastic = loop.yielding / loop.first_stiffness
-        top = max(loop.peak_at, 1.2 * elastic)
-        last = max(loop.displacement, 1.2 * top)
-        points = {"deformations": [elastic, top, last], "forces": [loop.yielding, loop.peak, loop.last]}
-        return points | {"strength_by_energy": 0.01}
+        deformations, forces = loop.envelope_points()
+        return {"deformations": deformations, "forces": forces, "strength_by_energy": 0.01}
 
     def __check_init__(self) -> None:
         check_parameters(self, type(self).__name__)
@@ -74,10 +71,14 @@ class Multilinear(ExcursionLaw):
 
     def envelope(self, way: jax.Array, worn: Worn) -> Polyline:
         factor = worn.strength * jnp.where(way > 0.0, 1.0, self.negative_ratio)
-        return Polyline(self.deformations, factor * self.forces)
+        return Polyline(self._places(), factor * self.forces)
+
+    def _places(self) -> jax.Array:
+        """The deformations; NaN where an unknown has passed its neighbour, which no constructor can refuse."""
+        return jnp.where(jnp.all(jnp.diff(self.deformations) > 0.0), self.deformations, jnp.nan)
 
     def wear(self, own: Worn, other: Worn, unloading: jax.Array, spent: jax.Array, energy: jax.Array) -> Any:
-        x, f = self.deformations, self.forces
+        x, f = self._places(), self.forces
         once = 0.5 * f[0] * x[0] + Polyline(x, f).integral(x[0], x[-1])
         farthest = jnp.maximum(own.target, other.target)
         reach = jnp.where(farthest > x[0], farthest, 0.0) / x[-1]

@@ -8,11 +8,25 @@ import jax
 import jax.numpy as jnp
 
 from vibrid.core.parameters import Parameter, parameter
-from vibrid.laws.base import LAWS, Law, Motion, absolute_power
+from vibrid.laws.base import LAWS, Law, Motion
 from vibrid.laws.material import Material
 
 if TYPE_CHECKING:
     from vibrid.laws.loops import LoopSizes
+
+
+_SHARPNESS = 0.01
+"""Share of R₀ below which R does not fall: c₁ above 1 would make it zero or negative, and the curve has none then."""
+_TINY = 1e-12
+
+
+def _log_root(way: jax.Array, span: jax.Array, sharpness: jax.Array, yield_strain: jax.Array) -> jax.Array:
+    """ln(1 + |way/span|^R): finite also where a branch begins on its corner, so that its span vanishes."""
+    least = _TINY * yield_strain
+    moved, open_ = jnp.abs(way) > 1e-30, jnp.abs(span) > least
+    log_way = jnp.log(jnp.where(moved, jnp.abs(way), 1.0))
+    log_span = jnp.log(jnp.where(open_, jnp.abs(span), least))
+    return jnp.where(moved, jnp.logaddexp(0.0, sharpness * (log_way - log_span)), 0.0)
 
 
 class SteelState(NamedTuple):
@@ -78,21 +92,21 @@ class MenegottoPinto(Material):
         turn_stress = jnp.where(turned, s.stress, s.turn_stress)
         farthest = jnp.maximum(highest, -lowest) / yield_strain
         strain_then = yield_strain * (1.0 + self.isotropic * jnp.maximum(farthest - self.isotropic_from, 0.0))
-        corner = heading * strain_then + (turn_strain - turn_stress / self.modulus) / (1.0 - b)
+        soft = jnp.where(jnp.abs(1.0 - b) > _TINY, 1.0 - b, _TINY)
+        corner = heading * strain_then + (turn_strain - turn_stress / self.modulus) / soft
         corner_strain = jnp.where(changed, corner, s.corner_strain)
         corner_stress = jnp.where(
             changed, self.modulus * (heading * strain_then + b * (corner - heading * strain_then)), s.corner_stress
         )
         excursion = jnp.abs((jnp.where(heading > 0.0, highest, lowest) - corner_strain) / yield_strain)
-        bent = self.sharpness * (1.0 - self.softening * excursion / (self.softening_rate + excursion))
+        bent = self.sharpness * jnp.maximum(
+            1.0 - self.softening * excursion / (self.softening_rate + excursion), _SHARPNESS
+        )
         sharpness = jnp.where(turned, bent, s.sharpness)
-        span = corner_strain - turn_strain
-        rise = corner_stress - turn_stress
-        along = (strain - turn_strain) / span
-        root = 1.0 + absolute_power(along, sharpness)
-        bend = (1.0 - b) * jnp.exp(-jnp.log(root) / sharpness)
-        stress = turn_stress + rise * along * (b + bend)
-        tangent = rise / span * (b + bend / root)
+        way, span = strain - turn_strain, corner_strain - turn_strain
+        root = _log_root(way, span, sharpness, yield_strain)
+        stress = turn_stress + self.modulus * way * (b + (1.0 - b) * jnp.exp(-root / sharpness))
+        tangent = self.modulus * (b + (1.0 - b) * jnp.exp(-root * (1.0 + 1.0 / sharpness)))
         direction = jnp.where(heading == 0.0, s.direction, heading)
         turn, corner = (turn_strain, turn_stress), (corner_strain, corner_stress)
         state = SteelState(strain, stress, direction, *turn, *corner, sharpness, highest, lowest)

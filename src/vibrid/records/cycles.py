@@ -74,6 +74,14 @@ class CyclicReading:
     warnings: tuple[str, ...] = ()
 
     @property
+    def mean_envelope(self) -> tuple[np.ndarray, np.ndarray]:
+        """(deformation, force), the mean of the two directions, as far as one of them reached."""
+        grid, *both = self.envelope
+        mean = _mean(np.stack(both))
+        known = np.isfinite(mean)
+        return grid[known], mean[known]
+
+    @property
     def ductility(self) -> float:
         """Ultimate deformation (or the largest reached) over that at yield."""
         return min(self.ultimate, self.reach) * self.stiffness / self.yield_force
