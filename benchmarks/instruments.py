@@ -10,6 +10,7 @@ simulator of benchmarks/trust.py, which no method uses. Noise is there before a 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import numpy as np
 import scipy.interpolate
 import scipy.signal
 from trust import STEP, Case, identified, linear_case, white
+from trust_lines import each
 
 import vibrid as vb
 
@@ -74,32 +76,35 @@ def noisy(kind: str, case: Case, rng) -> tuple[np.ndarray, tuple[int, ...]]:
     return readings + white(case, rng), channels
 
 
-def row(kind: str, count: int, seed: int) -> dict:
-    named, fits, inside, before, missed = 0, 0, [], [], []
-    for number in range(seed, seed + count):
-        case, rng = linear_case(number), np.random.default_rng([7, number])
-        readings, channels = noisy(kind, case, rng)
-        fit = identified(case, readings)
-        wrong = [f for f in fit.checks if f.verdict == "wrong"]
-        told = [f for f in fit.checks if f.name == kind] if kind == "resolution" else wrong[:1]
-        labels = ", ".join(fit.problem.sensors[c].label for c in channels)
-        before += _inside(fit, case.true)
-        if (kind, labels) in [(f.name, f.where) for f in told]:
-            named += 1
-        else:
-            missed.append({"seed": number, "said": [f"{f.name} {f.where}" for f in wrong]})
-        if any(f.name in (*KINDS, *RECORDED) for f in wrong):
-            again = fit.repair()
-            fits += again.model_fits
-            inside += _inside(again, case.true)
+def one(kind: str, number: int) -> dict:
+    """Whether a fault is named first; how many intervals hold before the repair and after it."""
+    case, rng = linear_case(number), np.random.default_rng([7, number])
+    readings, channels = noisy(kind, case, rng)
+    fit = identified(case, readings)
+    wrong = [f for f in fit.checks if f.verdict == "wrong"]
+    told = [f for f in fit.checks if f.name == kind] if kind == "resolution" else wrong[:1]
+    labels = ", ".join(fit.problem.sensors[c].label for c in channels)
+    again = fit.repair() if any(f.name in (*KINDS, *RECORDED) for f in wrong) else None
+    return {
+        "seed": number,
+        "named": (kind, labels) in [(f.name, f.where) for f in told],
+        "said": [f"{f.name} {f.where}" for f in wrong],
+        "before": _inside(fit, case.true),
+        "inside": [] if again is None else _inside(again, case.true),
+        "fits": again is not None and again.model_fits,
+    }
+
+
+def row(kind: str, lines: list[dict]) -> dict:
+    before, inside = (np.concatenate([line[name] for line in lines]) for name in ("before", "inside"))
     return {
         "fault": kind,
-        "fits": count,
-        "named first": named,
+        "fits": len(lines),
+        "named first": sum(line["named"] for line in lines),
         "intervals that hold before": round(float(np.mean(before)), 3),
-        "intervals that hold after repair": round(float(np.mean(inside)), 3) if inside else None,
-        "repaired results that fit": fits,
-        "missed": missed,
+        "intervals that hold after repair": round(float(np.mean(inside)), 3) if len(inside) else None,
+        "repaired results that fit": sum(line["fits"] for line in lines),
+        "missed": [{"seed": line["seed"], "said": line["said"]} for line in lines if not line["named"]],
     }
 
 
@@ -113,13 +118,18 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=3000, help="first problem")
     parser.add_argument("--kind", action="append", choices=(*KINDS, *RECORDED))
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--machine", default="2 shared cores, no GPU")
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args()
-    rows = []
-    for kind in given.kind or (*KINDS, *RECORDED):
-        rows.append(row(kind, given.count, given.seed))
+    kinds, rows = given.kind or (*KINDS, *RECORDED), []
+    problems = [(kind, given.seed + number) for kind in kinds for number in range(given.count)]
+    lines = each(one, problems, given.jobs)
+    for kind in kinds:
+        rows.append(row(kind, list(itertools.islice(lines, given.count))))
         print(json.dumps(rows[-1]), flush=True)
-    given.output.write_text(json.dumps({"seed": given.seed, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    whole = {"machine": given.machine, "seed": given.seed, "rows": rows}
+    given.output.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +36,15 @@ def share(text: str) -> tuple[int, int]:
     if not 1 <= k <= n:
         raise ValueError(text)
     return k, n
+
+
+def each(make: Callable[..., dict], given: Sequence[tuple], jobs: int = 1) -> Iterator[dict]:
+    """What `make` gives for each tuple of arguments, in their order, on so many processes."""
+    if jobs == 1:
+        yield from (make(*arguments) for arguments in given)
+        return
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(make, *zip(*given, strict=True))
 
 
 def exact_interval(held: int, count: int, level: float = 0.99) -> list[float]:

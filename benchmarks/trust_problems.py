@@ -48,14 +48,6 @@ OF_WHOLE_MOTION = {
     "cubic storey": cubic_whole,
 }
 OF_METHODS = ("shear building, partial sensors", "Bouc–Wen storeys", "cubic storey")
-TIMED = (
-    "shear building, partial sensors",
-    "several records",
-    "Bouc–Wen storeys",
-    "cubic storey",
-    "plane frame",
-    "beam",
-)
 DEFAULTS = {"problems": 20, "methods": 67, "motion": 17, "ranks": 100, "costs": 5}
 """So many of a row that there are 200 fits of all problems, and of each method."""
 EXCITATION = 0.03
@@ -240,7 +232,7 @@ def one_cost(name: str, seed: int, warm: int) -> dict:
 
 
 def cost_jobs(seed: int, fits: int) -> list[Job]:
-    return [Job(name, 0, lambda name=name: one_cost(name, seed, fits)) for name in TIMED]
+    return [Job(name, 0, lambda name=name: one_cost(name, seed, fits)) for name in PROBLEMS]
 
 
 def costs(name: str, lines: Sequence[dict]) -> dict:
