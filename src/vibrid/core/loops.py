@@ -6,6 +6,8 @@ import os
 
 _OPTION = "xla_cpu_small_while_loop_byte_threshold"
 _BYTES = 1 << 18
+whole = False
+"""Whether this process compiles whole loops."""
 
 
 def compile_whole_loops() -> None:
@@ -19,11 +21,13 @@ def compile_whole_loops() -> None:
     The last bits of a result depend on it, so it is not handed on to the processes that this one starts: the compiler
     reads `XLA_FLAGS` when it starts, here, and the environment is then as before.
     """
+    global whole
     before = os.environ.get("XLA_FLAGS")
     if "xla_backend_extra_options" in (before or ""):
         return
     import jax
 
+    whole = True
     os.environ["XLA_FLAGS"] = f"{before or ''} --xla_backend_extra_options={_OPTION}={_BYTES}".strip()
     try:
         jax.devices()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,9 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from vibrid.core import kept_programs
 from vibrid.core.errors import Refusal
 from vibrid.core.native.loop import LoopProgram, loop_program, widened
-from vibrid.core.native.machine import interface, registered, wanted, why_not
+from vibrid.core.native.machine import interface, known, registered, wanted, why_not
 from vibrid.core.native.row_loop import RowProgram, row_program
 from vibrid.core.native.row_text import written_rows
 from vibrid.core.native.scalars import ONCE, Builder, NotNative, type_of
@@ -42,6 +44,22 @@ _SHORTER = {"while", "solve", "dot_general", "scan", "cond"}
 _KEPT = 128  # compiled functions
 _MAKING = threading.RLock()
 _LOG = logging.getLogger(__name__)
+
+
+class _Codes(threading.local):
+    """Machine code that a program under way calls, by name."""
+
+    used: list[str]
+
+    def __init__(self) -> None:
+        self.used = []
+
+    def begin(self) -> list[str]:
+        self.used = []
+        return self.used
+
+
+_CODES = _Codes()
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,9 +123,10 @@ def _native(kept: OrderedDict, function, arguments, make) -> Callable[..., Any] 
         return kept[key]
 
 
-def _made(make, *arguments) -> Callable[..., Any] | None:
+def _made(make, function, leaves, arrays, tree) -> Callable[..., Any] | None:
+    name = kept_programs.named(function, leaves, tree, make.__name__)
     try:
-        return make(*arguments)
+        return _kept(name, arrays) or _compiled(make, function, leaves, arrays, tree, name)
     except (NotNative, Refusal):
         return None
     except Exception:  # a fault of this room must not stop a run that XLA can do
@@ -129,10 +148,21 @@ def _flat(function, leaves, arrays, tree):
     return flat, [leaf for leaf, a in zip(leaves, arrays, strict=True) if a]
 
 
+def _kept(name: str | None, arrays) -> Callable[..., Any] | None:
+    """The program that an earlier process made of the same."""
+    found = kept_programs.kept(name)
+    if found is None:
+        return None
+    codes, load = found
+    if not all(map(known, codes)):
+        return None
+    run = load()
+    return lambda arguments: run(*_arrays(arguments, arrays))
+
+
 def _jitted(function, leaves, arrays, tree):
     flat, given = _flat(function, leaves, arrays, tree)
-    again = _again(flat, given, lanes=False)
-    return _compiled(again, given, arrays)
+    return _again(flat, given, lanes=False), given
 
 
 def _batched(function, leaves, arrays, tree):
@@ -142,7 +172,7 @@ def _batched(function, leaves, arrays, tree):
         raise NotNative("a batch over more than arrays")
     shared = len(given) - own
     again = _again(flat, [*given[:shared], *(a[0] for a in given[shared:])], lanes=False)
-    return _compiled(jax.vmap(again, in_axes=(*[None] * shared, *[0] * own)), given, arrays)
+    return jax.vmap(again, in_axes=(*[None] * shared, *[0] * own)), given
 
 
 def _differentiated(function, leaves, arrays, tree):
@@ -160,7 +190,7 @@ def _differentiated(function, leaves, arrays, tree):
         values, slopes = jax.vmap(lambda direction: again(direction, *given), out_axes=(0, -1))(directions)
         return jax.tree.map(lambda a: a[0], values), slopes
 
-    return _compiled(all, given, arrays)
+    return all, given
 
 
 def _again(function, given, lanes: bool) -> Callable[..., Any]:
@@ -172,10 +202,22 @@ def _again(function, given, lanes: bool) -> Callable[..., Any]:
     return lambda *given: jax.tree.unflatten(out, run_again(closed, given, _scans(lanes)))
 
 
-def _compiled(function, given, arrays) -> Callable[..., Any]:
-    run = jax.jit(function)
-    run.lower(*given)  # a loop that cannot be machine code is found here
-    return lambda arguments: run(*_arrays(arguments, arrays))
+def _compiled(make, function, leaves, arrays, tree, name: str | None) -> Callable[..., Any]:
+    outs: list[Any] = []
+    codes = _CODES.begin()
+    whole, given = make(function, leaves, arrays, tree)
+
+    def flat(*given):
+        results, out = jax.tree.flatten(whole(*given))
+        outs.append(out)
+        return results
+
+    if name is not None:  # what JAX's own cache returns cannot be written again: it must not find it there
+        flat.__name__ = f"kept_{secrets.token_hex(8)}"
+    run = jax.jit(flat).lower(*given).compile()  # a loop that cannot be machine code is found here
+    out = outs[-1]
+    kept_programs.keep(name, run, out, len(given), codes)
+    return lambda arguments: jax.tree.unflatten(out, run(*_arrays(arguments, arrays)))
 
 
 def _arrays(arguments, arrays):
@@ -261,6 +303,7 @@ def _ffi(scan: Operation, given, known, wide, batched, lanes: int, tell: bool = 
     else:
         text = written(program, own_batched, version)
     name = registered(text)
+    _CODES.used.append(name)
     runs = next((jnp.shape(given[i])[:1] for i, b in enumerate(batched) if b), ())
     shapes = []
     for value, own in zip(scan.results, program.written, strict=True):

@@ -85,20 +85,37 @@ def registered(text: str) -> str:
                 engine = _loaded(text, name)
             except RuntimeError as problem:  # of LLVM
                 raise NotNative(f"LLVM refuses it ({problem})") from problem
-            capsule = ctypes.pythonapi.PyCapsule_New
-            capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-            address = engine.get_function_address("handler")
-            jax.ffi.register_ffi_target(name, capsule(address, None, None), platform="cpu")
-            _KEPT[name] = engine
+            _register(engine, name)
         return name
+
+
+def known(name: str) -> bool:
+    """Make a module that is on the disk known to XLA, if it is not yet; whether it is there."""
+    with _LOCK:
+        if name not in _KEPT:
+            made = _on_disk(_file(name))
+            if made is None:
+                return False
+            _register(_linked(made, _machine()), name)
+        return True
+
+
+def _register(engine: Any, name: str) -> None:
+    capsule = ctypes.pythonapi.PyCapsule_New
+    capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    address = engine.get_function_address("handler")
+    jax.ffi.register_ffi_target(name, capsule(address, None, None), platform="cpu")
+    _KEPT[name] = engine
+
+
+def _file(name: str) -> Path | None:
+    folder = cache_folder()
+    return None if folder is None else folder / "native" / f"{name}.o"
 
 
 def _loaded(text: str, name: str) -> Any:
     """The compiled module: from the disk, or compiled and kept there."""
-    import llvmlite.binding as llvm
-
-    folder = cache_folder()
-    file = None if folder is None else folder / "native" / f"{name}.o"
+    file = _file(name)
     made = _on_disk(file)
     machine = _machine()
     if made is None:
@@ -108,6 +125,12 @@ def _loaded(text: str, name: str) -> Any:
                 make_folder(file.parent)
                 with whole_file(file) as stream:
                     stream.write(_sealed(made))
+    return _linked(made, machine)
+
+
+def _linked(made: bytes, machine: Any) -> Any:
+    import llvmlite.binding as llvm
+
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(made))
     engine.finalize_object()
