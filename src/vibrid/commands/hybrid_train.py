@@ -22,8 +22,8 @@ def train(
 
     An interrupted training (Ctrl-C, a kill) is resumed by the same command. With a [closed_loop] table models are
     chosen by their errors in the closed loop, else by those on the validation tests; where there are none, every fifth
-    group of tests is left out for that. Laws with friction are fitted beside the networks: where one of them is the
-    best, it is what is kept, and this is said.
+    group of tests is left out for that. The mean of several passive networks and laws with friction stand beside them:
+    where one of those is the best, it is what is kept, and this is said.
 
     Example: vibrid hybrid train examples/device-training.toml --out damper.npz
     """
@@ -40,7 +40,7 @@ def train(
     with terminal_progress(quiet=as_json) as progress:
         progress.stage(f"reading {file.name}")
         from vibrid.hybrid.characterise import characterise
-        from vibrid.hybrid.learned.beside import best_first, laws_beside
+        from vibrid.hybrid.learned.beside import best_first, laws_beside, mean_beside
         from vibrid.hybrid.learned.files import save_model
         from vibrid.hybrid.learned.recipes import train_models
         from vibrid.networks.checkpoint import Checkpoint, fingerprint
@@ -65,7 +65,8 @@ def train(
                 typer.echo(f"Interrupted; the same command resumes from {checkpoint.path}.", err=True)
             raise
         laws = laws_beside(loaded.training, loaded.validation, rate, loaded.laws, progress=progress)
-        models = best_first([*models, *laws])
+        mean = mean_beside(models, loaded.validation or loaded.training)
+        models = best_first([*models, *mean, *laws])
         rows = [{"model": _name(saved), **saved.facts["scores"]} for saved in models]
         if loaded.loop is not None:
             models, rows = _chosen(models, rows, loaded.loop, progress)
@@ -98,7 +99,10 @@ def _show(loaded, rows: list[dict]) -> None:
 def _name(saved) -> str:
     """A model in words."""
     law = saved.facts.get("law")
-    return f"{law} law" if law else f"{saved.facts['recipe']['network']} network, seed {saved.facts['seed']}"
+    if law:
+        return f"{law} law"
+    network, seed = saved.facts["recipe"]["network"], saved.facts["seed"]
+    return f"mean of {len(seed)} {network} networks" if isinstance(seed, list) else f"{network} network, seed {seed}"
 
 
 def _chosen(models: list, rows: list[dict], loop, progress) -> tuple[list, list[dict]]:

@@ -4,6 +4,7 @@ from vibrid.core.moved import moved
 from vibrid.hybrid.learned.along import along
 from vibrid.hybrid.learned.answers import Adapted, Corrected, Direct, LawLayer, MinMax, ScaledLaw
 from vibrid.hybrid.learned.closed_loop import LoopErrors, loop_errors, with_device
+from vibrid.hybrid.learned.committee import Committee, MeanPort, mean_model
 from vibrid.hybrid.learned.conduct import Conduct, conduct
 from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel, load_model, save_model
@@ -23,6 +24,7 @@ from vibrid.records.force_scores import ForceScores, force_scores
 __all__ = [
     "Adapted",
     "BoundedFeatures",
+    "Committee",
     "Conduct",
     "Constant",
     "Corrected",
@@ -39,6 +41,7 @@ __all__ = [
     "InputLimits",
     "LawLayer",
     "LoopErrors",
+    "MeanPort",
     "MinMax",
     "Modulators",
     "MotionFeatures",
@@ -56,6 +59,7 @@ __all__ = [
     "force_scores",
     "load_model",
     "loop_errors",
+    "mean_model",
     "predict",
     "save_model",
     "score_tests",

@@ -1,4 +1,4 @@
-"""Laws that are fitted to the tests of a training beside its networks: a network must be better than they are."""
+"""Rivals of the networks of a training: laws that are fitted to the same tests, and the mean of the networks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numpy as np
 from vibrid.core.progress import SILENT, Progress
 from vibrid.hybrid.characterise import characterise
 from vibrid.hybrid.learned.answers import LawLayer, ScaledLaw
+from vibrid.hybrid.learned.committee import mean_model
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.histories import DeviceTest
 from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import Constant
+from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.recipes import score_tests, steepest
 from vibrid.laws import Backlash, LuGre
 from vibrid.records.force_scores import ForceScores
@@ -52,6 +54,19 @@ def laws_beside(
         facts = {"law": name, "values": fit.values, "tests": [t.name for t in training], "scores": scores}
         made.append(SavedModel(model, steepest(training), {**facts, "training_error": fit.error}))
     return made
+
+
+def mean_beside(models: Sequence[SavedModel], tests: Sequence[DeviceTest]) -> list[SavedModel]:
+    """The mean of passive networks that were trained from several initial weights, scored by tests as they are; none of
+    a single network or of other kinds."""
+    if len(models) < 2 or any(type(saved.model.answer) is not PassivePort for saved in models):
+        return []
+    model = mean_model([saved.model for saved in models])
+    seeds = sorted(saved.facts["seed"] for saved in models)
+    scores = dataclasses.asdict(ForceScores.mean(score_tests(model, tests, told=False)))
+    facts = {**models[0].facts, "seed": seeds, "scores": scores}
+    facts["training_error"] = float(np.mean([saved.facts["training_error"] for saved in models]))
+    return [SavedModel(model, models[0].stiffness, facts)]
 
 
 def best_first(models: Iterable[SavedModel]) -> list[SavedModel]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from vibrid.core.errors import FileProblem, InputError, missing_file, newer_format
 from vibrid.hybrid.learned.answers import Adapted, Answer, Corrected, Direct, LawLayer, MinMax, ScaledLaw
+from vibrid.hybrid.learned.committee import Committee, MeanPort
 from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.input_limits import InputLimits
@@ -28,10 +29,13 @@ FORMAT = 1
 KIND = "vibrid device model"
 _STORED = {"companion": "heard"}
 """Settings of networks whose name in files of format 1 is another; the file's `heard_…` are `companion_…` too."""
-NETWORKS = {"lstm": DeviceNetwork, "resonant": ResonantNetwork, "passive": Modulators, "constant": Constant}
+NETWORKS = {
+    "lstm": DeviceNetwork, "resonant": ResonantNetwork, "passive": Modulators, "passive-committee": Committee,
+    "constant": Constant,
+}  # fmt: skip
 ANSWERS = {
     "adapted": Adapted, "direct": Direct, "min-max": MinMax, "law-layer": LawLayer, "corrected": Corrected,
-    "passive": PassivePort,
+    "passive": PassivePort, "passive-mean": MeanPort,
 }  # fmt: skip
 FEATURES = {"motion": MotionFeatures, "bounded": BoundedFeatures}
 
