@@ -33,7 +33,7 @@ MAKERS: dict[str, tuple[Callable[..., Compensator], tuple[float, ...]]] = {
     "inverse feed-forward": (lambda a, b: Inverse(a, b), (0.025, 1.1e-4)),
     "ATS": (_ats, (0.025, 1e-4)),
     "sliding mode": (_sliding, (188.0, 0.1)),
-    "model-based (ours)": (lambda e, d, n: ModelBased(nominal_plant(), e, d, lead=n / RATE), (10.0, 1e-4, 1.125)),
+    "model-based (ours)": (lambda e, d: ModelBased(nominal_plant(), e, d, lead=1.5 / RATE), (1.0, 1e-3)),
 }
 """Name → what makes the compensator from positive numbers, and these numbers before tuning."""
 

@@ -78,8 +78,7 @@ def compensators(trial: BenchmarkTrial) -> Outcome:
         rows,
         _checks(rows, settings["plants"]),
         "J1 to J9 are the worst of the three motions with the nominal plant; the perturbed plants are under El Centro, "
-        "and count as stable with J2 below 100 %. Ours has the numbers of a grid on the tuning motion, for J2 and "
-        "J4; the others were searched for J2. J2 to J5 contain the noise of the displacement sensor (0.016 mm "
+        "and count as stable with J2 below 100 %. J2 to J5 contain the noise of the displacement sensor (0.016 mm "
         "rms), which no compensator can remove; J6 to J9 do not. "
         "The largest force is not limited in the loop: 8900 N is the actuator's limit.",
     )
