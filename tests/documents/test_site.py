@@ -19,6 +19,7 @@ from stage import Stage
 
 import vibrid as vb
 from vibrid import extend
+from vibrid.core.precision import cache_folder
 
 PAGE = """# A page
 
@@ -190,6 +191,9 @@ def test_notebooks_are_stored_without_output_and_all_run(tmp_path, monkeypatch):
         nbformat.validate(nbformat.read(path, as_version=4))
         assert not any(c.get("outputs") or c.get("execution_count") for c in notebooks.cells(path)), path.name
     monkeypatch.setattr(running, "BUILD", tmp_path)
+    monkeypatch.setenv(
+        "VIBRID_CACHE", str(cache_folder() or "off")
+    )  # programs that other tests compiled are theirs too
     given = run_pages(notebooks.jobs(), 1, tell=str)  # one process runs all six
     rich = {
         name: [kind for r in done["results"] for kind in ("html", "png") if kind in r] for name, done in given.items()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def draw_boxes(rows: list[dict], parts: list[str]) -> Figure:
-    """Median of the seeds as a mark, the worst as the end of a line; errors above 100 % stand at the edge."""
+    """Median of the seeds as a mark, the worst as the end of a line; errors above 100 % stand at the edge, hollow."""
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(7.5, 0.7 + 0.55 * len(rows)), layout="constrained")
@@ -19,10 +19,14 @@ def draw_boxes(rows: list[dict], parts: list[str]) -> Figure:
             height = place + 0.18 * (number - 0.5 * (len(parts) - 1))
             colour = f"C{number}"
             ax.plot([middle, worst], [height, height], color=colour, lw=1.5)
-            ax.plot(middle, height, "o", color=colour, ms=5, label=part if place == 0 else None)
+            beyond = row[f"{part}, median"] > 100.0
+            label = part if place == 0 else None
+            ax.plot(middle, height, "o", color=colour, mfc="none" if beyond else None, ms=5, label=label)
+            if beyond and number == 0:
+                ax.annotate("diverged", (100.0, place), (-8, 0), textcoords="offset points", ha="right", va="center")
     ax.set(xscale="log", xlim=(None, 110.0), xlabel="free-run error, % of the rms of the displacement (at most 100)")
     ax.set_yticks(range(len(rows)), [row["method"] for row in rows])
     ax.invert_yaxis()
-    ax.legend(fontsize=7, loc="lower left")
+    figure.legend(fontsize=7, loc="outside upper center", ncols=len(parts))
     ax.spines[["top", "right"]].set_visible(False)
     return figure

@@ -6,6 +6,7 @@ import numpy as np
 
 from vibrid.hybrid.control_problem import CASES, RATE, control_run, criteria, perturbed_plants, perturbed_runs
 from vibrid.hybrid.control_problem import reference_run as reference_of
+from vibrid.papers.jobs import on_threads
 from vibrid.papers.paper import Check, Outcome
 from vibrid.papers.public.benchmark import Benchmark, BenchmarkTrial, DataFile
 from vibrid.papers.public.rths.compensators import MAKERS, made
@@ -62,10 +63,13 @@ def compensators(trial: BenchmarkTrial) -> Outcome:
     references = {
         (case, name): np.asarray(reference_of(case, ground)) for case in CASES for name, ground in motions.items()
     }
-    rows = []
+
+    def table(number: int, label: str) -> dict[str, np.ndarray]:
+        return trial.resumed(f"compensator-{number}", lambda: _table(trial, label, motions, references))
+
+    tables, rows = dict(on_threads(table, list(enumerate(MAKERS)), alike=False)), []
     for number, label in enumerate(MAKERS):
-        found = trial.resumed(f"compensator-{number}", lambda label=label: _table(trial, label, motions, references))
-        for case, values in zip(CASES, found["values"], strict=True):
+        for case, values in zip(CASES, tables[number]["values"], strict=True):
             numbers = dict(zip(_COLUMNS, map(float, values), strict=True))
             rows.append(
                 {"compensator": label, "case": case} | numbers | {"stable plants": int(numbers["stable plants"])}
