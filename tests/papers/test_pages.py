@@ -42,7 +42,7 @@ def test_the_picture_and_the_verdicts_stand_at_the_top_with_numbers_from_the_fil
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     row = "| Table 1: 0.2 % | 0.035 %, 12 % | 0.25 % | – | – | does not, because it diverges |"
     assert row in page.splitlines()
-    assert f"| Table 9 | 0.0346 % | {NOT_MADE} % | – | – | {WITHHELD} |" in page.splitlines()
+    assert f"| Table 9 | 0.0346 % | {NOT_MADE} % | – | – | {WITHHELD} table-9 are made |" in page.splitlines()
     assert page.count("![figure-1](figure-1.png)") == 1
     assert page.index("![figure-1]") < page.index(row) < page.index("## Figure 1")
 
@@ -50,9 +50,10 @@ def test_the_picture_and_the_verdicts_stand_at_the_top_with_numbers_from_the_fil
 def test_a_result_of_another_command_has_no_numbers_in_the_verdicts(tmp_path):
     paper = small_paper()
     paper.judge([Claim("Table 1", "reproduces", published="{figure-1|EI_1|error (%)} %")])
+    withheld = f"{WITHHELD} `{paper.facts['command']}` are made"
     for command, cells in (
         (paper.facts["command"], "| 0.0346 % | – | – | – | reproduces |"),
-        (f"{paper.facts['command']} --quick", f"| {NOT_MADE} % | – | – | – | {WITHHELD} |"),
+        (f"{paper.facts['command']} --quick", f"| {NOT_MADE} % | – | – | – | {withheld} |"),
     ):
         Made(paper, tmp_path, paper.facts | {"command": command}).write()
         page = (tmp_path / "README.md").read_text(encoding="utf-8")

@@ -33,7 +33,7 @@ HEADINGS = (
     "verdict",
 )
 NOT_MADE = "(not made)"
-WITHHELD = "open: a number of this row is not made yet"
+WITHHELD = "open: no verdict before the numbers of"
 _FIELD = re.compile(r"\{([^{}]*)\}")
 
 
@@ -68,7 +68,7 @@ class Claim:
         before = len(results.missing)
         filled = [results.fill(text) for text in texts]
         if len(results.missing) > before:
-            return [*filled[:-1], WITHHELD]
+            return [*filled[:-1], f"{WITHHELD} {results.commands_of(results.missing[before:])} are made"]
         if not filled[-1].startswith(VERDICTS):
             raise InputError(f"The field '{self.verdict}' is no verdict: '{filled[-1]}'.")
         return filled
@@ -106,6 +106,11 @@ class Results:
             self.missing.append(field)
             return NOT_MADE
         return f"{value:{shape}}" if isinstance(value, float) else str(value)
+
+    def commands_of(self, fields: list[str]) -> str:
+        """What makes the items of these fields, in words."""
+        items = dict.fromkeys(field.split("|")[0] for field in fields)
+        return ", ".join(f"`{self.commands[item]}`" if item in self.commands else item for item in items)
 
     def value(self, item: str, row: str, column: str):
         """One value of a result, or None if the file does not contain it."""
