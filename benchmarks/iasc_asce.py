@@ -192,7 +192,7 @@ def run(path, case, training, sound, damaged, kept=None, jobs=1):
     truth, directions = CASES[case]
     data, building, _, names, means = prepared(path, case)
     least = LEAST_BENT if truth.startswith("120") else LEAST
-    counts = {0: training + sound} | dict.fromkeys(range(1, 7), damaged)
+    counts = dict.fromkeys(range(1, 7), damaged) | {0: training + sound}
     numbers = {p: [10**6 * case + 10**5 * p + i for i in range(count)] for p, count in counts.items()}
     done = run_cases(partial(window, path), [n for some in numbers.values() for n in some], "window", kept, jobs)
 

@@ -64,13 +64,19 @@ class ModalProblem(Problem):
 
 
 def make_modal_problem(
-    structure: Structure, measured: MeasuredModes, unknown: Unknowns, frequency_error: float, shape_error: float
+    structure: Structure,
+    measured: MeasuredModes,
+    unknown: Unknowns,
+    frequency_error: float,
+    shape_error: float,
+    further: np.ndarray | None = None,
 ) -> ModalProblem:
     """Check the modes against the structure and make the problem.
 
     Arguments
         frequency_error: share of each frequency by which a model may miss it, added to the standard deviations.
         shape_error: the same of shapes of unit length, at every place.
+        further: (k, 1 + places, 1 + places) covariance of what else may move frequency and shape of each mode.
     """
     if isinstance(structure, ImposedTest):
         raise InputError("The motion of a device in a testing machine is imposed: it has no modes to be fitted.")
@@ -82,11 +88,16 @@ def make_modal_problem(
     places = zip(measured.channels, measured.places, strict=True)
     sensors = tuple(Sensor(c.quantity, place, name=c.name) for c, place in places if c.quantity in MEASURABLE)
     experiment = dataclasses.replace(experiment, sensors=sensors)  # for predictions; they are no unknowns of modes
-    return modal_problem_of(experiment, unknowns, measured, frequency_error, shape_error)
+    return modal_problem_of(experiment, unknowns, measured, frequency_error, shape_error, further)
 
 
 def modal_problem_of(
-    experiment: Experiment, unknowns: UnknownSet, measured: MeasuredModes, frequency_error: float, shape_error: float
+    experiment: Experiment,
+    unknowns: UnknownSet,
+    measured: MeasuredModes,
+    frequency_error: float,
+    shape_error: float,
+    further: np.ndarray | None = None,
 ) -> ModalProblem:
     """The problem of unknowns that are compiled already; the arguments are those of `make_modal_problem`."""
     structure = experiment.structure
@@ -105,11 +116,13 @@ def modal_problem_of(
         rows=jnp.asarray(rows),
         frequencies=jnp.asarray(measured.frequencies),
         shapes=jnp.asarray(measured.shapes / np.linalg.norm(measured.shapes, axis=0)),
-        whitening=jnp.asarray(_whitening(measured, frequency_error, shape_error)),
+        whitening=jnp.asarray(_whitening(measured, frequency_error, shape_error, further)),
     )
 
 
-def _whitening(measured: MeasuredModes, frequency_error: float, shape_error: float) -> np.ndarray:
+def _whitening(
+    measured: MeasuredModes, frequency_error: float, shape_error: float, further: np.ndarray | None
+) -> np.ndarray:
     """(k, 1 + l, 1 + l) W with WᵀW the inverse of the covariance of frequency and shape of each mode.
 
     The covariance of N pieces is shrunk towards its diagonal by the share l/N, and its inverse by the factor that makes
@@ -136,6 +149,7 @@ def _whitening(measured: MeasuredModes, frequency_error: float, shape_error: flo
             covariance = (1.0 - share) * covariance + share * np.diag(np.diag(covariance))
             shrink = max((n - l - 2.0) / (n - 1.0), 1.0 / n) if n else 1.0
         errors = np.diag([(frequency_error * measured.frequencies[i]) ** 2, *[shape_error**2] * l])
+        errors += 0.0 if further is None else further[i]
         covariance = across @ (covariance + errors) @ across
         size = np.sqrt(np.diag(covariance))
         size[1:] = np.sqrt(np.mean(size[1:] ** 2))

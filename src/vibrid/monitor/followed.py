@@ -23,8 +23,9 @@ from vibrid.structures.pairing import mac, pair_cost
 _ALIKE = 0.6  # MAC below which two modes are not the same
 _NEAR = 0.3  # |ln of the ratio of frequencies| above which they are not
 _NEAR_OF_A_STRUCTURE = 0.6  # the same where a structure is fitted: a wrong pair shows as a misfit
+_APART = 5.0  # widths of a peak beyond which a neighbour adds next to nothing: 1/26 of its shape
 _MOST_MODES = 16
-_ITERATIONS = 40
+_ITERATIONS = 120  # close modes turn into each other slowly
 _MOST_ROUNDS = 4
 _EXACT = 1e-9  # cost at which modes are met to rounding
 
@@ -98,33 +99,37 @@ class FollowedParameters:
         chosen: list[int] = []
         for _ in range(_MOST_ROUNDS):
             pairs = _pairs(found, frequencies, shapes, found.places, _NEAR_OF_A_STRUCTURE)
-            pairs = sorted(pairs, key=lambda pair: pair[1])
-            again = [i for i, _ in pairs[: min(len(self._modes), _MOST_MODES)]]
-            if len(again) <= len(chosen):
+            pairs = sorted(pairs, key=lambda pair: pair[1])[: min(len(self._modes), _MOST_MODES)]
+            if len(pairs) <= len(chosen):
                 break
-            chosen = again
-            values, deviations, modes_there = self._fitted(found, chosen)
-            if modes_there is None or len(chosen) == len(found):
+            chosen = [i for i, _ in pairs]
+            taken = found.only(chosen)
+            mixed = _mixed_with_neighbours(taken, [j for _, j in pairs], frequencies, shapes)
+            made = self._fitted(taken, mixed)
+            if made is None:  # what fewer modes gave stays
+                break
+            values, deviations, modes_there = made
+            if len(chosen) == len(found):
                 break
             frequencies, shapes = modes_there
         return values, deviations
 
-    def _fitted(self, found: MeasuredModes, chosen: list[int]):
-        """Values and deviations from some of the modes, and the modes of the structure there; None without a fit."""
+    def _fitted(self, found: MeasuredModes, mixed: np.ndarray):
+        """Values and deviations from measured modes, and the modes of the structure there; None without a fit."""
         size = min(len(self._modes), _MOST_MODES)
-        made = make_modal_problem(self.structure, found.only(chosen), self.unknown, self.error, 10 * self.error)
+        made = make_modal_problem(self.structure, found, self.unknown, self.error, 10 * self.error, mixed)
         problem = _padded(made, size).boxed()
         assert isinstance(problem, ModalProblem)
         descent = descend(
             problem,
             np.asarray(problem.start)[None],
             None,
-            evaluate=lambda free: _normal_equations(problem, free, len(chosen)),
+            evaluate=lambda free: _normal_equations(problem, free, len(found)),
             iterations=_ITERATIONS,
         )
         free, held = jnp.asarray(descent.free[0]), descent.side[0] != 0
         if not (descent.converged[0] or descent.cost[0] < _EXACT):
-            return *np.full((2, len(self.names)), np.nan), None
+            return None
         covariance = covariance_of(descent.normal[0], held)
         values, slope = (np.asarray(part(free)) for part in (problem.unknowns.to_physical, problem.unknowns.slope))
         deviations = np.abs(slope) * np.sqrt(np.diag(covariance))
@@ -165,6 +170,31 @@ def _pairs(
     cost = pair_cost(alike, found.frequencies, frequencies)
     rows, columns = scipy.optimize.linear_sum_assignment(cost)
     return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if alike[i, j] > _ALIKE and away[i, j] < near]
+
+
+def _mixed_with_neighbours(
+    found: MeasuredModes, own: list[int], frequencies: np.ndarray, shapes: np.ndarray
+) -> np.ndarray:
+    """(k, 1 + places, 1 + places) covariance of what its neighbours may add to each measured mode.
+
+    Where two modes are closer than the width of their peaks, b = ζ f, a record tells the space of both shapes and hardly
+    each of them, and may show one mode instead of two. A share s = b²/(b² + Δf²) of a neighbour at a distance Δf may be
+    in a shape, less where the neighbour hardly moves the places, and then moves the frequency by s²/(1 + s²) Δf. Modes
+    that are further apart are left as they are.
+
+    Arguments
+        own: the mode of the structure that each is; frequencies, shapes: (n,) Hz and (places, n) of the structure.
+    """
+    frequencies, size, made = np.asarray(frequencies), np.linalg.norm(shapes, axis=0), []
+    for width, j in zip(found.ratios * found.frequencies, own, strict=True):
+        near = np.abs(frequencies - frequencies[j]) < _APART * width
+        others = np.flatnonzero(near & (np.arange(len(frequencies)) != j))
+        away = frequencies[others] - frequencies[j]
+        share = width**2 / (width**2 + away**2) * np.minimum(size[others] / size[j], 1.0)
+        unit = shapes[:, others] / np.maximum(size[others], 1e-300)
+        moved = np.concatenate([[share**2 / (1 + share**2) * away], share * unit])
+        made.append(moved @ moved.T)
+    return np.stack(made)
 
 
 def _plain(computed: StructureModes, count: int) -> MeasuredModes:
