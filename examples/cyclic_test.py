@@ -20,11 +20,13 @@ def protocol(largest: float, steps: int = 9, points: int = 25) -> np.ndarray:
 
 
 def virtual_test(
-    law: vb.laws.Law, largest: float, noise: float = 0.02, key: int = 0, name: str = "column"
+    law: vb.laws.Law, largest: float, noise: float = 0.02, key: int = 0, name: str = "column", substeps: int = 1
 ) -> vb.Record:
-    """Deformation and force of a law in that protocol, at two samples a second."""
+    """Deformation and force of a law in that protocol, at two samples a second. A law with a rate needs `substeps`,
+    between which the machine moves smoothly; laws of the path alone need none."""
     x = vb.Record(protocol(largest), [vb.Channel("drift", "imposed_displacement")], step=0.5, name=name)
-    force = vb.simulate(vb.Device(law), x).part("device")[1]
+    hold = "cubic" if substeps > 1 else "linear"
+    force = vb.simulate(vb.Device(law), x, hold=hold, substeps=substeps).part("device")[1]
     force = force + noise * np.std(force) * np.random.default_rng(key).standard_normal(len(x))
     channels = (*x.channels, vb.Channel("load", "element_force"))
     return x.replace(data=np.stack([x["drift"], force], axis=1), channels=channels)

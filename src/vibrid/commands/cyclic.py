@@ -135,6 +135,7 @@ def _answer(compared: CyclicComparison, form: str) -> dict[str, Any]:
             {
                 "law": one.name,
                 "parameters": one.calibration.table(),
+                "not_shown": one.not_shown,
                 "correlations": {"names": names, "values": correlations},
                 "nrmse": one.calibration.nrmse,
                 "held_out": one.held_out,

@@ -83,6 +83,11 @@ class CyclicFit:
         """The law with the estimated parameters."""
         return self.calibration.law
 
+    @property
+    def not_shown(self) -> list[str]:
+        """Parameters that the tests do not determine: laws with other values of them fit as well."""
+        return [row["name"] for row in self.calibration.table() if not row["identifiable"]]
+
     def correlations(self) -> tuple[list[str], np.ndarray]:
         """Names of the parameters, and the correlation of their estimates."""
         fit = self.calibration.fit
@@ -95,7 +100,9 @@ class CyclicFit:
             f"{record.name}: {' '.join([_words(reading), *reading.warnings])}"
             for record, reading in zip(self._records, self.readings, strict=True)
         ]
-        return "\n".join([*lines, f"{self.name}:", str(self.calibration)])
+        unseen = ", ".join(self.not_shown)
+        told = [f"Not shown by the test: {unseen}. Laws with other values fit as well."] if unseen else []
+        return "\n".join([*lines, f"{self.name}:", str(self.calibration), *told])
 
     __repr__ = __str__
 
@@ -145,6 +152,9 @@ def fit_cyclic(
     3. 128 laws about the answer, near and far, are tried; where one fits better, the descent begins again from it. So a
        false dip, which corners of the loops make, is left.
     4. For a law with corners the likelihood about the answer is sampled: its intervals are never narrower than that.
+    5. Each parameter of such a law is held elsewhere while the others are fitted again (`elsewhere`): a better place is
+       descended from; where the misfit stays level the interval reaches as far, and a parameter that may be anywhere is
+       named (`CyclicFit.not_shown`).
 
     Arguments
         tests: records with a channel of quantity imposed_displacement and one of element_force.

@@ -25,6 +25,7 @@ UNSEEN = 1.0
 UNKNOWN = 1e3
 """Standard deviation of ln θ of such a parameter."""
 _SCAN = (0.2, 0.45, 0.9)  # differences of ln θ at which unknowns are tried of which the slopes say nothing
+_NEAR = 4.0  # standard deviations: what a place farther away loses says nothing of the interval
 _VANISHED = 7.0  # difference of ln θ, a factor of a thousand
 _LEVEL = 2.0  # loss of ln L up to which a place is as good as the estimate
 _ITERATIONS = 10
@@ -56,8 +57,8 @@ def elsewhere(
     """The profiles about an estimate, of noise that is white and of unknown size.
 
     A parameter is held 3 standard deviations away, and at 0.7 and 1.35 times its estimate; where the misfit stays
-    level, twice as far and farther. A normal distribution loses z²/2 of ln L at z standard deviations: where the loss
-    at a distance is less, the deviation is larger.
+    level, twice as far and farther. In a linear model the misfit grows by z²/(n − p) at z standard deviations: where it
+    grows by less at a distance, the deviation is larger.
 
     Arguments
         residuals: (rows, samples), of every row of unknowns.
@@ -90,7 +91,10 @@ def elsewhere(
         i = int(np.argmin(loss))
         if -loss[i] > gain:
             gain, best = float(-loss[i]), ends.free[i]
-        np.maximum.at(deviation, held, np.abs(offset) / np.sqrt(2.0 * np.maximum(loss, _LEVEL)))
+        with np.errstate(all="ignore"):  # in deviations of a linear model with noise of unknown size
+            distance = np.sqrt(np.maximum(freedom * (2.0 * ends.cost / least - 1.0), 2.0 * _LEVEL))
+        near = inside & (distance < _NEAR)
+        np.maximum.at(deviation, held[near], np.abs(offset[near]) / distance[near])
         level = loss < _LEVEL
         unseen[held[level & (np.abs(offset) >= UNSEEN)]] = True
         on = level & ~unseen[held]

@@ -78,7 +78,8 @@ class LawSearch:
 
     def squares(self, law: Law, values: np.ndarray) -> np.ndarray:
         """Sum of squares of the residuals of every row of values, over all tests."""
-        return np.square(self.residuals(law, values)).sum(axis=1)
+        with np.errstate(over="ignore"):  # a simulation may diverge
+            return np.square(self.residuals(law, values)).sum(axis=1)
 
     def residuals(self, law: Law, values: np.ndarray) -> np.ndarray:
         """(rows, samples) of every row of values, of all tests one after the other; zero where a force is missing."""
