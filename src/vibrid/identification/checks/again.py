@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def _descended(
     points: _Points,
     free: np.ndarray,
     keep: np.ndarray,
-    equations: Callable[[LinearReadings], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    equations: Callable[[LinearReadings], tuple[Any, np.ndarray, np.ndarray]],
     deviations: np.ndarray | None = None,
 ) -> Descent:
     """The descent of a misfit from φ: its cost, gradient and matrix are those of `equations`."""
