@@ -20,7 +20,7 @@ import numpy as np
 from trust import STEP, Case, chain, identified, linear_accelerations, linear_case, white
 from trust_lines import each
 
-import vibrid as vb
+from vibrid.core.findings import Finding
 from vibrid.identification.checks.law_directions import directions
 
 RESULTS = Path(__file__).resolve().parent / "results" / "laws.json"
@@ -113,7 +113,7 @@ def tested_directions(case: Case) -> np.ndarray:
     return directions(fit.problem, fit.free)[1][0]
 
 
-def told(case: Case, readings: np.ndarray, rng) -> vb.Finding | None:
+def told(case: Case, readings: np.ndarray, rng) -> Finding | None:
     """What is said about a missing law."""
     fit = identified(case, readings + white(case, rng, LEVEL))
     return next((finding for finding in fit.checks if finding.name == "law"), None)

@@ -6,13 +6,15 @@ import scipy.signal
 
 import vibrid as vb
 from tests.identification import test_other_answers as answers
-from vibrid.identification.checks import twins
+from vibrid.identification.checks import again, twins
 from vibrid.identification.checks.damping import _first_slopes, _modes, _slopes
 from vibrid.identification.checks.dependence import _by_chance, orthonormal
 from vibrid.identification.checks.input_noise import _matrix, _unlikelihood, _unlikelihood_and_slope
 from vibrid.identification.checks.laws import law_scores
 from vibrid.identification.checks.noise import _bell, _local, _worth
 from vibrid.identification.checks.transfer import AboutRest
+from vibrid.identification.checks.work import around, forget
+from vibrid.identification.levenberg import linearised
 from vibrid.identification.problem import make_problem
 
 UNKNOWN = ["storeys[*].stiffness", "damping.stiffness"]
@@ -110,3 +112,18 @@ def test_the_first_slopes_of_damping_are_those_of_all_unknowns_together():
     np.testing.assert_allclose(first, slopes, atol=1e-4 * np.abs(slopes).max())
     # a fit without a missing law: nothing is likely, though every force has its score
     assert law_scores(fit, likely=True) == [] and len(law_scores(fit)) == 8
+
+
+def test_a_second_fit_simulates_no_point_twice_and_keeps_the_readings_around_its_answer(monkeypatch):
+    posed, points = problem((0, 1)), []
+    fit = vb.TrajectoryFit(iterations=3).solve(posed)
+    monkeypatch.setattr(again, "linearised", lambda *given: points.append(tuple(given[1])) or linearised(*given))
+    found = again.fitted_again(fit.replace(free=fit.free + 0.05), posed)
+    try:
+        here, there = around(found), linearised(posed, found.free)
+    finally:
+        forget()
+    assert len(set(points)) == len(points) and tuple(found.free) in points
+    np.testing.assert_array_equal(here.predictions[0], there.predictions[0])
+    np.testing.assert_array_equal(here.slopes[0], there.slopes[0])
+    assert again.distance_to_minimum(found, there) < 0.01

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vibrid.identification.checks.covariance import normal_equations, robust_covariance
 from vibrid.identification.checks.noise import NoiseModel
+from vibrid.identification.checks.work import keep_around
 from vibrid.identification.conclude import covariance_of, residual_deviations
 from vibrid.identification.diagnostics import channel_fits
 from vibrid.identification.identifiability import identifiability
-from vibrid.identification.levenberg import LinearReadings, descend, linearised
+from vibrid.identification.levenberg import Descent, LinearReadings, descend, linearised
 from vibrid.identification.problem import Problem
 
 if TYPE_CHECKING:
@@ -45,13 +49,14 @@ def distance_to_minimum(fit: Identification, here: LinearReadings) -> float:
 
 
 def fitted_again(fit: Identification, problem: Problem) -> Identification:
-    """The least squares of the readings in another problem with the same unknowns, from the estimate of a result."""
+    """The least squares of the readings in another problem with the same unknowns, from the estimate of a result; the
+    readings around it are kept (`around`)."""
     given, noise, free, keep = problem.given_deviations(), fit.noise, fit.free, movable(fit)
-    rounds = 0
+    rounds, points = 0, _Points(problem)
     while True:
-        descent = descend(problem, free[None], noise, active=keep, iterations=ITERATIONS, tolerance=TOLERANCE)
+        descent = _descended(points, free, keep, partial(LinearReadings.normal_equations, deviations=noise), noise)
         free = descent.free[descent.best]
-        here = linearised(problem, free)
+        here = points.at(free)
         left = residual_deviations(problem, here.predictions)
         updated = np.where(np.isfinite(given), given, left)
         change, noise, rounds = np.max(np.abs(np.log(updated / noise))), updated, rounds + 1
@@ -59,21 +64,54 @@ def fitted_again(fit: Identification, problem: Problem) -> Identification:
             break
     _, _, normal = here.normal_equations(noise)
     certificate = descent.certificate(problem.unknowns.names)
+    keep_around(here)
     return _moved(fit, here, noise, _joined(fit, covariance_of(normal, ~keep), keep), normal, certificate)
+
+
+class _Points:
+    """The readings around the points of a descent; the last two are kept, one of which is nearly always its end."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self._last: deque[LinearReadings] = deque(maxlen=2)
+
+    def at(self, free: np.ndarray) -> LinearReadings:
+        for known in self._last:
+            if np.array_equal(known.free, free):
+                return known
+        self._last.append(linearised(self.problem, free))
+        return self._last[-1]
+
+
+def _descended(
+    points: _Points,
+    free: np.ndarray,
+    keep: np.ndarray,
+    equations: Callable[[LinearReadings], tuple[Any, np.ndarray, np.ndarray]],
+    deviations: np.ndarray | None = None,
+) -> Descent:
+    """The descent of a misfit from φ: its cost, gradient and matrix are those of `equations`."""
+
+    def evaluate(starts):
+        # a copy: a descent moves its points in place
+        return tuple(np.asarray(part)[None] for part in equations(points.at(np.array(starts[0]))))
+
+    return descend(
+        points.problem,
+        free[None],
+        deviations,
+        active=keep,
+        iterations=ITERATIONS,
+        tolerance=TOLERANCE,
+        evaluate=evaluate,
+    )
 
 
 def with_noise(fit: Identification, here: LinearReadings, noise: NoiseModel) -> tuple[Identification, LinearReadings]:
     """The least squares of the whitened readings, from the estimate of a result; and the readings around it."""
-    keep = movable(fit)
-
-    def evaluate(free):
-        around = linearised(fit.problem, free[0])
-        return tuple(np.asarray(part)[None] for part in normal_equations(around, noise))
-
-    descent = descend(
-        fit.problem, fit.free[None], None, active=keep, iterations=ITERATIONS, tolerance=TOLERANCE, evaluate=evaluate
-    )
-    here = linearised(fit.problem, descent.free[descent.best])
+    keep, points = movable(fit), _Points(fit.problem)
+    descent = _descended(points, fit.free, keep, partial(normal_equations, noise=noise))
+    here = points.at(descent.free[descent.best])
     covariance = _joined(fit, robust_covariance(here, noise, keep), keep)
     _, _, normal = normal_equations(here, noise)
     certificate = descent.certificate(fit.problem.unknowns.names)

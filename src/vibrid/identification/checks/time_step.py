@@ -17,9 +17,10 @@ from vibrid.core.findings import KNOWN, ODD, Finding
 from vibrid.identification.checks.again import fitted_again, movable
 from vibrid.identification.checks.dependence import noise_at, tested_fits
 from vibrid.identification.checks.noise import NoiseModel, white_noise
+from vibrid.identification.checks.work import around
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import verdict
-from vibrid.identification.levenberg import LinearReadings, linearised
+from vibrid.identification.levenberg import LinearReadings
 from vibrid.identification.problem import Problem, predict
 from vibrid.simulation.exact import ExactLinear
 from vibrid.structures.device import ImposedTest
@@ -77,7 +78,7 @@ def check_time_step(
             )
             return fit, here, [Finding(STEP, ODD, sentence, "", 0.0, {"bias": float(abs(bias[worst]))})]
         fit = fitted_again(fit, finer)
-        here = linearised(finer, fit.free)
+        here = around(fit)
     if fit.problem.substeps == first:
         return fit, here, []
     return fit, here, [refined(fit.problem.substeps, first)]
@@ -95,7 +96,7 @@ def with_steps_needed(fit: Identification, finding: Finding) -> Finding:
     """What is found about the time step of a result that cannot be moved, with the steps per sample ("substeps") with
     which the least squares of the readings have no bias; as it is where no more of them help."""
     least = fitted_again(fit, fit.problem)
-    here = linearised(fit.problem, least.free)
+    here = around(least)
     finer, _, found = check_time_step(least, here, True)
     if any(other.verdict == ODD for other in found) or finer.problem.substeps == fit.problem.substeps:
         return finding
@@ -125,7 +126,7 @@ def check_hold(
     numbers = {"bias": float(abs(bias[worst])), "gained": gained}
     if gained > CLEAR and abs(bias[worst]) > ALLOWED and may_change:
         again = fitted_again(fit, other)
-        there = linearised(other, again.free)
+        there = around(again)
         if verdict(tested_fits(again.fits, there, movable(again)))[0]:  # another cause may prefer a wrong hold
             sentence = (
                 f"Between its samples the input is taken as {other.hold}, which the data prefer to {p.hold}; the "
