@@ -20,9 +20,8 @@ from opensees_references import FOLDER, STEP, motion, motion_across
 
 SCRIPTS, RESULTS = FOLDER / "exported", FOLDER / "exported.json"
 TWO_COMPONENTS = ("plan.py",)
-FINE = {"smooth.py": 20, "pinched.py": 8}
-"""Smaller steps: OpenSees moves the state of BoucWen by backward Euler, of order 1 in its step, and passes the bend of
-IMKPinching at the end of a step."""
+FINE = {"smooth.py": 20}
+"""Smaller steps: OpenSees moves the state of BoucWen by backward Euler, of order 1 in its step."""
 
 
 def answer(ops, name: str) -> dict:

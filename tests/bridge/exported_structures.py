@@ -56,19 +56,31 @@ def hinged_building():
 
 def collapsing():
     """A hinge in every storey, one of which falls down to its residual force and comes back from far away."""
-    hinge = vb.laws.IMKPeakOriented(2e7, 1.2e5, 0.05, 0.4, 1.4, 0.2)
+    hinge = vb.laws.IMKPeakOriented(2e7, 1.2e5, 0.05, 0.4, 1.4, 0.2, as_opensees=True)
     return vb.ShearBuilding([2e4] * 4, [hinge] * 4, damping=vb.Rayleigh(0.2, 0.0))
 
 
 def pinched():
-    """A hinge whose branches end within a step, which OpenSees follows to its end: compared at small steps."""
-    hinge = vb.laws.IMKPinching(2e7, 1.4e5, 0.05, 0.4, 1.4, 0.2, pinching_force=0.35, pinching_deformation=0.4)
+    """A hinge whose line after the bend is steeper than unloading."""
+    shape = {"pinching_force": 0.35, "pinching_deformation": 0.4, "as_opensees": True}
+    hinge = vb.laws.IMKPinching(2e7, 1.4e5, 0.05, 0.4, 1.4, 0.2, **shape)
     return vb.ShearBuilding([2e4], [hinge], damping=vb.Rayleigh(0.2, 0.0))
+
+
+def turning_back():
+    """Hinges that turn back on their way to the last peak, and forget it."""
+    kinds = (vb.laws.IMKPeakOriented, vb.laws.IMKPinching)
+    sizes = ((1.9e7, 7e4), (2.2e7, 6e4), (1.8e7, 5e4), (2.1e7, 3e4))
+    storeys = [
+        kinds[i % 2](stiffness, strength, 0.02, 0.2, 1.3, 0.2, as_opensees=True)
+        for i, (stiffness, strength) in enumerate(sizes)
+    ]
+    return vb.ShearBuilding([2e4] * 4, storeys, damping=vb.Rayleigh(0.2, 0.0))
 
 
 def hinged_column():
     """A column that turns on a hinge at its foot, a node of its own above the support."""
-    hinge = vb.laws.IMKPeakOriented(4e7, 1.6e5, 0.03, 0.3, 1.5, 0.2)
+    hinge = vb.laws.IMKPeakOriented(4e7, 1.6e5, 0.03, 0.3, 1.5, 0.2, as_opensees=True)
     return vb.Frame2D(
         nodes=[(0, 0), (0, 0), (0, 3.5)],
         elements=[(1, 2)],
@@ -179,6 +191,7 @@ STRUCTURES = {
     "hinged_building.py": hinged_building,
     "collapsing.py": collapsing,
     "pinched.py": pinched,
+    "turning_back.py": turning_back,
     "hinged_column.py": hinged_column,
     "matrices.py": matrices,
     "modal.py": modal,

@@ -6,7 +6,9 @@ The wheel of OpenSeesPy exists for x86-64 only: the tests compare with `opensees
 
 import itertools
 import json
+import math
 import random
+import sys
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("opensees_hinges.json")
@@ -25,6 +27,22 @@ def path(number: int, divided: int = DIVIDED, through: tuple = ()) -> list[float
     for a, b in itertools.pairwise(turns):
         steps = [a + (b - a) * j / divided for j in range(1, divided + 1)]
         made += sorted([*steps, *(e for e in through if min(a, b) < e < max(a, b))], reverse=b < a)
+    return made
+
+
+def turning_back(number: int) -> list[float]:
+    """As `path`, with small turns back on the way and after each turn."""
+    draw = random.Random(number)
+    turns = [0.0]
+    for i in range(TURNS):
+        further = (1 if i % 2 else -1) * 0.15 * (0.3 + 0.7 * i / TURNS) * draw.uniform(0.1, 1.2)
+        way = further - turns[-1]
+        place = turns[-1] + draw.uniform(0.1, 0.9) * way
+        turns += [place, place - math.copysign(draw.uniform(0.0, 0.02), way), further]
+        turns.append(further - math.copysign(draw.uniform(0.0, 0.05), way))
+    made = [0.0]
+    for a, b in itertools.pairwise(turns):
+        made += [a + (b - a) * j / EVERY for j in range(1, EVERY + 1)]
     return made
 
 
@@ -58,6 +76,13 @@ MATERIALS = {
         ("Hysteretic", 1, 1.6, 0.04, 2.0, 0.08, 0.7, 0.2, -1.6, -0.04, -2.0, -0.08, -0.7, -0.2, 1.0, 1.0, 0.0, 0.0, 0.0)
     ],
 }
+NEVER = 1e12
+BACK = {name: MATERIALS[name] for name in ("friction-gap", "multilinear", "tension-only")} | {
+    "imk-bilinear": [imk("IMKBilin", (NEVER,) * 3)],
+    "imk-peak-oriented": [imk("IMKPeakOriented", (NEVER,) * 4)],
+    "imk-pinching": [imk("IMKPinching", (NEVER,) * 4, PINCH)],
+}
+"""Along paths that turn back: there hinges of OpenSees with capacities of 0 wear by the rounding of their energy."""
 FLAG = [("SelfCentering", 1, K, 4.0, FY, 0.7, 0.0, 0.0, 0.0)]
 FOOT = 0.015  # of that flag: (1 - 0.7) FY / K
 RATES = {
@@ -128,12 +153,17 @@ def references(ops) -> dict[str, list]:
     past = tuple(way * foot for way in (1, -1) for foot in (FOOT, FOOT + 1e-9))
     made = {name: along(ops, material) for name, material in MATERIALS.items()}
     made |= {"flag": along(ops, FLAG, feet=past), "pinching": along(ops, PINCHING4, 400)}
+    paths = [turning_back(number) for number in range(PATHS)]
+    made |= {f"{name}, turning back": [forces(ops, how, e, e[::EVERY]) for e in paths] for name, how in BACK.items()}
     made |= {name: along(ops, material, 1600) for name, material in WORN.items()}
     return made | {name: extrapolated(ops, material) for name, material in RATES.items()}
 
 
 if __name__ == "__main__":
-    import openseespy.opensees as opensees
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from opensees_import import load_opensees
+
+    opensees = load_opensees()
 
     made = {
         name: [[float(f"{force:.9g}") for force in one] for one in every]

@@ -83,6 +83,43 @@ def test_the_law_is_that_of_opensees(name):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * np.abs(wanted).max())
 
 
+def as_opensees(name):
+    return dataclasses.replace(SAME[name], **{"as_opensees": True} if hasattr(SAME[name], "as_opensees") else {})
+
+
+@pytest.mark.parametrize("name", reference.BACK)
+def test_the_law_is_that_of_opensees_where_paths_turn_back(name):
+    """Peak-oriented and pinching hinges with the rules of OpenSees; as published they keep the peak, which is seen."""
+    law, kept = as_opensees(name), []
+    for number, wanted in enumerate(of_opensees(f"{name}, turning back")):
+        path = np.array(reference.turning_back(number))
+        found, published = (forces(one, path)[:: reference.EVERY] for one in (law, SAME[name]))
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * np.abs(wanted).max())
+        kept.append(np.abs(published - wanted).max() / np.abs(wanted).max())
+    assert (max(kept) > 0.01) == (name in ("imk-peak-oriented", "imk-pinching"))
+
+
+def test_derivatives_with_the_rules_of_opensees():
+    """By central differences, at the end of every stretch of a path that turns back."""
+    law, e = as_opensees("imk-pinching"), jnp.asarray(reference.turning_back(4))
+
+    @jax.jit
+    def ends(strength):
+        def along(strength):
+            return walk(dataclasses.replace(law, yield_force=strength), e, 0.0 * e, 1.0)[0][7 :: reference.EVERY]
+
+        return jax.jvp(along, (strength,), (jnp.ones_like(strength),))
+
+    below, here, above = (ends(law.yield_force + h) for h in (-1e-6, 0.0, 1e-6))
+    wanted = (above[0] - below[0]) / 2e-6
+    np.testing.assert_allclose(here[1], wanted, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_the_rules_of_opensees_are_asked_for_by_yes_or_no():
+    with pytest.raises(vb.InputError, match="'as_opensees' of IMKPinching is True or False, not 'kept'"):
+        laws.IMKPinching(*BACKBONE, as_opensees="kept")
+
+
 @pytest.mark.parametrize("name", RATES)
 def test_the_smooth_law_is_that_of_opensees(name):
     """Along the same paths, of rates that are constant from turn to turn."""

@@ -96,6 +96,8 @@ def _imk(material: Definition, use: MaterialUse) -> Law:
         if back[i] != ahead[i]:
             given[f"{name}_negative"] = back[i] * unit
     given |= dict(zip(pinching, numbers[15 + 2 * modes :], strict=False))
+    if "reloading_capacity" in names:
+        given["as_opensees"] = True
     return kind(
         stiffness * use.stress / use.strain, ahead[3] * use.stress, ahead[0] * use.strain, ahead[1] * use.strain,
         *ahead[4:], exponent=used.pop(), **given,

@@ -28,6 +28,10 @@ ZERO = (
     "has a capacity of 0, which means no deterioration here and in the manual; OpenSees 3.7.1 can wear or break such a "
     f"hinge when it first yields, so write {NEVER:g}"
 )
+KEEPS = (
+    "OpenSees forgets the peak of the last excursion where the hinge turns back on its way there, vibrid only with "
+    "as_opensees = true: loops differ."
+)
 BREAKS = "vibrid counts open ranges as half cycles, OpenSees in part: it breaks up to some half cycles later."
 
 
@@ -176,7 +180,9 @@ def _imk(law: laws.IMK) -> Uniaxial:
     unequal = kind == "IMKBilin" and sides[:6] != sides[6:]
     worn = any(v < NEVER for v in values)
     powered = worn and float(law.exponent) != 1.0
-    return Uniaxial(kind, whole, " ".join([WORN] * worn + [POWER] * powered + [UNEQUAL] * unequal))
+    keeps = isinstance(law, laws.imk.IMKTarget) and not law.as_opensees
+    said = ((WORN, worn), (POWER, powered), (UNEQUAL, unequal), (KEEPS, keeps))
+    return Uniaxial(kind, whole, " ".join(text for text, applies in said if applies))
 
 
 _MATERIALS: dict[type[Law], Callable[[Any], Uniaxial]] = {

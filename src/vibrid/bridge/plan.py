@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from vibrid.bridge.assembly import AssembledScript, spring_row
@@ -29,11 +31,8 @@ def rigid_floors(model: ScriptModel, assembled: AssembledScript, units: ScriptUn
     """A building whose floors are rigid and whose storeys are springs between points above each other."""
     floor_of = _floors(model, assembled)
     levels = _levels(model, floor_of)
-    lines, turning, became = _springs(model, units, floor_of, levels)
+    lines, attachments, became, damped = _springs(model, units, floor_of, levels)
     masses, rotary, centres = _masses(assembled, list(levels), model, units)
-    attachments = [
-        Attachment(law, f"{top}.rotation", None if top == 0 else f"{top - 1}.rotation") for top, law in turning
-    ]
     building = RigidFloorBuilding(
         masses, rotary, lines, centre_x=centres[:, 0], centre_y=centres[:, 1], attachments=attachments
     )
@@ -44,7 +43,7 @@ def rigid_floors(model: ScriptModel, assembled: AssembledScript, units: ScriptUn
         places[place_name(model, tag, 5)] = f"{level}.rotation"
         became[f"node {tag}"] = f"floor {level}"
     notes: list[str] = []
-    damping = _damping(model, assembled, units, building, places, notes)
+    damping = _damping(model, assembled, units, building, places, notes, damped)
     return Translation(building.replace({"damping": damping}) if damping else building, became, notes, places)
 
 
@@ -82,7 +81,9 @@ def _springs_of(model: ScriptModel):
 
 def _levels(model: ScriptModel, floor_of: dict[int, int]) -> dict[int, int]:
     """The number of each floor from the ground up, by its retained node."""
-    pairs = {tuple(floor_of.get(tag) for tag in element.nodes) for element, _, _ in _springs_of(model)}
+    joined = [spring[0] for spring in _springs_of(model)]
+    frame = [element for element in joined if element.rayleigh] or joined
+    pairs = {tuple(floor_of.get(tag) for tag in element.nodes) for element in frame}
     levels: dict[int, int] = {}
     below: int | None = None
     while len(levels) < len(set(floor_of.values())):
@@ -98,46 +99,97 @@ def _levels(model: ScriptModel, floor_of: dict[int, int]) -> dict[int, int]:
     return levels
 
 
-def _springs(model: ScriptModel, units: ScriptUnits, floor_of: dict[int, int], levels: dict[int, int]):
-    """Frame lines, springs that resist rotation as (storey, law), and what each element became."""
-    lines: dict[tuple, dict[int, list[Law]]] = {}
-    owners: dict[tuple, list[tuple[str, int]]] = {}
-    turning: list[tuple[int, Law]] = []
-    became: dict[str, str] = {}
-    for element, material, row in _springs_of(model):
-        title = element.definition.title
-        storeys = [levels[floor_of[tag]] if tag in floor_of else -1 for tag in element.nodes]
-        acts = [d for d in range(6) if abs(row[d]) > 1e-12]
-        if storeys[0] == storeys[1]:
-            continue  # within one rigid floor, or both on the ground
-        if abs(storeys[0] - storeys[1]) != 1:
-            raise NoCounterpart(f"{title} passes over a floor, which no frame line here does.")
-        check_side(model, element, material, storeys[0] > storeys[1] or bool(np.any(row[acts] < 0)))
-        law = law_of(model, element, material, spring_use(acts == [5], units))
-        if acts == [5]:
-            became[f"element {element.definition.tag}"] = f"attachments[{len(turning)}].law"
-            turning.append((max(storeys), law))
-            continue
-        if not set(acts) <= {0, 1}:
-            if set(acts) <= {2, 3, 4}:
-                continue  # floors do not move that way
-            raise NoCounterpart(f"{title} acts in an inclined direction; frame lines are horizontal.")
+@dataclass(frozen=True, eq=False)
+class _Spring:
+    """A spring between two floors; −1 is the ground."""
+
+    element: SpringElement
+    material: int
+    row: np.ndarray  # (6,) its deformation from the motion of its second end
+    storeys: tuple[int, int]
+    law: Law
+
+    @property
+    def name(self) -> str:
+        return f"element {self.element.definition.tag}"
+
+    @property
+    def turns(self) -> bool:
+        return not np.any(np.abs(self.row[:2]) > 1e-12)
+
+    def line(self, model: ScriptModel, units: ScriptUnits) -> tuple[tuple[float, float], str | float]:
+        """Point and direction of the frame line that it may belong to."""
+        row = self.row
         c, s = row[:2] if row[0] > 1e-12 or (abs(row[0]) <= 1e-12 and row[1] > 0) else -row[:2]  # laws are symmetric
-        at = tuple(float(v) * units.length for v in model.nodes[element.nodes[0]].at[:2])
         direction = "x" if abs(s) <= 1e-12 else "y" if abs(c) <= 1e-12 else float(np.degrees(np.arctan2(s, c)))
-        lines.setdefault((at, direction), {}).setdefault(max(storeys), []).append(law)
-        owners.setdefault((at, direction), []).append((f"element {element.definition.tag}", max(storeys)))
-    made = []
-    for (at, direction), by_storey in lines.items():
-        if sorted(by_storey) != list(range(len(by_storey))):
+        x, y = model.nodes[self.element.nodes[0]].at[:2]
+        return (float(x) * units.length, float(y) * units.length), direction
+
+    def check_side(self, model: ScriptModel, turned: bool) -> None:
+        """Refuse a law of two sides that would act the other way round: `turned`, or along a reversed axis."""
+        way = self.row[np.flatnonzero(np.abs(self.row) > 1e-12)[0]]
+        check_side(model, self.element, self.material, turned != bool(way < 0))
+
+
+def _between(model: ScriptModel, units: ScriptUnits, floor_of: dict[int, int], levels: dict[int, int]):
+    """Springs that resist motions of rigid floors."""
+    for element, material, row in _springs_of(model):
+        first, last = (levels[floor_of[tag]] if tag in floor_of else -1 for tag in element.nodes)
+        acts = {d for d in range(6) if abs(row[d]) > 1e-12}
+        if first == last or acts <= {2, 3, 4}:
+            continue  # within one rigid floor, on the ground, or in a direction that floors do not move in
+        if acts != {5} and not acts <= {0, 1}:
             raise NoCounterpart(
-                f"{model.script}: {owners[at, direction][0][0]} belongs to a frame line that has no spring in every "
-                "storey from the ground to its top."
+                f"{element.definition.title} acts in an inclined direction; frame lines are horizontal."
             )
-        became |= {name: f"lines[{len(made)}].storeys[{storey}]" for name, storey in owners[at, direction]}
-        storeys = [by_storey[i][0] if len(by_storey[i]) == 1 else Parallel(by_storey[i]) for i in range(len(by_storey))]
-        made.append(FrameLine(storeys, at, direction))
-    return made, turning, became
+        law = law_of(model, element, material, spring_use(acts == {5}, units))
+        yield _Spring(element, material, row, (first, last), law)
+
+
+def _springs(model: ScriptModel, units: ScriptUnits, floor_of: dict[int, int], levels: dict[int, int]):
+    """Frame lines, other springs as attachments, what each element became, and whether the lines alone are damped.
+
+    A frame line has springs in every storey from the ground to its top. Where some springs follow `rayleigh` and others
+    do not, the others are devices, as `to_opensees` writes them.
+    """
+    springs = list(_between(model, units, floor_of, levels))
+    framed = any(spring.element.rayleigh for spring in springs)
+    lines: dict[tuple, dict[int, list[_Spring]]] = {}
+    for spring in springs:
+        steps = spring.storeys[1] - spring.storeys[0]
+        if not spring.turns and abs(steps) == 1 and spring.element.rayleigh == framed:
+            lines.setdefault(spring.line(model, units), {}).setdefault(max(spring.storeys), []).append(spring)
+    lines = {key: by_storey for key, by_storey in lines.items() if sorted(by_storey) == list(range(len(by_storey)))}
+    made, became = [], {}
+    for (at, direction), by_storey in lines.items():
+        storeys = [by_storey[i] for i in range(len(by_storey))]
+        for i, own in enumerate(storeys):
+            for spring in own:
+                spring.check_side(model, spring.storeys[0] > spring.storeys[1])
+                became[spring.name] = f"lines[{len(made)}].storeys[{i}]"
+        laws = [own[0].law if len(own) == 1 else Parallel([spring.law for spring in own]) for own in storeys]
+        made.append(FrameLine(laws, at, direction))
+    inside = {id(spring) for by_storey in lines.values() for own in by_storey.values() for spring in own}
+    devices = [spring for spring in springs if id(spring) not in inside]
+    became |= {spring.name: f"attachments[{i}].law" for i, spring in enumerate(devices)}
+    damped = framed and not any(spring.element.rayleigh for spring in devices)
+    return made, [_attachment(model, units, spring) for spring in devices], became, damped
+
+
+def _attachment(model: ScriptModel, units: ScriptUnits, spring: _Spring) -> Attachment:
+    """A spring between a point of a floor and the same point of another, or of the ground."""
+    (x, y), direction = spring.line(model, units)
+    if spring.turns:
+        direction = "rotation"
+    elif not isinstance(direction, str):
+        raise NoCounterpart(
+            f"{spring.element.definition.title} belongs to no frame line with springs in every storey from the ground "
+            f"up, and acts at {direction:g}° from x; single devices act in x, y or as rotations."
+        )
+    point = "" if spring.turns or (x, y) == (0.0, 0.0) else f"@{x!r},{y!r}"
+    foot, top = (None if level < 0 else f"{level}{point}.{direction}" for level in spring.storeys)
+    spring.check_side(model, top is None)
+    return Attachment(spring.law, *((foot,) if top is None else (top, foot)))
 
 
 def _masses(assembled: AssembledScript, floors: list[int], model: ScriptModel, units: ScriptUnits):
@@ -161,12 +213,14 @@ def _masses(assembled: AssembledScript, floors: list[int], model: ScriptModel, u
     return np.array(masses), np.array(rotary), np.array(centres)
 
 
-def _damping(model, assembled, units, building: RigidFloorBuilding, places: dict[str, str], notes: list[str]):
+def _damping(
+    model, assembled, units, building: RigidFloorBuilding, places: dict[str, str], notes: list[str], damped: bool
+):
     if not any(model.rayleigh) and not model.modal:
         return None
     if model.modal and not any(model.rayleigh) and not building.attachments:
         return modal_of(model, assembled)
-    if not model.modal and all(e.rayleigh for e in model.elements.values()) and not building.attachments:
+    if not model.modal and damped:
         return Rayleigh(model.rayleigh[0] / units.time, sum(model.rayleigh[1:]) * units.time)
     damping = None if building.attachments else damping_of(model, assembled, units, notes)
     if isinstance(damping, Rayleigh):

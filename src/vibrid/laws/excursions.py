@@ -145,12 +145,16 @@ class ExcursionLaw(Law):
         """The excursion at deformation e, where its force has still the same sign."""
         x = s.way * e
         along, ahead = s.way * (s.push + s.unloading * (e - s.here)), self._ahead(s, x)
-        loading = along >= ahead - self._tie(s)
+        loading = self._loads(s, x, along, ahead)
         f = jnp.where(loading, ahead, along)
         own = s.own._replace(
             target=jnp.maximum(s.own.target, x), permanent=jnp.maximum(s.own.permanent, x - f / s.unloading)
         )
         return s._replace(here=e, push=s.way * f, front=jnp.where(loading, x, s.front), own=own)
+
+    def _loads(self, s: Excursion, x, along, ahead):
+        """Whether x lies on the path ahead: there the line of unloading would pass it."""
+        return along >= ahead - self._tie(s)
 
     def _turned(self, s: Excursion) -> Excursion:
         """The next excursion, where the force of this one has fallen to zero."""

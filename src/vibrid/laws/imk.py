@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from vibrid.core.arguments import check
 from vibrid.core.parameters import Parameter, parameter
 from vibrid.laws.base import LAWS
 from vibrid.laws.envelopes import Capped, Line
-from vibrid.laws.excursions import Corner, ExcursionLaw, Reloading, Worn, line_to, loss, over
+from vibrid.laws.excursions import Corner, Excursion, ExcursionLaw, Reloading, Worn, line_to, loss, over
 
 if TYPE_CHECKING:
     from vibrid.laws.loops import LoopSizes
 
 _SAME = float("nan")
+_STEEP = 1e6
+"""Times the unloading stiffness: no limit for lines of reloading."""
 
 
 class IMK(ExcursionLaw):
@@ -118,14 +122,49 @@ class IMKBilinear(IMK):
 
 
 class IMKTarget(IMK):
-    """An IMK hinge that reloads towards its past extreme, which cyclic deterioration moves away."""
+    """An IMK hinge that reloads towards its past extreme, which cyclic deterioration moves away.
+
+    `as_opensees=True` reloads as IMKPeakOriented and IMKPinching of OpenSees 3.7.1 do, by two rules that the papers do
+    not state: a hinge that turns back on its way to the peak of the last excursion forgets this peak, and goes on
+    straight to its target; and after the bend of a pinching hinge a line may be steeper than unloading, so that closed
+    paths can give energy. Without it partial unloading leaves no trace. With it every turn before that peak changes the
+    path, however small: along measured deformations noise alone would make the hinge forget.
+    """
 
     reloading_capacity: Parameter = parameter("Λ_A of accelerated reloading", "m", positive=True, default=jnp.inf)
+    as_opensees: bool = eqx.field(static=True, default=False, kw_only=True)
+
+    def __check_init__(self) -> None:
+        check(self.as_opensees, bool, "as_opensees", type(self).__name__)
 
     def wear(self, own: Worn, other: Worn, unloading: jax.Array, spent: jax.Array, energy: jax.Array) -> Any:
         own, stiffness = super().wear(own, other, unloading, spent, energy)
         further = loss(spent, energy, self.reloading_capacity, self.yield_force, self.exponent)
         return own._replace(target=own.target * (1.0 + further)), stiffness
+
+    def _loads(self, s: Excursion, x: jax.Array, along: jax.Array, ahead: jax.Array) -> jax.Array:
+        if not self.as_opensees:
+            return super()._loads(s, x, along, ahead)
+        return x >= s.front - self._tie(s) / s.unloading  # also where the path is steeper than unloading
+
+    def _moved(self, s: Excursion, e: jax.Array) -> Excursion:
+        after = super()._moved(s, e)
+        if not self.as_opensees:
+            return after
+        corner = jnp.maximum(s.front, s.path.bend)
+        forgets = (s.way * e < s.front - self._tie(s) / s.unloading) & (corner < s.path.turn)
+        hull, target = self.envelope(s.way, s.own), s.own.target
+        end = Corner(target, hull.force(target))
+        path = s.path._replace(
+            turn=corner, third=line_to(Corner(corner, s.path.at(corner)), end, self._steepest(s.unloading))
+        )
+        joins = path.joins(hull, s.zero, target)
+        path, joins = jax.tree.map(lambda new, old: jnp.where(forgets, new, old), (path, joins), (s.path, s.joins))
+        return after._replace(path=path, joins=joins)
+
+    def _steepest(self, unloading: jax.Array) -> jax.Array:
+        """N/m, of lines of reloading."""
+        return _STEEP * unloading if self.as_opensees else unloading
 
 
 @LAWS.register("imk-peak-oriented")
@@ -138,7 +177,7 @@ class IMKPeakOriented(IMKTarget):
 
     def reload(self, zero: jax.Array, target: Corner, own: Worn, unloading: jax.Array) -> Reloading:
         start = Corner(zero, jnp.zeros_like(zero))
-        return over((start, Corner(own.peak, own.peak_push)), zero, target, unloading)
+        return over((start, Corner(own.peak, own.peak_push)), zero, target, self._steepest(unloading))
 
 
 @LAWS.register("imk-pinching")
@@ -161,6 +200,6 @@ class IMKPinching(IMKTarget):
 
     def reload(self, zero: jax.Array, target: Corner, own: Worn, unloading: jax.Array) -> Reloading:
         bend = (1.0 - self.pinching_deformation) * own.permanent
-        straight = line_to(Corner(zero, jnp.zeros_like(zero)), target, unloading)
+        straight = line_to(Corner(zero, jnp.zeros_like(zero)), target, self._steepest(unloading))
         pinch = Corner(bend, self.pinching_force * straight.at(bend))
-        return over((pinch, Corner(own.peak, own.peak_push)), zero, target, unloading)
+        return over((pinch, Corner(own.peak, own.peak_push)), zero, target, self._steepest(unloading))

@@ -32,7 +32,7 @@ def _values(owner: Any) -> dict[str, Any]:
     values = {}
     for f in dataclasses.fields(owner):
         value = getattr(owner, f.name)
-        if f.metadata.get("static") and f.name not in ("capacity", "follows"):
+        if f.metadata.get("static") and f.name not in ("capacity", "follows", "as_opensees"):
             continue
         if f.default is not dataclasses.MISSING and np.array_equal(value, f.default, equal_nan=True):
             continue
@@ -52,4 +52,6 @@ def _inline(value: Any) -> str:
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return f"{float(f'{value:.6g}')!r}" if isinstance(value, float) else f"{value}"
