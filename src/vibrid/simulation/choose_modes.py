@@ -39,7 +39,10 @@ def wants_modes(structure: Structure, modes: str | int | None, size: int, linear
     if modes == "auto":
         return linear and not isinstance(structure, ImposedTest) and size > LEAST
     if not linear or isinstance(structure, ImposedTest):
-        raise Refusal("Only a linear structure is simulated in its modes; leave out modes=.")
+        raise Refusal(
+            "Only a linear structure is simulated in so many modes; one with nonlinear laws takes all modes of its linear "
+            "part and the step of Newmark (modes='all'), or none (modes=None)."
+        )
     if isinstance(modes, int) and not 1 <= modes <= size:
         raise InputError(f"A structure of {size} degrees of freedom has 1 to {size} modes, not {modes}.")
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,14 +29,21 @@ class InModes:
         shares: estimated error of the modes left out by quantity: the largest root mean square over all degrees of
             freedom over that of the response; empty where no mode was left out.
         corrected: whether the displacement has the static part of the modes left out.
+        rows: deformations that laws act on, where these are no part of the modes; 0 for a linear structure.
     """
 
     count: int
     size: int
     shares: dict[str, float]
     corrected: bool
+    rows: int = 0
 
     def __str__(self) -> str:
+        if self.rows:
+            return (
+                f"by Newmark's method in all {self.size} modes of the linear part, which leaves nothing out, with laws "
+                f"on {self.rows} deformations (modes=None takes the whole matrices)"
+            )
         if self.count == self.size:
             return f"in all {self.size} modes, which is exact"
         errors = ", ".join(f"{name} {100 * share:.2g} %" for name, share in self.shares.items())
@@ -64,16 +72,18 @@ class ModalResponse(Response):
         loads: Loads,
         inputs: np.ndarray,
         system: ModalSystem,
-        motion: tuple[np.ndarray, np.ndarray],
+        motion: tuple[np.ndarray, ...],
         settings: RunSettings | None,
         modal: InModes,
+        states: Any = None,
     ):
-        whole = (*motion, modal_accelerations(system, *motion, inputs))
+        """`motion` is (q, q̇), or (q, q̇, q̈) beside the `states` of laws."""
+        whole = motion if len(motion) == 3 else (*motion, modal_accelerations(system, *motion, inputs))
         own = {
             "structure": structure, "excitation": excitation, "loads": loads, "inputs": inputs, "settings": settings,
             "system": system, "coordinates": whole, "modal": modal,
         }  # fmt: skip
-        for name, value in own.items():
+        for name, value in (own if states is None else own | {"states": states}).items():
             object.__setattr__(self, name, value)
 
     @cached_property
