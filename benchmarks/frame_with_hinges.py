@@ -1,7 +1,8 @@
-"""A plane frame of 2000 degrees of freedom with 200 bilinear hinges at the ends of its beams, for vibrid and OpenSees."""
+"""A plane frame of 2000 degrees of freedom with 200 bilinear hinges at the ends of its beams, also for OpenSees."""
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -15,7 +16,7 @@ MASS_FACTOR, STIFFNESS_FACTOR = 0.2, 5e-4
 
 
 class FrameWithHinges:
-    """20 storeys of 3.5 m, 5 bays of 6 m; columns in three elements, beams in four below the ninth floor, else three."""
+    """20 storeys, 5 bays; columns of three elements, beams in four up to the eighth floor, else three."""
 
     def __init__(self, storeys: int = 20, bays: int = 5, finer: int = 8):
         self.points: list[tuple[float, float]] = []
@@ -40,7 +41,7 @@ class FrameWithHinges:
         a, b = np.array(self.points[first]), np.array(self.points[last])
         inner = [self._node(*map(float, a + (b - a) * k / count)) for k in range(1, count)]
         chain = [first, *inner, last]
-        self.elements += list(zip(chain[:-1], chain[1:], strict=True))
+        self.elements += list(itertools.pairwise(chain))
 
     def structure(self) -> vb.Frame2D:
         law = vb.Bilinear(stiffness=HINGE, yield_deformation=YIELD, post_yield_ratio=HARDENING)

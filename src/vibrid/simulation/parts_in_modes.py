@@ -75,9 +75,7 @@ class _Try(NamedTuple):
     slope: jax.Array
 
 
-def run_parts(
-    bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float, substeps: int, start: Any
-) -> Any:
+def run_parts(bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float, substeps: int, start: Any) -> Any:
     """(q, q̇, q̈, states, failed) at every sample. Pure: it can be differentiated.
 
     `start` is (q, q̇, states) at the first sample.
@@ -222,6 +220,18 @@ def run_parts(
 
     rest = jax.lax.scan(body, first, loads)[1]
     return jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), seen(first), rest)
+
+
+@eqx.filter_jit
+def loops(bulk: Bulk, q: jax.Array, v: jax.Array, states: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """At every sample: deformations and forces of the parts, and (r,) what laws add to the forces of the bulk."""
+
+    def at(q, v, s):
+        e, w = bulk.rows @ q, bulk.rows @ v
+        beyond = bulk.laws.forces(e, w, s) - bulk.taken @ e - bulk.damped @ w
+        return bulk.laws.part_deformations(e, w).e, bulk.laws.part_forces(e, w, s), beyond
+
+    return jax.vmap(at)(q, v, states)
 
 
 def _loads(drive: Drive, substeps: int) -> jax.Array:

@@ -98,7 +98,7 @@ def simulate(
             response: all modes up to 3000 degrees of freedom, which is exact, above that the lowest with static
             correction and an estimated error. "all" or a number of modes asks for it, None switches it off. A large
             structure whose nonlinear laws touch few degrees of freedom takes the step of `Newmark` in all modes of its
-            linear part, and says so too.
+            linear part, and says so too; with a number of modes, in these and the static shapes of laws and loads.
 
     Example
         >>> response = simulate(building, read_record("kobe.AT2"), substeps=4)
@@ -115,7 +115,7 @@ def simulate(
         again = partial(simulate, integrator=integrator, hold=hold, start=start, modes=modes)
         given = None if start is None else as_start(start, structure, structure.shape_of_model(loads))
         settings = RunSettings(again, integrator or Newmark(), hold, substeps)
-        made = simulate_parts(structure, excitation, loads, inputs, given, settings, demanded=modes == "all")
+        made = simulate_parts(structure, excitation, loads, inputs, given, settings, modes or "auto")
         if made is not None:
             return _checked(made, loads)
     elif integrator is None or modes not in ("auto", None):
